@@ -1,0 +1,1 @@
+//! Statements and how a client's request is put into protocol messages for the three protocol modes.

@@ -1,0 +1,387 @@
+//! The events of a run: the one stream that the engine and the probes write and everything else reads.
+//!
+//! A run is stored as this stream, appended as it happens, and a report is a fold over it. The types here are
+//! therefore the file format: a field is added as an `Option` or with a default, and never changes its meaning
+//! or its unit. What is unknown stays `None`; nothing is filled in by default.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::latency::Latency;
+
+/// An event with its place in the stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stamped {
+    /// 0, 1, 2, … without gaps within a run.
+    pub seq: u64,
+    /// Milliseconds since the run started (monotonic clock).
+    pub at_ms: u64,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What can happen in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    Started(Started),
+    Target(Target),
+    Host(Host),
+    Settings(Settings),
+    Data(Data),
+    Prepare(PrepareStep),
+    StageStarted(Stage),
+    Interval(Interval),
+    Sample(Sample),
+    StageFinished(StageFinished),
+    Check(Check),
+    Finding(Finding),
+    Notice(Notice),
+    Finished(Finished),
+}
+
+/// The first event of every run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The run's name, unique in its store: `2026-11-20-1`.
+    pub run: String,
+    pub dyno_version: String,
+    /// Wall-clock time, RFC 3339 with offset.
+    pub started_at: String,
+    /// The command line as typed, passwords removed.
+    pub command: Vec<String>,
+    /// The scenario as resolved, passwords removed.
+    pub scenario: serde_json::Value,
+    /// Seed of every random stream of the run.
+    pub seed: u64,
+}
+
+/// A database under test: what it says of itself and how it is reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// The short name in reports, `pg`; unique within the run.
+    pub name: String,
+    /// The URL without any password.
+    pub url: String,
+    /// The product as recognised, `PostgreSQL`; `None` where it was not recognised.
+    pub product: Option<String>,
+    /// `15.18`
+    pub version: Option<String>,
+    /// The server's own words, `PostgreSQL 15.18 (Debian …) on x86_64-pc-linux-gnu, …`.
+    pub version_text: Option<String>,
+    /// `TLSv1.3`; `None` where the connection is not encrypted.
+    pub tls: Option<String>,
+    /// Whether server and driver share a host; `None` where it cannot be told.
+    pub same_host: Option<bool>,
+    /// Set when dyno started this server itself.
+    pub embedded: Option<Embedded>,
+    /// Connections that the server allows this user in all.
+    pub connections_max: Option<u32>,
+}
+
+/// A server that dyno started for the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Embedded {
+    /// `default`, `production` or `extreme`.
+    pub profile: String,
+    /// Where the binaries came from: a directory, or the registry's artifact and version.
+    pub source: String,
+    /// True where a crash can lose or corrupt what was acknowledged.
+    pub unsafe_profile: bool,
+}
+
+/// A machine that takes part.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Host {
+    /// `driver`, or the name of the target whose server runs on it; both are given when they are one host.
+    pub roles: Vec<String>,
+    pub hostname: Option<String>,
+    pub cpu_model: Option<String>,
+    /// Processors that the kernel shows.
+    pub cpus: Option<u32>,
+    /// Processors that the cgroup allows (quota / period); `None` where there is no limit.
+    pub cpus_limit: Option<f64>,
+    pub memory_bytes: Option<u64>,
+    /// The cgroup's limit; `None` where there is none.
+    pub memory_limit_bytes: Option<u64>,
+    /// Kind of the disk under the data directory: `nvme`, `ssd`, `hdd`, `virtual`, `tmpfs`, ….
+    pub disk_kind: Option<String>,
+    pub disk_model: Option<String>,
+    pub filesystem: Option<String>,
+    pub kernel: Option<String>,
+    pub os: Option<String>,
+    /// `kvm`, `container`, …; `None` where it looks like bare metal or cannot be told.
+    pub virtualization: Option<String>,
+    /// CPU frequency governor, `performance`.
+    pub cpu_governor: Option<String>,
+    pub transparent_hugepages: Option<String>,
+}
+
+/// Settings of a target: those that differ from the product's default, and all that bear on durability.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    pub target: String,
+    pub rows: Vec<Setting>,
+}
+
+/// One setting of a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    pub name: String,
+    /// As the server prints it, in `unit`.
+    pub value: String,
+    pub unit: Option<String>,
+    /// The product's default, in `unit`; `None` where the server does not say.
+    pub default: Option<String>,
+    /// Where the value came from: `configuration file`, `command line`, `session`, ….
+    pub source: Option<String>,
+    /// True where the value differs from the default.
+    pub changed: bool,
+    /// True where the setting decides whether an acknowledged commit survives a crash.
+    pub durability: bool,
+}
+
+/// The data of a workload on a target, as found before its stages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Data {
+    pub target: String,
+    /// `tpcb`
+    pub workload: String,
+    pub scale: Option<f64>,
+    pub database_bytes: Option<u64>,
+    /// The server's own cache (`shared_buffers`, buffer pool).
+    pub cache_bytes: Option<u64>,
+    /// Memory of the server's host, where known.
+    pub memory_bytes: Option<u64>,
+    pub tables: Vec<Table>,
+}
+
+/// A table of a workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    pub name: String,
+    pub rows: Option<u64>,
+    pub table_bytes: Option<u64>,
+    pub index_bytes: Option<u64>,
+    /// False where a crash empties the table (UNLOGGED); `None` where not known.
+    pub logged: Option<bool>,
+}
+
+/// A step of the preparation that has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrepareStep {
+    pub target: String,
+    pub workload: String,
+    /// `drop`, `tables`, `data`, `vacuum`, `keys`, ….
+    pub step: String,
+    pub seconds: f64,
+    pub rows: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// What a stage is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StageKind {
+    /// Recorded and shown, and left out of every figure.
+    WarmUp,
+    /// One rung of a ladder over clients.
+    Ladder,
+    /// Steady load from which the headline figures come.
+    Hold,
+    /// Clients or rate change while it runs.
+    Ramp,
+}
+
+/// How transactions arrive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "arrival", rename_all = "kebab-case")]
+pub enum Arrival {
+    /// The next transaction starts when the last was answered, after the think time.
+    Closed { think_time_ms: f64 },
+    /// Transactions are due at absolute times, whatever the server does.
+    Open { rate_per_s: f64, distribution: Distribution },
+}
+
+/// Distribution of the time between arrivals of an open load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    Poisson,
+    Constant,
+}
+
+/// A stage that begins: clients are connected and prepared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Unique within the run, ascending.
+    pub id: u32,
+    pub target: String,
+    /// Stages of one series make one curve and one hold: `read`, `write`.
+    pub series: String,
+    pub kind: StageKind,
+    /// `tpcb/select-only`
+    pub workload: String,
+    pub clients: u32,
+    /// Clients at the end, where they are ramped.
+    pub clients_end: Option<u32>,
+    pub threads: u32,
+    /// `simple`, `extended` or `prepared`.
+    pub protocol: String,
+    #[serde(flatten)]
+    pub arrival: Arrival,
+    /// Rate at the end, per second, where it is ramped.
+    pub rate_end_per_s: Option<f64>,
+    /// Planned duration; `None` where a count ends it.
+    pub planned_s: Option<f64>,
+    /// Planned transactions; `None` where time ends it.
+    pub planned_transactions: Option<u64>,
+    /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
+    pub types: Vec<String>,
+}
+
+/// What the load did in one interval (one second, the last one shorter), all threads together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The stage's id.
+    pub stage: u32,
+    /// 0, 1, 2, … within the stage.
+    pub index: u32,
+    /// Milliseconds since the stage started.
+    pub start_ms: f64,
+    pub duration_ms: f64,
+    /// Clients that were active at the interval's end.
+    pub clients: u32,
+    pub types: Vec<TypeInterval>,
+    /// CPU time of each driver thread in the interval, milliseconds.
+    pub driver_cpu_ms: Vec<f64>,
+    pub reconnects: u64,
+    /// Client time lost to broken connections, milliseconds.
+    pub lost_ms: f64,
+    /// Arrivals of an open load that were due and not yet begun at the interval's end.
+    pub backlog: u64,
+    /// Failed or retried statements by SQLSTATE (or `connection` for a lost one).
+    pub errors: BTreeMap<String, u64>,
+    /// True for transactions that ended after the stage's time was up, while it drained; they count for
+    /// verification and not for throughput.
+    pub drain: bool,
+}
+
+/// One transaction type's part of an interval. A transaction counts where it ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TypeInterval {
+    /// Index into [`Stage::types`].
+    pub type_index: u16,
+    /// Transactions that ended well.
+    pub done: u64,
+    /// Transactions that failed for good.
+    pub failed: u64,
+    /// Transactions whose commit was under way when the connection was lost.
+    pub unknown: u64,
+    /// Further tries after a serialization failure or deadlock.
+    pub retries: u64,
+    /// Statements answered.
+    pub statements: u64,
+    /// Sent to answered, of those that ended well; nanoseconds.
+    pub service: Latency,
+    /// Scheduled to answered, nanoseconds; `None` in a closed loop, where it equals `service`.
+    pub response: Option<Latency>,
+    /// Scheduled to sent, nanoseconds; `None` in a closed loop.
+    pub lag: Option<Latency>,
+    /// Sent to failed, of those that failed; nanoseconds. `None` where none failed.
+    pub failed_service: Option<Latency>,
+}
+
+/// A reading of a host or a database, about one a second.
+///
+/// Keys are documented in `docs/telemetry.md`: the unit is the key's last word, and a key that ends in `_total`
+/// is a counter of which only differences mean anything. A value that cannot be read is left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// `host` or `database`
+    pub source: String,
+    /// Target that it was read of; `driver` for the driver's own host.
+    pub target: String,
+    pub values: BTreeMap<String, f64>,
+}
+
+/// A stage that ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageFinished {
+    pub stage: u32,
+    /// Seconds of load, without the drain.
+    pub seconds: f64,
+    /// Seconds until the last transaction that was under way had ended.
+    pub drain_s: f64,
+    /// False where it was stopped before its plan was fulfilled.
+    pub complete: bool,
+    /// Clients that gave up because of an error.
+    pub clients_aborted: u32,
+    /// Arrivals of an open load that were due and never begun.
+    pub not_begun: u64,
+}
+
+/// A check of a workload's own invariants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    pub target: String,
+    pub workload: String,
+    /// `history-holds-every-commit`
+    pub name: String,
+    /// `None` where the check could not be made; `detail` says why.
+    pub passed: Option<bool>,
+    pub expected: Option<String>,
+    pub found: Option<String>,
+    /// One sentence for a reader.
+    pub detail: String,
+}
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    Note,
+    Doubt,
+    Invalid,
+}
+
+/// A reason to believe a number less, or to know more about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// `shared-host`; the list is in `docs/findings.md`.
+    pub code: String,
+    pub severity: Severity,
+    /// The target, series or stage that it is about; `None` for the whole run.
+    pub about: Option<String>,
+    /// One sentence with the figures that decided it.
+    pub evidence: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// Something a reader should know that is no measurement: an error's text, a ladder that was cut, ….
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    pub target: Option<String>,
+    pub stage: Option<u32>,
+    pub text: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Complete,
+    /// Ended early: what was measured is kept.
+    Incomplete,
+}
+
+/// The last event of a run that was not killed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    pub outcome: Outcome,
+    /// Why it ended early.
+    pub reason: Option<String>,
+    pub seconds: f64,
+}

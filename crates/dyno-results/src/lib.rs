@@ -1,0 +1,6 @@
+//! What came out of a run: its events and model, statistics, findings and the store.
+//!
+//! Pure but for the store: no clock, no network. Everything shown to a reader is a fold over [`event::Event`]s.
+
+pub mod event;
+pub mod latency;

@@ -1,0 +1,94 @@
+//! Where a server is and how to log in to it: data only. Who opens the socket reads it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+/// A server's address, already resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    /// The socket file itself, `/var/run/postgresql/.s.PGSQL.5432`.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// A server and all that is needed to open a session on it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    pub address: Address,
+    pub login: Arc<Login>,
+}
+
+/// Who logs in, and how.
+#[derive(Debug, Clone)]
+pub struct Login {
+    pub user: String,
+    pub password: Option<Password>,
+    pub database: String,
+    /// Further startup parameters: `application_name`, `options`, ….
+    pub parameters: Vec<(String, String)>,
+    pub tls: Tls,
+    pub channel_binding: ChannelBinding,
+}
+
+/// Whether the connection is encrypted.
+#[derive(Debug, Clone)]
+pub enum Tls {
+    Disable,
+    /// Encrypted if the server offers it.
+    Prefer(TlsSetup),
+    /// Encrypted or not at all.
+    Require(TlsSetup),
+}
+
+/// What a TLS session needs; trust is decided by `config`'s verifier.
+#[derive(Debug, Clone)]
+pub struct TlsSetup {
+    pub config: Arc<ClientConfig>,
+    pub server_name: ServerName<'static>,
+}
+
+/// Whether SCRAM binds to the TLS channel (`channel_binding` of libpq).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChannelBinding {
+    Disable,
+    #[default]
+    Prefer,
+    Require,
+}
+
+/// A password; it shows itself as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The password itself, for the authentication exchange and nothing else.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}

@@ -1,0 +1,6 @@
+//! Client protocols as state machines: bytes in, bytes out.
+//!
+//! Nothing here opens a socket, reads a clock or starts a thread; the engine's event loop and the target's
+//! blocking connection drive the same machines.
+
+pub mod endpoint;
