@@ -2,5 +2,6 @@
 //!
 //! Pure but for the store: no clock, no network. Everything shown to a reader is a fold over [`event::Event`]s.
 
+pub mod document;
 pub mod event;
 pub mod latency;
