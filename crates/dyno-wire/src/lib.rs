@@ -4,3 +4,5 @@
 //! blocking connection drive the same machines.
 
 pub mod endpoint;
+pub mod link;
+pub mod pg;

@@ -1,0 +1,298 @@
+//! How a session begins: TLS if wanted, startup, authentication, up to the first `ReadyForQuery`. Who drives it
+//! moves the bytes and watches the clock:
+//!
+//! ```text
+//! loop { poll_output → send; if is_done → into_session; receive → handle_input }
+//! ```
+//!
+//! After an error `poll_output` may still hold a TLS alert for the server. A password never leaves this module
+//! but as the protocol demands, and no error names it.
+
+mod authentication;
+mod channel_binding;
+mod error;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::ClientConnection;
+
+use self::authentication::Authenticator;
+pub use self::error::LoginError;
+use super::backend::{Frame, Message, next_frame};
+use super::error::{ProtocolError, ServerError, Tag};
+use super::frontend;
+use crate::endpoint::{Login, Tls, TlsSetup};
+use crate::link::Link;
+
+/// No message of a login is longer: a stranger must not make us hoard memory.
+const FRAME_BYTES_MAX: usize = 64 * 1024;
+
+/// A login under way.
+pub struct Handshake {
+    login: Arc<Login>,
+    purpose: Purpose,
+    state: State,
+    link: Link,
+    authenticator: Authenticator,
+    /// Bytes from the server, decrypted, not yet used.
+    input: Vec<u8>,
+    /// Bytes for the network.
+    output: Vec<u8>,
+    parameters: BTreeMap<String, String>,
+    process_id: i32,
+    secret_key: Vec<u8>,
+}
+
+/// A session that is ready for its first query.
+#[derive(Debug)]
+pub struct Session {
+    pub link: Link,
+    /// What the server reported of itself: `server_version`, `TimeZone`, ….
+    pub parameters: BTreeMap<String, String>,
+    /// For a cancel request; 0 if the server sent none.
+    pub process_id: i32,
+    /// For a cancel request: 4 bytes, up to 256 since protocol 3.2.
+    pub secret_key: Vec<u8>,
+    /// Decrypted bytes that came after `ReadyForQuery`; commonly none.
+    pub leftover: Vec<u8>,
+}
+
+/// What the connection is for.
+enum Purpose {
+    Session,
+    Cancel { process_id: i32, secret_key: Vec<u8> },
+}
+
+/// What the handshake waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing was sent; the first `poll_output` begins.
+    New,
+    /// The server's single byte: `S` for TLS, `N` for none.
+    TlsAnswer,
+    /// The TLS handshake itself.
+    TlsHandshake,
+    /// `AuthenticationOk`, and whatever the server wants before.
+    Authenticating,
+    /// Parameters, key data and `ReadyForQuery`.
+    Starting,
+    Done,
+    Failed,
+}
+
+impl Handshake {
+    /// A login that ends in a [`Session`].
+    #[must_use]
+    pub fn new(login: Arc<Login>) -> Self {
+        Self::with_purpose(login, Purpose::Session)
+    }
+
+    /// A connection that asks another session's statement to stop, encrypted as the login asks. Once it is done
+    /// and its output sent the connection has no more to say.
+    #[must_use]
+    pub fn for_cancel(login: Arc<Login>, process_id: i32, secret_key: Vec<u8>) -> Self {
+        Self::with_purpose(login, Purpose::Cancel { process_id, secret_key })
+    }
+
+    fn with_purpose(login: Arc<Login>, purpose: Purpose) -> Self {
+        Self {
+            login,
+            purpose,
+            state: State::New,
+            link: Link::Plain,
+            authenticator: Authenticator::default(),
+            input: Vec::new(),
+            output: Vec::new(),
+            parameters: BTreeMap::new(),
+            process_id: 0,
+            secret_key: Vec::new(),
+        }
+    }
+
+    /// Takes in all of `network`, bytes as they came from the socket.
+    pub fn handle_input(&mut self, network: &[u8]) -> Result<(), LoginError> {
+        let outcome = self.advance(network);
+        if outcome.is_err() {
+            self.state = State::Failed;
+            // The alert that says why is owed to the server; without it there is nothing to be done.
+            let _ = self.link.poll_output(&mut self.output);
+        }
+        outcome
+    }
+
+    /// Appends the bytes to be sent now, possibly none.
+    pub fn poll_output(&mut self, out: &mut Vec<u8>) {
+        if self.state == State::New {
+            self.begin();
+        }
+        out.append(&mut self.output);
+    }
+
+    /// Whether the session is ready (or the cancel request written).
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// The session, once [`is_done`](Self::is_done); before that it is of no use.
+    #[must_use]
+    pub fn into_session(self) -> Session {
+        Session {
+            link: self.link,
+            parameters: self.parameters,
+            process_id: self.process_id,
+            secret_key: self.secret_key,
+            leftover: self.input,
+        }
+    }
+
+    /// What is sent before the server has said anything; always in the clear.
+    fn begin(&mut self) {
+        if matches!(self.login.tls, Tls::Disable) {
+            let opening = self.opening();
+            self.output.extend_from_slice(&opening);
+        } else {
+            frontend::ssl_request(&mut self.output);
+            self.state = State::TlsAnswer;
+        }
+    }
+
+    /// The first message of the protocol proper; says what is waited for after it.
+    fn opening(&mut self) -> Vec<u8> {
+        let mut message = Vec::new();
+        match &self.purpose {
+            Purpose::Session => {
+                startup(&mut message, &self.login);
+                self.state = State::Authenticating;
+            }
+            Purpose::Cancel { process_id, secret_key } => {
+                frontend::cancel_request(&mut message, *process_id, secret_key);
+                self.state = State::Done;
+            }
+        }
+        message
+    }
+
+    fn advance(&mut self, network: &[u8]) -> Result<(), LoginError> {
+        let network = match self.state {
+            State::New if !network.is_empty() => return Err(LoginError::SpokeFirst),
+            State::TlsAnswer => self.tls_answer(network)?,
+            _ => network,
+        };
+        self.link.open(network, &mut self.input)?;
+        self.link.poll_output(&mut self.output)?;
+        if self.state == State::TlsHandshake && self.tls_agreed() {
+            let opening = self.opening();
+            self.link.seal(&opening, &mut self.output)?;
+        }
+        self.read_messages()
+    }
+
+    /// Reads the byte that answers the TLS request, and gives what follows it.
+    fn tls_answer<'n>(&mut self, network: &'n [u8]) -> Result<&'n [u8], LoginError> {
+        let Some((answer, rest)) = network.split_first() else { return Ok(network) };
+        // Whatever came with the answer was put there before encryption began, by whomever: were it read as
+        // part of the session, a man in the middle could inject it (CVE-2021-23222).
+        if !rest.is_empty() && matches!(answer, b'S' | b'N') {
+            return Err(LoginError::DataBeforeTls { bytes: rest.len() });
+        }
+        match (answer, &self.login.tls) {
+            (b'S', Tls::Prefer(setup) | Tls::Require(setup)) => {
+                self.link = Link::Tls(Box::new(client(setup)?));
+                self.state = State::TlsHandshake;
+            }
+            (b'N', Tls::Prefer(_)) => {
+                let opening = self.opening();
+                self.output.extend_from_slice(&opening);
+            }
+            (b'N', _) => return Err(LoginError::TlsRefused),
+            // An error message here is from nobody in particular, so its text is not repeated.
+            (b'E', _) => return Err(LoginError::TlsRequestFailed),
+            (&tag, _) => return Err(LoginError::TlsAnswer { answer: Tag(tag) }),
+        }
+        Ok(rest)
+    }
+
+    fn tls_agreed(&self) -> bool {
+        matches!(&self.link, Link::Tls(session) if !session.is_handshaking())
+    }
+
+    fn read_messages(&mut self) -> Result<(), LoginError> {
+        let input = std::mem::take(&mut self.input);
+        let mut at = 0;
+        while matches!(self.state, State::Authenticating | State::Starting) {
+            let Some((frame, taken)) = bounded_frame(&input[at..])? else { break };
+            at += taken;
+            self.handle_frame(frame)?;
+        }
+        self.input = input;
+        self.input.drain(..at);
+        Ok(())
+    }
+
+    fn handle_frame(&mut self, frame: Frame<'_>) -> Result<(), LoginError> {
+        match Message::parse(frame)? {
+            Message::Authentication(request) if self.state == State::Authenticating => {
+                let mut answer = Vec::new();
+                if self.authenticator.handle(request, &self.login, &self.link, &mut answer)? {
+                    self.state = State::Starting;
+                }
+                self.link.seal(&answer, &mut self.output)?;
+            }
+            Message::BackendKeyData { process_id, secret_key } if self.state == State::Starting => {
+                self.process_id = process_id;
+                self.secret_key = secret_key.to_vec();
+            }
+            Message::ParameterStatus { name, value } if self.state == State::Starting => {
+                self.parameters.insert(name.lossy().into_owned(), value.lossy().into_owned());
+            }
+            Message::ReadyForQuery(_) if self.state == State::Starting => self.state = State::Done,
+            Message::Error(fields) => return Err(LoginError::Server(Box::new(ServerError::from(fields)))),
+            // Protocol 3.0 is the oldest there is and is what was asked for; options were not.
+            Message::Notice(_) | Message::NegotiateProtocolVersion { .. } => {}
+            _ => {
+                let length = frame.length();
+                let during = "login";
+                return Err(ProtocolError::Unexpected { tag: Tag(frame.tag), length, during }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Handshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handshake")
+            .field("state", &self.state)
+            .field("link", &self.link)
+            .finish_non_exhaustive()
+    }
+}
+
+fn client(setup: &TlsSetup) -> Result<ClientConnection, LoginError> {
+    Ok(ClientConnection::new(Arc::clone(&setup.config), setup.server_name.clone())?)
+}
+
+fn startup(out: &mut Vec<u8>, login: &Login) {
+    let named = |name: &str| login.parameters.iter().any(|(given, _)| given == name);
+    // Everything here reads and writes UTF-8, whatever the server's default.
+    let encoding = (!named("client_encoding")).then_some(("client_encoding", "UTF8"));
+    let first = [("user", login.user.as_str()), ("database", login.database.as_str())];
+    let further = login.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    // An empty name would end the list.
+    frontend::startup(
+        out,
+        first.into_iter().chain(encoding).chain(further).filter(|(name, _)| !name.is_empty()),
+    );
+}
+
+fn bounded_frame(input: &[u8]) -> Result<Option<(Frame<'_>, usize)>, ProtocolError> {
+    let found = next_frame(input)?;
+    if found.is_none() && input.len() > FRAME_BYTES_MAX {
+        let length = input.get(1..5).map_or(0, |l| u32::from_be_bytes([l[0], l[1], l[2], l[3]]));
+        return Err(ProtocolError::FrameLength { tag: Tag(input[0]), length });
+    }
+    Ok(found)
+}
