@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::latency::Latency;
 
@@ -39,6 +39,29 @@ pub enum Event {
     Finding(Finding),
     Notice(Notice),
     Finished(Finished),
+}
+
+impl Event {
+    /// The event's name as it is written: `stage-started`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Started(_) => "started",
+            Self::Target(_) => "target",
+            Self::Host(_) => "host",
+            Self::Settings(_) => "settings",
+            Self::Data(_) => "data",
+            Self::Prepare(_) => "prepare",
+            Self::StageStarted(_) => "stage-started",
+            Self::Interval(_) => "interval",
+            Self::Sample(_) => "sample",
+            Self::StageFinished(_) => "stage-finished",
+            Self::Check(_) => "check",
+            Self::Finding(_) => "finding",
+            Self::Notice(_) => "notice",
+            Self::Finished(_) => "finished",
+        }
+    }
 }
 
 /// The first event of every run.
@@ -269,7 +292,7 @@ pub struct Interval {
 }
 
 /// One transaction type's part of an interval. A transaction counts where it ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TypeInterval {
     /// Index into [`Stage::types`].
     pub type_index: u16,
@@ -303,7 +326,13 @@ pub struct Sample {
     pub source: String,
     /// Target that it was read of; `driver` for the driver's own host.
     pub target: String,
+    #[serde(serialize_with = "finite_only")]
     pub values: BTreeMap<String, f64>,
+}
+
+/// JSON knows no NaN and no infinity: a reading that is neither is left out, as one that could not be made.
+fn finite_only<S: Serializer>(values: &BTreeMap<String, f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(values.iter().filter(|(_, value)| value.is_finite()))
 }
 
 /// A stage that ended.

@@ -4,4 +4,8 @@
 
 pub mod document;
 pub mod event;
+pub mod fold;
+pub mod judge;
 pub mod latency;
+pub mod statistics;
+pub mod store;

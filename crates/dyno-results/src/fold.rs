@@ -1,0 +1,143 @@
+//! Folds a run's events into its report, incrementally: the same code serves a run under way and one read back.
+//!
+//! It counts, merges and derives, and holds no opinion: findings are the [`crate::judge`]'s. A fold of events cut
+//! off anywhere gives the report of what there is.
+
+mod series;
+mod stage;
+mod telemetry;
+mod timeline;
+
+use std::collections::BTreeMap;
+
+use self::stage::StageFold;
+use self::telemetry::Telemetry;
+use self::timeline::Timelines;
+use crate::document::{Report, Run, SCHEMA};
+use crate::event::{self, Event, Outcome, Stamped};
+
+/// Reason given for a run that has no last event.
+pub const NOT_FINISHED: &str = "it was killed or is still going";
+
+/// The report of a whole run.
+#[must_use]
+pub fn fold(events: &[Stamped]) -> Report {
+    let mut fold = Fold::new();
+    for stamped in events {
+        fold.add(stamped);
+    }
+    fold.report()
+}
+
+/// A report in the making.
+#[derive(Debug, Default)]
+pub struct Fold {
+    started: Option<event::Started>,
+    finished: Option<event::Finished>,
+    /// When the latest event happened.
+    last_ms: u64,
+    targets: Vec<event::Target>,
+    hosts: Vec<event::Host>,
+    settings: Vec<event::Settings>,
+    data: Vec<event::Data>,
+    prepare: Vec<event::PrepareStep>,
+    stages: BTreeMap<u32, StageFold>,
+    timelines: Timelines,
+    telemetry: Telemetry,
+    checks: Vec<event::Check>,
+    findings: Vec<event::Finding>,
+    notices: Vec<event::Notice>,
+}
+
+impl Fold {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes one event in. Events come in the order of their `seq`.
+    pub fn add(&mut self, stamped: &Stamped) {
+        self.last_ms = self.last_ms.max(stamped.at_ms);
+        match &stamped.event {
+            Event::Started(started) => self.started = Some(started.clone()),
+            Event::Target(target) => {
+                replace_or_push(&mut self.targets, target, |known| known.name == target.name);
+            }
+            Event::Host(host) => self.hosts.push(host.clone()),
+            Event::Settings(settings) => {
+                replace_or_push(&mut self.settings, settings, |known| known.target == settings.target);
+            }
+            Event::Data(data) => replace_or_push(&mut self.data, data, |known| {
+                known.target == data.target && known.workload == data.workload
+            }),
+            Event::Prepare(step) => self.prepare.push(step.clone()),
+            Event::StageStarted(stage) => {
+                self.stages.insert(stage.id, StageFold::new(stage.clone(), stamped.at_ms));
+            }
+            Event::Interval(interval) => {
+                if let Some(stage) = self.stages.get_mut(&interval.stage) {
+                    stage.add(interval);
+                    self.timelines.add(stage.stage(), stage.start_s(), interval);
+                }
+            }
+            Event::Sample(sample) => self.telemetry.add(stamped.at_ms, sample),
+            Event::StageFinished(finished) => {
+                if let Some(stage) = self.stages.get_mut(&finished.stage) {
+                    stage.finish(finished);
+                }
+            }
+            Event::Check(check) => self.checks.push(check.clone()),
+            Event::Finding(finding) => self.findings.push(finding.clone()),
+            Event::Notice(notice) => self.notices.push(notice.clone()),
+            Event::Finished(finished) => self.finished = Some(finished.clone()),
+        }
+    }
+
+    /// The report as it stands.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
+        Report {
+            schema: SCHEMA,
+            run: self.run(),
+            targets: self.targets.clone(),
+            hosts: self.hosts.clone(),
+            settings: self.settings.clone(),
+            data: self.data.clone(),
+            prepare: self.prepare.clone(),
+            series: series::group(&stages),
+            stages,
+            timelines: self.timelines.report(&self.targets, &self.telemetry),
+            checks: self.checks.clone(),
+            findings: self.findings.clone(),
+            notices: self.notices.clone(),
+        }
+    }
+
+    fn run(&self) -> Run {
+        let (outcome, reason) = match &self.finished {
+            Some(finished) => (finished.outcome, finished.reason.clone()),
+            None => (Outcome::Incomplete, Some(NOT_FINISHED.to_owned())),
+        };
+        let started = self.started.as_ref();
+        Run {
+            name: started.map(|started| started.run.clone()).unwrap_or_default(),
+            dyno_version: started.map(|started| started.dyno_version.clone()).unwrap_or_default(),
+            started_at: started.map(|started| started.started_at.clone()).unwrap_or_default(),
+            command: started.map(|started| started.command.clone()).unwrap_or_default(),
+            scenario: started.map(|started| started.scenario.clone()).unwrap_or_default(),
+            seed: started.map(|started| started.seed).unwrap_or_default(),
+            seconds: self.last_ms as f64 / 1000.0,
+            outcome,
+            reason,
+        }
+    }
+}
+
+/// What is told again of the same thing takes the place of what was known.
+fn replace_or_push<T: Clone>(known: &mut Vec<T>, new: &T, is_same: impl Fn(&T) -> bool) {
+    match known.iter_mut().find(|old| is_same(old)) {
+        Some(old) => *old = new.clone(),
+        None => known.push(new.clone()),
+    }
+}

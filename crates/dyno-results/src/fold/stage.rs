@@ -1,0 +1,207 @@
+//! One stage: its counts, its histograms and its throughput, from its intervals.
+
+use std::collections::BTreeMap;
+
+use crate::document::{Percentiles, StageResult, Totals, TypeResult};
+use crate::event::{Arrival, Interval, Stage, StageFinished, StageKind, TypeInterval};
+use crate::latency::Latency;
+use crate::statistics::throughput::{self, Slice};
+
+/// A stage in the making.
+#[derive(Debug)]
+pub(super) struct StageFold {
+    stage: Stage,
+    started_ms: u64,
+    finished: Option<StageFinished>,
+    totals: Totals,
+    types: BTreeMap<u16, TypeFold>,
+    errors: BTreeMap<String, u64>,
+    /// The intervals of the load, the drain left out.
+    slices: Vec<Slice>,
+    /// CPU of all driver threads, drain left out, milliseconds.
+    driver_cpu_ms: f64,
+    /// CPU of each driver thread, drain left out, milliseconds.
+    thread_cpu_ms: Vec<f64>,
+}
+
+#[derive(Debug, Default)]
+struct TypeFold {
+    done: u64,
+    failed: u64,
+    retries: u64,
+    service: Option<Latency>,
+    response: Option<Latency>,
+    lag: Option<Latency>,
+}
+
+impl StageFold {
+    pub(super) fn new(stage: Stage, started_ms: u64) -> Self {
+        Self {
+            stage,
+            started_ms,
+            finished: None,
+            totals: Totals::default(),
+            types: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            slices: Vec::new(),
+            driver_cpu_ms: 0.0,
+            thread_cpu_ms: Vec::new(),
+        }
+    }
+
+    pub(super) fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// Since the run started, seconds.
+    pub(super) fn start_s(&self) -> f64 {
+        self.started_ms as f64 / 1000.0
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval) {
+        for of_type in &interval.types {
+            self.totals.done_with_drain += of_type.done;
+            self.totals.unknown_with_drain += of_type.unknown;
+        }
+        // A drain has fewer and fewer clients at work: it counts for verification and for nothing else.
+        if interval.drain {
+            return;
+        }
+        for of_type in &interval.types {
+            add_totals(&mut self.totals, of_type);
+            self.types.entry(of_type.type_index).or_default().add(of_type);
+        }
+        self.totals.reconnects += interval.reconnects;
+        for (code, count) in &interval.errors {
+            *self.errors.entry(code.clone()).or_default() += count;
+        }
+        self.slices.push(Slice {
+            count: interval.types.iter().map(|of_type| of_type.done).sum(),
+            seconds: interval.duration_ms / 1000.0,
+        });
+        self.add_driver_cpu(&interval.driver_cpu_ms);
+    }
+
+    fn add_driver_cpu(&mut self, threads_ms: &[f64]) {
+        if self.thread_cpu_ms.len() < threads_ms.len() {
+            self.thread_cpu_ms.resize(threads_ms.len(), 0.0);
+        }
+        for (sum, ms) in self.thread_cpu_ms.iter_mut().zip(threads_ms) {
+            *sum += ms;
+            self.driver_cpu_ms += ms;
+        }
+    }
+
+    pub(super) fn finish(&mut self, finished: &StageFinished) {
+        self.finished = Some(finished.clone());
+    }
+
+    pub(super) fn result(&self) -> StageResult {
+        let open = matches!(self.stage.arrival, Arrival::Open { .. });
+        let seconds = self.slices.iter().map(|slice| slice.seconds).sum::<f64>();
+        let done = self.totals.done;
+        let mut throughput = throughput::estimate(&self.slices);
+        if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
+            // The load itself changes: the mean is a fact, but nothing that an interval could hold.
+            estimate.half_width = None;
+            estimate.effective_samples = None;
+        }
+        StageResult {
+            start_s: self.start_s(),
+            seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
+            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
+            throughput,
+            totals: self.totals,
+            service: self.merged(|of_type| of_type.service.as_ref()),
+            response: if open { self.merged(|of_type| of_type.response.as_ref()) } else { None },
+            lag: if open { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
+            types: self.types.iter().map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
+            errors: self.errors.clone(),
+            driver_cpu_us_per_transaction: (done > 0 && !self.thread_cpu_ms.is_empty())
+                .then(|| self.driver_cpu_ms * 1000.0 / done as f64),
+            driver_thread_busy_max: self
+                .thread_cpu_ms
+                .iter()
+                .copied()
+                .reduce(f64::max)
+                .filter(|_| seconds > 0.0)
+                .map(|ms| (ms / 1000.0 / seconds).min(1.0)),
+            clients_aborted: self.finished.as_ref().map_or(0, |finished| finished.clients_aborted),
+            not_begun: self.finished.as_ref().map_or(0, |finished| finished.not_begun),
+            stage: self.stage.clone(),
+        }
+    }
+
+    fn type_name(&self, index: u16) -> String {
+        self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
+    }
+
+    fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Percentiles> {
+        let mut all = self.types.values().filter_map(pick);
+        let first = all.next()?;
+        match all.next() {
+            None => percentiles(first),
+            Some(second) => {
+                let mut merged = first.clone();
+                merged.merge(second);
+                all.for_each(|further| merged.merge(further));
+                percentiles(&merged)
+            }
+        }
+    }
+}
+
+impl TypeFold {
+    fn add(&mut self, interval: &TypeInterval) {
+        self.done += interval.done;
+        self.failed += interval.failed;
+        self.retries += interval.retries;
+        merge(&mut self.service, Some(&interval.service));
+        merge(&mut self.response, interval.response.as_ref());
+        merge(&mut self.lag, interval.lag.as_ref());
+    }
+
+    fn result(&self, name: String) -> TypeResult {
+        TypeResult {
+            name,
+            done: self.done,
+            failed: self.failed,
+            retries: self.retries,
+            service: self.service.as_ref().and_then(percentiles),
+            response: self.response.as_ref().and_then(percentiles),
+        }
+    }
+}
+
+fn add_totals(totals: &mut Totals, interval: &TypeInterval) {
+    totals.done += interval.done;
+    totals.failed += interval.failed;
+    totals.unknown += interval.unknown;
+    totals.retries += interval.retries;
+    totals.statements += interval.statements;
+}
+
+/// A histogram is a quarter of a megabyte: there is none until something was recorded.
+fn merge(sum: &mut Option<Latency>, part: Option<&Latency>) {
+    match (sum.as_mut(), part) {
+        (_, None) => {}
+        (_, Some(part)) if part.is_empty() => {}
+        (Some(sum), Some(part)) => sum.merge(part),
+        (None, Some(part)) => *sum = Some(part.clone()),
+    }
+}
+
+/// A distribution in figures; `None` where nothing was recorded.
+pub(super) fn percentiles(latency: &Latency) -> Option<Percentiles> {
+    let us = |percentile| Some(latency.percentile_ns(percentile)? as f64 / 1000.0);
+    Some(Percentiles {
+        count: latency.count(),
+        mean_us: latency.mean_ns()? / 1000.0,
+        p50_us: us(50.0)?,
+        p90_us: us(90.0)?,
+        p95_us: us(95.0)?,
+        p99_us: us(99.0)?,
+        p999_us: us(99.9)?,
+        max_us: latency.max_ns()? as f64 / 1000.0,
+    })
+}

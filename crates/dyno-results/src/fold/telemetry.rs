@@ -1,0 +1,189 @@
+//! Telemetry in columns: gauges as read, counters as rates and shares. Keys and units are listed in `docs/json.md`.
+//!
+//! A counter that goes backwards belonged to a server or host that has restarted: that step has no value. Nothing
+//! is carried over a gap.
+
+use std::collections::BTreeMap;
+
+use crate::document::Metric;
+use crate::event::Sample;
+
+/// Name under which the driver's own host is sampled.
+const DRIVER: &str = "driver";
+/// Counters of processor time by state; together they are all the time that there was.
+const CPU_STATES: [(&str, &str); 5] = [
+    ("cpu_user_seconds_total", "cpu_user_share"),
+    ("cpu_system_seconds_total", "cpu_system_share"),
+    ("cpu_iowait_seconds_total", "cpu_iowait_share"),
+    ("cpu_steal_seconds_total", "cpu_steal_share"),
+    ("cpu_idle_seconds_total", "cpu_idle_share"),
+];
+/// Counters of seconds whose rate has a name and a unit of its own.
+const SECONDS: [(&str, &str, &str); 5] = [
+    ("server_cpu_seconds_total", "server_cpu_cores", "cores"),
+    ("driver_cpu_seconds_total", "driver_cpu_cores", "cores"),
+    ("driver_cpu_user_seconds_total", "driver_cpu_user_cores", "cores"),
+    ("cgroup_throttled_seconds_total", "cgroup_throttled_cores", "cores"),
+    ("disk_busy_seconds_total", "disk_busy_share", "share"),
+];
+/// Counters that together count the checkpoints begun.
+const CHECKPOINTS: [&str; 2] = ["checkpoints_timed_total", "checkpoints_requested_total"];
+
+/// All telemetry of a run in the making.
+#[derive(Debug, Default)]
+pub(super) struct Telemetry {
+    /// By target and source.
+    streams: BTreeMap<(String, String), Stream>,
+}
+
+impl Telemetry {
+    pub(super) fn add(&mut self, at_ms: u64, sample: &Sample) {
+        let key = (sample.target.clone(), sample.source.clone());
+        self.streams.entry(key).or_default().add(at_ms, &sample.values);
+    }
+
+    /// The metrics that belong to a target: its own, and the driver's. The driver's host is the target's where they
+    /// share it and the target has no samples of its own.
+    pub(super) fn metrics(&self, target: &str, same_host: bool) -> Vec<Metric> {
+        let of = |name: &str, source: &str| self.streams.get(&(name.to_owned(), source.to_owned()));
+        let own_host = of(target, "host");
+        let mut metrics = Vec::new();
+        for ((name, source), stream) in &self.streams {
+            let source = match (name.as_str(), source.as_str()) {
+                (name, source) if name == target => source,
+                (DRIVER, "host") if same_host && own_host.is_none() => "host",
+                (DRIVER, _) => DRIVER,
+                _ => continue,
+            };
+            metrics.extend(stream.columns.iter().map(|(key, column)| Metric {
+                source: if key.starts_with("driver_") { DRIVER } else { source }.to_owned(),
+                key: key.clone(),
+                unit: column.unit.clone(),
+                t_s: column.t_s.clone(),
+                values: column.values.clone(),
+            }));
+        }
+        metrics
+    }
+}
+
+/// Samples of one source of one target.
+#[derive(Debug, Default)]
+struct Stream {
+    last: Option<(f64, BTreeMap<String, f64>)>,
+    /// Checkpoints begun since the first sample.
+    checkpoints: f64,
+    /// By the metric's key.
+    columns: BTreeMap<String, Column>,
+}
+
+#[derive(Debug, Default)]
+struct Column {
+    unit: String,
+    t_s: Vec<f64>,
+    values: Vec<Option<f64>>,
+}
+
+impl Stream {
+    fn add(&mut self, at_ms: u64, values: &BTreeMap<String, f64>) {
+        let now_s = at_ms as f64 / 1000.0;
+        for (key, value) in values.iter().filter(|(key, _)| !key.ends_with("_total")) {
+            self.push(key, gauge_unit(key), now_s, Some(*value));
+        }
+        if let Some((before_s, before)) = self.last.take().filter(|(before_s, _)| now_s > *before_s) {
+            let step = Step { before: &before, now: values, seconds: now_s - before_s };
+            for (key, unit, value) in step.derived() {
+                self.push(&key, unit, before_s + step.seconds / 2.0, value);
+            }
+            self.checkpoints += CHECKPOINTS.iter().filter_map(|key| step.increase(key)).sum::<f64>();
+        }
+        if CHECKPOINTS.iter().any(|key| values.contains_key(*key)) {
+            self.push("checkpoints", "checkpoints", now_s, Some(self.checkpoints));
+        }
+        self.last = Some((now_s, values.clone()));
+    }
+
+    fn push(&mut self, key: &str, unit: &str, t_s: f64, value: Option<f64>) {
+        let column = self.columns.entry(key.to_owned()).or_default();
+        if column.unit.is_empty() {
+            unit.clone_into(&mut column.unit);
+        }
+        column.t_s.push(t_s);
+        column.values.push(value);
+    }
+}
+
+/// Two readings, one after the other.
+struct Step<'a> {
+    before: &'a BTreeMap<String, f64>,
+    now: &'a BTreeMap<String, f64>,
+    seconds: f64,
+}
+
+impl Step<'_> {
+    /// Key, unit and value of every metric that is derived from counters.
+    fn derived(&self) -> Vec<(String, &'static str, Option<f64>)> {
+        let mut derived = Vec::new();
+        for base in self.now.keys().filter_map(|key| key.strip_suffix("_total")) {
+            let counter = format!("{base}_total");
+            if !self.before.contains_key(&counter) || CPU_STATES.iter().any(|(state, _)| *state == counter) {
+                continue;
+            }
+            let rate = self.increase(&counter).map(|increase| increase / self.seconds);
+            match SECONDS.iter().find(|(seconds, ..)| *seconds == counter) {
+                // A device is read at another instant than the clock, which can show it busier than always.
+                Some((_, key, "share")) => {
+                    derived.push(((*key).to_owned(), "share", rate.map(|rate| rate.min(1.0))));
+                }
+                Some((_, key, unit)) => derived.push(((*key).to_owned(), *unit, rate)),
+                None => derived.push((format!("{base}_per_s"), rate_unit(base), rate)),
+            }
+        }
+        self.cpu_shares(&mut derived);
+        self.cache_hit_share(&mut derived);
+        derived
+    }
+
+    /// Shares of all processor time. The kernel lets iowait go backwards now and then: that state has no value then.
+    fn cpu_shares(&self, derived: &mut Vec<(String, &'static str, Option<f64>)>) {
+        let all_s: f64 = CPU_STATES.iter().filter_map(|(counter, _)| self.increase(counter)).sum();
+        for (counter, key) in CPU_STATES {
+            if self.now.contains_key(counter) && self.before.contains_key(counter) {
+                let share = self.increase(counter).filter(|_| all_s > 0.0).map(|increase| increase / all_s);
+                derived.push((key.to_owned(), "share", share));
+            }
+        }
+    }
+
+    /// Share of the blocks asked for that the server's own cache had; no value where none was asked for.
+    fn cache_hit_share(&self, derived: &mut Vec<(String, &'static str, Option<f64>)>) {
+        if !self.now.contains_key("blocks_hit_total") || !self.before.contains_key("blocks_hit_total") {
+            return;
+        }
+        let share = match (self.increase("blocks_hit_total"), self.increase("blocks_read_total")) {
+            (Some(hit), Some(read)) if hit + read > 0.0 => Some(hit / (hit + read)),
+            _ => None,
+        };
+        derived.push(("cache_hit_share".to_owned(), "share", share));
+    }
+
+    /// What a counter grew by; `None` where a reading is missing, and where it went backwards.
+    fn increase(&self, counter: &str) -> Option<f64> {
+        let increase = self.now.get(counter)? - self.before.get(counter)?;
+        (increase >= 0.0).then_some(increase)
+    }
+}
+
+fn rate_unit(base: &str) -> &'static str {
+    match base.rsplit('_').next() {
+        Some("bytes") => "bytes/s",
+        Some("operations") => "operations/s",
+        Some("seconds") => "s/s",
+        _ => "1/s",
+    }
+}
+
+/// A gauge's unit: the last word of its key, but for the keys that name what they count first.
+fn gauge_unit(key: &str) -> &str {
+    if key.starts_with("connections_") { "connections" } else { key.rsplit('_').next().unwrap_or(key) }
+}

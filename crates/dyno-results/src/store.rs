@@ -1,0 +1,285 @@
+//! The store: one SQLite file that holds the events of every run, appended as they happen.
+//!
+//! A run killed at any moment is on disk up to its last event. Several processes may write different runs at once.
+//! The schema is documented in `docs/store.md` so that people query it. Nothing here interprets an event beyond
+//! the summary that lists show.
+
+mod error;
+mod open;
+mod summary;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+pub use self::error::StoreError;
+use self::summary::Summarizer;
+pub use self::summary::{Content, RunSummary, SeriesSummary, TargetSummary};
+use crate::document::Report;
+use crate::event::{Event, Outcome, Stamped};
+use crate::fold::Fold;
+
+/// How long to wait for another process that holds a lock. A writer holds one for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Names that an unknown name is answered with.
+const NEAR_NAMES: usize = 3;
+
+/// An open store.
+pub struct Store {
+    path: PathBuf,
+    patience: Duration,
+    connection: Connection,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the store at `path`; makes the file (readable by its owner only) and its directory where they are
+    /// missing.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with_patience(path.as_ref(), PATIENCE)
+    }
+
+    fn open_with_patience(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let connection = open::open(path, patience)?;
+        Ok(Self { path: path.to_owned(), patience, connection })
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Begins a run on the day `date` (`2026-11-20`) and gives it the day's next name (`2026-11-20-1`). The writer
+    /// has a connection of its own and may move to another thread.
+    pub fn begin_run(&self, date: &str) -> Result<RunWriter, StoreError> {
+        let mut connection = open::open(&self.path, self.patience)?;
+        let (run_id, name) =
+            allocate_name(&mut connection, date).map_err(|source| self.error("begin a run in", source))?;
+        Ok(RunWriter {
+            path: self.path.clone(),
+            patience: self.patience,
+            connection,
+            run_id,
+            name,
+            summary: Summarizer::default(),
+        })
+    }
+
+    /// All runs, the newest first.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<RunSummary>> {
+            let mut statement = self.connection.prepare(
+                "SELECT name, started_at, outcome, reason, summary,
+                        (SELECT at_ms FROM event WHERE run_id = run.id ORDER BY seq DESC LIMIT 1)
+                 FROM run ORDER BY id DESC",
+            )?;
+            statement.query_map([], run_summary)?.collect()
+        };
+        read().map_err(|source| self.error("list the runs of", source))
+    }
+
+    /// The full name of the run that is meant: `last`, a full name, or the beginning of exactly one.
+    pub fn find(&self, wanted: &str) -> Result<String, StoreError> {
+        let mut names = self.names().map_err(|source| self.error("list the runs of", source))?;
+        let Some(newest) = names.first() else {
+            return Err(StoreError::NoRuns { path: self.path.clone() });
+        };
+        if wanted == "last" {
+            return Ok(newest.clone());
+        }
+        if let Some(exact) = names.iter().find(|name| *name == wanted) {
+            return Ok(exact.clone());
+        }
+        let mut matching: Vec<String> =
+            names.iter().filter(|name| name.starts_with(wanted)).cloned().collect();
+        match matching.len() {
+            1 => Ok(matching.remove(0)),
+            0 => {
+                // A stable sort: among equally near names the newest come first.
+                names.sort_by_key(|name| std::cmp::Reverse(common_prefix(name, wanted)));
+                names.truncate(NEAR_NAMES);
+                Err(StoreError::NoSuchRun { wanted: wanted.to_owned(), near: names })
+            }
+            _ => Err(StoreError::Ambiguous { wanted: wanted.to_owned(), candidates: matching }),
+        }
+    }
+
+    /// The events of a run, named as for [`Store::find`], in their order. A long run takes much memory this way,
+    /// about a quarter of a megabyte for each histogram: see [`Store::read`].
+    pub fn events(&self, name: &str) -> Result<Vec<Stamped>, StoreError> {
+        let mut events = Vec::new();
+        self.read(name, |stamped| events.push(stamped))?;
+        Ok(events)
+    }
+
+    /// Hands the events of a run, named as for [`Store::find`], to `sink`, one after the other.
+    pub fn read(&self, name: &str, mut sink: impl FnMut(Stamped)) -> Result<(), StoreError> {
+        let fail = |source| self.error("read", source);
+        let name = self.find(name)?;
+        let run_id: i64 = self
+            .connection
+            .query_row("SELECT id FROM run WHERE name = ?1", [&name], |row| row.get(0))
+            .map_err(fail)?;
+        let mut statement = self
+            .connection
+            .prepare("SELECT seq, at_ms, body FROM event WHERE run_id = ?1 ORDER BY seq")
+            .map_err(fail)?;
+        let mut rows = statement.query([run_id]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let seq: i64 = row.get(0).map_err(fail)?;
+            let at_ms: i64 = row.get(1).map_err(fail)?;
+            let body = row.get_ref(2).and_then(|value| Ok(value.as_str()?)).map_err(fail)?;
+            let event: Event = serde_json::from_str(body).map_err(|source| StoreError::Event {
+                run: name.clone(),
+                seq,
+                source,
+            })?;
+            sink(Stamped { seq: seq.unsigned_abs(), at_ms: at_ms.unsigned_abs(), event });
+        }
+        Ok(())
+    }
+
+    /// The report of a run, named as for [`Store::find`], as far as it got. Its findings are those that the run
+    /// stored; [`crate::judge::judge`] judges again.
+    pub fn report(&self, name: &str) -> Result<Report, StoreError> {
+        let name = self.find(name)?;
+        let mut fold = Fold::new();
+        self.read(&name, |stamped| fold.add(&stamped))?;
+        let mut report = fold.report();
+        report.run.name = name;
+        Ok(report)
+    }
+
+    /// Names of all runs, the newest first.
+    fn names(&self) -> rusqlite::Result<Vec<String>> {
+        let mut statement = self.connection.prepare("SELECT name FROM run ORDER BY id DESC")?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    }
+
+    fn error(&self, doing: &'static str, source: rusqlite::Error) -> StoreError {
+        StoreError::of(source, doing, &self.path, self.patience.as_secs_f64())
+    }
+}
+
+/// Writes the events of one run.
+pub struct RunWriter {
+    path: PathBuf,
+    patience: Duration,
+    connection: Connection,
+    run_id: i64,
+    name: String,
+    summary: Summarizer,
+}
+
+impl fmt::Debug for RunWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunWriter")
+            .field("path", &self.path)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunWriter {
+    /// The run's name, unique in the store.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Appends an event. When this returns, the event survives the end of this process.
+    pub fn append(&mut self, stamped: &Stamped) -> Result<(), StoreError> {
+        let body = serde_json::to_string(&stamped.event).map_err(|source| StoreError::Unwritable {
+            run: self.name.clone(),
+            seq: stamped.seq,
+            source,
+        })?;
+        let changed = self.summary.add(&stamped.event);
+        self.write(stamped, &body, changed)
+            .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))
+    }
+
+    fn write(&mut self, stamped: &Stamped, body: &str, summary_changed: bool) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction
+            .prepare_cached("INSERT INTO event (run_id, seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![
+                self.run_id,
+                stamped.seq.cast_signed(),
+                stamped.at_ms.cast_signed(),
+                stamped.event.kind(),
+                body
+            ])?;
+        if summary_changed {
+            let content = serde_json::to_string(&self.summary.content)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+            transaction
+                .prepare_cached(
+                    "UPDATE run SET started_at = ?2, outcome = ?3, reason = ?4, summary = ?5 WHERE id = ?1",
+                )?
+                .execute(params![
+                    self.run_id,
+                    self.summary.started_at,
+                    self.summary.outcome.map(outcome_text),
+                    self.summary.reason,
+                    content
+                ])?;
+        }
+        transaction.commit()
+    }
+}
+
+/// Takes the day's next number under the write lock, so that two processes never get the same name.
+fn allocate_name(connection: &mut Connection, date: &str) -> rusqlite::Result<(i64, String)> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let number: i64 = transaction.query_row(
+        "SELECT coalesce(max(number), 0) + 1 FROM run WHERE day = ?1",
+        [date],
+        |row| row.get(0),
+    )?;
+    let name = format!("{date}-{number}");
+    transaction.execute(
+        "INSERT INTO run (name, day, number, summary) VALUES (?1, ?2, ?3, ?4)",
+        params![name, date, number, "{\"command\":[],\"targets\":[],\"series\":[]}"],
+    )?;
+    let run_id = transaction.last_insert_rowid();
+    transaction.commit()?;
+    Ok((run_id, name))
+}
+
+fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
+    let outcome: Option<String> = row.get(2)?;
+    let content: String = row.get(4)?;
+    let at_ms: Option<i64> = row.get(5)?;
+    Ok(RunSummary {
+        name: row.get(0)?,
+        started_at: row.get(1)?,
+        outcome: outcome.as_deref().map(|text| {
+            if text == outcome_text(Outcome::Complete) { Outcome::Complete } else { Outcome::Incomplete }
+        }),
+        reason: row.get(3)?,
+        seconds: at_ms.unwrap_or(0) as f64 / 1000.0,
+        content: serde_json::from_str(&content).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, Box::new(error))
+        })?,
+    })
+}
+
+fn outcome_text(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Complete => "complete",
+        Outcome::Incomplete => "incomplete",
+    }
+}
+
+/// Characters that two names begin with alike.
+fn common_prefix(name: &str, wanted: &str) -> usize {
+    name.chars().zip(wanted.chars()).take_while(|(left, right)| left == right).count()
+}

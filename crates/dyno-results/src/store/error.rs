@@ -1,0 +1,101 @@
+//! What can go wrong with the store, in words that say what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// An operation on the store that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error(
+        "cannot create the directory {} for the store: {source}\n  choose another place for the store, or make this \
+         one writable",
+        path.display()
+    )]
+    Directory { path: PathBuf, source: io::Error },
+    #[error(
+        "cannot open the store {}: {source}\n  choose another place for the store, or give yourself the right to \
+         read and write this file",
+        path.display()
+    )]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error(
+        "{} is not a store of dyno: it is no SQLite database\n  choose another file; this one was left as it is",
+        path.display()
+    )]
+    NotADatabase { path: PathBuf },
+    #[error(
+        "{} is not a store of dyno: it is another program's SQLite database\n  choose another file; this one was \
+         left as it is",
+        path.display()
+    )]
+    NotAStore { path: PathBuf },
+    #[error(
+        "the store {} was written by a newer dyno (its version is {found}, this dyno knows {known})\n  use the \
+         newer dyno, or choose another file for this one",
+        path.display()
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error(
+        "the store {} is locked by another process, still after {waited_s} s\n  end what holds it (`fuser {}` \
+         names it) or choose another file",
+        path.display(),
+        path.display()
+    )]
+    Locked { path: PathBuf, waited_s: f64 },
+    #[error(
+        "the store {} cannot be written\n  give yourself the right to write the file and its directory, or choose \
+         another file",
+        path.display()
+    )]
+    ReadOnly { path: PathBuf },
+    #[error(
+        "no room on the disk for the store {}\n  free some, or choose a file on another disk; what was stored \
+         before is kept",
+        path.display()
+    )]
+    DiskFull { path: PathBuf },
+    #[error(
+        "the store {} is damaged: {source}\n  `sqlite3 {} .recover` saves what can be read; then choose a new file",
+        path.display(),
+        path.display()
+    )]
+    Damaged { path: PathBuf, source: rusqlite::Error },
+    #[error("event {seq} of run {run} cannot be read: {source}\n  it may have been written by a newer dyno")]
+    Event { run: String, seq: i64, source: serde_json::Error },
+    #[error("event {seq} of run {run} cannot be written: {source}")]
+    Unwritable { run: String, seq: u64, source: serde_json::Error },
+    #[error("the store {} holds no run yet\n  `dyno run` makes one", path.display())]
+    NoRuns { path: PathBuf },
+    #[error("no run is named {wanted:?}; the nearest are {}\n  `dyno runs` lists all", near.join(", "))]
+    NoSuchRun { wanted: String, near: Vec<String> },
+    #[error("{wanted:?} is the beginning of several runs: {}\n  write more of the name", names(candidates))]
+    Ambiguous { wanted: String, candidates: Vec<String> },
+    #[error("cannot {doing} the store {}: {source}", path.display())]
+    Sqlite { doing: &'static str, path: PathBuf, source: rusqlite::Error },
+}
+
+impl StoreError {
+    /// Sorts SQLite's error codes by what the reader can do about them.
+    pub(super) fn of(source: rusqlite::Error, doing: &'static str, path: &Path, waited_s: f64) -> Self {
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path, waited_s },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path },
+            Some(ErrorCode::DiskFull) => Self::DiskFull { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, source },
+            _ => Self::Sqlite { doing, path, source },
+        }
+    }
+}
+
+fn names(candidates: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = candidates.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if candidates.len() > SHOWN {
+        text.push_str(&format!(" and {} more", candidates.len() - SHOWN));
+    }
+    text
+}

@@ -1,0 +1,132 @@
+//! What the list of runs shows of each: kept in the run's row by its writer, so that a list reads no histogram.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Interval, Outcome, Stage, StageKind};
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    pub name: String,
+    /// RFC 3339; `None` where the run ended before its first event.
+    pub started_at: Option<String>,
+    /// `None` where the run is still going, or was killed.
+    pub outcome: Option<Outcome>,
+    /// Why it is incomplete.
+    pub reason: Option<String>,
+    /// From the start to the last event stored, seconds.
+    pub seconds: f64,
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// What a run was about and what came out, as far as it got.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// The command line, passwords removed.
+    pub command: Vec<String>,
+    pub targets: Vec<TargetSummary>,
+    /// One for each series of each target, in the order they began.
+    pub series: Vec<SeriesSummary>,
+}
+
+/// A target in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetSummary {
+    pub name: String,
+    pub product: Option<String>,
+    pub version: Option<String>,
+    /// Profile of the server, where dyno started it.
+    pub embedded_profile: Option<String>,
+}
+
+/// The headline of a series: its last hold, or the highest rung of its ladder where nothing was held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesSummary {
+    pub target: String,
+    pub series: String,
+    pub workload: String,
+    pub kind: StageKind,
+    pub clients: u32,
+    /// Transactions per second.
+    pub tps: f64,
+}
+
+/// Keeps a run's summary current while its events go by.
+#[derive(Debug, Default)]
+pub(super) struct Summarizer {
+    pub(super) started_at: Option<String>,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) reason: Option<String>,
+    pub(super) content: Content,
+    /// Stages under way, with transactions done and milliseconds.
+    stages: BTreeMap<u32, (Stage, u64, f64)>,
+}
+
+impl Summarizer {
+    /// Takes one event in; true where the summary is now a different one.
+    pub(super) fn add(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Started(started) => {
+                self.started_at = Some(started.started_at.clone());
+                self.content.command.clone_from(&started.command);
+            }
+            Event::Target(target) => self.content.targets.push(TargetSummary {
+                name: target.name.clone(),
+                product: target.product.clone(),
+                version: target.version.clone(),
+                embedded_profile: target.embedded.as_ref().map(|embedded| embedded.profile.clone()),
+            }),
+            Event::StageStarted(stage) => {
+                self.stages.insert(stage.id, (stage.clone(), 0, 0.0));
+                return false;
+            }
+            Event::Interval(interval) => {
+                self.count(interval);
+                return false;
+            }
+            Event::StageFinished(finished) => match self.stages.remove(&finished.stage) {
+                Some((stage, done, ms)) if stage.kind != StageKind::WarmUp && ms > 0.0 => {
+                    self.show(&stage, done as f64 * 1000.0 / ms);
+                }
+                _ => return false,
+            },
+            Event::Finished(finished) => {
+                self.outcome = Some(finished.outcome);
+                self.reason.clone_from(&finished.reason);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn count(&mut self, interval: &Interval) {
+        if let (Some((_, done, ms)), false) = (self.stages.get_mut(&interval.stage), interval.drain) {
+            *done += interval.types.iter().map(|of_type| of_type.done).sum::<u64>();
+            *ms += interval.duration_ms;
+        }
+    }
+
+    fn show(&mut self, stage: &Stage, tps: f64) {
+        let headline = SeriesSummary {
+            target: stage.target.clone(),
+            series: stage.series.clone(),
+            workload: stage.workload.clone(),
+            kind: stage.kind,
+            clients: stage.clients,
+            tps,
+        };
+        let series = &mut self.content.series;
+        match series.iter_mut().find(|shown| shown.target == stage.target && shown.series == stage.series) {
+            None => series.push(headline),
+            Some(shown) => {
+                let both_rungs = stage.kind == StageKind::Ladder && shown.kind == StageKind::Ladder;
+                if stage.kind != StageKind::Ladder || (both_rungs && tps > shown.tps) {
+                    *shown = headline;
+                }
+            }
+        }
+    }
+}
