@@ -1,1 +1,19 @@
-//! placeholder
+//! The load: threads, event loops, connections, pacing, stages and recording.
+//!
+//! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates, and
+//! nothing here reads SQL: what to send is the [`workload`]'s business.
+
+mod clock;
+mod connecting;
+pub mod engine;
+pub mod error;
+pub mod plan;
+mod poller;
+mod recorder;
+pub mod request;
+mod schedule;
+mod session;
+mod staging;
+mod thread;
+mod transacting;
+pub mod workload;

@@ -1,0 +1,321 @@
+//! The engine as its caller sees it: threads are started, clients connected, stages run.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use dyno_results::event::Interval;
+use dyno_wire::endpoint::{Address, Endpoint};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::clock::now_ns;
+use crate::error::{EngineError, SessionError};
+use crate::plan::{EngineConfig, StagePlan};
+use crate::recorder::{Merged, Record, Recorder};
+use crate::request::Statements;
+use crate::thread::{Command, LoadThread, Report, ReportKind, ThreadFinished, ThreadSetup};
+use crate::workload::Workload;
+
+/// How often the engine looks whether it is to stop.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+/// From the order to start until the start, so that every thread has it in time.
+const START_DELAY_NS: u64 = 2_000_000;
+/// Files that the process needs beside its clients' sockets.
+const OTHER_FILES: u64 = 128;
+
+/// Load threads and their connections to one target.
+#[derive(Debug)]
+pub struct Engine {
+    threads: Vec<Handle>,
+    reports: Receiver<Report>,
+    address: Address,
+    connected: u32,
+}
+
+#[derive(Debug)]
+struct Handle {
+    commands: Sender<Command>,
+    wake: OwnedFd,
+    give_back: Sender<Box<Record>>,
+    joined: Option<JoinHandle<()>>,
+}
+
+/// Something seen while a stage runs.
+#[derive(Debug)]
+pub enum Observation {
+    /// An interval is over; they come in order, the drain last.
+    Interval(Interval),
+    /// The first error of its kind in a thread, with what the server said.
+    Error(SessionError),
+}
+
+/// How a stage ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageOutcome {
+    /// Seconds of load.
+    pub seconds: f64,
+    /// Seconds from the load's end until the last transaction had ended.
+    pub drain_s: f64,
+    /// False where it ended before its plan was fulfilled.
+    pub complete: bool,
+    pub clients_aborted: u32,
+    /// Transactions of an open load that were due and never begun.
+    pub not_begun: u64,
+}
+
+impl Engine {
+    /// Starts the threads; nothing is connected yet.
+    pub fn start(
+        endpoint: &Endpoint,
+        workload: &Arc<dyn Workload>,
+        config: EngineConfig,
+    ) -> Result<Self, EngineError> {
+        let config = Arc::new(config);
+        let statements = Arc::new(Statements::new(config.protocol, workload.statements()));
+        let (reporter, reports) = channel();
+        let mut threads = Vec::new();
+        for number in 0..config.threads {
+            let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+                .map_err(|errno| EngineError::Start(errno.into()))?;
+            let (commander, commands) = channel();
+            let recorder = Recorder::new(workload.types().len());
+            let give_back = recorder.give_back();
+            let setup = ThreadSetup {
+                number,
+                config: Arc::clone(&config),
+                endpoint: endpoint.clone(),
+                workload: Arc::clone(workload),
+                statements: Arc::clone(&statements),
+                wake: wake.try_clone().map_err(EngineError::Start)?,
+                commands,
+                reports: reporter.clone(),
+                recorder,
+            };
+            let joined = std::thread::Builder::new()
+                .name(format!("dyno-load-{number}"))
+                .spawn(move || LoadThread::run(setup))
+                .map_err(EngineError::Start)?;
+            threads.push(Handle { commands: commander, wake, give_back, joined: Some(joined) });
+        }
+        Ok(Self { threads, reports, address: endpoint.address.clone(), connected: 0 })
+    }
+
+    /// Clients that are connected and prepared.
+    #[must_use]
+    pub fn connected(&self) -> u32 {
+        self.connected
+    }
+
+    /// Sees to it that `clients` clients are connected and prepared. `progress` hears how many are.
+    ///
+    /// After an error the engine is of no further use.
+    pub fn connect(
+        &mut self,
+        clients: u32,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u32),
+    ) -> Result<(), EngineError> {
+        if clients <= self.connected {
+            return Ok(());
+        }
+        allow_open_files(clients)?;
+        self.command(&Command::Connect { clients });
+        let mut waiting = self.threads.len();
+        while waiting > 0 {
+            let Some(report) = self.next_report(stop)? else { return Err(EngineError::Stopped) };
+            match report.what {
+                ReportKind::Connected => waiting -= 1,
+                ReportKind::ClientConnected => {
+                    self.connected += 1;
+                    progress(self.connected);
+                }
+                ReportKind::ConnectFailed(source) => {
+                    let (address, connected) = (self.address.clone(), self.connected);
+                    return Err(EngineError::Connect { address, connected, wanted: clients, source });
+                }
+                ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
+                ReportKind::Record(_) | ReportKind::Error(_) | ReportKind::StageFinished(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a stage to its end, or until `stop` is set. Connects what clients it still needs first.
+    pub fn run_stage(
+        &mut self,
+        plan: &StagePlan,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(Observation),
+    ) -> Result<StageOutcome, EngineError> {
+        self.connect(plan.clients_max(), stop, &mut |_| {})?;
+        let start_ns = now_ns() + START_DELAY_NS;
+        self.command(&Command::Run { plan: plan.clone(), start_ns });
+        let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
+        let mut stopping = false;
+        while !collector.is_finished() {
+            if !stopping && stop.load(Ordering::Relaxed) {
+                stopping = true;
+                self.command(&Command::Stop);
+            }
+            match self.reports.recv_timeout(STOP_LOOK) {
+                Ok(report) => self.collect(report, &mut collector, observe)?,
+                Err(RecvTimeoutError::Timeout) => self.check_threads()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
+            }
+        }
+        collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
+        Ok(collector.outcome())
+    }
+
+    fn collect(
+        &self,
+        report: Report,
+        collector: &mut Collector,
+        observe: &mut dyn FnMut(Observation),
+    ) -> Result<(), EngineError> {
+        match report.what {
+            ReportKind::Record(record) => {
+                collector.add(report.thread, &record);
+                if let Some(handle) = self.threads.get(report.thread as usize) {
+                    // A thread that has ended needs no records.
+                    let _ = handle.give_back.send(record);
+                }
+            }
+            ReportKind::StageFinished(finished) => collector.finish(report.thread, finished),
+            ReportKind::Error(error) | ReportKind::ConnectFailed(error) => observe(Observation::Error(error)),
+            ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
+            ReportKind::Connected | ReportKind::ClientConnected => {}
+        }
+        collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
+        Ok(())
+    }
+
+    /// The next report; `None` when it is time to stop.
+    fn next_report(&self, stop: &AtomicBool) -> Result<Option<Report>, EngineError> {
+        loop {
+            match self.reports.recv_timeout(STOP_LOOK) {
+                Ok(report) => return Ok(Some(report)),
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => self.check_threads()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
+            }
+        }
+    }
+
+    /// A thread that panicked would be waited for in vain.
+    fn check_threads(&self) -> Result<(), EngineError> {
+        let ended = |handle: &Handle| handle.joined.as_ref().is_none_or(JoinHandle::is_finished);
+        if self.threads.iter().any(ended) { Err(EngineError::ThreadLost) } else { Ok(()) }
+    }
+
+    fn command(&self, command: &Command) {
+        for handle in &self.threads {
+            // A thread that is gone shows itself when its report is waited for.
+            let _ = handle.commands.send(command.clone());
+            let _ = rustix::io::write(&handle.wake, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+impl Drop for Engine {
+    /// Ends the threads, which closes the connections.
+    fn drop(&mut self) {
+        for Handle { commands, wake, joined, .. } in &mut self.threads {
+            // Replacing the sender hangs up.
+            drop(std::mem::replace(commands, channel().0));
+            let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
+            if let Some(joined) = joined.take() {
+                let _ = joined.join();
+            }
+        }
+    }
+}
+
+/// Raises the limit on open files as far as `clients` need and the system allows.
+fn allow_open_files(clients: u32) -> Result<(), EngineError> {
+    let needed = u64::from(clients) + OTHER_FILES;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raised = maximum.map_or(needed, |maximum| needed.min(maximum));
+    let wanted = Rlimit { current: Some(raised), maximum };
+    if raised < needed || setrlimit(Resource::Nofile, wanted).is_err() {
+        return Err(EngineError::OpenFiles { wanted: clients, needed, limit: maximum.unwrap_or(raised) });
+    }
+    Ok(())
+}
+
+/// Puts the threads' records together, interval by interval.
+struct Collector {
+    stage: u32,
+    start_ns: u64,
+    intervals: BTreeMap<u32, Merged>,
+    drain: Option<Merged>,
+    threads: Vec<ThreadProgress>,
+}
+
+#[derive(Default)]
+struct ThreadProgress {
+    /// Intervals handed over.
+    records: u32,
+    finished: Option<ThreadFinished>,
+}
+
+impl Collector {
+    fn new(stage: u32, start_ns: u64, threads: usize) -> Self {
+        let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
+        Self { stage, start_ns, intervals: BTreeMap::new(), drain: None, threads }
+    }
+
+    fn add(&mut self, thread: u32, record: &Record) {
+        let count = self.threads.len();
+        let fresh = || Merged::new(self.stage, self.start_ns, count, record);
+        let merged = if record.drain {
+            self.drain.get_or_insert_with(fresh)
+        } else {
+            self.threads[thread as usize].records = record.index + 1;
+            self.intervals.entry(record.index).or_insert_with(fresh)
+        };
+        merged.add(thread as usize, record);
+    }
+
+    fn finish(&mut self, thread: u32, finished: ThreadFinished) {
+        self.threads[thread as usize].finished = Some(finished);
+    }
+
+    fn is_finished(&self) -> bool {
+        self.threads.iter().all(|thread| thread.finished.is_some())
+    }
+
+    /// Intervals to which no thread will add any more, in order; with the drain at the very end.
+    fn flush(&mut self, last: bool) -> Vec<Interval> {
+        let given =
+            |thread: &ThreadProgress| if thread.finished.is_some() { u32::MAX } else { thread.records };
+        let ready = self.threads.iter().map(given).min().unwrap_or(u32::MAX);
+        let rest = self.intervals.split_off(&ready);
+        let mut flushed: Vec<_> = std::mem::replace(&mut self.intervals, rest).into_values().collect();
+        if last {
+            flushed.extend(self.drain.take());
+        }
+        flushed.into_iter().filter_map(Merged::finish).collect()
+    }
+
+    fn outcome(&self) -> StageOutcome {
+        let finished = || self.threads.iter().filter_map(|thread| thread.finished);
+        let load_end_ns = finished().map(|f| f.load_end_ns).max().unwrap_or(self.start_ns);
+        let drained_ns = finished().map(|f| f.drained_ns).max().unwrap_or(load_end_ns);
+        StageOutcome {
+            seconds: load_end_ns.saturating_sub(self.start_ns) as f64 / 1e9,
+            drain_s: drained_ns.saturating_sub(load_end_ns) as f64 / 1e9,
+            complete: finished().all(|f| f.complete),
+            clients_aborted: finished().map(|f| f.clients_aborted).sum(),
+            not_begun: finished().map(|f| f.not_begun).sum(),
+        }
+    }
+}

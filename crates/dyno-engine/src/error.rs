@@ -1,0 +1,72 @@
+//! What can go wrong between the engine and a server.
+
+use std::time::Duration;
+
+use dyno_wire::endpoint::Address;
+use dyno_wire::link::LinkError;
+use dyno_wire::pg::error::{ProtocolError, ServerError};
+use dyno_wire::pg::handshake::LoginError;
+use rustix::io::Errno;
+
+/// Why a connection could not be opened, or broke.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("{doing}: {source}")]
+    Io { doing: &'static str, source: Errno },
+    #[error("{0}")]
+    Login(#[from] LoginError),
+    #[error("{0}")]
+    Link(#[from] LinkError),
+    #[error("the server's answer is not understood: {0}")]
+    Protocol(#[from] ProtocolError),
+    #[error("{0}")]
+    Server(Box<ServerError>),
+    #[error("the statement could not be prepared: {0}")]
+    Prepare(Box<ServerError>),
+    #[error("the server closed the connection")]
+    Closed,
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    #[error("a transaction was still under way {} s after its stage had ended", .0.as_secs_f64())]
+    NotDrained(Duration),
+    #[error("the workload sent an empty request")]
+    EmptyRequest,
+}
+
+impl SessionError {
+    pub(crate) fn io(doing: &'static str) -> impl Fn(Errno) -> Self {
+        move |source| Self::Io { doing, source }
+    }
+
+    /// The server's own error, where there is one.
+    #[must_use]
+    pub fn server_error(&self) -> Option<&ServerError> {
+        match self {
+            Self::Server(error) | Self::Prepare(error) => Some(error),
+            Self::Login(LoginError::Server(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why the engine could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Not all clients could be connected and prepared before the stage.
+    #[error("connection {} of {wanted} to {address}: {source}", connected + 1)]
+    Connect { address: Address, connected: u32, wanted: u32, source: SessionError },
+    /// The process may not hold as many open files as the clients need.
+    #[error(
+        "{wanted} clients need {needed} open files, and the limit is {limit}: raise it with `ulimit -n {needed}`"
+    )]
+    OpenFiles { wanted: u32, needed: u64, limit: u64 },
+    #[error("cannot start the load threads: {0}")]
+    Start(#[source] std::io::Error),
+    #[error("a load thread ended unexpectedly")]
+    ThreadLost,
+    #[error("a load thread cannot wait for its connections: {0}")]
+    Poll(#[source] Errno),
+    /// Asked to stop while connecting.
+    #[error("stopped while connecting")]
+    Stopped,
+}

@@ -1,0 +1,321 @@
+//! One client and its connection: the states it passes through, and its socket.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+
+use dyno_wire::endpoint::{Address, Endpoint};
+use dyno_wire::link::Link;
+use dyno_wire::pg::handshake::Handshake;
+use dyno_wire::pg::reply::{ReplyScanner, ReplySink};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
+    socket_with, sockopt,
+};
+
+use crate::error::SessionError;
+use crate::poller::{Interest, Poller};
+use crate::workload::Client;
+
+/// What a session waits for. It moves downwards to `Idle`, turns between `Idle`, `Waiting`, `Recovering` and
+/// `Sleeping` while a stage runs, and falls back to `Disconnected` when its connection breaks.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Has no socket. Waits for its turn to connect, or for the end of its back-off after a loss.
+    Disconnected,
+    /// The socket is connecting. Waits until it is writable; then logs in.
+    Connecting,
+    /// TLS, startup and authentication. Waits for the server's part; then prepares.
+    LoggingIn(Box<Handshake>),
+    /// All statements were sent for parsing in one go. Waits for the answer; then is idle.
+    Preparing,
+    /// Connected and prepared, nothing under way. Waits for a stage, or for an arrival of an open load.
+    Idle,
+    /// Waits for a time: think time before a transaction, or a client's own sleep within one.
+    Sleeping,
+    /// A request was sent. Waits for all of its answer.
+    Waiting,
+    /// The statement that ends a failed transaction was sent. Waits for its answer; then the transaction is
+    /// tried again if `retry`, else it has failed.
+    Recovering { retry: bool },
+    /// Gave up after too many failures in a row. Waits for nothing; the next stage starts it afresh.
+    Aborted,
+}
+
+/// The transaction under way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Transaction {
+    pub(crate) type_index: usize,
+    /// When it was due, monotonic nanoseconds.
+    pub(crate) scheduled_ns: u64,
+    /// When its first request was sent; a retry does not change it.
+    pub(crate) sent_ns: u64,
+    pub(crate) tries: u32,
+    /// A request whose effects may be durable is unanswered.
+    pub(crate) commit_in_flight: bool,
+    /// Anything was sent yet.
+    pub(crate) sent: bool,
+}
+
+/// A client and its connection.
+pub(crate) struct Session {
+    pub(crate) state: State,
+    pub(crate) client: Box<dyn Client>,
+    pub(crate) scanner: ReplyScanner,
+    /// `Some` from a transaction's beginning to its end.
+    pub(crate) transaction: Option<Transaction>,
+    /// Transactions ended in this stage.
+    pub(crate) ended: u64,
+    pub(crate) failures_in_a_row: u32,
+    /// Takes part in the stage that runs.
+    pub(crate) active: bool,
+    /// Stands in the thread's list of idle clients of an open load.
+    pub(crate) queued: bool,
+    /// The one time this session waits for; timers with another time are stale.
+    pub(crate) timer_ns: Option<u64>,
+    /// When the connection was lost, until it is there again.
+    pub(crate) lost_ns: Option<u64>,
+    /// Attempts to connect since it was lost.
+    pub(crate) attempts: u32,
+    socket: Option<OwnedFd>,
+    link: Link,
+    interest: Interest,
+    /// Plain bytes of a reply of which more must come. Empty, and without memory, nearly always.
+    unread: Vec<u8>,
+    /// Network bytes that the socket did not take.
+    unsent: Vec<u8>,
+    /// Where requests are encrypted; without memory on a plain link.
+    sealed: Vec<u8>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("state", &self.state).field("transaction", &self.transaction).finish()
+    }
+}
+
+/// Rows are counted, not kept.
+struct Count;
+
+impl ReplySink for Count {}
+
+/// What a read brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// The request is answered in full.
+    Answered,
+    /// More must come.
+    Partly,
+    /// Nothing was there.
+    Nothing,
+}
+
+impl Session {
+    pub(crate) fn new(client: Box<dyn Client>) -> Self {
+        Self {
+            state: State::Disconnected,
+            client,
+            scanner: ReplyScanner::default(),
+            transaction: None,
+            ended: 0,
+            failures_in_a_row: 0,
+            active: false,
+            queued: false,
+            timer_ns: None,
+            lost_ns: None,
+            attempts: 0,
+            socket: None,
+            link: Link::Plain,
+            interest: Interest::Read,
+            unread: Vec::new(),
+            unsent: Vec::new(),
+            sealed: Vec::new(),
+        }
+    }
+
+    /// Opens a socket and begins to connect it.
+    pub(crate) fn open(
+        &mut self,
+        address: &Address,
+        poller: &Poller,
+        token: u64,
+    ) -> Result<(), SessionError> {
+        let family = match address {
+            Address::Tcp(address) if address.is_ipv6() => AddressFamily::INET6,
+            Address::Tcp(_) => AddressFamily::INET,
+            Address::Unix(_) => AddressFamily::UNIX,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket =
+            socket_with(family, SocketType::STREAM, flags, None).map_err(SessionError::io("socket"))?;
+        let connecting = match address {
+            Address::Tcp(address) => {
+                sockopt::set_tcp_nodelay(&socket, true).map_err(SessionError::io("TCP_NODELAY"))?;
+                connect(&socket, address)
+            }
+            Address::Unix(path) => {
+                connect(&socket, &SocketAddrUnix::new(path).map_err(SessionError::io("connect"))?)
+            }
+        };
+        match connecting {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(source) => return Err(SessionError::Io { doing: "connect", source }),
+        }
+        poller.add(&socket, token, Interest::ReadWrite).map_err(SessionError::io("epoll"))?;
+        self.interest = Interest::ReadWrite;
+        self.socket = Some(socket);
+        self.state = State::Connecting;
+        Ok(())
+    }
+
+    /// The result of the connect that was under way.
+    pub(crate) fn finish_connect(&self) -> Result<(), SessionError> {
+        let socket = self.socket.as_ref().ok_or(SessionError::Closed)?;
+        match sockopt::socket_error(socket) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(source)) | Err(source) => Err(SessionError::Io { doing: "connect", source }),
+        }
+    }
+
+    /// Closes the socket and forgets all that belonged to it. Closing takes it off the poller.
+    pub(crate) fn close(&mut self) {
+        self.socket = None;
+        self.link = Link::Plain;
+        self.scanner = ReplyScanner::default();
+        self.unread = Vec::new();
+        self.unsent = Vec::new();
+        self.timer_ns = None;
+        self.state = State::Disconnected;
+    }
+
+    pub(crate) fn begin_login(&mut self, endpoint: &Endpoint) {
+        self.state = State::LoggingIn(Box::new(Handshake::new(Arc::clone(&endpoint.login))));
+    }
+
+    /// Moves the login on with what the server has sent, as far as it goes. True when it has ended.
+    pub(crate) fn log_in(
+        &mut self,
+        inbox: &mut [u8],
+        outbox: &mut Vec<u8>,
+        poller: &Poller,
+        token: u64,
+        readable: bool,
+    ) -> Result<bool, SessionError> {
+        let received = if readable { self.receive_raw(inbox)? } else { None };
+        let State::LoggingIn(handshake) = &mut self.state else { return Ok(false) };
+        if let Some(count) = received {
+            handshake.handle_input(&inbox[..count])?;
+        }
+        outbox.clear();
+        handshake.poll_output(outbox);
+        let done = handshake.is_done();
+        if !outbox.is_empty() {
+            self.send_raw(outbox, poller, token)?;
+        }
+        if done && let State::LoggingIn(handshake) = std::mem::replace(&mut self.state, State::Idle) {
+            let session = handshake.into_session();
+            self.link = session.link;
+            self.unread = session.leftover;
+        }
+        Ok(done)
+    }
+
+    /// Sends a request: plain bytes, encrypted here where the link is.
+    #[inline]
+    pub(crate) fn send(&mut self, plain: &[u8], poller: &Poller, token: u64) -> Result<(), SessionError> {
+        if self.link.is_plain() {
+            return self.send_raw(plain, poller, token);
+        }
+        let mut sealed = std::mem::take(&mut self.sealed);
+        sealed.clear();
+        let sent = match self.link.seal(plain, &mut sealed) {
+            Ok(()) => self.send_raw(&sealed, poller, token),
+            Err(error) => Err(error.into()),
+        };
+        self.sealed = sealed;
+        sent
+    }
+
+    /// Sends network bytes; what the socket does not take waits until it is writable.
+    fn send_raw(&mut self, bytes: &[u8], poller: &Poller, token: u64) -> Result<(), SessionError> {
+        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
+        if !self.unsent.is_empty() {
+            self.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let sent = match send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => sent,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(source) => return Err(SessionError::Io { doing: "send", source }),
+        };
+        if sent < bytes.len() {
+            self.unsent.extend_from_slice(&bytes[sent..]);
+            self.set_interest(Interest::ReadWrite, poller, token)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what had to wait. Called when the socket is writable.
+    pub(crate) fn flush(&mut self, poller: &Poller, token: u64) -> Result<(), SessionError> {
+        let waiting = std::mem::take(&mut self.unsent);
+        if !waiting.is_empty() {
+            self.send_raw(&waiting, poller, token)?;
+        }
+        if self.unsent.is_empty() { self.set_interest(Interest::Read, poller, token) } else { Ok(()) }
+    }
+
+    fn set_interest(&mut self, interest: Interest, poller: &Poller, token: u64) -> Result<(), SessionError> {
+        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
+        if self.interest != interest {
+            poller.change(socket.as_fd(), token, interest).map_err(SessionError::io("epoll"))?;
+            self.interest = interest;
+        }
+        Ok(())
+    }
+
+    /// Reads what is there and scans it as the answer to the last request.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        inbox: &mut [u8],
+        poller: &Poller,
+        token: u64,
+    ) -> Result<Received, SessionError> {
+        let Some(count) = self.receive_raw(inbox)? else { return Ok(Received::Nothing) };
+        if self.link.is_plain() && self.unread.is_empty() {
+            let scanned = self.scanner.scan(&inbox[..count], &mut Count)?;
+            if scanned.done {
+                return Ok(Received::Answered);
+            }
+            self.unread.extend_from_slice(&inbox[scanned.consumed..count]);
+            return Ok(Received::Partly);
+        }
+        self.link.open(&inbox[..count], &mut self.unread)?;
+        self.answer_tls(poller, token)?;
+        let scanned = self.scanner.scan(&self.unread, &mut Count)?;
+        self.unread.drain(..scanned.consumed);
+        Ok(if scanned.done { Received::Answered } else { Received::Partly })
+    }
+
+    /// Sends what TLS itself has to say: key updates, alerts.
+    fn answer_tls(&mut self, poller: &Poller, token: u64) -> Result<(), SessionError> {
+        let mut network = Vec::new();
+        self.link.poll_output(&mut network)?;
+        if network.is_empty() { Ok(()) } else { self.send_raw(&network, poller, token) }
+    }
+
+    /// Reads network bytes; `None` where there are none yet.
+    #[inline]
+    fn receive_raw(&mut self, inbox: &mut [u8]) -> Result<Option<usize>, SessionError> {
+        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
+        match recv(socket, inbox, RecvFlags::empty()) {
+            Ok((0, _)) => Err(self.scanner.take_error().map_or(SessionError::Closed, SessionError::Server)),
+            Ok((count, _)) => Ok(Some(count)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(source) => {
+                let told = self.scanner.take_error().map(SessionError::Server);
+                Err(told.unwrap_or(SessionError::Io { doing: "receive", source }))
+            }
+        }
+    }
+}

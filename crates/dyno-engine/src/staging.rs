@@ -1,0 +1,335 @@
+//! A stage on a load thread: its beginning, its intervals, its arrivals and ramps, and its end.
+
+use crate::clock::{SECOND_NS, now_ns, thread_cpu_ns};
+use crate::connecting::nanoseconds;
+use crate::error::SessionError;
+use crate::plan::{Limit, StagePlan};
+use crate::recorder::Recorder;
+use crate::schedule::Schedule;
+use crate::session::State;
+use crate::thread::{LoadThread, ReportKind, ThreadFinished};
+
+/// How often a ramp of clients is looked at, at most.
+const RAMP_STEP_MIN_NS: u64 = 1_000_000;
+
+/// Where a stage stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Waits for the start that all threads share.
+    Pending,
+    Load,
+    /// The load is over; what is under way may end until the deadline.
+    Drain {
+        deadline_ns: u64,
+    },
+}
+
+/// A stage that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) plan: StagePlan,
+    pub(crate) schedule: Option<Schedule>,
+    /// Transactions that each client does, where a count ends the stage.
+    pub(crate) quota: Option<u64>,
+    /// Transactions under way.
+    pub(crate) in_flight: u32,
+    /// Active clients that have neither reached their quota nor given up.
+    pub(crate) unfinished: u32,
+    pub(crate) finished: ThreadFinished,
+    phase: Phase,
+    start_ns: u64,
+    /// When the load ends, where time ends it.
+    end_ns: Option<u64>,
+    /// When a ramp of clients is looked at next.
+    ramp_ns: Option<u64>,
+    /// Clients of this thread that are active.
+    clients: u32,
+    /// CPU time of the thread at the last interval's end.
+    cpu_ns: u64,
+}
+
+impl Running {
+    #[inline]
+    pub(crate) fn load_goes_on(&self) -> bool {
+        self.phase == Phase::Load
+    }
+
+    pub(crate) fn next_time_ns(&self, recorder: &Recorder, has_idle: bool) -> Option<u64> {
+        match self.phase {
+            Phase::Pending => Some(self.start_ns),
+            Phase::Drain { deadline_ns } => Some(deadline_ns),
+            Phase::Load => {
+                let due = self.schedule.as_ref().filter(|_| has_idle).map(Schedule::due_ns);
+                let times = [Some(recorder.current.end_ns), due, self.ramp_ns];
+                times.into_iter().flatten().min()
+            }
+        }
+    }
+
+    /// The interval after one that ended at `from_ns` ends a second later, or with the stage.
+    fn interval_end_ns(&self, from_ns: u64) -> u64 {
+        (from_ns + SECOND_NS).min(self.end_ns.unwrap_or(u64::MAX))
+    }
+
+    fn ramp_step_ns(&self) -> Option<u64> {
+        let change = u64::from(self.plan.clients.abs_diff(self.plan.clients_end));
+        self.plan.duration_ns()?.checked_div(2 * change).map(|step| step.max(RAMP_STEP_MIN_NS))
+    }
+}
+
+impl LoadThread {
+    pub(crate) fn begin_stage(&mut self, plan: StagePlan, start_ns: u64) {
+        let duration_ns = plan.duration_ns();
+        // A seed of its own for each thread and stage, apart from those of the clients.
+        let seed =
+            self.config.seed ^ (u64::from(plan.stage) << 32 | u64::from(self.number)) ^ 0x5ced_u64 << 48;
+        let schedule =
+            Schedule::new(&plan.arrivals, start_ns, duration_ns, self.number, self.config.threads, seed);
+        let quota = match plan.limit {
+            Limit::Duration(_) => None,
+            Limit::TransactionsPerClient(count) => Some(count),
+        };
+        self.told.clear();
+        self.idle.clear();
+        let mut stage = Running {
+            plan,
+            schedule,
+            quota,
+            in_flight: 0,
+            unfinished: 0,
+            finished: ThreadFinished::default(),
+            phase: Phase::Pending,
+            start_ns,
+            end_ns: duration_ns.map(|duration_ns| start_ns.saturating_add(duration_ns)),
+            ramp_ns: None,
+            clients: 0,
+            cpu_ns: 0,
+        };
+        stage.ramp_ns = stage.ramp_step_ns().map(|step| start_ns + step);
+        self.recorder.begin(stage.schedule.is_some(), start_ns, stage.interval_end_ns(start_ns));
+        self.stage = Some(stage);
+    }
+
+    pub(crate) fn load_goes_on(&self) -> bool {
+        self.stage.as_ref().is_some_and(Running::load_goes_on)
+    }
+
+    /// Does what the stage's times ask for.
+    pub(crate) fn stage_times_passed(&mut self, now: u64) {
+        let Some(stage) = &self.stage else { return };
+        match stage.phase {
+            Phase::Pending if now >= stage.start_ns => self.start_load(),
+            Phase::Pending => {}
+            Phase::Load => {
+                self.rotate_until(now);
+                self.follow_ramp(now);
+                self.dispatch_arrivals();
+                self.end_if_nothing_is_left();
+            }
+            Phase::Drain { .. } => {}
+        }
+        self.finish_if_drained(now);
+    }
+
+    /// The moment that all threads share: every active client begins.
+    fn start_load(&mut self) {
+        let Some(stage) = &mut self.stage else { return };
+        stage.phase = Phase::Load;
+        stage.cpu_ns = thread_cpu_ns();
+        for session in &mut self.sessions {
+            (session.ended, session.failures_in_a_row, session.active, session.queued) = (0, 0, false, false);
+            if matches!(session.state, State::Aborted) {
+                session.state = State::Idle;
+            }
+        }
+        self.activate(self.stage.as_ref().map_or(0, |stage| stage.plan.clients));
+    }
+
+    /// Makes this thread's share of `clients` clients active, and no other.
+    fn activate(&mut self, clients: u32) {
+        let share = clients.saturating_sub(self.number).div_ceil(self.config.threads);
+        let share = share.min(self.sessions.len() as u32);
+        let Some(stage) = &mut self.stage else { return };
+        let before = std::mem::replace(&mut stage.clients, share);
+        if share < before {
+            for session in &mut self.sessions[share as usize..before as usize] {
+                stage.unfinished -= u32::from(session.active);
+                session.active = false;
+            }
+        }
+        for index in before..share {
+            let session = &mut self.sessions[index as usize];
+            session.active = true;
+            if let Some(stage) = &mut self.stage {
+                stage.unfinished += 1;
+            }
+            if matches!(session.state, State::Idle) && session.transaction.is_none() {
+                self.next_transaction(index, now_ns());
+            }
+        }
+    }
+
+    fn follow_ramp(&mut self, now: u64) {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on()) else { return };
+        if stage.ramp_ns.is_none_or(|at| now < at) {
+            return;
+        }
+        stage.ramp_ns = stage.ramp_step_ns().map(|step| now + step);
+        let clients = stage.plan.clients_at(now - stage.start_ns);
+        self.activate(clients);
+    }
+
+    /// Gives due transactions of an open load to idle clients.
+    fn dispatch_arrivals(&mut self) {
+        while self.load_goes_on() {
+            let Some(schedule) = self.stage.as_mut().and_then(|stage| stage.schedule.as_mut()) else {
+                return;
+            };
+            let now = now_ns();
+            let due_ns = schedule.due_ns();
+            if due_ns > now {
+                return;
+            }
+            let Some(index) = self.idle.pop_front() else { return };
+            let session = &mut self.sessions[index as usize];
+            let free = session.queued && session.active && matches!(session.state, State::Idle);
+            session.queued = false;
+            if free {
+                schedule.advance();
+                self.begin(index, due_ns, now);
+            }
+        }
+    }
+
+    /// Hands over every interval that has ended; at the last one the drain begins.
+    #[inline]
+    pub(crate) fn rotate_until(&mut self, now: u64) {
+        if now >= self.recorder.current.end_ns {
+            self.rotate(now);
+        }
+    }
+
+    #[cold]
+    fn rotate(&mut self, now: u64) {
+        while let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on()) {
+            let end_ns = self.recorder.current.end_ns;
+            if now < end_ns {
+                break;
+            }
+            let cpu_ns = thread_cpu_ns();
+            let current = &mut self.recorder.current;
+            current.cpu_ns = cpu_ns - std::mem::replace(&mut stage.cpu_ns, cpu_ns);
+            current.clients = stage.clients;
+            current.backlog = stage.schedule.as_ref().map_or(0, |schedule| schedule.backlog(end_ns));
+            let ends = stage.end_ns == Some(end_ns);
+            let next_end_ns = if ends { u64::MAX } else { stage.interval_end_ns(end_ns) };
+            let record = self.recorder.rotate(next_end_ns);
+            if ends {
+                self.recorder.current.drain = true;
+                stage.phase = Phase::Drain { deadline_ns: now + nanoseconds(self.config.drain_timeout) };
+                stage.finished.load_end_ns = end_ns;
+                stage.finished.complete = stage.finished.complete || stage.plan.duration_ns().is_some();
+                stage.finished.not_begun =
+                    stage.schedule.as_mut().map_or(0, |schedule| schedule.skip_until(end_ns));
+            }
+            self.report(ReportKind::Record(record));
+            self.stop_if_server_is_gone(now);
+        }
+    }
+
+    /// Ends the load where a count was reached by all, or all have given up.
+    fn end_if_nothing_is_left(&mut self) {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on()) else { return };
+        let more_will_come = stage.ramp_ns.is_some();
+        if stage.unfinished > 0 || stage.in_flight > 0 || more_will_come {
+            return;
+        }
+        let aborted = stage.finished.clients_aborted > 0;
+        if stage.quota.is_some() {
+            stage.finished.complete = !aborted;
+            self.end_load(now_ns());
+        } else if aborted {
+            self.stop_stage(now_ns());
+        }
+    }
+
+    /// A thread that has had no connection for long does not wait for the plan's end.
+    fn stop_if_server_is_gone(&mut self, now: u64) {
+        if !self.load_goes_on() {
+            return;
+        }
+        let timeout_ns = nanoseconds(self.config.reconnect_timeout);
+        let gone = |session: &crate::session::Session| {
+            session.lost_ns.is_some_and(|lost_ns| now.saturating_sub(lost_ns) >= timeout_ns)
+        };
+        let mut active = self.sessions.iter().filter(|session| session.active).peekable();
+        if active.peek().is_some() && active.all(gone) {
+            self.stop_stage(now);
+        }
+    }
+
+    /// Ends the stage before its plan is fulfilled.
+    pub(crate) fn stop_stage(&mut self, now: u64) {
+        let Some(stage) = &mut self.stage else { return };
+        match stage.phase {
+            Phase::Pending => {
+                stage.phase = Phase::Drain { deadline_ns: now };
+                stage.finished.load_end_ns = stage.start_ns;
+                self.recorder.current.drain = true;
+            }
+            Phase::Load => {
+                self.end_load(now);
+                if let Some(stage) = &mut self.stage {
+                    stage.finished.complete = false;
+                }
+            }
+            Phase::Drain { .. } => {}
+        }
+        self.finish_if_drained(now);
+    }
+
+    /// Lets the load end now: the current interval is cut.
+    fn end_load(&mut self, now: u64) {
+        let end_ns = now.max(self.recorder.current.start_ns);
+        if let Some(stage) = &mut self.stage {
+            stage.end_ns = Some(end_ns);
+        }
+        self.recorder.current.end_ns = end_ns;
+        self.rotate(end_ns);
+    }
+
+    fn finish_if_drained(&mut self, now: u64) {
+        let Some(Running { phase: Phase::Drain { deadline_ns }, in_flight, .. }) = self.stage else { return };
+        if in_flight > 0 && now < deadline_ns {
+            return;
+        }
+        if in_flight > 0 {
+            self.abandon(now);
+        }
+        if let Some(mut stage) = self.stage.take() {
+            if !self.recorder.is_empty() {
+                self.recorder.current.end_ns = now;
+                let record = self.recorder.rotate(u64::MAX);
+                self.report(ReportKind::Record(record));
+            }
+            for session in &mut self.sessions {
+                session.active = false;
+                if matches!(session.state, State::Sleeping) {
+                    session.timer_ns = None;
+                    session.state = State::Idle;
+                }
+            }
+            stage.finished.drained_ns = now;
+            self.report(ReportKind::StageFinished(stage.finished));
+        }
+    }
+
+    /// Breaks the connections on which something is still under way.
+    fn abandon(&mut self, now: u64) {
+        for index in 0..self.sessions.len() as u32 {
+            if self.sessions[index as usize].transaction.is_some() {
+                self.lost(index, SessionError::NotDrained(self.config.drain_timeout), now);
+            }
+        }
+    }
+}

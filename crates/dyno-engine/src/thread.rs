@@ -1,0 +1,280 @@
+//! A load thread: one event loop over its share of the clients.
+//!
+//! It waits in one place, and there for everything: sockets, times and the engine's commands. How connections
+//! are opened stands in `connecting`, what a transaction passes through in `transacting`, what a stage asks in
+//! `staging`.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+
+use dyno_wire::endpoint::Endpoint;
+use rustix::io::Errno;
+
+use crate::clock::now_ns;
+use crate::error::SessionError;
+use crate::plan::{EngineConfig, StagePlan};
+use crate::poller::{Interest, Poller, Ready};
+use crate::recorder::{Record, Recorder};
+use crate::request::Statements;
+use crate::session::{Session, State};
+use crate::staging::Running;
+use crate::workload::Workload;
+
+/// The token of the event that wakes a thread for a command; sessions have their index.
+const WAKE: u64 = u64::MAX;
+/// Bytes read from a socket at once. Replies of more are read in parts.
+const INBOX_BYTES: usize = 64 * 1024;
+
+/// What the engine tells a thread.
+#[derive(Debug, Clone)]
+pub(crate) enum Command {
+    /// Have this many clients in all threads together connected and prepared.
+    Connect { clients: u32 },
+    /// Run a stage that starts at this time.
+    Run { plan: StagePlan, start_ns: u64 },
+    /// End the stage now.
+    Stop,
+}
+
+/// What a thread tells the engine, with its number.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) thread: u32,
+    pub(crate) what: ReportKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReportKind {
+    /// As many clients as asked for are there.
+    Connected,
+    /// One more client is there.
+    ClientConnected,
+    ConnectFailed(SessionError),
+    Record(Box<Record>),
+    /// The first error of its kind in this thread and stage.
+    Error(SessionError),
+    StageFinished(ThreadFinished),
+    /// The thread cannot go on.
+    Broken(Errno),
+}
+
+/// How a thread's part of a stage ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ThreadFinished {
+    /// When the load ended, and when the last transaction had.
+    pub(crate) load_end_ns: u64,
+    pub(crate) drained_ns: u64,
+    /// False where it ended before its plan was fulfilled.
+    pub(crate) complete: bool,
+    pub(crate) clients_aborted: u32,
+    pub(crate) not_begun: u64,
+}
+
+/// What a thread is made of when it starts.
+pub(crate) struct ThreadSetup {
+    pub(crate) number: u32,
+    pub(crate) config: Arc<EngineConfig>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) workload: Arc<dyn Workload>,
+    pub(crate) statements: Arc<Statements>,
+    pub(crate) wake: OwnedFd,
+    pub(crate) commands: Receiver<Command>,
+    pub(crate) reports: Sender<Report>,
+    pub(crate) recorder: Recorder,
+}
+
+/// A running load thread.
+pub(crate) struct LoadThread {
+    pub(crate) number: u32,
+    pub(crate) config: Arc<EngineConfig>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) workload: Arc<dyn Workload>,
+    pub(crate) statements: Arc<Statements>,
+    pub(crate) poller: Poller,
+    wake: OwnedFd,
+    commands: Receiver<Command>,
+    reports: Sender<Report>,
+    pub(crate) recorder: Recorder,
+    pub(crate) sessions: Vec<Session>,
+    /// Sessions that wait for their turn to connect.
+    pub(crate) to_open: VecDeque<u32>,
+    /// Sessions between socket and prepared.
+    pub(crate) opening: u32,
+    /// A `Connect` command is not yet fulfilled.
+    pub(crate) connecting: bool,
+    /// Clients of an open load with nothing to do, longest idle first.
+    pub(crate) idle: VecDeque<u32>,
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(crate) stage: Option<Running>,
+    /// Error codes already reported in this stage.
+    pub(crate) told: Vec<String>,
+    pub(crate) inbox: Box<[u8]>,
+    pub(crate) outbox: Vec<u8>,
+    pub(crate) text: String,
+}
+
+impl LoadThread {
+    /// Runs until the engine hangs up.
+    pub(crate) fn run(setup: ThreadSetup) {
+        // Sleeps are to end when they should: without this the kernel may add 50 µs. If it is refused, the
+        // schedule lag will show it.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let poller = match Poller::new() {
+            Ok(poller) => poller,
+            Err(error) => {
+                let _ = setup.reports.send(Report { thread: setup.number, what: ReportKind::Broken(error) });
+                return;
+            }
+        };
+        let mut thread = Self {
+            number: setup.number,
+            config: setup.config,
+            endpoint: setup.endpoint,
+            workload: setup.workload,
+            statements: setup.statements,
+            poller,
+            wake: setup.wake,
+            commands: setup.commands,
+            reports: setup.reports,
+            recorder: setup.recorder,
+            sessions: Vec::new(),
+            to_open: VecDeque::new(),
+            opening: 0,
+            connecting: false,
+            idle: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            stage: None,
+            told: Vec::new(),
+            inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
+            outbox: Vec::with_capacity(INBOX_BYTES),
+            text: String::with_capacity(4096),
+        };
+        if let Err(error) = thread.event_loop() {
+            thread.report(ReportKind::Broken(error));
+        }
+    }
+
+    fn event_loop(&mut self) -> Result<(), Errno> {
+        self.poller.add(&self.wake, WAKE, Interest::Read)?;
+        let mut goes_on = true;
+        while goes_on {
+            let timeout_ns = self.next_time_ns().map(|at| at.saturating_sub(now_ns()));
+            self.poller.wait(timeout_ns)?;
+            let mut index = 0;
+            while let Some(ready) = self.poller.ready(index) {
+                index += 1;
+                if ready.token == WAKE {
+                    goes_on = self.take_commands();
+                } else {
+                    self.session_ready(ready);
+                }
+            }
+            self.times_passed(now_ns());
+        }
+        Ok(())
+    }
+
+    /// The next time at which something is to be done without any socket being ready.
+    fn next_time_ns(&mut self) -> Option<u64> {
+        self.drop_stale_timers();
+        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        let stage =
+            self.stage.as_ref().and_then(|stage| stage.next_time_ns(&self.recorder, !self.idle.is_empty()));
+        timer.into_iter().chain(stage).min()
+    }
+
+    /// Does what was due until now.
+    fn times_passed(&mut self, now: u64) {
+        while let Some(Reverse((at, index))) = self.timers.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            if self.sessions[index as usize].timer_ns == Some(at) {
+                self.sessions[index as usize].timer_ns = None;
+                self.timer_fired(index, now);
+            }
+        }
+        self.stage_times_passed(now);
+    }
+
+    fn drop_stale_timers(&mut self) {
+        while let Some(Reverse((at, index))) = self.timers.peek() {
+            if self.sessions[*index as usize].timer_ns == Some(*at) {
+                break;
+            }
+            self.timers.pop();
+        }
+    }
+
+    /// Wakes session `index` at a time; a session has one timer at most.
+    pub(crate) fn set_timer(&mut self, index: u32, at_ns: u64) {
+        self.sessions[index as usize].timer_ns = Some(at_ns);
+        self.timers.push(Reverse((at_ns, index)));
+    }
+
+    fn timer_fired(&mut self, index: u32, now: u64) {
+        match self.sessions[index as usize].state {
+            State::Disconnected => self.to_open.push_back(index),
+            State::Connecting | State::LoggingIn(_) | State::Preparing => {
+                self.connect_failed(index, SessionError::TimedOut(self.config.connect_timeout), now);
+            }
+            State::Sleeping => self.woken(index, now),
+            State::Idle | State::Waiting | State::Recovering { .. } | State::Aborted => {}
+        }
+        self.open_more(now);
+    }
+
+    fn session_ready(&mut self, ready: Ready) {
+        // Tokens are indexes of sessions, which are u32.
+        let index = ready.token as u32;
+        match self.sessions[index as usize].state {
+            State::Waiting | State::Recovering { .. } if !ready.writable => self.reply_ready(index),
+            State::Connecting | State::LoggingIn(_) | State::Preparing => self.login_ready(index, ready),
+            State::Disconnected => {}
+            _ if ready.writable => self.flush(index),
+            _ => self.unasked(index),
+        }
+    }
+
+    /// A socket takes bytes again. What there is to read shows itself at the next wait.
+    fn flush(&mut self, index: u32) {
+        let session = &mut self.sessions[index as usize];
+        if let Err(error) = session.flush(&self.poller, u64::from(index)) {
+            self.lost(index, error, now_ns());
+        }
+    }
+
+    /// Something came that nothing was asked for: a notice, or the end of the connection.
+    fn unasked(&mut self, index: u32) {
+        let session = &mut self.sessions[index as usize];
+        if let Err(error) = session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
+            self.lost(index, error, now_ns());
+        }
+    }
+
+    /// False when the engine has hung up.
+    fn take_commands(&mut self) -> bool {
+        let mut count = [0; 8];
+        // Only to make it unready again; what it counts is of no interest.
+        let _ = rustix::io::read(&self.wake, &mut count);
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::Connect { clients }) => self.connect_clients(clients),
+                Ok(Command::Run { plan, start_ns }) => self.begin_stage(plan, start_ns),
+                Ok(Command::Stop) => self.stop_stage(now_ns()),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    pub(crate) fn report(&self, what: ReportKind) {
+        // If the engine is gone, so will this thread be, at its next command.
+        let _ = self.reports.send(Report { thread: self.number, what });
+    }
+}

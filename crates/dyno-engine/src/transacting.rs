@@ -1,0 +1,255 @@
+//! What a transaction passes through on a load thread: begun, sent, answered, tried again, ended.
+
+use crate::clock::now_ns;
+use crate::connecting::nanoseconds;
+use crate::error::SessionError;
+use crate::plan::Arrivals;
+use crate::recorder::{Ended, ErrorCode};
+use crate::request::Request;
+use crate::session::{Received, State, Transaction};
+use crate::thread::LoadThread;
+use crate::workload::{Answer, Step};
+use dyno_wire::pg::backend::TransactionStatus;
+use dyno_wire::pg::error::ServerError;
+
+/// Serialization failure and deadlock: the server asks for another try.
+const RETRIED: [&str; 2] = ["40001", "40P01"];
+
+impl LoadThread {
+    /// Part of an answer is there.
+    #[inline]
+    pub(crate) fn reply_ready(&mut self, index: u32) {
+        let session = &mut self.sessions[index as usize];
+        match session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
+            Ok(Received::Answered) => self.answered(index, now_ns()),
+            Ok(Received::Partly | Received::Nothing) => {}
+            Err(error) => self.lost(index, error, now_ns()),
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self, index: u32, now: u64) {
+        self.rotate_until(now);
+        let session = &mut self.sessions[index as usize];
+        let error = session.scanner.take_error();
+        match (&session.state, error) {
+            (State::Recovering { retry }, None) => {
+                let retry = *retry;
+                self.recovered(index, retry, now);
+            }
+            // A transaction that cannot be ended leaves the connection of no use.
+            (State::Recovering { .. }, Some(error)) => self.lost(index, SessionError::Server(error), now),
+            (_, Some(error)) => self.statement_failed(index, error, now),
+            (_, None) => {
+                let totals = session.scanner.totals();
+                let Some(transaction) = &mut session.transaction else { return };
+                transaction.commit_in_flight = false;
+                self.recorder.current.statements(transaction.type_index, totals.statements);
+                let answer =
+                    Answer { statements: totals.statements, rows: totals.rows, affected: totals.affected };
+                self.step(index, Some(&answer), now);
+            }
+        }
+    }
+
+    /// Begins a transaction that was due at `scheduled_ns`.
+    #[inline]
+    pub(crate) fn begin(&mut self, index: u32, scheduled_ns: u64, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        let type_index = usize::from(session.client.begin().0);
+        session.transaction =
+            Some(Transaction { type_index, scheduled_ns, sent_ns: now, tries: 1, ..Transaction::default() });
+        if let Some(stage) = &mut self.stage {
+            stage.in_flight += 1;
+        }
+        self.step(index, None, now);
+    }
+
+    /// Asks the client what comes next, and does it.
+    #[inline]
+    fn step(&mut self, index: u32, answer: Option<&Answer>, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        let Some(transaction) = &mut session.transaction else { return };
+        self.outbox.clear();
+        let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
+        let step = session.client.next(answer, &mut request);
+        let syncs = request.syncs();
+        match step {
+            Step::Send | Step::SendCommit if syncs > 0 => {
+                if !transaction.sent {
+                    (transaction.sent, transaction.sent_ns) = (true, now);
+                }
+                transaction.commit_in_flight = step == Step::SendCommit;
+                session.state = State::Waiting;
+                session.scanner.start(syncs);
+                if let Err(error) = session.send(&self.outbox, &self.poller, u64::from(index)) {
+                    self.lost(index, error, now);
+                }
+            }
+            Step::Send | Step::SendCommit => {
+                self.tell_error(SessionError::EmptyRequest);
+                self.fail(index, now);
+            }
+            Step::Sleep(time) => {
+                session.state = State::Sleeping;
+                self.set_timer(index, now + nanoseconds(time));
+            }
+            Step::Done => self.done(index, now),
+        }
+    }
+
+    /// A sleep is over: the client's own, or its think time.
+    pub(crate) fn woken(&mut self, index: u32, now: u64) {
+        self.rotate_until(now);
+        let goes_on = self.load_goes_on();
+        let session = &mut self.sessions[index as usize];
+        if session.transaction.is_some() {
+            self.step(index, None, now);
+        } else if session.active && goes_on {
+            self.begin(index, now, now);
+        } else {
+            session.state = State::Idle;
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, index: u32, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        let Some(transaction) = session.transaction.take() else { return };
+        session.failures_in_a_row = 0;
+        self.recorder.current.done(ended(&transaction, now));
+        self.transaction_ended(index);
+        if transaction.sent {
+            self.next_transaction(index, now);
+        } else {
+            // It needed no server: give the others their turn before the next one.
+            self.sessions[index as usize].state = State::Sleeping;
+            self.set_timer(index, now);
+        }
+    }
+
+    fn transaction_ended(&mut self, index: u32) {
+        self.sessions[index as usize].ended += 1;
+        if let Some(stage) = &mut self.stage {
+            stage.in_flight -= 1;
+        }
+    }
+
+    /// What a session that has nothing under way does next.
+    #[inline]
+    pub(crate) fn next_transaction(&mut self, index: u32, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        session.state = State::Idle;
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on()) else { return };
+        if !session.active {
+            return;
+        }
+        if stage.quota.is_some_and(|quota| session.ended >= quota) {
+            session.active = false;
+            stage.unfinished -= 1;
+            return;
+        }
+        match (&mut stage.schedule, stage.plan.arrivals) {
+            (Some(schedule), _) => {
+                let due_ns = schedule.due_ns();
+                if due_ns <= now {
+                    schedule.advance();
+                    self.begin(index, due_ns, now);
+                } else {
+                    session.queued = true;
+                    self.idle.push_back(index);
+                }
+            }
+            (None, Arrivals::Closed { think_time }) if !think_time.is_zero() => {
+                session.state = State::Sleeping;
+                self.set_timer(index, now + nanoseconds(think_time));
+            }
+            _ => self.begin(index, now, now),
+        }
+    }
+
+    /// The server refused a statement.
+    fn statement_failed(&mut self, index: u32, error: Box<ServerError>, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        let status = session.scanner.totals().status;
+        let Some(transaction) = &mut session.transaction else { return };
+        transaction.commit_in_flight = false;
+        let retry = RETRIED.contains(&error.code.as_str())
+            && transaction.tries < self.config.tries_max
+            && self.stage.as_ref().is_some_and(|stage| stage.load_goes_on());
+        self.recorder.current.error(ErrorCode::SqlState(error.code));
+        self.tell_error(SessionError::Server(error));
+        match self.workload.recovery() {
+            Some(recovery) if status != TransactionStatus::Idle => {
+                self.outbox.clear();
+                let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
+                request.execute(recovery, &[]);
+                let syncs = request.syncs();
+                let session = &mut self.sessions[index as usize];
+                session.state = State::Recovering { retry };
+                session.scanner.start(syncs);
+                if let Err(error) = session.send(&self.outbox, &self.poller, u64::from(index)) {
+                    self.lost(index, error, now);
+                }
+            }
+            _ => self.recovered(index, retry, now),
+        }
+    }
+
+    /// The failed transaction is out of the way.
+    fn recovered(&mut self, index: u32, retry: bool, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        match &mut session.transaction {
+            Some(transaction) if retry => {
+                transaction.tries += 1;
+                self.recorder.current.retry(transaction.type_index);
+                session.client.begin_again();
+                self.step(index, None, now);
+            }
+            _ => self.fail(index, now),
+        }
+    }
+
+    /// The transaction has failed for good.
+    fn fail(&mut self, index: u32, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        let Some(transaction) = session.transaction.take() else { return };
+        self.recorder.current.failed(ended(&transaction, now));
+        session.failures_in_a_row += 1;
+        let gives_up = session.failures_in_a_row >= self.config.failures_in_a_row_max;
+        self.transaction_ended(index);
+        if !gives_up {
+            return self.next_transaction(index, now);
+        }
+        let session = &mut self.sessions[index as usize];
+        session.state = State::Aborted;
+        if let Some(stage) = self.stage.as_mut().filter(|_| session.active) {
+            session.active = false;
+            stage.unfinished -= 1;
+            stage.finished.clients_aborted += 1;
+        }
+    }
+
+    /// The connection broke: the transaction has failed, or nobody knows.
+    pub(crate) fn end_lost_transaction(&mut self, index: u32, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        session.queued = false;
+        let Some(transaction) = session.transaction.take() else { return };
+        if transaction.commit_in_flight {
+            self.recorder.current.unknown(transaction.type_index);
+        } else {
+            self.recorder.current.failed(ended(&transaction, now));
+        }
+        self.transaction_ended(index);
+    }
+}
+
+#[inline]
+fn ended(transaction: &Transaction, now: u64) -> Ended {
+    Ended {
+        type_index: transaction.type_index,
+        scheduled_ns: transaction.scheduled_ns,
+        sent_ns: transaction.sent_ns,
+        ended_ns: now,
+    }
+}
