@@ -9,3 +9,6 @@ pub mod judge;
 pub mod latency;
 pub mod statistics;
 pub mod store;
+
+#[cfg(test)]
+mod planted;

@@ -283,3 +283,6 @@ fn outcome_text(outcome: Outcome) -> &'static str {
 fn common_prefix(name: &str, wanted: &str) -> usize {
     name.chars().zip(wanted.chars()).take_while(|(left, right)| left == right).count()
 }
+
+#[cfg(test)]
+mod tests;

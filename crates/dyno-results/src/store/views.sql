@@ -64,7 +64,7 @@ WHERE kind = 'prepare';
 CREATE VIEW stage AS
 SELECT run.name AS run,
        started.body ->> '$.id' AS stage,
-       started.at_ms AS start_ms,
+       started.at_ms AS started_at_ms,
        started.body ->> '$.target' AS target,
        started.body ->> '$.series' AS series,
        started.body ->> '$.kind' AS kind,

@@ -1,0 +1,333 @@
+//! Runs written for tests: a clean one on which every rule is silent but for its notes, and the means to plant
+//! faults in it.
+
+use std::collections::BTreeMap;
+
+use crate::document::Report;
+use crate::event::{
+    Arrival, Check, Data, Distribution, Event, Finding, Finished, Host, Interval, Notice, Outcome,
+    PrepareStep, Sample, Setting, Settings, Severity, Stage, StageFinished, StageKind, Stamped, Started,
+    Table, Target, TypeInterval,
+};
+use crate::fold::fold;
+use crate::latency::Latency;
+
+pub(crate) const GIB: u64 = 1 << 30;
+
+/// The events of a run in the making, with a clock of its own.
+pub(crate) struct Script {
+    pub(crate) events: Vec<Stamped>,
+    now_ms: u64,
+    /// Counters and gauges of the database and of its host, sampled at each second of load.
+    readings: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    /// What counters grow by in a second.
+    growth: Vec<(&'static str, &'static str, f64)>,
+    stages: u32,
+}
+
+/// A stage to be played, one transaction type.
+pub(crate) struct Load<'a> {
+    pub(crate) series: &'a str,
+    pub(crate) kind: StageKind,
+    pub(crate) workload: &'a str,
+    pub(crate) clients: u32,
+    /// Transactions done in each second.
+    pub(crate) tps: &'a [u64],
+    pub(crate) service_us: u64,
+    /// Rate and schedule lag (microseconds) of an open loop.
+    pub(crate) open: Option<(f64, u64)>,
+}
+
+impl<'a> Load<'a> {
+    pub(crate) fn write(kind: StageKind, clients: u32, tps: &'a [u64]) -> Self {
+        Self { series: "write", kind, workload: "tpcb/tpcb-like", clients, tps, service_us: 1000, open: None }
+    }
+
+    pub(crate) fn read(kind: StageKind, clients: u32, tps: &'a [u64]) -> Self {
+        Self { series: "read", kind, workload: "tpcb/select-only", clients, tps, service_us: 100, open: None }
+    }
+}
+
+impl Script {
+    /// A run that has just started.
+    pub(crate) fn started(run: &str) -> Self {
+        let mut script =
+            Self { events: Vec::new(), now_ms: 0, readings: BTreeMap::new(), growth: Vec::new(), stages: 0 };
+        script.push(Event::Started(Started {
+            run: run.to_owned(),
+            dyno_version: "0.1.0".to_owned(),
+            started_at: "2026-11-20T08:00:00Z".to_owned(),
+            command: vec!["dyno".to_owned(), "run".to_owned()],
+            scenario: serde_json::Value::Null,
+            seed: 7,
+        }));
+        script
+    }
+
+    pub(crate) fn push(&mut self, event: Event) {
+        let seq = self.events.len() as u64;
+        self.events.push(Stamped { seq, at_ms: self.now_ms, event });
+    }
+
+    pub(crate) fn sleep_ms(&mut self, ms: u64) {
+        self.now_ms += ms;
+    }
+
+    /// Sets a reading of `host` or `database` as it will be sampled from now on.
+    pub(crate) fn read(&mut self, source: &'static str, key: &str, value: f64) {
+        self.readings.entry(source).or_default().insert(key.to_owned(), value);
+    }
+
+    /// Lets a counter grow by so much in each second of load.
+    pub(crate) fn grow(&mut self, source: &'static str, key: &'static str, per_second: f64) {
+        self.readings.entry(source).or_default().entry(key.to_owned()).or_insert(0.0);
+        self.growth.retain(|(of, known, _)| (*of, *known) != (source, key));
+        self.growth.push((source, key, per_second));
+    }
+
+    /// Adds to a counter once.
+    pub(crate) fn bump(&mut self, source: &'static str, key: &str) {
+        *self.readings.entry(source).or_default().entry(key.to_owned()).or_insert(0.0) += 1.0;
+    }
+
+    fn sample(&mut self) {
+        for (source, values) in self.readings.clone() {
+            self.push(Event::Sample(Sample { source: source.to_owned(), target: "pg".to_owned(), values }));
+        }
+    }
+
+    fn second_passes(&mut self) {
+        self.now_ms += 1000;
+        for (source, key, per_second) in self.growth.clone() {
+            *self.readings.entry(source).or_default().entry(key.to_owned()).or_insert(0.0) += per_second;
+        }
+    }
+
+    pub(crate) fn start_stage(&mut self, load: &Load<'_>) -> u32 {
+        let id = self.stages;
+        self.stages += 1;
+        self.push(Event::StageStarted(Stage {
+            id,
+            target: "pg".to_owned(),
+            series: load.series.to_owned(),
+            kind: load.kind,
+            workload: load.workload.to_owned(),
+            clients: load.clients,
+            clients_end: None,
+            threads: 2,
+            protocol: "prepared".to_owned(),
+            arrival: match load.open {
+                Some((rate_per_s, _)) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
+                None => Arrival::Closed { think_time_ms: 0.0 },
+            },
+            rate_end_per_s: None,
+            planned_s: Some(load.tps.len() as f64),
+            planned_transactions: None,
+            types: vec!["only".to_owned()],
+        }));
+        id
+    }
+
+    /// Plays a whole stage: its intervals, samples between them, and its end.
+    pub(crate) fn play(&mut self, load: &Load<'_>) -> u32 {
+        let id = self.start_stage(load);
+        self.sample();
+        for (index, done) in load.tps.iter().enumerate() {
+            self.second_passes();
+            self.push(Event::Interval(interval(load, id, index, *done)));
+            self.sample();
+        }
+        self.finish_stage(id, load.tps.len());
+        id
+    }
+
+    pub(crate) fn finish_stage(&mut self, stage: u32, seconds: usize) {
+        self.push(Event::StageFinished(StageFinished {
+            stage,
+            seconds: seconds as f64,
+            drain_s: 0.0,
+            complete: true,
+            clients_aborted: 0,
+            not_begun: 0,
+        }));
+    }
+
+    pub(crate) fn finish(&mut self) {
+        self.push(Event::Finished(Finished {
+            outcome: Outcome::Complete,
+            reason: None,
+            seconds: self.now_ms as f64 / 1000.0,
+        }));
+    }
+}
+
+/// A full second of a stage.
+pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> Interval {
+    let latency = |us: u64| {
+        let mut latency = Latency::new();
+        latency.record_n(us * 1000, done);
+        latency
+    };
+    Interval {
+        stage,
+        index: index as u32,
+        start_ms: index as f64 * 1000.0,
+        duration_ms: 1000.0,
+        clients: load.clients,
+        types: vec![TypeInterval {
+            type_index: 0,
+            done,
+            failed: 0,
+            unknown: 0,
+            retries: 0,
+            statements: done,
+            service: latency(load.service_us),
+            response: load.open.map(|(_, lag_us)| latency(load.service_us + lag_us)),
+            lag: load.open.map(|(_, lag_us)| latency(lag_us)),
+            failed_service: None,
+        }],
+        driver_cpu_ms: vec![300.0, 250.0],
+        reconnects: 0,
+        lost_ms: 0.0,
+        backlog: 0,
+        errors: BTreeMap::new(),
+        drain: false,
+    }
+}
+
+pub(crate) fn setting(name: &str, value: &str, changed: bool, durability: bool) -> Setting {
+    Setting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        unit: None,
+        default: None,
+        source: None,
+        changed,
+        durability,
+    }
+}
+
+pub(crate) fn check(name: &str, passed: Option<bool>) -> Check {
+    Check {
+        target: "pg".to_owned(),
+        workload: "tpcb".to_owned(),
+        name: name.to_owned(),
+        passed,
+        expected: Some("126304".to_owned()),
+        found: Some("126304".to_owned()),
+        detail: "every acknowledged commit was looked for".to_owned(),
+    }
+}
+
+/// A remote server on defaults, durable, with data larger than its memory; a write ladder that passed its peak at 8
+/// clients, and a hold of 20 s in which a checkpoint began.
+pub(crate) fn clean_script() -> Script {
+    let mut script = Script::started("2026-11-20-1");
+    describe(&mut script);
+    script.read("host", "cpus", 8.0);
+    script.grow("host", "server_cpu_seconds_total", 4.0);
+    script.grow("database", "blocks_hit_total", 900.0);
+    script.grow("database", "blocks_read_total", 100.0);
+    script.grow("database", "tuples_updated_total", 3000.0);
+    script.grow("database", "tuples_inserted_total", 1000.0);
+    script.grow("database", "wal_bytes_total", 8e6);
+    script.read("database", "checkpoints_timed_total", 3.0);
+    script.read("database", "checkpoints_requested_total", 0.0);
+    for (clients, level) in [(1, 250), (2, 480), (4, 820), (8, 1000), (16, 900)] {
+        script.play(&Load::write(StageKind::Ladder, clients, &wobble(level, 5)));
+    }
+    hold(&mut script, &Load::write(StageKind::Hold, 8, &wobble(990, 20)));
+    script.push(Event::Check(check("history-holds-every-commit", Some(true))));
+    script.finish();
+    script
+}
+
+/// A hold in the middle of which a checkpoint begins.
+fn hold(script: &mut Script, load: &Load<'_>) {
+    let id = script.start_stage(load);
+    for (index, done) in load.tps.iter().enumerate() {
+        if index == load.tps.len() / 2 {
+            script.bump("database", "checkpoints_timed_total");
+        }
+        script.second_passes();
+        script.push(Event::Interval(interval(load, id, index, *done)));
+        script.sample();
+    }
+    script.finish_stage(id, load.tps.len());
+}
+
+fn describe(script: &mut Script) {
+    script.push(Event::Target(Target {
+        name: "pg".to_owned(),
+        url: "postgres://me@db.example/bench".to_owned(),
+        product: Some("PostgreSQL".to_owned()),
+        version: Some("15.18".to_owned()),
+        version_text: None,
+        tls: None,
+        same_host: Some(false),
+        embedded: None,
+        connections_max: Some(100),
+    }));
+    script.push(Event::Host(Host { roles: vec!["driver".to_owned()], cpus: Some(4), ..Host::default() }));
+    script.push(Event::Settings(Settings {
+        target: "pg".to_owned(),
+        rows: vec![
+            setting("fsync", "on", false, true),
+            setting("synchronous_commit", "on", false, true),
+            setting("full_page_writes", "on", false, true),
+            setting("data_checksums", "off", false, true),
+            setting("wal_level", "replica", false, true),
+        ],
+    }));
+    script.push(Event::Data(Data {
+        target: "pg".to_owned(),
+        workload: "tpcb".to_owned(),
+        scale: Some(5000.0),
+        database_bytes: Some(75 * GIB),
+        cache_bytes: Some(4 * GIB),
+        memory_bytes: Some(16 * GIB),
+        tables: vec![Table {
+            name: "pgbench_accounts".to_owned(),
+            rows: Some(500_000_000),
+            table_bytes: Some(64 * GIB),
+            index_bytes: Some(11 * GIB),
+            logged: Some(true),
+        }],
+    }));
+}
+
+/// Counts around a level, one percent up and down.
+pub(crate) fn wobble(level: u64, seconds: usize) -> Vec<u64> {
+    let step = (level / 100).max(1);
+    [0, 1, 2, 1, 0, 2].iter().cycle().take(seconds).map(|offset| level - step + offset * step).collect()
+}
+
+pub(crate) fn clean_report() -> Report {
+    fold(&clean_script().events)
+}
+
+/// A finding, a notice and a preparation step, for what reads all kinds of events.
+pub(crate) fn one_of_each_remark() -> Vec<Event> {
+    vec![
+        Event::Finding(Finding {
+            code: "shared-host".to_owned(),
+            severity: Severity::Doubt,
+            about: Some("pg".to_owned()),
+            evidence: "driver and server share 2 cores".to_owned(),
+            advice: "run the driver elsewhere".to_owned(),
+        }),
+        Event::Notice(Notice {
+            target: None,
+            stage: None,
+            text: "the ladder was cut at 90 clients".to_owned(),
+        }),
+        Event::Prepare(PrepareStep {
+            target: "pg".to_owned(),
+            workload: "tpcb".to_owned(),
+            step: "data".to_owned(),
+            seconds: 4.1,
+            rows: Some(5_000_000),
+            bytes: Some(640_000_000),
+        }),
+    ]
+}

@@ -1,0 +1,343 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use crate::event::{Sample, StageKind};
+use crate::fold::{NOT_FINISHED, fold};
+use crate::planted::{Load, Script, clean_script};
+
+/// A directory of one test, removed with all that is in it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dyno-store-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("runs.db")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn write(store: &Store, events: &[Stamped]) -> String {
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    for stamped in events {
+        writer.append(stamped).unwrap();
+    }
+    writer.name().to_owned()
+}
+
+#[test]
+fn what_is_appended_is_read_again() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let events = clean_script().events;
+    let name = write(&store, &events);
+    assert_eq!(name, "2026-11-20-1");
+    assert_eq!(store.events(&name).unwrap(), events);
+
+    let reopened = Store::open(scratch.file()).unwrap();
+    let stored = serde_json::to_value(reopened.report("last").unwrap()).unwrap();
+    assert_eq!(stored, serde_json::to_value(fold(&events)).unwrap());
+}
+
+#[test]
+fn a_run_is_in_the_list_from_its_beginning() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let script = clean_script();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    assert_eq!(store.runs().unwrap()[0].started_at, None);
+
+    let (last, all_but_last) = script.events.split_last().unwrap();
+    for stamped in all_but_last {
+        writer.append(stamped).unwrap();
+    }
+    let unfinished = &store.runs().unwrap()[0];
+    assert_eq!(unfinished.outcome, None);
+    assert_eq!(unfinished.seconds, 45.0);
+
+    writer.append(last).unwrap();
+    let summary = &store.runs().unwrap()[0];
+    assert_eq!(summary.outcome, Some(Outcome::Complete));
+    assert_eq!(summary.content.targets[0].version.as_deref(), Some("15.18"));
+    let series = &summary.content.series[0];
+    assert_eq!((series.kind, series.clients), (StageKind::Hold, 8));
+    assert!((series.tps - 990.0).abs() < 10.0, "{}", series.tps);
+}
+
+#[test]
+fn a_reading_that_is_no_number_is_left_out() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let values = [("cpus".to_owned(), 2.0), ("memory_bytes".to_owned(), f64::NAN)].into();
+    let sample = Sample { source: "host".to_owned(), target: "driver".to_owned(), values };
+    write(&store, &[Stamped { seq: 0, at_ms: 0, event: Event::Sample(sample) }]);
+    let events = store.events("last").unwrap();
+    let Event::Sample(read) = &events[0].event else { panic!("{events:?}") };
+    assert_eq!(read.values.keys().collect::<Vec<_>>(), ["cpus"]);
+}
+
+#[test]
+fn names_are_never_given_twice() {
+    let scratch = Scratch::new();
+    let names: Vec<String> = std::thread::scope(|scope| {
+        let begin = || {
+            // Each opens the file by itself, as processes do, the first of them making it.
+            let store = Store::open(scratch.file()).unwrap();
+            (0..10).map(|_| store.begin_run("2026-11-20").unwrap().name().to_owned()).collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(begin)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), 40);
+    let store = Store::open(scratch.file()).unwrap();
+    assert_eq!(store.begin_run("2026-11-20").unwrap().name(), "2026-11-20-41");
+    assert_eq!(store.begin_run("2026-11-21").unwrap().name(), "2026-11-21-1");
+}
+
+#[test]
+fn several_runs_are_written_at_once() {
+    let scratch = Scratch::new();
+    let events = clean_script().events;
+    let store = Store::open(scratch.file()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| write(&Store::open(scratch.file()).unwrap(), &events));
+        }
+    });
+    for run in store.runs().unwrap() {
+        assert_eq!(store.events(&run.name).unwrap().len(), events.len());
+    }
+    assert_eq!(store.runs().unwrap().len(), 3);
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_name() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    assert!(matches!(store.find("last"), Err(StoreError::NoRuns { .. })));
+    for date in ["2026-11-19", "2026-11-20", "2026-11-20"] {
+        store.begin_run(date).unwrap();
+    }
+    assert_eq!(store.find("last").unwrap(), "2026-11-20-2");
+    assert_eq!(store.find("2026-11-19").unwrap(), "2026-11-19-1");
+    assert_eq!(store.find("2026-11-20-1").unwrap(), "2026-11-20-1");
+    let ambiguous = store.find("2026-11-20").unwrap_err().to_string();
+    assert!(ambiguous.contains("2026-11-20-2, 2026-11-20-1"), "{ambiguous}");
+    let unknown = store.find("2026-11-18-1").unwrap_err().to_string();
+    assert!(unknown.contains("2026-11-19-1"), "{unknown}");
+}
+
+#[test]
+fn a_full_name_is_found_beside_longer_ones() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    for _ in 0..11 {
+        store.begin_run("2026-11-20").unwrap();
+    }
+    assert_eq!(store.find("2026-11-20-1").unwrap(), "2026-11-20-1");
+}
+
+#[test]
+fn file_and_directory_are_made_for_their_owner_only() {
+    let scratch = Scratch::new();
+    let path = scratch.0.join("new/directory/runs.db");
+    let store = Store::open(&path).unwrap();
+    write(&store, &clean_script().events[..1]);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(&path.with_file_name("runs.db-wal")), 0o600);
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+}
+
+#[test]
+fn what_is_no_store_is_left_as_it_is() {
+    let scratch = Scratch::new();
+    let text = "this is a letter, and long enough to be taken for the header of a database file. ".repeat(20);
+    fs::write(scratch.file(), &text).unwrap();
+    assert!(matches!(Store::open(scratch.file()), Err(StoreError::NotADatabase { .. })));
+    assert_eq!(fs::read_to_string(scratch.file()).unwrap(), text);
+
+    let other = scratch.0.join("other.db");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE mine (a)").unwrap();
+    let before = fs::read(&other).unwrap();
+    assert!(matches!(Store::open(&other), Err(StoreError::NotAStore { .. })));
+    assert_eq!(fs::read(&other).unwrap(), before);
+
+    assert!(matches!(Store::open(&scratch.0), Err(StoreError::Unreadable { .. })), "a directory");
+    assert!(matches!(Store::open(scratch.file().join("below")), Err(StoreError::Directory { .. })));
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused() {
+    let scratch = Scratch::new();
+    drop(Store::open(scratch.file()).unwrap());
+    let newer = open::VERSION + 1;
+    Connection::open(scratch.file()).unwrap().pragma_update(None, "user_version", newer).unwrap();
+    let error = Store::open(scratch.file()).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { found, .. } if found == newer), "{error}");
+}
+
+#[test]
+fn a_lock_that_stays_is_said() {
+    let scratch = Scratch::new();
+    let patience = Duration::from_millis(50);
+    let store = Store::open_with_patience(&scratch.file(), patience).unwrap();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    let holder = Connection::open(scratch.file()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let event = &clean_script().events[0];
+    assert!(matches!(writer.append(event), Err(StoreError::Locked { .. })));
+    assert!(matches!(store.begin_run("2026-11-20"), Err(StoreError::Locked { .. })));
+    assert_eq!(store.runs().unwrap().len(), 1, "reading needs no lock");
+
+    holder.execute_batch("ROLLBACK").unwrap();
+    writer.append(event).unwrap();
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_stored() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    // A limit on the file's size gives the error of a disk that is full.
+    writer.connection.pragma_update(None, "max_page_count", 20).unwrap();
+    let events = clean_script().events;
+    let stored = events.iter().take_while(|stamped| writer.append(stamped).is_ok()).count();
+    let error = writer.append(&events[stored]).unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
+    assert!(stored > 1);
+    assert_eq!(store.events("last").unwrap(), events[..stored]);
+}
+
+#[test]
+fn a_store_that_may_not_be_written_says_so() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    writer.connection.pragma_update(None, "query_only", true).unwrap();
+    let error = writer.append(&clean_script().events[0]).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_event_is_named() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    write(&store, &clean_script().events[..3]);
+    store.connection.execute("UPDATE event SET body = '{}' WHERE seq = 2", []).unwrap();
+    let error = store.events("last").unwrap_err().to_string();
+    assert!(error.starts_with("event 2 of run 2026-11-20-1 cannot be read"), "{error}");
+}
+
+/// Set in the process that the next test kills.
+const VICTIM: &str = "DYNO_TEST_STORE_TO_WRITE_UNTIL_KILLED";
+
+#[test]
+fn a_killed_run_is_stored_up_to_its_last_event() {
+    if let Ok(path) = std::env::var(VICTIM) {
+        write_until_killed(Path::new(&path));
+    }
+    let scratch = Scratch::new();
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::tests::a_killed_run_is_stored_up_to_its_last_event", "--nocapture"])
+        .env(VICTIM, scratch.file())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It says each number after the append has returned.
+    let said = BufReader::new(victim.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| line.strip_prefix("appended ")?.parse::<u64>().ok())
+        .find(|seq| *seq >= 20)
+        .unwrap();
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+
+    let store = Store::open(scratch.file()).unwrap();
+    let events = store.events("last").unwrap();
+    assert!(events.last().unwrap().seq >= said);
+    let report = store.report("last").unwrap();
+    assert_eq!(report.run.outcome, Outcome::Incomplete);
+    assert_eq!(report.run.reason.as_deref(), Some(NOT_FINISHED));
+    assert!(report.stages[0].totals.done > 0);
+    assert_eq!(store.runs().unwrap()[0].outcome, None);
+}
+
+fn write_until_killed(path: &Path) -> ! {
+    let mut writer = Store::open(path).unwrap().begin_run("2026-11-20").unwrap();
+    let mut script = Script::started(writer.name());
+    let load = Load::read(StageKind::Hold, 4, &[100]);
+    let stage = script.start_stage(&load);
+    for second in 0.. {
+        for stamped in script.events.drain(..) {
+            writer.append(&stamped).unwrap();
+            println!("appended {}", stamped.seq);
+        }
+        let event = Event::Interval(crate::planted::interval(&load, stage, second, 100));
+        script.events.push(Stamped { seq: 2 + second as u64, at_ms: second as u64 * 1000, event });
+    }
+    unreachable!("it counts up to the end of the integers")
+}
+
+/// Every query that the documentation shows is one that works.
+#[test]
+fn the_documented_queries_find_something() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut script = clean_script();
+    let end = script.events.pop().unwrap();
+    script.play(&Load::read(StageKind::Hold, 8, &[5000, 5100, 4900]));
+    for event in crate::planted::one_of_each_remark() {
+        script.push(event);
+    }
+    script.push(end.event);
+    write(&store, &script.events);
+
+    let document = include_str!("../../../../docs/store.md");
+    let queries: Vec<&str> =
+        document.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(queries.len() >= 8, "{} queries", queries.len());
+    for query in queries {
+        let mut statement = store.connection.prepare(query).unwrap();
+        let rows = statement.query_map([], |_| Ok(())).unwrap().count();
+        assert!(rows > 0, "no row from: {query}");
+    }
+}
+
+#[test]
+fn the_views_agree_with_the_report() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let script = clean_script();
+    let name = write(&store, &script.events);
+    for result in fold(&script.events).stages {
+        let (tps, done): (f64, u32) = store
+            .connection
+            .query_row(
+                "SELECT tps, done FROM throughput WHERE run = ?1 AND stage = ?2",
+                params![name, result.stage.id],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .unwrap();
+        assert!((tps - result.throughput.unwrap().mean).abs() < 1e-6);
+        assert_eq!(u64::from(done), result.totals.done);
+    }
+}
