@@ -1,1 +1,17 @@
-//! placeholder
+//! How a run is shown: in a terminal while it happens and afterwards, as JSON, and as a page.
+//!
+//! Everything here reads the run's events or its folded report and draws them. Nothing here measures, decides
+//! or stores: a figure that is not in the report is not invented, and what is unknown is shown as unknown.
+
+pub mod error;
+pub mod format;
+pub mod json;
+pub mod live;
+pub mod page;
+pub mod runs;
+pub mod summary;
+pub mod terminal;
+
+mod ladder;
+mod subject;
+mod text;

@@ -1,0 +1,136 @@
+//! What a run is about, in words: the target, its host, its data, and the load of a stage. Shared by the live
+//! view and the summary, so that both say the same.
+
+use dyno_results::event::{Arrival, Data, Distribution, Host, Stage, StageKind, Target};
+
+use crate::format;
+use crate::text::{DOT, visible};
+
+/// A target in one sentence: what it is, what it runs on, and where that is.
+pub(crate) fn target(target: &Target, hosts: &[Host]) -> String {
+    let product = match (&target.product, &target.version) {
+        (Some(product), Some(version)) => format!("{} {}", visible(product), visible(version)),
+        (Some(product), None) => format!("{}, version unknown", visible(product)),
+        (None, _) => {
+            let says =
+                target.version_text.as_deref().map_or(String::new(), |text| format!(" ({})", visible(text)));
+            format!("unrecognised product{says}")
+        }
+    };
+    let mut parts = Vec::new();
+    if let Some(embedded) = &target.embedded {
+        parts.push(format!("embedded {product}"));
+        let caution = if embedded.unsafe_profile { ", UNSAFE" } else { "" };
+        parts.push(format!("{} profile{caution}", visible(&embedded.profile)));
+    } else {
+        parts.push(product);
+        parts.push(visible(&target.url).into_owned());
+        if let Some(tls) = &target.tls {
+            parts.push(visible(tls).into_owned());
+        }
+    }
+    let host = hosts.iter().find(|host| host.roles.contains(&target.name));
+    parts.push(host.map_or_else(|| "hardware unknown".to_owned(), hardware));
+    parts.push(
+        match target.same_host {
+            Some(true) => "same host as the driver",
+            Some(false) => "not on the driver's host",
+            None => "unknown whether on the driver's host",
+        }
+        .to_owned(),
+    );
+    parts.join(DOT)
+}
+
+/// The driver's machine, where it is another one than the target's.
+pub(crate) fn driver(targets: &[Target], hosts: &[Host]) -> Option<String> {
+    let elsewhere = targets.iter().any(|target| target.same_host != Some(true));
+    let host = hosts.iter().find(|host| host.roles.iter().any(|role| role == "driver"))?;
+    elsewhere.then(|| hardware(host))
+}
+
+/// `2 cores, 24 GiB, NVMe`, as far as it is known.
+fn hardware(host: &Host) -> String {
+    let cores = match (host.cpus, host.cpus_limit) {
+        (Some(cpus), Some(limit)) if limit < f64::from(cpus) => {
+            format!("{} of {}", format::cores(limit), format::counted(u64::from(cpus), "core"))
+        }
+        (Some(cpus), _) => format::counted(u64::from(cpus), "core"),
+        (None, _) => "cores unknown".to_owned(),
+    };
+    let memory = match (host.memory_bytes, host.memory_limit_bytes) {
+        (Some(bytes), Some(limit)) if limit < bytes => {
+            format!("{} of {}", format::bytes(limit), format::bytes(bytes))
+        }
+        (Some(bytes), _) => format::bytes(bytes),
+        (None, Some(limit)) => format::bytes(limit),
+        (None, None) => "memory unknown".to_owned(),
+    };
+    let disk = match host.disk_kind.as_deref() {
+        Some("nvme") => "NVMe".to_owned(),
+        Some("ssd") => "SSD".to_owned(),
+        Some("hdd") => "HDD".to_owned(),
+        Some("virtual") => "virtual disk".to_owned(),
+        Some(other) => visible(other).into_owned(),
+        None => "disk unknown".to_owned(),
+    };
+    format!("{cores}, {memory}, {disk}")
+}
+
+/// A workload's data: `tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB`.
+pub(crate) fn data(data: &Data) -> String {
+    let mut parts = vec![match data.scale {
+        Some(scale) => format!("{} scale {}", visible(&data.workload), format::plain(scale)),
+        None => visible(&data.workload).into_owned(),
+    }];
+    let largest = data.tables.iter().filter_map(|table| Some((table.rows?, &table.name))).max();
+    if let Some((rows, table)) = largest {
+        parts.push(format!("{} in {}", format::counted(rows, "row"), visible(table)));
+    }
+    parts.push(match data.database_bytes {
+        Some(bytes) => format::bytes(bytes),
+        None => "size unknown".to_owned(),
+    });
+    parts.join(DOT)
+}
+
+/// A stage's load: `8 clients, closed loop`, `5,000/s Poisson, 16 clients`.
+pub(crate) fn load(stage: &Stage) -> String {
+    let clients = match stage.clients_end {
+        Some(end) if end != stage.clients => {
+            format!(
+                "{} to {}",
+                format::count(u64::from(stage.clients)),
+                format::counted(u64::from(end), "client")
+            )
+        }
+        _ => format::counted(u64::from(stage.clients), "client"),
+    };
+    match &stage.arrival {
+        Arrival::Closed { think_time_ms } if *think_time_ms > 0.0 => {
+            format!("{clients}, think time {}", format::latency_us(think_time_ms * 1e3))
+        }
+        Arrival::Closed { .. } => format!("{clients}, closed loop"),
+        Arrival::Open { rate_per_s, distribution } => {
+            let rate = match stage.rate_end_per_s {
+                Some(end) => format!("{} to {}/s", format::plain(*rate_per_s), format::plain(end)),
+                None => format!("{}/s", format::plain(*rate_per_s)),
+            };
+            let shape = match distribution {
+                Distribution::Poisson => "Poisson",
+                Distribution::Constant => "evenly spaced",
+            };
+            format!("{rate} {shape}, {clients}")
+        }
+    }
+}
+
+/// Label of a stage of this kind.
+pub(crate) fn kind(kind: StageKind) -> &'static str {
+    match kind {
+        StageKind::WarmUp => "warm-up",
+        StageKind::Ladder => "ladder",
+        StageKind::Hold => "hold",
+        StageKind::Ramp => "ramp",
+    }
+}
