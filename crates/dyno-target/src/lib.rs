@@ -1,5 +1,11 @@
 //! Where a load is run: how a target is named, reached, inspected and watched, and the servers that dyno starts
 //! itself. Knows no workload, and opens no socket for the load: that is the engine's.
 
+pub mod connection;
 pub mod embedded;
 pub mod host;
+pub mod settings;
+mod tls;
+
+pub use connection::Connection;
+pub use settings::{Environment, TargetError, TargetSettings};

@@ -1,0 +1,311 @@
+//! Why a session could not be opened, and why a statement failed. Each message says what failed, on what, what
+//! the server said and what to do next; the SQLSTATE is kept.
+
+use std::io;
+use std::time::Duration;
+
+use dyno_wire::endpoint::{Address, Endpoint};
+use dyno_wire::link::LinkError;
+use dyno_wire::pg::error::{ProtocolError, ServerError};
+use dyno_wire::pg::handshake::LoginError;
+use rustls::CertificateError;
+
+use crate::settings::TargetError;
+
+/// No session came about.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error("no server listens at {address} (connection refused): start it, or check host and port")]
+    Refused { address: Address },
+    #[error(
+        "no server has the socket {address}: start the server, check port and directory (unix_socket_directories), or name a host to use TCP"
+    )]
+    NoSocket { address: Address },
+    #[error(
+        "the socket {address} may not be opened by this user: {source}; check the rights on its directory"
+    )]
+    SocketDenied { address: Address, source: io::Error },
+    #[error("{address} cannot be reached: {source}; check the address, the network and the firewall")]
+    Unreachable { address: Address, source: io::Error },
+    #[error("{address} did not answer within {} s: check host and firewall, or raise connect_timeout", .timeout.as_secs_f64())]
+    TimedOut { address: Address, timeout: Duration },
+    #[error("the connection to {address} failed: {source}")]
+    Io { address: Address, source: io::Error },
+    #[error("{address} closed the connection before the login was done: look into the server's log")]
+    Closed { address: Address },
+    #[error("what answers at {address} is not PostgreSQL: {what}; check host and port")]
+    NotPostgres { address: Address, what: String },
+    #[error(
+        "the password of user `{user}` was not accepted at {address}: {error}; check PGPASSWORD, the URL or ~/.pgpass"
+    )]
+    WrongPassword { address: Address, user: String, error: Box<ServerError> },
+    #[error(
+        "{address} asks for a password ({method}) of user `{user}` and none was given: set PGPASSWORD or add a line to ~/.pgpass"
+    )]
+    PasswordMissing { address: Address, user: String, method: &'static str },
+    #[error(
+        "{address} does not offer TLS and the target demands it: turn ssl on in the server, or say sslmode=disable"
+    )]
+    TlsRefused { address: Address },
+    #[error(
+        "the certificate of {address} is not signed by a trusted authority: name the right one with sslrootcert=FILE"
+    )]
+    CertificateNotTrusted { address: Address },
+    #[error(
+        "the certificate of {address} is for {}, not for `{wanted}`: name the host as the certificate does (hostaddr can give its address), or say sslmode=verify-ca",
+        names(.presented)
+    )]
+    CertificateName { address: Address, wanted: String, presented: Vec<String> },
+    #[error(
+        "the certificate of {address} has expired or is not valid yet ({reason}): renew it, and check this machine's clock"
+    )]
+    CertificateExpired { address: Address, reason: String },
+    #[error("the certificate of {address} cannot be accepted: {reason}")]
+    Certificate { address: Address, reason: String },
+    #[error(
+        "{address} did not accept the client certificate: {reason}; check sslcert, sslkey and the server's ssl_ca_file"
+    )]
+    ClientCertificate { address: Address, reason: String },
+    #[error(
+        "database `{database}` does not exist at {address}: {error}; create it (CREATE DATABASE) or name another"
+    )]
+    DatabaseMissing { address: Address, database: String, error: Box<ServerError> },
+    #[error(
+        "user `{user}` does not exist at {address}: {error}; create it (CREATE ROLE … LOGIN) or name another"
+    )]
+    RoleMissing { address: Address, user: String, error: Box<ServerError> },
+    #[error(
+        "{address} has no connection left for user `{user}`: {error}; end others or raise max_connections"
+    )]
+    TooManyConnections { address: Address, user: String, error: Box<ServerError> },
+    #[error(
+        "{address} lets user `{user}` not into database `{database}` from here: {error}; add a line to its pg_hba.conf and reload, or use another sslmode"
+    )]
+    NotAllowed { address: Address, user: String, database: String, error: Box<ServerError> },
+    #[error("{address} accepts no connections yet: {error}; wait until it has started")]
+    NotReady { address: Address, error: Box<ServerError> },
+    #[error("{address} refused the login of `{user}`: {error}")]
+    Server { address: Address, user: String, error: Box<ServerError> },
+    #[error("the login at {address} failed: {source}")]
+    Login { address: Address, source: LoginError },
+}
+
+impl ConnectError {
+    /// The server's SQLSTATE, where it was the server that said no.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::WrongPassword { error, .. }
+            | Self::DatabaseMissing { error, .. }
+            | Self::RoleMissing { error, .. }
+            | Self::TooManyConnections { error, .. }
+            | Self::NotAllowed { error, .. }
+            | Self::NotReady { error, .. }
+            | Self::Server { error, .. } => Some(error.code.as_str()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn from_io(endpoint: &Endpoint, source: io::Error, timeout: Option<Duration>) -> Self {
+        let address = endpoint.address.clone();
+        let local = matches!(address, Address::Unix(_));
+        match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused if local => Self::NoSocket { address },
+            io::ErrorKind::PermissionDenied if local => Self::SocketDenied { address, source },
+            io::ErrorKind::ConnectionRefused => Self::Refused { address },
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+                Self::TimedOut { address, timeout: timeout.unwrap_or_default() }
+            }
+            io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::AddrNotAvailable => Self::Unreachable { address, source },
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof => Self::Closed { address },
+            _ => Self::Io { address, source },
+        }
+    }
+
+    pub(super) fn closed(endpoint: &Endpoint) -> Self {
+        Self::Closed { address: endpoint.address.clone() }
+    }
+
+    /// Recognises another kind of server by the first bytes that it sent.
+    pub(super) fn other_product(endpoint: &Endpoint, first_words: &[u8]) -> Option<Self> {
+        let what = mysql(first_words).or_else(|| {
+            let known = [
+                (&b"HTTP/"[..], "an HTTP server"),
+                (b"SSH-", "an SSH server"),
+                (b"220 ", "a mail or FTP server"),
+            ];
+            known
+                .iter()
+                .find(|(start, _)| first_words.starts_with(start))
+                .map(|(_, what)| format!("it is {what}"))
+        })?;
+        Some(Self::NotPostgres { address: endpoint.address.clone(), what })
+    }
+
+    pub(super) fn from_login(endpoint: &Endpoint, source: LoginError, first_words: &[u8]) -> Self {
+        let address = endpoint.address.clone();
+        match source {
+            LoginError::Server(error) => Self::from_server(endpoint, error),
+            LoginError::TlsRefused => Self::TlsRefused { address },
+            LoginError::Certificate(error) => Self::from_certificate(endpoint, &error),
+            LoginError::PasswordMissing { method } => {
+                Self::PasswordMissing { address, user: endpoint.login.user.clone(), method }
+            }
+            LoginError::Tls(LinkError::Tls(rustls::Error::AlertReceived(alert))) => {
+                Self::ClientCertificate { address, reason: format!("TLS alert {alert:?}") }
+            }
+            LoginError::TlsAnswer { .. } | LoginError::SpokeFirst | LoginError::Protocol(_) => {
+                Self::NotPostgres { address, what: format!("it began with {}", quote(first_words)) }
+            }
+            source => Self::Login { address, source },
+        }
+    }
+
+    fn from_server(endpoint: &Endpoint, error: Box<ServerError>) -> Self {
+        let address = endpoint.address.clone();
+        let (user, database) = (endpoint.login.user.clone(), endpoint.login.database.clone());
+        match error.code.as_str() {
+            "28P01" => Self::WrongPassword { address, user, error },
+            "3D000" => Self::DatabaseMissing { address, database, error },
+            "53300" => Self::TooManyConnections { address, user, error },
+            "57P03" => Self::NotReady { address, error },
+            // One code for both; the messages are translated, the server's routine is not.
+            "28000" if error.routine.as_deref() == Some("InitializeSessionUserId") => {
+                Self::RoleMissing { address, user, error }
+            }
+            "28000" => Self::NotAllowed { address, user, database, error },
+            _ => Self::Server { address, user, error },
+        }
+    }
+
+    fn from_certificate(endpoint: &Endpoint, error: &CertificateError) -> Self {
+        let address = endpoint.address.clone();
+        match error {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                Self::CertificateNotTrusted { address }
+            }
+            CertificateError::NotValidForNameContext { expected, presented } => Self::CertificateName {
+                address,
+                wanted: expected.to_str().into_owned(),
+                presented: presented.clone(),
+            },
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. } => {
+                Self::CertificateExpired { address, reason: error.to_string() }
+            }
+            other => Self::Certificate { address, reason: other.to_string() },
+        }
+    }
+}
+
+/// What a MySQL server says first: a packet of protocol 10 with its version, or an error.
+fn mysql(first_words: &[u8]) -> Option<String> {
+    let [low, middle, high, 0, kind, rest @ ..] = first_words else { return None };
+    let length = usize::from(*low) | usize::from(*middle) << 8 | usize::from(*high) << 16;
+    if length != rest.len() + 1 {
+        return None;
+    }
+    match kind {
+        0x0a => {
+            let version = rest.split(|byte| *byte == 0).next().unwrap_or_default();
+            Some(format!("it is MySQL or a relative, version {}", String::from_utf8_lossy(version)))
+        }
+        0xff => Some("it is MySQL or a relative, and it refuses connections from here".to_owned()),
+        _ => None,
+    }
+}
+
+/// The first bytes, readable.
+fn quote(bytes: &[u8]) -> String {
+    format!("\"{}\"", bytes.get(..bytes.len().min(32)).unwrap_or_default().escape_ascii())
+}
+
+fn names(presented: &[String]) -> String {
+    if presented.is_empty() {
+        return "no host at all".to_owned();
+    }
+    presented.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A statement failed.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    #[error("{error}{}, in: {statement}", further(.error))]
+    Server { error: Box<ServerError>, statement: String },
+    #[error("the connection was lost: {source}, in: {statement}; look into the server's log")]
+    Lost { source: io::Error, statement: String },
+    #[error("the server did not answer in time, in: {statement}")]
+    TimedOut { statement: String },
+    #[error("an earlier failure ended this connection; open another")]
+    Broken,
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error("`{value}` is no {wanted}, in: {statement}")]
+    Value { value: String, wanted: &'static str, statement: String },
+    #[error("the statement does not copy from the client: {statement}")]
+    NotACopy { statement: String },
+}
+
+impl QueryError {
+    /// The server's SQLSTATE, where it was the server that said no.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Server { error, .. } => Some(error.code.as_str()),
+            _ => None,
+        }
+    }
+}
+
+fn further(error: &ServerError) -> String {
+    let part =
+        |name, text: &Option<String>| text.as_ref().map_or_else(String::new, |it| format!("; {name}: {it}"));
+    part("detail", &error.detail) + &part("hint", &error.hint)
+}
+
+/// A statement on one line, its beginning only.
+pub(super) fn shorten(sql: &str) -> String {
+    const CHARACTERS_MAX: usize = 120;
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= CHARACTERS_MAX {
+        return line;
+    }
+    line.chars().take(CHARACTERS_MAX).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mysql_greeting_is_recognised_whatever_its_length() {
+        for padding in 0..120_usize {
+            let body = [b"\x0a8.0.36\0".as_slice(), &vec![0; padding]].concat();
+            let mut packet = u32::try_from(body.len()).unwrap().to_le_bytes()[..3].to_vec();
+            packet.push(0);
+            packet.extend(&body);
+            assert!(mysql(&packet).unwrap().contains("8.0.36"), "{padding}");
+        }
+        assert_eq!(mysql(b"S"), None);
+        assert_eq!(mysql(b"E\0\0\0\x08abcd"), None);
+        assert_eq!(mysql(b"R\0\0\0\x08\0\0\0\0"), None);
+    }
+
+    #[test]
+    fn long_statements_are_shortened() {
+        assert_eq!(shorten("SELECT\n  1"), "SELECT 1");
+        assert_eq!(shorten(&"x".repeat(500)).chars().count(), 121);
+    }
+}

@@ -1,0 +1,178 @@
+//! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first
+//! that accepts a connection (and suits `target_session_attrs`) is taken.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_wire::endpoint::{Address, Endpoint, Login, Tls, TlsSetup};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::{Host, Place, SessionAttributes, TargetError, TargetSettings};
+use crate::connection::{ConnectError, Connection};
+use crate::tls::SslMode;
+
+/// How long an address of several may take to accept where no limit is set.
+const TRY_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl TargetSettings {
+    /// Every address that may be tried, in order; never empty.
+    ///
+    /// # Errors
+    /// A host whose name is not known (unless another is), and certificates or keys that cannot be used.
+    pub fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
+        let config = self.client_config()?;
+        let mut endpoints = Vec::new();
+        let mut unknown = None;
+        for host in &self.hosts {
+            match host.addresses() {
+                Ok(addresses) => {
+                    endpoints
+                        .extend(addresses.into_iter().map(|it| self.endpoint_at(host, it, config.as_ref())));
+                }
+                Err(error) => unknown = unknown.or(Some(error)),
+            }
+        }
+        match unknown {
+            Some(error) if endpoints.is_empty() => Err(error),
+            _ => Ok(endpoints),
+        }
+    }
+
+    /// The address to use: the only one, or the first of several that accepts a connection and suits. Where none
+    /// accepts it is the first, so that opening it says why.
+    ///
+    /// # Errors
+    /// As [`TargetSettings::endpoints`], and where none suits `target_session_attrs`.
+    pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
+        let endpoints = self.endpoints()?;
+        if self.session != SessionAttributes::Any {
+            return self.suitable(&endpoints);
+        }
+        let timeout = self.connect_timeout.unwrap_or(TRY_TIMEOUT);
+        let answering = match endpoints.as_slice() {
+            [_] => None,
+            several => several.iter().find(|endpoint| accepts(&endpoint.address, timeout)),
+        };
+        let chosen = answering.or(endpoints.first()).cloned();
+        chosen.ok_or(TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() })
+    }
+
+    /// Opens a session at [`TargetSettings::endpoint`] within `connect_timeout`.
+    ///
+    /// # Errors
+    /// Says what stands in the way and what to do about it.
+    pub fn connect(&self) -> Result<Connection, ConnectError> {
+        Connection::open_within(&self.endpoint()?, self.connect_timeout)
+    }
+
+    fn client_config(&self) -> Result<Option<Arc<ClientConfig>>, TargetError> {
+        if self.tls.mode == SslMode::Disable || !self.hosts.iter().any(Host::is_tcp) {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(self.tls.client_config()?)))
+    }
+
+    fn endpoint_at(&self, host: &Host, address: Address, config: Option<&Arc<ClientConfig>>) -> Endpoint {
+        let tls = match (&address, config) {
+            // As libpq: a local socket is never encrypted, whatever sslmode says.
+            (Address::Tcp(socket), Some(config)) => {
+                let setup =
+                    TlsSetup { config: Arc::clone(config), server_name: server_name(host, socket.ip()) };
+                if self.tls.mode == SslMode::Prefer { Tls::Prefer(setup) } else { Tls::Require(setup) }
+            }
+            _ => Tls::Disable,
+        };
+        let login = Login {
+            user: self.user.clone(),
+            password: host.password.clone(),
+            database: self.database.clone(),
+            parameters: self.startup.clone(),
+            tls,
+            channel_binding: self.channel_binding,
+        };
+        Endpoint { address, login: Arc::new(login) }
+    }
+
+    /// The first that suits; a standby only preferred gives way to any in a second round.
+    fn suitable(&self, endpoints: &[Endpoint]) -> Result<Endpoint, TargetError> {
+        let mut tried = Vec::new();
+        let mut fallback = None;
+        for endpoint in endpoints {
+            match self.suits(endpoint) {
+                Ok(true) => return Ok(endpoint.clone()),
+                Ok(false) => {
+                    fallback = fallback.or(Some(endpoint));
+                    tried.push(format!("{} is not", endpoint.address));
+                }
+                Err(error) => tried.push(error),
+            }
+        }
+        match fallback {
+            Some(endpoint) if self.session == SessionAttributes::PreferStandby => Ok(endpoint.clone()),
+            _ => Err(TargetError::NoSuitableServer { wanted: self.session.name(), tried: tried.join("; ") }),
+        }
+    }
+
+    fn suits(&self, endpoint: &Endpoint) -> Result<bool, String> {
+        let mut connection =
+            Connection::open_within(endpoint, self.connect_timeout).map_err(|error| error.to_string())?;
+        let sql = match self.session {
+            SessionAttributes::Any => return Ok(true),
+            SessionAttributes::ReadWrite => "SELECT current_setting('transaction_read_only') = 'off'",
+            SessionAttributes::ReadOnly => "SELECT current_setting('transaction_read_only') = 'on'",
+            SessionAttributes::Primary => "SELECT NOT pg_is_in_recovery()",
+            SessionAttributes::Standby | SessionAttributes::PreferStandby => "SELECT pg_is_in_recovery()",
+        };
+        let answer: Option<String> = connection.query_value(sql).map_err(|error| error.to_string())?;
+        Ok(answer.as_deref() == Some("t"))
+    }
+}
+
+/// The name as the certificate must hold it. One that no certificate can hold (an underscore at its end, a
+/// socket's path) is replaced by the address, which then only matters to `verify-full`.
+fn server_name(host: &Host, address: IpAddr) -> ServerName<'static> {
+    host.place
+        .server_name()
+        .and_then(|name| ServerName::try_from(name).ok())
+        .unwrap_or_else(|| ServerName::IpAddress(address.into()))
+}
+
+fn accepts(address: &Address, timeout: Duration) -> bool {
+    match address {
+        Address::Tcp(address) => TcpStream::connect_timeout(address, timeout).is_ok(),
+        Address::Unix(path) => UnixStream::connect(path).is_ok(),
+    }
+}
+
+impl Host {
+    fn addresses(&self) -> Result<Vec<Address>, TargetError> {
+        match &self.place {
+            Place::Local(directories) => {
+                let sockets: Vec<PathBuf> = directories.iter().map(|it| self.socket_in(it)).collect();
+                let existing: Vec<_> = sockets.iter().filter(|it| it.exists()).cloned().collect();
+                let chosen =
+                    if existing.is_empty() { sockets.into_iter().take(1).collect() } else { existing };
+                Ok(chosen.into_iter().map(Address::Unix).collect())
+            }
+            Place::Socket(directory) => Ok(vec![Address::Unix(self.socket_in(directory))]),
+            Place::Tcp { address: Some(address), .. } => {
+                Ok(vec![Address::Tcp(SocketAddr::new(*address, self.port))])
+            }
+            Place::Tcp { name, address: None } => {
+                let name = name.as_deref().unwrap_or_default();
+                match (name, self.port).to_socket_addrs() {
+                    Ok(addresses) => Ok(addresses.map(Address::Tcp).collect()),
+                    Err(source) => Err(TargetError::NameNotFound { host: name.to_owned(), source }),
+                }
+            }
+        }
+    }
+
+    fn socket_in(&self, directory: &Path) -> PathBuf {
+        directory.join(format!(".s.PGSQL.{}", self.port))
+    }
+}

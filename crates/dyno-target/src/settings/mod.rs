@@ -1,0 +1,228 @@
+//! How a target is named: a URL or a connection string, with what is missing filled in from a service, the
+//! `PG*` variables, the password file and defaults, in that order, as libpq does (`docs/targets.md`).
+//!
+//! Understanding a name opens no connection; [`TargetSettings::endpoints`] resolves host names and reads
+//! certificates. The password never appears in anything that is printed.
+
+mod conninfo;
+mod endpoints;
+pub mod environment;
+mod error;
+mod parameters;
+mod pgpass;
+mod resolve;
+mod service;
+mod url;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dyno_wire::endpoint::{ChannelBinding, Password};
+
+pub use environment::Environment;
+pub use error::TargetError;
+
+use crate::tls::{SslMode, TlsSettings};
+
+/// What the user named, understood: who logs in to which database, where and how.
+#[derive(Debug, Clone)]
+pub struct TargetSettings {
+    /// In the order in which they are tried; never empty.
+    hosts: Vec<Host>,
+    user: String,
+    database: String,
+    /// Startup parameters: `application_name`, `client_encoding`, `options`, ….
+    startup: Vec<(String, String)>,
+    tls: TlsSettings,
+    channel_binding: ChannelBinding,
+    session: SessionAttributes,
+    connect_timeout: Option<Duration>,
+    warnings: Vec<String>,
+}
+
+/// A server that may be tried.
+#[derive(Debug, Clone)]
+struct Host {
+    place: Place,
+    port: u16,
+    password: Option<Password>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    /// None was named: the first of these directories that has a server's socket.
+    Local(Vec<PathBuf>),
+    /// Directory of the socket.
+    Socket(PathBuf),
+    /// By name; `address` overrides what the name resolves to.
+    Tcp { name: Option<String>, address: Option<IpAddr> },
+}
+
+/// `target_session_attrs`: which of several hosts will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum SessionAttributes {
+    #[default]
+    Any,
+    ReadWrite,
+    ReadOnly,
+    Primary,
+    Standby,
+    PreferStandby,
+}
+
+impl TargetSettings {
+    /// Understands a target's name: `postgres://…`, `postgresql://…`, `host=… dbname=…`, or nothing at all for
+    /// what the environment says.
+    ///
+    /// # Errors
+    /// Says what is wrong with the name, and never repeats a password.
+    pub fn parse(text: &str, environment: &Environment) -> Result<Self, TargetError> {
+        resolve::resolve(read(text)?, environment)
+    }
+
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// The same server and user, another database.
+    #[must_use]
+    pub fn with_database(mut self, database: &str) -> Self {
+        database.clone_into(&mut self.database);
+        self
+    }
+
+    /// How long connecting and logging in may take at each address; `None` for as long as it takes.
+    #[must_use]
+    pub fn connect_timeout(&self) -> Option<Duration> {
+        self.connect_timeout
+    }
+
+    /// What the user should know of and is no error: a password file that was ignored.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The target as a URL that can be named again, without the password.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let mut query: Vec<(&str, String)> = Vec::new();
+        let authority = match self.hosts.as_slice() {
+            [Host { place: Place::Socket(directory), port, .. }] => {
+                query.push(("host", directory.display().to_string()));
+                if *port != resolve::DEFAULT_PORT {
+                    query.push(("port", port.to_string()));
+                }
+                String::new()
+            }
+            [Host { place: Place::Local(_), port, .. }] if *port != resolve::DEFAULT_PORT => {
+                query.push(("port", port.to_string()));
+                String::new()
+            }
+            hosts => hosts.iter().map(Host::url_part).collect::<Vec<_>>().join(","),
+        };
+        let addresses: Vec<String> = self.hosts.iter().map(Host::named_address).collect();
+        if addresses.iter().any(|address| !address.is_empty()) {
+            query.push(("hostaddr", addresses.join(",")));
+        }
+        if self.tls.mode != SslMode::Prefer && self.hosts.iter().any(Host::is_tcp) {
+            query.push(("sslmode", self.tls.mode.name().to_owned()));
+        }
+        if self.session != SessionAttributes::Any {
+            query.push(("target_session_attrs", self.session.name().to_owned()));
+        }
+        if let Some((_, options)) = self.startup.iter().find(|(name, _)| name == "options") {
+            query.push(("options", options.clone()));
+        }
+        let query: Vec<String> =
+            query.iter().map(|(name, value)| format!("{name}={}", url::encode_query(value))).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        let (user, database) = (url::encode(&self.user), url::encode(&self.database));
+        format!("postgres://{user}@{authority}/{database}{mark}{}", query.join("&"))
+    }
+}
+
+/// `text` as typed, with every password in it replaced by `***`; for the command line in reports.
+#[must_use]
+pub fn without_password(text: &str) -> String {
+    match url::without_scheme(text) {
+        Some(rest) => format!("{}{}", text.strip_suffix(rest).unwrap_or_default(), url::redact(rest)),
+        None if looks_like_conninfo(text) => conninfo::redact(text),
+        None => text.to_owned(),
+    }
+}
+
+fn looks_like_conninfo(text: &str) -> bool {
+    text.contains('=')
+}
+
+fn read(text: &str) -> Result<parameters::Parameters, TargetError> {
+    let text = text.trim();
+    if let Some(rest) = url::without_scheme(text) {
+        return url::parse(rest);
+    }
+    if let Some((scheme, _)) = text.split_once("://")
+        && !scheme.contains(['=', ' '])
+    {
+        let scheme: String = scheme.chars().take(24).collect();
+        let suggestion = parameters::nearest(&scheme, ["postgres", "postgresql"].into_iter());
+        return Err(TargetError::UnknownScheme { scheme, suggestion });
+    }
+    if text.is_empty() || looks_like_conninfo(text) {
+        return conninfo::parse(text);
+    }
+    // `user:password@host` without its scheme must not be repeated.
+    let shown = if text.contains('@') { "…@…" } else { text };
+    Err(TargetError::NotATarget { found: shown.chars().take(60).collect() })
+}
+
+impl Host {
+    fn url_part(&self) -> String {
+        let host = match &self.place {
+            Place::Local(_) => String::new(),
+            Place::Socket(directory) => url::encode(&directory.display().to_string()),
+            Place::Tcp { name: Some(name), .. } if name.contains(':') => {
+                format!("[{}]", name.replace('%', "%25"))
+            }
+            Place::Tcp { name, .. } => url::encode(name.as_deref().unwrap_or_default()),
+        };
+        if self.port == resolve::DEFAULT_PORT { host } else { format!("{host}:{}", self.port) }
+    }
+
+    fn named_address(&self) -> String {
+        match &self.place {
+            Place::Tcp { address: Some(address), .. } => address.to_string(),
+            _ => String::new(),
+        }
+    }
+
+    fn is_tcp(&self) -> bool {
+        matches!(self.place, Place::Tcp { .. })
+    }
+}
+
+impl SessionAttributes {
+    const ALL: [Self; 6] =
+        [Self::Any, Self::ReadWrite, Self::ReadOnly, Self::Primary, Self::Standby, Self::PreferStandby];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::ReadWrite => "read-write",
+            Self::ReadOnly => "read-only",
+            Self::Primary => "primary",
+            Self::Standby => "standby",
+            Self::PreferStandby => "prefer-standby",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

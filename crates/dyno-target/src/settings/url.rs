@@ -1,0 +1,260 @@
+//! `postgres://user:password@host:port,host:port/database?parameter=value`, as libpq reads it, and the way
+//! back for display, which has no password.
+
+use std::fmt::Write as _;
+
+use super::error::TargetError;
+use super::parameters::Parameters;
+
+/// Splits a URL with a scheme of PostgreSQL; `None` for any other text.
+pub(super) fn without_scheme(text: &str) -> Option<&str> {
+    text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"))
+}
+
+/// Reads what follows `postgres://`. Errors name the part and never repeat one that may hold a password.
+pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
+    let mut parameters = Parameters::default();
+    let (front, query) = rest.split_once('?').map_or((rest, None), |(front, query)| (front, Some(query)));
+    let (authority, path) = front.split_once('/').map_or((front, None), |(front, path)| (front, Some(path)));
+    let hosts = match authority.rsplit_once('@') {
+        Some((credentials, hosts)) => {
+            parse_credentials(credentials, &mut parameters)?;
+            hosts
+        }
+        None => authority,
+    };
+    parse_hosts(hosts, &mut parameters)?;
+    if let Some(path) = path {
+        if path.contains('@') {
+            // The commonest cause by far, and taking it for a database's name would show part of a password.
+            return Err(malformed("a `/` or `?` in the user's name or password is written %2F or %3F"));
+        }
+        parameters.set("dbname", decode(path, "the database's name")?)?;
+    }
+    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        parse_pair(pair, &mut parameters)?;
+    }
+    Ok(parameters)
+}
+
+fn malformed(what: impl Into<String>) -> TargetError {
+    TargetError::Url { what: what.into() }
+}
+
+fn parse_credentials(text: &str, parameters: &mut Parameters) -> Result<(), TargetError> {
+    let (user, password) = text.split_once(':').map_or((text, None), |(user, word)| (user, Some(word)));
+    parameters.set("user", decode(user, "the user's name")?)?;
+    if let Some(password) = password {
+        parameters.set("password", decode(password, "the password")?)?;
+    }
+    Ok(())
+}
+
+/// One `host[:port]` or several with commas; either part may be empty.
+fn parse_hosts(text: &str, parameters: &mut Parameters) -> Result<(), TargetError> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut hosts = Vec::new();
+    let mut ports = Vec::new();
+    for entry in text.split(',') {
+        let (host, port) = split_host(entry)?;
+        if !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(malformed(
+                "a port is not a number (a `/`, `@`, `:` or `?` in a password is written %2F, %40, %3A, %3F)",
+            ));
+        }
+        let host = decode(host, "the host")?;
+        if host.contains(',') {
+            return Err(malformed("a host's name holds a comma"));
+        }
+        hosts.push(host);
+        ports.push(port);
+    }
+    parameters.set("host", join(&hosts))?;
+    parameters.set("port", join(&ports))
+}
+
+/// Empty where every entry is, so that defaults apply.
+fn join(entries: &[impl AsRef<str>]) -> String {
+    if entries.iter().all(|entry| entry.as_ref().is_empty()) {
+        return String::new();
+    }
+    entries.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(",")
+}
+
+/// The host without the brackets of an IPv6 address, and the port, empty where none is given.
+fn split_host(entry: &str) -> Result<(&str, &str), TargetError> {
+    let Some(bracketed) = entry.strip_prefix('[') else {
+        return Ok(entry.split_once(':').unwrap_or((entry, "")));
+    };
+    let (host, after) =
+        bracketed.split_once(']').ok_or_else(|| malformed("the `]` of an IPv6 address is missing"))?;
+    match after.strip_prefix(':') {
+        Some(port) => Ok((host, port)),
+        None if after.is_empty() => Ok((host, "")),
+        None => Err(malformed("after the `]` of an IPv6 address only `:port` may follow")),
+    }
+}
+
+fn parse_pair(pair: &str, parameters: &mut Parameters) -> Result<(), TargetError> {
+    let (name, value) = pair
+        .split_once('=')
+        .ok_or_else(|| malformed("a parameter after `?` is not of the form name=value"))?;
+    let (name, value) = (decode(name, "a parameter's name")?, decode(value, "a parameter's value")?);
+    // What JDBC's URLs say; libpq takes it too.
+    if name == "ssl" && value == "true" {
+        return parameters.set("sslmode", "require".to_owned());
+    }
+    parameters.set(&name, value)
+}
+
+fn decode(text: &str, part: &str) -> Result<String, TargetError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next(), rest.next()].map(|digit| digit.and_then(|it| char::from(it).to_digit(16)));
+        let [Some(high), Some(low)] = digits else {
+            return Err(malformed(format!(
+                "{part} holds a `%` without two hexadecimal digits; `%` is written %25"
+            )));
+        };
+        match u8::try_from(high * 16 + low) {
+            Ok(0) | Err(_) => return Err(malformed(format!("{part} holds %00"))),
+            Ok(decoded) => bytes.push(decoded),
+        }
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| malformed(format!("{part} is not UTF-8 once its % codes are decoded")))
+}
+
+/// Percent-encodes all but letters, digits and `-._~`.
+pub(super) fn encode(text: &str) -> String {
+    encode_but(text, b"-._~")
+}
+
+/// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
+pub(super) fn encode_query(text: &str) -> String {
+    encode_but(text, b"-._~/:,=")
+}
+
+/// What follows `postgres://`, with passwords replaced. Rather too much is replaced than too little: an `@`, `/`
+/// or `?` that should have been encoded does not end a password.
+pub(super) fn redact(rest: &str) -> String {
+    let (credentials, place) = match rest.rsplit_once('@') {
+        Some((credentials, place)) => (Some(credentials), place),
+        None => (None, rest),
+    };
+    let credentials = credentials.map(|text| match text.split_once(':') {
+        Some((user, _)) => format!("{user}:***@"),
+        None => format!("{text}@"),
+    });
+    let (front, query) = place.split_once('?').map_or((place, None), |(front, query)| (front, Some(query)));
+    let query = query.map(|query| {
+        let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, _)) if decode(name, "").is_ok_and(|it| it.contains("password")) => {
+                format!("{name}=***")
+            }
+            _ => pair.to_owned(),
+        });
+        format!("?{}", pairs.collect::<Vec<_>>().join("&"))
+    });
+    format!("{}{front}{}", credentials.unwrap_or_default(), query.unwrap_or_default())
+}
+
+fn encode_but(text: &str, plain: &[u8]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing into a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Parameters {
+        parse(without_scheme(text).unwrap()).unwrap()
+    }
+
+    fn get<'a>(parameters: &'a Parameters, names: &[&str]) -> Vec<Option<&'a str>> {
+        names.iter().map(|name| parameters.get(name)).collect()
+    }
+
+    const PLACE: &[&str] = &["user", "password", "host", "port", "dbname"];
+
+    #[test]
+    fn every_part() {
+        let p = read("postgres://me:s%3Acret@db.example:5433/my%20db?sslmode=require&application_name=x%26y");
+        assert_eq!(
+            get(&p, PLACE),
+            [Some("me"), Some("s:cret"), Some("db.example"), Some("5433"), Some("my db")]
+        );
+        assert_eq!(get(&p, &["sslmode", "application_name"]), [Some("require"), Some("x&y")]);
+    }
+
+    #[test]
+    fn parts_may_be_absent() {
+        for text in ["postgres://", "postgresql:///", "postgres://@", "postgres://:@:/"] {
+            assert_eq!(get(&read(text), PLACE), [None; 5], "{text}");
+        }
+        assert_eq!(get(&read("postgres:///db"), PLACE), [None, None, None, None, Some("db")]);
+        assert_eq!(get(&read("postgres://h?user=u"), PLACE), [Some("u"), None, Some("h"), None, None]);
+    }
+
+    #[test]
+    fn addresses_sockets_and_several_hosts() {
+        assert_eq!(
+            get(&read("postgres://[::1]:6/d"), PLACE),
+            [None, None, Some("::1"), Some("6"), Some("d")]
+        );
+        assert_eq!(get(&read("postgres://[fe80::1%25eth0]/"), PLACE)[2], Some("fe80::1%eth0"));
+        assert_eq!(get(&read("postgres://%2Ftmp/db"), PLACE)[2], Some("/tmp"));
+        assert_eq!(get(&read("postgres:///db?host=/tmp"), PLACE)[2], Some("/tmp"));
+        let several = read("postgres://u@a:1,b,[::2]:3/d");
+        assert_eq!(get(&several, &["host", "port"]), [Some("a,b,::2"), Some("1,,3")]);
+    }
+
+    #[test]
+    fn malformed_urls_are_refused_without_repeating_the_password() {
+        for text in [
+            "u:SECRET%zz@h/d",
+            "u:SECRET/x@h/d",
+            "u:SECRET?x@h/d",
+            "u:1234/SECRET@h/d",
+            "u:SECRET%00@h",
+            "h:SECRET/d",
+            "[::1",
+            "[::1]SECRET",
+            "h/d?SECRET",
+            "h/d?user=%FF",
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(!error.contains("SECRET"), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in r"([a-z%2F:/@?&=,\[\]é]{0,6}){0,6}|.*") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn any_text_comes_back_from_its_encoding(text in "[^\0]*") {
+            prop_assert_eq!(decode(&encode(&text), "it").unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What `sslmode` and its files mean: from certificates, keys and roots on disk to a configuration that decides
+//! whom to trust. Opens no connection.
+
+mod common_name;
+mod verifier;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+
+use verifier::{Check, Verifier};
+
+/// Whether TLS is used and what of the server's certificate is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SslMode {
+    Disable,
+    Prefer,
+    Require,
+    VerifyCa,
+    VerifyFull,
+}
+
+/// A protocol version that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TlsVersion {
+    /// 1.0 and 1.1 too: they are never spoken, so as a lower limit they mean 1.2.
+    Tls12,
+    Tls13,
+}
+
+/// Whose signature on the server's certificate is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RootCertificates {
+    /// None is named and the default file does not exist.
+    None {
+        looked_at: Option<PathBuf>,
+    },
+    File(PathBuf),
+    /// The system's collection (`sslrootcert=system`).
+    System,
+}
+
+/// The TLS part of a target's settings.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsSettings {
+    pub(crate) mode: SslMode,
+    pub(crate) roots: RootCertificates,
+    /// Client certificate, PEM, own certificate first; `None` where there is none.
+    pub(crate) certificate: Option<PathBuf>,
+    /// Its key, PEM, not encrypted.
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) version_min: Option<TlsVersion>,
+    pub(crate) version_max: Option<TlsVersion>,
+}
+
+/// A certificate or key on this machine that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsFileError {
+    #[error("cannot read the {what} {}: {source}", .file.display())]
+    Read { what: &'static str, file: PathBuf, source: io::Error },
+    #[error("the {what} {} is not valid PEM: {reason}", .file.display())]
+    Malformed { what: &'static str, file: PathBuf, reason: String },
+    #[error(
+        "sslmode={mode} needs root certificates, and {} does not exist: name them with sslrootcert=FILE, or sslrootcert=system",
+        .looked_at.as_ref().map_or("~/.postgresql/root.crt".into(), |path| path.display().to_string())
+    )]
+    NoRoots { mode: &'static str, looked_at: Option<PathBuf> },
+    #[error("the system has no root certificates{}; install ca-certificates or name sslrootcert=FILE", .reason)]
+    NoSystemRoots { reason: String },
+    #[error("a client certificate {} is there but its key {} is not: name it with sslkey=FILE", .certificate.display(), .key.display())]
+    KeyMissing { certificate: PathBuf, key: PathBuf },
+    #[error("the key {} must be readable by its owner only: run `chmod 0600` on it (0640 if root owns it)", .0.display())]
+    KeyPermissions(PathBuf),
+    #[error("the key {} belongs to another user: it must be yours or root's", .0.display())]
+    KeyOwner(PathBuf),
+    #[error("the key {} is encrypted; write it without a passphrase: openssl pkey -in … -out …", .0.display())]
+    KeyEncrypted(PathBuf),
+    #[error("the client certificate {} and the key {} cannot be used together: {source}", .certificate.display(), .key.display())]
+    KeyDiffers { certificate: PathBuf, key: PathBuf, source: rustls::Error },
+    #[error("ssl_min_protocol_version is above ssl_max_protocol_version")]
+    VersionsCrossed,
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+impl SslMode {
+    const NAMES: [(Self, &'static str); 5] = [
+        (Self::Disable, "disable"),
+        (Self::Prefer, "prefer"),
+        (Self::Require, "require"),
+        (Self::VerifyCa, "verify-ca"),
+        (Self::VerifyFull, "verify-full"),
+    ];
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(_, name)| *name == text).map(|(mode, _)| mode)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
+    }
+}
+
+impl TlsVersion {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "tlsv1" | "tlsv1.1" | "tlsv1.2" => Some(Self::Tls12),
+            "tlsv1.3" => Some(Self::Tls13),
+            _ => None,
+        }
+    }
+}
+
+impl TlsSettings {
+    /// Reads the files and makes the configuration of every session to this target.
+    pub(crate) fn client_config(&self) -> Result<ClientConfig, TlsFileError> {
+        let provider = Arc::new(ring::default_provider());
+        let verifier = self.verifier(&provider)?;
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&self.versions()?)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let Some(certificate) = &self.certificate else { return Ok(config.with_no_client_auth()) };
+        let chain = read_certificates("client certificate", certificate)?;
+        let key = self.key.as_ref().filter(|key| key.exists());
+        let Some(key) = key else {
+            let key = self.key.clone().unwrap_or_else(|| PathBuf::from("~/.postgresql/postgresql.key"));
+            return Err(TlsFileError::KeyMissing { certificate: certificate.clone(), key });
+        };
+        config.with_client_auth_cert(chain, read_key(key)?).map_err(|source| TlsFileError::KeyDiffers {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            source,
+        })
+    }
+
+    fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, TlsFileError> {
+        let min = self.version_min.unwrap_or(TlsVersion::Tls12);
+        let max = self.version_max.unwrap_or(TlsVersion::Tls13);
+        let all = [(TlsVersion::Tls13, &version::TLS13), (TlsVersion::Tls12, &version::TLS12)];
+        let versions: Vec<_> =
+            all.into_iter().filter(|(it, _)| (min..=max).contains(it)).map(|(_, it)| it).collect();
+        if versions.is_empty() { Err(TlsFileError::VersionsCrossed) } else { Ok(versions) }
+    }
+
+    /// As in libpq, a root file that exists is used in the weaker modes too: they check then what `verify-ca`
+    /// checks.
+    fn verifier(&self, provider: &CryptoProvider) -> Result<Verifier, TlsFileError> {
+        let algorithms = provider.signature_verification_algorithms;
+        let trusted = match &self.roots {
+            RootCertificates::File(file) => read_certificates("root certificate", file)?,
+            RootCertificates::System => system_roots()?,
+            RootCertificates::None { .. } if matches!(self.mode, SslMode::Prefer | SslMode::Require) => {
+                return Ok(Verifier::new(RootCertStore::empty(), Vec::new(), Check::Nothing, algorithms));
+            }
+            RootCertificates::None { looked_at } => {
+                return Err(TlsFileError::NoRoots { mode: self.mode.name(), looked_at: looked_at.clone() });
+            }
+        };
+        let mut roots = RootCertStore::empty();
+        let (added, _) = roots.add_parsable_certificates(trusted.iter().cloned());
+        if added == 0
+            && let RootCertificates::File(file) = &self.roots
+        {
+            let reason =
+                "none of its certificates can be used as a root (X.509 version 3 is needed)".to_owned();
+            return Err(TlsFileError::Malformed { what: "root certificate", file: file.clone(), reason });
+        }
+        let check = if self.mode == SslMode::VerifyFull { Check::ChainAndName } else { Check::Chain };
+        Ok(Verifier::new(roots, trusted, check, algorithms))
+    }
+}
+
+fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
+        return Err(TlsFileError::NoSystemRoots { reason });
+    }
+    Ok(found.certs)
+}
+
+fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
+    let pem = fs::read(file).map_err(|source| TlsFileError::Read { what, file: file.to_owned(), source })?;
+    let malformed = |reason| TlsFileError::Malformed { what, file: file.to_owned(), reason };
+    let certificates = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| malformed(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(malformed("it holds no certificate".to_owned()));
+    }
+    Ok(certificates)
+}
+
+/// Reads a key if only its owner may; a key of root's may be readable by its group, as libpq allows.
+fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsFileError> {
+    let what = "key";
+    let read = |source| TlsFileError::Read { what, file: file.to_owned(), source };
+    let metadata = fs::metadata(file).map_err(read)?;
+    let ours = rustix::process::geteuid().as_raw();
+    if ![0, ours].contains(&metadata.uid()) {
+        return Err(TlsFileError::KeyOwner(file.to_owned()));
+    }
+    let forbidden = if metadata.uid() == 0 { 0o037 } else { 0o077 };
+    if metadata.mode() & forbidden != 0 {
+        return Err(TlsFileError::KeyPermissions(file.to_owned()));
+    }
+    let pem = fs::read(file).map_err(read)?;
+    if pem.windows(9).any(|window| window == b"ENCRYPTED") {
+        return Err(TlsFileError::KeyEncrypted(file.to_owned()));
+    }
+    PrivateKeyDer::from_pem_slice(&pem).map_err(|error| TlsFileError::Malformed {
+        what,
+        file: file.to_owned(),
+        reason: error.to_string(),
+    })
+}
