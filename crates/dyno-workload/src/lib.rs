@@ -1,1 +1,8 @@
-//! placeholder
+//! What is run: the workloads, each with its schema, its data, its statements and its own invariants.
+//!
+//! A workload prepares and verifies over an administrative [`dyno_target::Connection`] and drives the load as a
+//! [`dyno_engine::workload::Workload`]. It opens no socket of its own and measures nothing under load.
+
+pub mod random;
+pub mod registry;
+pub mod tpcb;

@@ -1,0 +1,206 @@
+//! The load: each client draws what a transaction needs and plays its statements in pgbench's order.
+
+use dyno_engine::request::{Request, Statement};
+use dyno_engine::workload::{Answer, Client, StatementId, Step, TransactionType, Workload};
+
+use crate::random::Random;
+
+use super::schema::Table;
+
+/// The largest change of a balance, both ways (TPC-B 5.3.6 has 999,999; pgbench has 5,000).
+const DELTA_MAX: i64 = 5_000;
+/// Most parameters of any statement here.
+const PARAMETERS: usize = 4;
+
+/// A built-in script of pgbench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Script {
+    TpcbLike,
+    SimpleUpdate,
+    SelectOnly,
+}
+
+/// What a drawn value is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variable {
+    Aid,
+    Bid,
+    Tid,
+    Delta,
+}
+
+/// A statement of a script, its parameters in order, and whether it commits.
+struct Line {
+    sql: &'static str,
+    parameters: &'static [Variable],
+    commits: bool,
+}
+
+const BEGIN: Line = line("BEGIN;", &[]);
+const END: Line = Line { sql: "END;", parameters: &[], commits: true };
+const UPDATE_ACCOUNT: Line = line(
+    "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2;",
+    &[Variable::Delta, Variable::Aid],
+);
+const SELECT_ACCOUNT: Line = line("SELECT abalance FROM pgbench_accounts WHERE aid = $1;", &[Variable::Aid]);
+const UPDATE_TELLER: Line = line(
+    "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2;",
+    &[Variable::Delta, Variable::Tid],
+);
+const UPDATE_BRANCH: Line = line(
+    "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2;",
+    &[Variable::Delta, Variable::Bid],
+);
+const INSERT_HISTORY: Line = line(
+    "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP);",
+    &[Variable::Tid, Variable::Bid, Variable::Aid, Variable::Delta],
+);
+
+const fn line(sql: &'static str, parameters: &'static [Variable]) -> Line {
+    Line { sql, parameters, commits: false }
+}
+
+impl Script {
+    pub const ALL: [Self; 3] = [Self::TpcbLike, Self::SimpleUpdate, Self::SelectOnly];
+
+    /// The workload's full name, `tpcb/tpcb-like`.
+    #[must_use]
+    pub fn workload(self) -> &'static str {
+        match self {
+            Self::TpcbLike => "tpcb/tpcb-like",
+            Self::SimpleUpdate => "tpcb/simple-update",
+            Self::SelectOnly => "tpcb/select-only",
+        }
+    }
+
+    /// pgbench's name for it, `tpcb-like`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TpcbLike => "tpcb-like",
+            Self::SimpleUpdate => "simple-update",
+            Self::SelectOnly => "select-only",
+        }
+    }
+
+    /// One line for a list.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::TpcbLike => {
+                "write: move money on an account, a teller and a branch, and note it in the history"
+            }
+            Self::SimpleUpdate => "write: the same on the account and the history only, without hot rows",
+            Self::SelectOnly => "read: one account by its key",
+        }
+    }
+
+    #[must_use]
+    pub fn writes(self) -> bool {
+        self != Self::SelectOnly
+    }
+
+    fn lines(self) -> &'static [Line] {
+        match self {
+            Self::TpcbLike => {
+                &[BEGIN, UPDATE_ACCOUNT, SELECT_ACCOUNT, UPDATE_TELLER, UPDATE_BRANCH, INSERT_HISTORY, END]
+            }
+            Self::SimpleUpdate => &[BEGIN, UPDATE_ACCOUNT, SELECT_ACCOUNT, INSERT_HISTORY, END],
+            Self::SelectOnly => &[SELECT_ACCOUNT],
+        }
+    }
+}
+
+/// A script on data of one scale.
+#[derive(Debug)]
+pub struct TpcB {
+    script: Script,
+    scale: u32,
+    types: [String; 1],
+    /// The script's lines in order, then `ROLLBACK` where the script opens a transaction.
+    statements: Vec<Statement>,
+}
+
+impl TpcB {
+    /// `scale` is the scale of the data that is there.
+    #[must_use]
+    pub fn new(script: Script, scale: u32) -> Self {
+        let lines = script.lines().iter().map(|line| line.sql);
+        let statements = lines.chain(script.writes().then_some("ROLLBACK")).map(Statement::new).collect();
+        Self { script, scale, types: [script.name().to_owned()], statements }
+    }
+
+    #[must_use]
+    pub fn script(&self) -> Script {
+        self.script
+    }
+}
+
+impl Workload for TpcB {
+    fn types(&self) -> &[String] {
+        &self.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        self.script.writes().then_some(StatementId(self.script.lines().len() as u16))
+    }
+
+    fn client(&self, id: u32, seed: u64) -> Box<dyn Client> {
+        Box::new(TpcBClient {
+            script: self.script,
+            accounts: Table::Accounts.rows(self.scale) as i64,
+            tellers: Table::Tellers.rows(self.scale) as i64,
+            branches: Table::Branches.rows(self.scale) as i64,
+            random: Random::of_client(seed, id),
+            draws: [0; 4],
+            line: 0,
+        })
+    }
+}
+
+/// One virtual client.
+#[derive(Debug)]
+struct TpcBClient {
+    script: Script,
+    accounts: i64,
+    tellers: i64,
+    branches: i64,
+    random: Random,
+    /// The transaction's values, indexed by [`Variable`].
+    draws: [i64; 4],
+    /// The line that is sent next.
+    line: usize,
+}
+
+impl Client for TpcBClient {
+    fn begin(&mut self) -> TransactionType {
+        // In pgbench's order, and only what the script declares.
+        self.draws[Variable::Aid as usize] = self.random.between(1, self.accounts);
+        if self.script.writes() {
+            self.draws[Variable::Bid as usize] = self.random.between(1, self.branches);
+            self.draws[Variable::Tid as usize] = self.random.between(1, self.tellers);
+            self.draws[Variable::Delta as usize] = self.random.between(-DELTA_MAX, DELTA_MAX);
+        }
+        self.line = 0;
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {
+        self.line = 0;
+    }
+
+    fn next(&mut self, _answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        let Some(line) = self.script.lines().get(self.line) else { return Step::Done };
+        let mut values = [0; PARAMETERS];
+        for (value, variable) in values.iter_mut().zip(line.parameters) {
+            *value = self.draws[*variable as usize];
+        }
+        request.execute(StatementId(self.line as u16), &values[..line.parameters.len()]);
+        self.line += 1;
+        if line.commits { Step::SendCommit } else { Step::Send }
+    }
+}

@@ -1,0 +1,23 @@
+//! `tpcb`: the three built-in scripts of pgbench, with its very tables and statements.
+//!
+//! Data prepared here serves pgbench and data of `pgbench -i` serves here, so nothing in the schema, the contents
+//! or the statements may differ from pgbench's. See `docs/workloads.md`.
+
+mod load;
+mod prepare;
+mod rows;
+mod scale;
+mod schema;
+mod state;
+mod verdict;
+mod verify;
+
+pub use load::{Script, TpcB};
+pub use prepare::{PrepareError, PrepareOptions, Progress, prepare};
+pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
+pub use schema::Table;
+pub use state::{NotReady, State, StateError, state};
+pub use verify::{Baseline, Commits, VerifyError, reset, verify};
+
+/// The workload's name in events and on the command line.
+pub const NAME: &str = "tpcb";

@@ -1,0 +1,127 @@
+//! How large the data is, and which scale suits a machine. Pure arithmetic.
+
+use thiserror::Error;
+
+/// Above this the data would be 16 TB, and 32-bit branch and teller numbers come near their end.
+pub const SCALE_MAX: u64 = 1_000_000;
+
+/// Size of a unit of scale, tables and keys: 163,935 pages of accounts and 27,422 of its key at scale 100
+/// (PostgreSQL 15, 8 KiB pages), rounded up.
+const BYTES_PER_SCALE: u64 = 15_750_000;
+/// What the server needs beside the data while it is loaded: WAL up to `max_wal_size` (1 GB by default).
+const SPARE_DISK_BYTES: u64 = 1 << 30;
+
+/// Bytes of tables and keys at `scale`, before any load.
+#[must_use]
+pub fn data_bytes(scale: u32) -> u64 {
+    u64::from(scale) * BYTES_PER_SCALE
+}
+
+/// A scale that suits a machine; what is not known does not limit. At least 1.
+///
+/// - Wanted: eight branches for each processor (the ladder seldom gains beyond that many clients, and TPC-B with
+///   fewer branches than clients measures waiting for a branch's row); 50 to 200, or with `quick` two for each
+///   processor, 10 to 20. A unit takes about 0.1 s to prepare, so this is 5 to 20 s, or 1 to 2 s.
+/// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the
+///   free disk, which leaves room for WAL and for what the load writes.
+#[must_use]
+pub fn suggest_scale(
+    memory_bytes: Option<u64>,
+    cpus: Option<u32>,
+    free_disk_bytes: Option<u64>,
+    quick: bool,
+) -> u32 {
+    let cpus = cpus.unwrap_or(1);
+    let wanted =
+        if quick { cpus.saturating_mul(2).clamp(10, 20) } else { cpus.saturating_mul(8).clamp(50, 200) };
+    let within =
+        |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / BYTES_PER_SCALE);
+    let limit = within(memory_bytes, 2).min(within(free_disk_bytes, 4));
+    u32::try_from(limit).map_or(wanted, |limit| wanted.min(limit)).max(1)
+}
+
+/// Refuses a scale that cannot be prepared. `free_disk_bytes` is what the server's disk has free with the tables
+/// of before already gone; `None` where it is not known.
+///
+/// # Errors
+/// The scale is 0 or above [`SCALE_MAX`], or its data does not fit.
+pub fn check_scale(scale: u64, free_disk_bytes: Option<u64>) -> Result<u32, ScaleError> {
+    let fits = u32::try_from(scale).ok().filter(|scale| (1..=SCALE_MAX).contains(&u64::from(*scale)));
+    let Some(scale) = fits else { return Err(ScaleError::OutOfRange { scale }) };
+    match free_disk_bytes {
+        Some(free) if data_bytes(scale) + SPARE_DISK_BYTES > free => Err(ScaleError::DoesNotFit {
+            scale,
+            needed: gigabytes(data_bytes(scale) + SPARE_DISK_BYTES),
+            free: gigabytes(free),
+            fits: free.saturating_sub(SPARE_DISK_BYTES) / BYTES_PER_SCALE,
+        }),
+        _ => Ok(scale),
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// Why a scale cannot be prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ScaleError {
+    #[error(
+        "scale {scale} is out of range: tpcb takes 1 to {SCALE_MAX} (a unit is 100,000 accounts, about 16 MB)"
+    )]
+    OutOfRange { scale: u64 },
+    #[error(
+        "scale {scale} does not fit: it needs about {needed} with its WAL and the server's disk has {free} free; \
+         {}", advice(*.fits)
+    )]
+    DoesNotFit {
+        scale: u32,
+        /// With its unit, `157.5 GB`.
+        needed: String,
+        free: String,
+        /// The largest scale that would fit.
+        fits: u64,
+    },
+}
+
+fn advice(fits: u64) -> String {
+    match fits {
+        0 => "make room on it or use another server".to_owned(),
+        fits => format!("scale {fits} would fit"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GB: u64 = 1_000_000_000;
+
+    #[test]
+    fn suggestion_follows_the_processors() {
+        let suggest = |cpus, quick| suggest_scale(Some(512 * GB), Some(cpus), Some(4000 * GB), quick);
+        assert_eq!([suggest(2, false), suggest(16, false), suggest(128, false)], [50, 128, 200]);
+        assert_eq!([suggest(2, true), suggest(8, true), suggest(128, true)], [10, 16, 20]);
+    }
+
+    #[test]
+    fn suggestion_never_exceeds_memory_or_disk() {
+        assert_eq!(suggest_scale(Some(GB), Some(2), None, false), 31);
+        assert_eq!(suggest_scale(None, Some(2), Some(GB), false), 15);
+        assert_eq!(suggest_scale(Some(1), None, Some(1), true), 1);
+        assert_eq!(suggest_scale(None, None, None, false), 50);
+    }
+
+    #[test]
+    fn absurd_scales_are_refused_with_numbers() {
+        assert_eq!(check_scale(0, None), Err(ScaleError::OutOfRange { scale: 0 }));
+        assert!(check_scale(SCALE_MAX, None).is_ok());
+        assert!(check_scale(SCALE_MAX + 1, None).is_err());
+        assert!(check_scale(u64::MAX, Some(GB)).is_err());
+        let refused = check_scale(10_000, Some(20 * GB)).unwrap_err().to_string();
+        assert!(refused.contains("158.6 GB") && refused.contains("20.0 GB free"), "{refused}");
+        assert!(refused.ends_with("scale 1201 would fit"), "{refused}");
+        assert!(check_scale(1201, Some(20 * GB)).is_ok());
+        assert!(check_scale(1, Some(GB)).unwrap_err().to_string().ends_with("use another server"));
+    }
+}

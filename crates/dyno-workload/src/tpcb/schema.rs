@@ -1,0 +1,150 @@
+//! The four tables: names, columns, types, sizes and keys as `pgbench -i` makes them. Text only, runs nothing.
+
+/// Accounts per branch (TPC-B 4.2.2).
+pub(super) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
+/// Tellers per branch (TPC-B 4.2.2).
+pub(super) const TELLERS_PER_BRANCH: u64 = 10;
+/// Scale from which pgbench numbers accounts with a `bigint`: above, 32 bits would no longer hold them all.
+pub(super) const BIGINT_SCALE: u32 = 20_000;
+/// All tables, as DROP, TRUNCATE and VACUUM take them; in pgbench's order.
+pub(super) const ALL_TABLES: &str = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
+
+/// One of the four tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    Branches,
+    Tellers,
+    Accounts,
+    History,
+}
+
+/// How the tables are stored: what `pgbench -i` takes as `--fillfactor` and `--unlogged-tables`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Storage {
+    pub fillfactor: u8,
+    pub unlogged: bool,
+}
+
+impl Table {
+    /// In the order in which they are made.
+    pub const ALL: [Self; 4] = [Self::History, Self::Tellers, Self::Accounts, Self::Branches];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Branches => "pgbench_branches",
+            Self::Tellers => "pgbench_tellers",
+            Self::Accounts => "pgbench_accounts",
+            Self::History => "pgbench_history",
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// Rows at `scale` before any load.
+    #[must_use]
+    pub fn rows(self, scale: u32) -> u64 {
+        let branches = u64::from(scale);
+        match self {
+            Self::Branches => branches,
+            Self::Tellers => branches * TELLERS_PER_BRANCH,
+            Self::Accounts => branches * ACCOUNTS_PER_BRANCH,
+            Self::History => 0,
+        }
+    }
+
+    /// The column that identifies a row; the history has none.
+    pub(super) fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Branches => Some("bid"),
+            Self::Tellers => Some("tid"),
+            Self::Accounts => Some("aid"),
+            Self::History => None,
+        }
+    }
+
+    /// Columns with their types as `format_type` prints them. Account numbers are `integer` below
+    /// [`BIGINT_SCALE`] and `bigint` from it on.
+    pub(super) fn columns(self, bigint: bool) -> &'static [(&'static str, &'static str)] {
+        const BALANCE: &str = "integer";
+        match (self, bigint) {
+            (Self::Branches, _) => &[("bid", "integer"), ("bbalance", BALANCE), ("filler", "character(88)")],
+            (Self::Tellers, _) => {
+                &[("tid", "integer"), ("bid", "integer"), ("tbalance", BALANCE), ("filler", "character(84)")]
+            }
+            (Self::Accounts, false) => {
+                &[("aid", "integer"), ("bid", "integer"), ("abalance", BALANCE), ("filler", "character(84)")]
+            }
+            (Self::Accounts, true) => {
+                &[("aid", "bigint"), ("bid", "integer"), ("abalance", BALANCE), ("filler", "character(84)")]
+            }
+            (Self::History, false) => &[
+                ("tid", "integer"),
+                ("bid", "integer"),
+                ("aid", "integer"),
+                ("delta", "integer"),
+                ("mtime", "timestamp without time zone"),
+                ("filler", "character(22)"),
+            ],
+            (Self::History, true) => &[
+                ("tid", "integer"),
+                ("bid", "integer"),
+                ("aid", "bigint"),
+                ("delta", "integer"),
+                ("mtime", "timestamp without time zone"),
+                ("filler", "character(22)"),
+            ],
+        }
+    }
+
+    /// `CREATE TABLE` for data of `scale`.
+    pub(super) fn create_sql(self, scale: u32, storage: Storage) -> String {
+        let columns: Vec<String> = self
+            .columns(scale >= BIGINT_SCALE)
+            .iter()
+            .map(|(name, kind)| match self.key() == Some(*name) {
+                true => format!("{name} {kind} not null"),
+                false => format!("{name} {kind}"),
+            })
+            .collect();
+        let unlogged = if storage.unlogged { "unlogged " } else { "" };
+        let options = match self {
+            Self::History => String::new(),
+            _ => format!(" with (fillfactor={})", storage.fillfactor),
+        };
+        format!("create {unlogged}table {}({}){options}", self.name(), columns.join(", "))
+    }
+
+    /// `ALTER TABLE … ADD PRIMARY KEY`; `None` for the history.
+    pub(super) fn key_sql(self) -> Option<String> {
+        self.key().map(|column| format!("alter table {} add primary key ({column})", self.name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Storage = Storage { fillfactor: 100, unlogged: false };
+
+    #[test]
+    fn account_numbers_are_wide_from_the_scale_that_pgbench_has() {
+        assert!(Table::Accounts.create_sql(19_999, PLAIN).contains("(aid integer not null, "));
+        assert!(Table::Accounts.create_sql(20_000, PLAIN).contains("(aid bigint not null, "));
+        assert!(Table::History.create_sql(20_000, PLAIN).contains("aid bigint, "));
+        assert!(Table::Accounts.rows(BIGINT_SCALE - 1) < i32::MAX as u64);
+    }
+
+    #[test]
+    fn storage_is_named_where_pgbench_names_it() {
+        let storage = Storage { fillfactor: 70, unlogged: true };
+        assert_eq!(
+            Table::Branches.create_sql(1, storage),
+            "create unlogged table pgbench_branches(bid integer not null, bbalance integer, filler character(88)) \
+             with (fillfactor=70)"
+        );
+        assert!(!Table::History.create_sql(1, storage).contains("fillfactor"));
+    }
+}

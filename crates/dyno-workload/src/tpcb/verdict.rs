@@ -1,0 +1,321 @@
+//! The invariants of `tpcb`, decided from two snapshots and the count of commits. Pure.
+
+use std::collections::BTreeMap;
+
+use dyno_results::event::Check;
+
+use super::Script;
+use super::verify::{Commits, Snapshot};
+
+/// Every check that applies to `script`.
+pub(super) fn judge(
+    target: &str,
+    before: &Snapshot,
+    after: &Snapshot,
+    script: Script,
+    commits: Commits,
+) -> Vec<Check> {
+    let change = Change { before, after };
+    let verdicts = match script {
+        Script::TpcbLike => {
+            vec![change.history(commits), change.four_sums(), change.each_row(), change.rows()]
+        }
+        Script::SimpleUpdate => {
+            vec![change.history(commits), change.two_sums(), change.bystanders(), change.rows()]
+        }
+        Script::SelectOnly => vec![change.nothing()],
+    };
+    let check = |verdict: Verdict| Check {
+        target: target.to_owned(),
+        workload: script.workload().to_owned(),
+        name: verdict.name.to_owned(),
+        passed: Some(verdict.passed),
+        expected: Some(verdict.expected),
+        found: Some(verdict.found),
+        detail: verdict.detail,
+    };
+    verdicts.into_iter().map(check).collect()
+}
+
+struct Verdict {
+    name: &'static str,
+    passed: bool,
+    expected: String,
+    found: String,
+    detail: String,
+}
+
+/// What a load changed.
+struct Change<'a> {
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+}
+
+impl Change<'_> {
+    /// Durability as the client sees it: what was acknowledged is there, and what is there was asked for.
+    fn history(&self, Commits { acknowledged, unknown }: Commits) -> Verdict {
+        let found = self.after.history.rows as i128 - self.before.history.rows as i128;
+        let (low, high) = (i128::from(acknowledged), i128::from(acknowledged) + i128::from(unknown));
+        let unknown =
+            if unknown == 0 { String::new() } else { format!(" ({unknown} more of unknown outcome)") };
+        let detail = if found < low {
+            format!("{acknowledged} commits acknowledged{unknown}, {found} found: {} are lost", low - found)
+        } else if found > high {
+            format!("{acknowledged} commits acknowledged{unknown}, {found} found: {} too many", found - high)
+        } else {
+            format!("{acknowledged} commits acknowledged{unknown}, {found} found")
+        };
+        Verdict {
+            name: "history-holds-every-commit",
+            passed: (low..=high).contains(&found),
+            expected: if low == high { low.to_string() } else { format!("{low} to {high}") },
+            found: found.to_string(),
+            detail,
+        }
+    }
+
+    fn accounts_sum(&self) -> i64 {
+        self.after.accounts.sum - self.before.accounts.sum
+    }
+
+    fn history_sum(&self) -> i64 {
+        self.after.history.sum - self.before.history.sum
+    }
+
+    /// TPC-B 3.3.2: branches, tellers and history agree, and with them the accounts.
+    fn four_sums(&self) -> Verdict {
+        let sum = |table: &BTreeMap<i64, i64>| table.values().sum::<i64>();
+        let history = self.history_sum();
+        let sums = [
+            ("accounts", self.accounts_sum()),
+            ("tellers", sum(&self.after.tellers) - sum(&self.before.tellers)),
+            ("branches", sum(&self.after.branches) - sum(&self.before.branches)),
+        ];
+        sums_agree("four-sums-agree", "four sums agree", history, &sums)
+    }
+
+    /// The script leaves tellers and branches alone, so two sums remain.
+    fn two_sums(&self) -> Verdict {
+        let sums = [("accounts", self.accounts_sum())];
+        sums_agree("accounts-agree-with-history", "accounts and history agree", self.history_sum(), &sums)
+    }
+
+    /// The sums again, for every teller and branch by itself: two errors cannot cancel out.
+    fn each_row(&self) -> Verdict {
+        let (before, after) = (self.before, self.after);
+        let mut wrong = disagreeing(
+            "teller",
+            [&before.tellers, &after.tellers],
+            [&before.history_tellers, &after.history_tellers],
+        );
+        wrong.extend(disagreeing(
+            "branch",
+            [&before.branches, &after.branches],
+            [&before.history_branches, &after.history_branches],
+        ));
+        self.listed(
+            "each-teller-and-branch-agrees",
+            "every teller and branch agrees with the history",
+            &wrong,
+        )
+    }
+
+    /// Tellers and branches of a script that does not touch them.
+    fn bystanders(&self) -> Verdict {
+        let (before, after) = (self.before, self.after);
+        let nothing = BTreeMap::new();
+        let mut wrong = disagreeing("teller", [&before.tellers, &after.tellers], [&nothing, &nothing]);
+        wrong.extend(disagreeing("branch", [&before.branches, &after.branches], [&nothing, &nothing]));
+        self.listed("tellers-and-branches-untouched", "no teller or branch changed", &wrong)
+    }
+
+    fn listed(&self, name: &'static str, good: &str, wrong: &[String]) -> Verdict {
+        let all = self.after.tellers.len() + self.after.branches.len();
+        let detail = match wrong {
+            [] => format!("{good} ({all} compared)"),
+            [first, ..] => format!("{} of {all} tellers and branches are wrong, first {first}", wrong.len()),
+        };
+        let found = format!("{} wrong", wrong.len());
+        Verdict { name, passed: wrong.is_empty(), expected: "0 wrong".to_owned(), found, detail }
+    }
+
+    /// The load only updates these tables.
+    fn rows(&self) -> Verdict {
+        let counts = |of: &Snapshot| {
+            format!(
+                "{} accounts, {} tellers, {} branches",
+                of.accounts.rows,
+                of.tellers.len(),
+                of.branches.len()
+            )
+        };
+        let (expected, found) = (counts(self.before), counts(self.after));
+        let passed = expected == found;
+        let detail = match passed {
+            true => format!("{found}, as before"),
+            false => format!("there were {expected}, there are {found}"),
+        };
+        Verdict { name: "rows-unchanged", passed, expected, found, detail }
+    }
+
+    fn nothing(&self) -> Verdict {
+        let show = |of: &Snapshot| {
+            let (tellers, branches) = (of.tellers.values().sum::<i64>(), of.branches.values().sum::<i64>());
+            format!(
+                "{} accounts with {}, {} tellers with {tellers}, {} branches with {branches}, \
+                 {} rows of history with {}",
+                of.accounts.rows,
+                of.accounts.sum,
+                of.tellers.len(),
+                of.branches.len(),
+                of.history.rows,
+                of.history.sum
+            )
+        };
+        let passed = self.before == self.after;
+        Verdict {
+            name: "nothing-changed",
+            passed,
+            expected: show(self.before),
+            found: show(self.after),
+            detail: match passed {
+                true => "reading changed no row and no sum".to_owned(),
+                false => "rows or sums changed under a load that only reads".to_owned(),
+            },
+        }
+    }
+}
+
+fn sums_agree(name: &'static str, good: &str, history: i64, sums: &[(&str, i64)]) -> Verdict {
+    let list: Vec<String> = sums.iter().map(|(table, sum)| format!("{table} {sum}")).collect();
+    let found = list.join(", ");
+    let passed = sums.iter().all(|&(_, sum)| sum == history);
+    let detail = match passed {
+        true => format!("{good}: {history}"),
+        false => format!("balances grew by {found}, the history by {history}"),
+    };
+    Verdict { name, passed, expected: history.to_string(), found, detail }
+}
+
+/// The rows whose balance changed by another amount than the history has for them.
+fn disagreeing(
+    what: &str,
+    balances: [&BTreeMap<i64, i64>; 2],
+    history: [&BTreeMap<i64, i64>; 2],
+) -> Vec<String> {
+    let growth = |of: [&BTreeMap<i64, i64>; 2], number: &i64| {
+        of[1].get(number).copied().unwrap_or(0) - of[0].get(number).copied().unwrap_or(0)
+    };
+    let mut numbers: Vec<&i64> = balances.iter().chain(&history).flat_map(|map| map.keys()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+        .into_iter()
+        .filter_map(|number| {
+            let (balance, history) = (growth(balances, number), growth(history, number));
+            (balance != history)
+                .then(|| format!("{what} {number}: its balance grew by {balance}, its history by {history}"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcb::verify::Total;
+
+    /// One transaction of 7 on teller 12, branch 2, beside 5 of before.
+    fn after() -> Snapshot {
+        Snapshot {
+            accounts: Total { rows: 200_000, sum: 12 },
+            history: Total { rows: 2, sum: 12 },
+            branches: BTreeMap::from([(1, 5), (2, 7)]),
+            tellers: BTreeMap::from([(1, 5), (12, 7)]),
+            history_branches: BTreeMap::from([(1, 5), (2, 7)]),
+            history_tellers: BTreeMap::from([(1, 5), (12, 7)]),
+        }
+    }
+
+    fn before() -> Snapshot {
+        Snapshot {
+            accounts: Total { rows: 200_000, sum: 5 },
+            history: Total { rows: 1, sum: 5 },
+            branches: BTreeMap::from([(1, 5), (2, 0)]),
+            tellers: BTreeMap::from([(1, 5), (12, 0)]),
+            history_branches: BTreeMap::from([(1, 5)]),
+            history_tellers: BTreeMap::from([(1, 5)]),
+        }
+    }
+
+    const ONE: Commits = Commits { acknowledged: 1, unknown: 0 };
+
+    /// Names of the checks that fail.
+    fn failing(after: &Snapshot, script: Script, commits: Commits) -> Vec<String> {
+        let checks = judge("pg", &before(), after, script, commits);
+        checks.into_iter().filter(|check| check.passed == Some(false)).map(|check| check.name).collect()
+    }
+
+    fn planted(fault: impl FnOnce(&mut Snapshot)) -> Vec<String> {
+        let mut after = after();
+        fault(&mut after);
+        failing(&after, Script::TpcbLike, ONE)
+    }
+
+    #[test]
+    fn a_clean_load_passes_on_data_that_was_not_fresh() {
+        assert_eq!(failing(&after(), Script::TpcbLike, ONE), [""; 0]);
+        assert_eq!(judge("pg", &before(), &after(), Script::TpcbLike, ONE).len(), 4);
+    }
+
+    #[test]
+    fn each_planted_fault_is_caught() {
+        assert_eq!(planted(|after| after.history.rows -= 1), ["history-holds-every-commit"]);
+        assert_eq!(planted(|after| after.history.rows += 1), ["history-holds-every-commit"]);
+        assert_eq!(planted(|after| after.accounts.sum += 1), ["four-sums-agree"]);
+        assert_eq!(planted(|after| after.history.sum += 1), ["four-sums-agree"]);
+        assert_eq!(planted(|after| after.accounts.rows -= 1), ["rows-unchanged"]);
+        // Two errors that cancel out in the sum.
+        let swapped = |after: &mut Snapshot| {
+            after.tellers = BTreeMap::from([(1, 6), (12, 6)]);
+        };
+        assert_eq!(planted(swapped), ["each-teller-and-branch-agrees"]);
+        let lost = |after: &mut Snapshot| drop(after.branches.remove(&2));
+        assert_eq!(planted(lost), ["four-sums-agree", "each-teller-and-branch-agrees", "rows-unchanged"]);
+    }
+
+    #[test]
+    fn an_unknown_outcome_may_have_happened_or_not() {
+        let verdict = |acknowledged, unknown| {
+            failing(&after(), Script::TpcbLike, Commits { acknowledged, unknown }).is_empty()
+        };
+        assert!(verdict(1, 1) && verdict(0, 1));
+        assert!(!verdict(2, 1) && !verdict(0, 0));
+    }
+
+    #[test]
+    fn simple_update_leaves_tellers_and_branches_alone() {
+        let untouched = Snapshot { branches: before().branches, tellers: before().tellers, ..after() };
+        assert_eq!(failing(&untouched, Script::SimpleUpdate, ONE), [""; 0]);
+        assert_eq!(failing(&after(), Script::SimpleUpdate, ONE), ["tellers-and-branches-untouched"]);
+        let lost = Snapshot { accounts: before().accounts, ..untouched };
+        assert_eq!(failing(&lost, Script::SimpleUpdate, ONE), ["accounts-agree-with-history"]);
+    }
+
+    #[test]
+    fn reading_changes_nothing() {
+        let commits = Commits { acknowledged: 1_000_000, unknown: 3 };
+        assert_eq!(failing(&before(), Script::SelectOnly, commits), [""; 0]);
+        assert_eq!(failing(&after(), Script::SelectOnly, commits), ["nothing-changed"]);
+    }
+
+    #[test]
+    fn a_failed_check_says_what_is_wrong() {
+        let commits = Commits { acknowledged: 3, unknown: 1 };
+        let checks = judge("pg", &before(), &after(), Script::TpcbLike, commits);
+        assert_eq!(
+            checks[0].detail,
+            "3 commits acknowledged (1 more of unknown outcome), 1 found: 2 are lost"
+        );
+        assert_eq!((checks[0].expected.as_deref(), checks[0].found.as_deref()), (Some("3 to 4"), Some("1")));
+    }
+}
