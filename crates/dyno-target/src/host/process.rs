@@ -1,0 +1,141 @@
+//! Processes as `/proc` shows them: times, memory, children.
+//!
+//! A server may have a thousand children and is read every second while the load runs, so files are read
+//! into a buffer that is kept, with no call that is not needed.
+
+use std::fs::File;
+use std::io::Read;
+
+/// What `/proc/PID/stat` says. Times are in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Stat {
+    /// Ended and not yet waited for.
+    pub(crate) zombie: bool,
+    pub(crate) parent: u32,
+    pub(crate) user_ticks: u64,
+    pub(crate) system_ticks: u64,
+    /// Time of children that have ended and were waited for, and of theirs.
+    pub(crate) children_ticks: u64,
+    /// Clock ticks from the machine's start to the process's; with the pid it names a process for good.
+    pub(crate) started_ticks: u64,
+}
+
+impl Stat {
+    fn parse(text: &str) -> Option<Self> {
+        // The second field is the command in parentheses and may hold anything, parentheses too.
+        let (_, fields) = text.rsplit_once(") ")?;
+        let fields: [&str; 20] = fields.split(' ').take(20).collect::<Vec<_>>().try_into().ok()?;
+        let ticks = |index: usize| fields[index].parse::<u64>().ok();
+        Some(Self {
+            zombie: matches!(fields[0], "Z" | "X"),
+            parent: fields[1].parse().ok()?,
+            user_ticks: ticks(11)?,
+            system_ticks: ticks(12)?,
+            children_ticks: ticks(13)? + ticks(14)?,
+            started_ticks: ticks(19)?,
+        })
+    }
+
+    pub(crate) fn ticks(&self) -> u64 {
+        self.user_ticks + self.system_ticks + self.children_ticks
+    }
+}
+
+/// Resident memory of a process, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Resident {
+    /// Its own alone.
+    pub(super) private_pages: u64,
+    /// Of files and of memory shared with others.
+    pub(super) shared_pages: u64,
+}
+
+/// Reads processes, keeping its buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    text: Vec<u8>,
+}
+
+impl Reader {
+    /// `pid` is a number or `self`. `None` if there is no such process.
+    pub(crate) fn stat(&mut self, pid: impl std::fmt::Display) -> Option<Stat> {
+        Stat::parse(self.read(&format!("/proc/{pid}/stat"))?)
+    }
+
+    pub(super) fn resident(&mut self, pid: impl std::fmt::Display) -> Option<Resident> {
+        let mut fields = self.read(&format!("/proc/{pid}/statm"))?.split(' ').skip(1);
+        let mut pages = || fields.next()?.parse::<u64>().ok();
+        let (resident, shared_pages) = (pages()?, pages()?);
+        Some(Resident { private_pages: resident.saturating_sub(shared_pages), shared_pages })
+    }
+
+    /// The living children of a process that has one thread, as PostgreSQL's main process has.
+    pub(super) fn children(&mut self, pid: u32) -> Vec<u32> {
+        match self.read(&format!("/proc/{pid}/task/{pid}/children")) {
+            Some(list) => list.split_whitespace().filter_map(|child| child.parse().ok()).collect(),
+            None => self.children_by_search(pid),
+        }
+    }
+
+    /// For kernels that do not list children: looks at every process.
+    fn children_by_search(&mut self, pid: u32) -> Vec<u32> {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|other| self.stat(other).is_some_and(|stat| stat.parent == pid)).collect()
+    }
+
+    fn read(&mut self, path: &str) -> Option<&str> {
+        const FIRST_BYTES: usize = 4096;
+        let mut file = File::open(path).ok()?;
+        self.text.resize(FIRST_BYTES.max(self.text.len()), 0);
+        let mut filled = 0;
+        loop {
+            // A short read is no end: the list of children comes a page at a time.
+            let read = file.read(&mut self.text[filled..]).ok()?;
+            if read == 0 {
+                break;
+            }
+            filled += read;
+            if filled == self.text.len() {
+                self.text.resize(self.text.len() * 2, 0);
+            }
+        }
+        std::str::from_utf8(&self.text[..filled]).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_line_is_read_whatever_the_command_is_called() {
+        let line = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 500 600 70 8 20 0 1 0 123456 1 2 3";
+        let stat = Stat::parse(line).unwrap();
+        assert_eq!(
+            stat,
+            Stat {
+                zombie: false,
+                parent: 7,
+                user_ticks: 500,
+                system_ticks: 600,
+                children_ticks: 78,
+                started_ticks: 123_456
+            }
+        );
+        assert_eq!(stat.ticks(), 1178);
+        assert_eq!(Stat::parse("42 (cut S 7"), None);
+    }
+
+    #[test]
+    fn children_are_found_by_either_way() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut reader = Reader::default();
+        assert!(reader.children_by_search(std::process::id()).contains(&child.id()));
+        assert_eq!(reader.stat(child.id()).unwrap().parent, std::process::id());
+        assert!(reader.resident(child.id()).unwrap().shared_pages > 0);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(reader.stat(child.id()), None);
+    }
+}
