@@ -1,0 +1,277 @@
+// The report document `dyno.report/1`, as `crates/dyno-results/src/document.rs` writes it (described in
+// `docs/json.md`). Types only: nothing is computed here. Unknown is null.
+
+/** The schema this page draws. */
+export const SCHEMA = "dyno.report/1";
+
+export interface Report {
+  schema: string;
+  run: Run;
+  targets: Target[];
+  hosts: Host[];
+  settings: Settings[];
+  data: Data[];
+  prepare: PrepareStep[];
+  series: Series[];
+  stages: StageResult[];
+  timelines: Timeline[];
+  checks: Check[];
+  findings: Finding[];
+  notices: Notice[];
+}
+
+export type Outcome = "complete" | "incomplete";
+
+export interface Run {
+  name: string;
+  dyno_version: string;
+  /** RFC 3339. */
+  started_at: string;
+  command: string[];
+  scenario: unknown;
+  /** Text in the page, where a 64-bit number would lose digits. */
+  seed: string | number;
+  seconds: number;
+  outcome: Outcome;
+  reason: string | null;
+}
+
+export interface Target {
+  name: string;
+  url: string;
+  product: string | null;
+  version: string | null;
+  version_text: string | null;
+  /** Null where the connection is not encrypted. */
+  tls: string | null;
+  same_host: boolean | null;
+  embedded: Embedded | null;
+  connections_max: number | null;
+}
+
+export interface Embedded {
+  profile: string;
+  source: string;
+  unsafe_profile: boolean;
+}
+
+export interface Host {
+  /** `driver`, or names of targets. */
+  roles: string[];
+  hostname: string | null;
+  cpu_model: string | null;
+  cpus: number | null;
+  /** Null where there is no limit. */
+  cpus_limit: number | null;
+  memory_bytes: number | null;
+  /** Null where there is no limit. */
+  memory_limit_bytes: number | null;
+  disk_kind: string | null;
+  disk_model: string | null;
+  filesystem: string | null;
+  kernel: string | null;
+  os: string | null;
+  /** Null where it looks like bare metal or cannot be told. */
+  virtualization: string | null;
+  cpu_governor: string | null;
+  transparent_hugepages: string | null;
+}
+
+export interface Settings {
+  target: string;
+  rows: Setting[];
+}
+
+export interface Setting {
+  name: string;
+  /** In `unit`. */
+  value: string;
+  unit: string | null;
+  default: string | null;
+  source: string | null;
+  changed: boolean;
+  durability: boolean;
+}
+
+export interface Data {
+  target: string;
+  workload: string;
+  scale: number | null;
+  database_bytes: number | null;
+  cache_bytes: number | null;
+  memory_bytes: number | null;
+  tables: Table[];
+}
+
+export interface Table {
+  name: string;
+  rows: number | null;
+  table_bytes: number | null;
+  index_bytes: number | null;
+  logged: boolean | null;
+}
+
+export interface PrepareStep {
+  target: string;
+  workload: string;
+  step: string;
+  seconds: number;
+  rows: number | null;
+  bytes: number | null;
+}
+
+export interface Series {
+  target: string;
+  name: string;
+  workload: string;
+  /** Stage ids by clients ascending. */
+  ladder: number[];
+  /** Stage ids in the order they ran. */
+  holds: number[];
+  peak: Peak | null;
+}
+
+export interface Peak {
+  stage: number;
+  clients: number;
+  throughput: Estimate;
+  clients_indistinguishable: number[];
+  passed: boolean;
+}
+
+export interface Estimate {
+  mean: number;
+  /** Of the 95 % interval, in the unit of `mean`. */
+  half_width: number | null;
+  samples: number;
+  effective_samples: number | null;
+}
+
+export type StageKind = "warm-up" | "ladder" | "hold" | "ramp";
+
+export type Arrival =
+  | { arrival: "closed"; think_time_ms: number }
+  | { arrival: "open"; rate_per_s: number; distribution: "poisson" | "constant" };
+
+/** Arrival and stage are flattened into one object. */
+export type StageResult = Arrival & {
+  id: number;
+  target: string;
+  series: string;
+  kind: StageKind;
+  workload: string;
+  clients: number;
+  clients_end: number | null;
+  threads: number;
+  protocol: string;
+  rate_end_per_s: number | null;
+  planned_s: number | null;
+  planned_transactions: number | null;
+  /** Seconds since the run started. */
+  start_s: number;
+  seconds: number;
+  complete: boolean;
+  throughput: Estimate | null;
+  totals: Totals;
+  service: Percentiles | null;
+  /** Null in a closed loop. */
+  response: Percentiles | null;
+  /** Null in a closed loop. */
+  lag: Percentiles | null;
+  types: TypeResult[];
+  /** By SQLSTATE, or `connection`. */
+  errors: Record<string, number>;
+  driver_cpu_us_per_transaction: number | null;
+  /** 0 to 1. */
+  driver_thread_busy_max: number | null;
+  clients_aborted: number;
+  not_begun: number;
+};
+
+export interface Totals {
+  done: number;
+  failed: number;
+  unknown: number;
+  retries: number;
+  statements: number;
+  reconnects: number;
+  done_with_drain: number;
+  unknown_with_drain: number;
+}
+
+/** One transaction type of a stage; a stage's own list of names and its results share the key `types`. */
+export interface TypeResult {
+  name: string;
+  done: number;
+  failed: number;
+  retries: number;
+  service: Percentiles | null;
+  response: Percentiles | null;
+}
+
+/** Microseconds. */
+export interface Percentiles {
+  count: number;
+  mean_us: number;
+  p50_us: number;
+  p90_us: number;
+  p95_us: number;
+  p99_us: number;
+  p999_us: number;
+  max_us: number;
+}
+
+export interface Timeline {
+  target: string;
+  load: Load;
+  metrics: Metric[];
+}
+
+/** Columns of equal length. */
+export interface Load {
+  t_s: number[];
+  stage: number[];
+  clients: number[];
+  tps: number[];
+  failed_per_s: number[];
+  p50_us: (number | null)[];
+  p95_us: (number | null)[];
+  p99_us: (number | null)[];
+  max_us: (number | null)[];
+}
+
+export interface Metric {
+  source: string;
+  key: string;
+  unit: string;
+  t_s: number[];
+  values: (number | null)[];
+}
+
+export interface Check {
+  target: string;
+  workload: string;
+  name: string;
+  /** Null where the check could not be made. */
+  passed: boolean | null;
+  expected: string | null;
+  found: string | null;
+  detail: string;
+}
+
+export type Severity = "note" | "doubt" | "invalid";
+
+export interface Finding {
+  code: string;
+  severity: Severity;
+  /** Target, series or stage; null for the whole run. */
+  about: string | null;
+  evidence: string;
+  advice: string;
+}
+
+export interface Notice {
+  target: string | null;
+  stage: number | null;
+  text: string;
+}

@@ -1,0 +1,95 @@
+// How the document is read where more than one place needs the same answer. No opinion of its own: which
+// figure stands for a series, which findings concern it, which stages belong to it.
+
+import type { Finding, Percentiles, Report, Series, Severity, StageResult } from "./document";
+import { count, long, plain } from "./format";
+import type { Colour } from "./theme";
+
+/** Response time in an open loop, service time in a closed one. */
+export function latencyOf(stage: StageResult): Percentiles | null {
+  return stage.arrival === "open" ? stage.response : stage.service;
+}
+
+/** What the latency of a stage is. */
+export function latencyName(stage: StageResult): string {
+  return stage.arrival === "open" ? "response time, open loop" : "service time, closed loop";
+}
+
+export function stageOf(report: Report, id: number): StageResult | undefined {
+  return report.stages.find((stage) => stage.id === id);
+}
+
+/** The stages of a ladder that exist, by clients ascending. */
+export function ladderOf(report: Report, series: Series): StageResult[] {
+  return series.ladder.flatMap((id) => stageOf(report, id) ?? []).sort((a, b) => a.clients - b.clients);
+}
+
+/** The stage whose figures stand for a series: the last hold or ramp that measured anything. */
+export function holdOf(report: Report, series: Series): StageResult | null {
+  const stages = series.holds.flatMap((id) => stageOf(report, id) ?? []);
+  return stages.findLast((stage) => stage.throughput !== null) ?? stages.at(-1) ?? null;
+}
+
+/** Every stage of a series, warm-ups included, as they ran. */
+export function stagesOf(report: Report, series: Series): StageResult[] {
+  return report.stages
+    .filter((stage) => stage.target === series.target && stage.series === series.name)
+    .sort((a, b) => a.start_s - b.start_s);
+}
+
+/** The series' name, with its target where there are several. */
+export function seriesTitle(report: Report, series: Series): string {
+  return report.targets.length > 1 ? `${series.target} · ${series.name}` : series.name;
+}
+
+const SERIES_COLOURS: Colour[] = ["series-1", "series-2", "series-3", "series-4"];
+
+/** One colour for a series wherever it is drawn. */
+export function seriesColour(report: Report, series: Pick<Series, "target" | "name">): Colour {
+  const index = report.series.findIndex(
+    (other) => other.target === series.target && other.name === series.name,
+  );
+  return SERIES_COLOURS[Math.max(0, index) % SERIES_COLOURS.length] ?? "series-1";
+}
+
+/** How the clients of a stage work: `8 clients`, `1 → 64 clients`. */
+export function clientsText(stage: StageResult): string {
+  const end = stage.clients_end;
+  const clients =
+    end !== null && end !== stage.clients ? `${count(stage.clients)} → ${count(end)}` : count(stage.clients);
+  return `${clients} client${stage.clients === 1 && end === null ? "" : "s"}`;
+}
+
+/** `closed loop`, `closed loop, 5 ms think time`, `open loop, 5,000/s poisson`. */
+export function arrivalText(stage: StageResult): string {
+  if (stage.arrival === "closed") {
+    return stage.think_time_ms > 0
+      ? `closed loop, ${plain(stage.think_time_ms)} ms think time`
+      : "closed loop";
+  }
+  const end = stage.rate_end_per_s;
+  const rate = end === null ? long(stage.rate_per_s) : `${long(stage.rate_per_s)} → ${long(end)}`;
+  return `open loop, ${rate}/s ${stage.distribution}`;
+}
+
+const WEIGHT: Record<Severity, number> = { invalid: 0, doubt: 1, note: 2 };
+
+/** The gravest first, otherwise as they came. */
+export function bySeverity(findings: Finding[]): Finding[] {
+  return [...findings].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]);
+}
+
+/** Whether a finding bears on a series: it is about the whole run, the target, the series or one of its stages. */
+export function concerns(finding: Finding, report: Report, series: Series): boolean {
+  const about = finding.about;
+  if (about === null) return true;
+  const names = [
+    series.target,
+    series.name,
+    series.workload,
+    `${series.target}/${series.name}`,
+    `${series.target} ${series.name}`,
+    ...stagesOf(report, series).flatMap((stage) => [`stage ${stage.id}`, String(stage.id)]),
+  ];
+  return names.some((name) => name.toLowerCase() === about.toLowerCase());
+}

@@ -1,0 +1,114 @@
+// All stages in figures.
+
+import type { Percentiles, Report, StageResult, TypeResult } from "../document";
+import { type Child, type Column, el, orUnknown, type Row, section, table } from "../dom";
+import { clock, count, duration, latency, long, relativeError, share } from "../format";
+import { arrivalText, clientsText, latencyOf } from "../reading";
+
+export function stagesSection(report: Report): HTMLElement | null {
+  if (report.stages.length === 0) return null;
+  const open = report.stages.some((stage) => stage.arrival === "open");
+  const several = report.targets.length > 1;
+  const columns: Column[] = [
+    { label: several ? "Target, stage" : "Stage" },
+    { label: "Clients", figures: true },
+    { label: "Start", figures: true },
+    { label: "Time", figures: true },
+    { label: "TPS", figures: true },
+    { label: "±", figures: true, title: "half-width of the 95 % interval, in percent" },
+    { label: "p50", figures: true },
+    { label: "p95", figures: true },
+    { label: "p99", figures: true },
+    { label: "p99.9", figures: true },
+    { label: "Max", figures: true },
+    ...(open ? [{ label: "Lag p99", figures: true, title: "scheduled to sent" }] : []),
+    { label: "Done", figures: true },
+    { label: "Failed", figures: true },
+    { label: "Retries", figures: true },
+    { label: "Driver CPU", figures: true, title: "of the driver's threads, per transaction" },
+    { label: "Busiest thread", figures: true, title: "share of its time that the busiest driver thread ran" },
+    { label: "Remarks" },
+  ];
+  const rows = [...report.stages]
+    .sort((a, b) => a.start_s - b.start_s)
+    .flatMap((stage) => [stageRow(stage, several, open), ...typeRows(stage, open)]);
+  const modes = [
+    ...new Set(report.stages.map((stage) => `${arrivalText(stage)}, ${stage.protocol} protocol`)),
+  ];
+  return section(
+    "stages",
+    "All stages",
+    el(
+      "p",
+      { class: "lead" },
+      `${modes.join("; ")}. Latency is ${open ? "response time from the intended start in an open loop, " : ""}service time${open ? " in a closed one" : ""}.`,
+    ),
+    table("All stages as they ran; warm-ups are left out of every figure", columns, rows),
+  );
+}
+
+function stageRow(stage: StageResult, several: boolean, open: boolean): Row {
+  const name = `${several ? `${stage.target} · ` : ""}${stage.series} · ${stage.kind}`;
+  const busy = stage.driver_thread_busy_max;
+  const cpu = stage.driver_cpu_us_per_transaction;
+  return {
+    class: stage.kind,
+    cells: [
+      name,
+      clientsText(stage).replace(/ clients?$/, ""),
+      clock(stage.start_s),
+      duration(stage.seconds),
+      orUnknown(stage.throughput === null ? null : long(stage.throughput.mean)),
+      stage.throughput === null ? "" : relativeError(stage.throughput).replace("±", "").trim(),
+      ...percentileCells(latencyOf(stage)),
+      ...(open ? [stage.lag === null ? "" : latency(stage.lag.p99_us)] : []),
+      count(stage.totals.done),
+      count(stage.totals.failed),
+      count(stage.totals.retries),
+      orUnknown(cpu === null ? null : latency(cpu)),
+      orUnknown(busy === null ? null : share(busy)),
+      remarks(stage),
+    ],
+  };
+}
+
+function percentileCells(found: Percentiles | null): Child[] {
+  const keys = ["p50_us", "p95_us", "p99_us", "p999_us", "max_us"] as const;
+  return keys.map((key) => orUnknown(found === null ? null : latency(found[key])));
+}
+
+function remarks(stage: StageResult): string {
+  const errors = Object.entries(stage.errors).map(([code, times]) => `${code}: ${count(times)}`);
+  return [
+    ...(stage.complete ? [] : ["cut short"]),
+    ...errors,
+    ...(stage.totals.unknown > 0 ? [`${count(stage.totals.unknown)} of unknown outcome`] : []),
+    ...(stage.totals.reconnects > 0 ? [`${count(stage.totals.reconnects)} reconnects`] : []),
+    ...(stage.clients_aborted > 0 ? [`${count(stage.clients_aborted)} clients gave up`] : []),
+    ...(stage.not_begun > 0 ? [`${count(stage.not_begun)} due and never begun`] : []),
+  ].join(" · ");
+}
+
+/** Types of a mix, under their stage; a single type would only say the same again. */
+function typeRows(stage: StageResult, open: boolean): Row[] {
+  if (stage.types.length < 2) return [];
+  return stage.types.map((type: TypeResult) => ({
+    class: "type",
+    cells: [
+      type.name,
+      "",
+      "",
+      "",
+      orUnknown(stage.seconds > 0 ? long(type.done / stage.seconds) : null),
+      "",
+      ...percentileCells(stage.arrival === "open" ? type.response : type.service),
+      ...(open ? [""] : []),
+      count(type.done),
+      count(type.failed),
+      count(type.retries),
+      "",
+      "",
+      "",
+    ],
+  }));
+}

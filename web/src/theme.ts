@@ -1,0 +1,98 @@
+// Colours live in the style sheet; a canvas must ask for them. The palette is Okabe and Ito's, which readers
+// with any colour vision can tell apart, in lighter tints on a dark ground.
+
+/** Names of the style sheet's colours that charts draw with. */
+export type Colour =
+  | "ink"
+  | "muted"
+  | "line"
+  | "grid"
+  | "ground"
+  | "series-1"
+  | "series-2"
+  | "series-3"
+  | "series-4"
+  | "series-1-deep"
+  | "series-1-pale"
+  | "bad"
+  | "band"
+  | "band-hold"
+  | "band-warm-up";
+
+export type Palette = (colour: Colour) => string;
+
+/** Reads colours as they are now, light or dark; ask again when the theme has changed. */
+export function readPalette(root: HTMLElement): Palette {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  root.append(probe);
+  const known = new Map<Colour, string>();
+  const resolved = (colour: Colour): string => {
+    probe.style.color = `var(--${colour})`;
+    return getComputedStyle(probe).color;
+  };
+  for (const colour of COLOURS) known.set(colour, resolved(colour));
+  probe.remove();
+  return (colour) => known.get(colour) ?? "currentColor";
+}
+
+const COLOURS: Colour[] = [
+  "ink",
+  "muted",
+  "line",
+  "grid",
+  "ground",
+  "series-1",
+  "series-2",
+  "series-3",
+  "series-4",
+  "series-1-deep",
+  "series-1-pale",
+  "bad",
+  "band",
+  "band-hold",
+  "band-warm-up",
+];
+
+export type Theme = "light" | "dark";
+
+const STORED = "dyno-theme";
+
+/** The theme in force: the reader's choice, else the system's. */
+export function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Sets a theme and keeps it where the browser lets a file keep anything. */
+export function chooseTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem(STORED, theme);
+  } catch {
+    // A page from disk may have no storage; the choice then lasts as long as the page.
+  }
+}
+
+/** Takes up a choice that was kept. */
+export function restoreTheme(): void {
+  try {
+    const kept = localStorage.getItem(STORED);
+    if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
+  } catch {
+    // No storage, no choice.
+  }
+}
+
+/** Calls back when the system's theme changes or the page goes to the printer and returns; returns the undoing. */
+export function onThemeChange(redraw: () => void): () => void {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const print = matchMedia("print");
+  dark.addEventListener("change", redraw);
+  print.addEventListener("change", redraw);
+  return () => {
+    dark.removeEventListener("change", redraw);
+    print.removeEventListener("change", redraw);
+  };
+}
