@@ -63,7 +63,13 @@ mod tests {
             Some("set PGPASSWORD or add a line to ~/.pgpass"),
             Terminal::plain(60),
         );
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+        error: cannot connect to postgres://me@db.example/bank
+          because: the server refused the login: FATAL: password
+                   authentication failed for user "me\e[31m"
+                   (SQLSTATE 28P01)
+        help: set PGPASSWORD or add a line to ~/.pgpass
+        "#);
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub fn short(value: f64) -> String {
     format!("{value:.2e}")
 }
 
+/// A count for a table's cell: exact below a thousand, then as [`short`].
+#[must_use]
+pub fn short_count(value: u64) -> String {
+    if value < 1000 { value.to_string() } else { short(value as f64) }
+}
+
 /// A rate or a mean to the whole number, with decimals only where it is small: `84,912`, `42.5`, `4.21`.
 #[must_use]
 pub fn long(value: f64) -> String {
@@ -255,6 +261,8 @@ mod tests {
     #[test]
     fn whole_numbers_are_grouped() {
         assert_eq!(count(0), "0");
+        assert_eq!(short_count(4), "4");
+        assert_eq!(short_count(4_211), "4.21k");
         assert_eq!(count(999), "999");
         assert_eq!(count(1000), "1,000");
         assert_eq!(count(126_304), "126,304");

@@ -79,7 +79,7 @@ fn block(rungs: &[Rung], column: usize, with_failed: bool, paint: Paint) -> Bloc
         row("TPS", &|rung| (tps_cell(rung), rung.state)),
     ];
     if with_failed {
-        rows.push(row("failed", &|rung| (format::short(rung.failed as f64), RungState::Measured)));
+        rows.push(row("failed", &|rung| (format::short_count(rung.failed), RungState::Measured)));
     }
     rows
 }
@@ -99,7 +99,7 @@ fn tps_cell(rung: &Rung) -> String {
 }
 
 fn column_width(rung: &Rung, with_failed: bool) -> usize {
-    let failed = if with_failed { width(&format::short(rung.failed as f64)) } else { 0 };
+    let failed = if with_failed { width(&format::short_count(rung.failed)) } else { 0 };
     (width(&clients_cell(rung)).max(width(&tps_cell(rung))).max(failed) + 2).max(RUNG_WIDTH_MIN)
 }
 

@@ -15,3 +15,7 @@ pub mod terminal;
 mod ladder;
 mod subject;
 mod text;
+
+#[cfg(test)]
+#[path = "../tests/stream/mod.rs"]
+mod stream;

@@ -171,12 +171,20 @@ mod tests {
 
     #[test]
     fn one_line_for_each_run() {
-        insta::assert_snapshot!(render(&runs(), Terminal::plain(140)), @"");
+        insta::assert_snapshot!(render(&runs(), Terminal::plain(140)), @r"
+        run                started           took        ended      target                        figures
+        2026-11-20-2       2026-11-20 08:50  2 min 41 s  complete   PostgreSQL 18.1 (production)  read 84.9k TPS at 8 · write 4.21k TPS at 16
+        2026-11-20-1\e[2J  –                 0 s         not ended  –                             nothing was measured
+        ");
     }
 
     #[test]
     fn columns_give_way_when_it_is_narrow() {
-        insta::assert_snapshot!(render(&runs(), Terminal::plain(60)), @"");
+        insta::assert_snapshot!(render(&runs(), Terminal::plain(60)), @r"
+        run                ended      figures
+        2026-11-20-2       complete   read 84.9k TPS at 8 · write 4…
+        2026-11-20-1\e[2J  not ended  nothing was measured
+        ");
         for width in 24..150 {
             let table = render(&runs(), Terminal::plain(width));
             assert!(table.lines().all(|line| self::width(line) <= width), "{table}");

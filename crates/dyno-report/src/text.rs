@@ -66,11 +66,17 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
 }
 
 /// Breaks a text without colour at spaces into lines of at most `columns`; a word that is longer is broken too.
+/// A dot between two parts stays with the first.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    let mut rest = text.trim_start_matches(' ');
+    while !rest.is_empty() {
+        let plain_end = rest.find(' ').unwrap_or(rest.len());
+        let end = if rest[plain_end..].starts_with(" · ") { plain_end + " ·".len() } else { plain_end };
+        let word = &rest[..end];
+        rest = rest[end..].trim_start_matches(' ');
         let word_width = width(word);
         if used > 0 && used + 1 + word_width <= columns {
             push(&mut lines, " ");
@@ -173,7 +179,7 @@ impl Sheet {
         let label = visible(label);
         let label = pad_end(&cut(&label, self.label_width - 1), self.label_width);
         let line = format!("{}{}", self.paint.label(&label), cut(text, self.room()));
-        self.lines.push(if text.is_empty() { line.trim_end().to_owned() } else { line });
+        self.lines.push(line.trim_end().to_owned());
     }
 
     /// Running text, wrapped; `paint` colours each line of it.
@@ -219,6 +225,7 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
         assert_eq!(wrap("東京都", 4), ["東京", "都"]);
+        assert_eq!(wrap("one · two", 5), ["one ·", "two"]);
         assert_eq!(wrap("", 4), [""]);
     }
 

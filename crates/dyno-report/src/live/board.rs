@@ -55,6 +55,7 @@ impl Preparing {
 pub(super) struct LiveSeries {
     pub(super) target: String,
     pub(super) name: String,
+    pub(super) workload: String,
     /// By clients ascending, each with its stage's id.
     pub(super) rungs: Vec<(u32, Rung)>,
     /// Holds and ramps that have ended, in the order they ran.
@@ -242,6 +243,7 @@ impl Board {
             self.series.push(LiveSeries {
                 target: stage.target.clone(),
                 name: stage.series.clone(),
+                workload: stage.workload.clone(),
                 rungs: Vec::new(),
                 holds: Vec::new(),
             });

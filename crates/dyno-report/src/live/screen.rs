@@ -11,7 +11,7 @@ use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, visible, width};
 const BAR_WIDTH_MAX: usize = 24;
 const BAR_WIDTH_MIN: usize = 6;
 /// Between the parts of the moving line.
-const GAP: usize = 3;
+const GAP: usize = 2;
 /// Notices that are shown; the summary has them all.
 const NOTICES_SHOWN: usize = 3;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -120,14 +120,15 @@ fn series(series: &LiveSeries, several_targets: bool, sheet: &mut Sheet) {
         sheet.row(std::mem::take(&mut label), &target);
     }
     let rungs = with_highest(series);
+    if rungs.is_empty() {
+        let workload = sheet.paint.faint(&visible(&series.workload));
+        sheet.row(std::mem::take(&mut label), &workload);
+    }
     for row in ladder::table(&rungs, sheet.room(), Overflow::DropFirst, sheet.paint).into_iter().flatten() {
         sheet.row(std::mem::take(&mut label), &row);
     }
     for hold in &series.holds {
         let row = ended(hold, sheet.paint);
-        if !label.is_empty() {
-            sheet.row(std::mem::take(&mut label), &visible(&hold.stage.workload));
-        }
         sheet.row(subject::kind(hold.stage.kind), &row);
     }
 }
@@ -177,7 +178,7 @@ fn running(board: &Board, running: &Running, now_ms: u64, sheet: &mut Sheet) {
     } else if tally.retries > 0 {
         Part::may(&format!("{} retried", format::count(tally.retries)), 1).coloured(Paint::doubt)
     } else {
-        Part::may("no errors", 4)
+        Part::may("no errors", 5)
     };
     let backlog = match last.map_or(0, |moment| moment.backlog) {
         0 => Part::may("", 0),
@@ -190,11 +191,11 @@ fn running(board: &Board, running: &Running, now_ms: u64, sheet: &mut Sheet) {
         Part::must(&progress),
         Part::may(&format::counted(clients, "client"), 2),
         Part::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
-        Part::may(&p50, 5),
+        Part::may(&p50, 3),
         Part::may(&p99, 1),
         backlog,
         errors,
-        Part::may(&cpu, 3).shorter(&format!("CPU {}+{}", cores(server), cores(driver))),
+        Part::may(&cpu, 4).shorter(&format!("CPU srv {} drv {}", cores(server), cores(driver))),
     ];
     let line = moving_line(share, parts, sheet.room(), sheet.paint);
     sheet.row(subject::kind(running.stage.kind), &line);
@@ -229,7 +230,7 @@ struct Part {
     text: String,
     /// A form for narrow terminals.
     short: Option<String>,
-    /// `None` where it must stay; else the highest goes first where there is no room.
+    /// `None` where it must stay; else the highest gives way first.
     expendable: Option<u8>,
     colour: fn(Paint, &str) -> String,
 }
@@ -252,20 +253,18 @@ impl Part {
     }
 }
 
-/// A bar and what stands behind it. Where it does not fit, the bar shrinks, then long forms give way to short
-/// ones, then the most expendable parts go.
+/// A bar and what stands behind it. Where it does not fit, the bar shrinks first; then the most expendable parts
+/// take their short form, and then they go.
 fn moving_line(share: f64, mut parts: Vec<Part>, room: usize, paint: Paint) -> String {
     parts.retain(|part| !part.text.is_empty());
     let taken = |parts: &[Part]| parts.iter().map(|part| width(&part.text) + GAP).sum::<usize>();
     while taken(&parts) + BAR_WIDTH_MIN > room {
-        if let Some(part) = parts.iter_mut().find(|part| part.short.is_some()) {
-            part.text = part.short.take().unwrap_or_default();
-            continue;
+        let expendable = parts.iter().enumerate().filter_map(|(index, part)| Some((part.expendable?, index)));
+        let Some((_, index)) = expendable.max() else { break };
+        match parts[index].short.take() {
+            Some(short) => parts[index].text = short,
+            None => drop(parts.remove(index)),
         }
-        let candidate =
-            parts.iter().enumerate().filter_map(|(index, part)| Some((part.expendable?, index))).max();
-        let Some((_, index)) = candidate else { break };
-        parts.remove(index);
     }
     let bar_width = room.saturating_sub(taken(&parts)).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX);
     let mut line = bar(share, bar_width, paint);
@@ -281,3 +280,6 @@ fn bar(share: f64, columns: usize, paint: Paint) -> String {
     let filled = ((share * columns as f64).round() as usize).min(columns);
     format!("{}{}", paint.good(&"━".repeat(filled)), paint.faint(&"─".repeat(columns - filled)))
 }
+
+#[cfg(test)]
+mod tests;

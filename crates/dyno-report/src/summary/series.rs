@@ -18,7 +18,7 @@ pub(super) fn rows(report: &Report, sheet: &mut Sheet) {
     if report.series.is_empty() {
         sheet.row("load", "nothing was measured");
     }
-    let columns = HoldColumns::of(report);
+    let columns = HoldColumns::of(report, sheet.room());
     for series in &report.series {
         let mut label = series.name.as_str();
         let mut heading = visible(&series.workload).into_owned();
@@ -100,7 +100,7 @@ fn peak_words(peak: &Peak) -> String {
     let figure =
         format!("{} {}", format::short(peak.throughput.mean), format::relative_error(&peak.throughput));
     if !peak.passed {
-        return format!("no peak yet: {figure} at {}, still rising", peak.clients);
+        return format!("highest {figure} at {}, the peak may lie beyond", peak.clients);
     }
     let alike: Vec<String> = peak
         .clients_indistinguishable
@@ -112,20 +112,24 @@ fn peak_words(peak: &Peak) -> String {
     format!("peak {figure} at {}{alike}", peak.clients)
 }
 
-/// Widths that make the columns of all holds of a report stand under each other.
+/// What makes the columns of all holds of a report stand under each other.
 struct HoldColumns {
     load: usize,
     throughput: usize,
+    /// Whether latency stands beside throughput in all of them, or under it.
+    one_line: bool,
 }
 
 impl HoldColumns {
-    fn of(report: &Report) -> Self {
+    fn of(report: &Report, room: usize) -> Self {
         let holds: Vec<&StageResult> =
             report.series.iter().flat_map(|series| stages(report, &series.holds)).collect();
-        let widest = |text: fn(&StageResult) -> String| {
-            holds.iter().map(|stage| width(&text(stage))).max().unwrap_or(0)
-        };
-        Self { load: widest(load_words), throughput: widest(throughput_words) }
+        let widest =
+            |text: &dyn Fn(&StageResult) -> usize| holds.iter().map(|stage| text(stage)).max().unwrap_or(0);
+        let load = widest(&|stage| width(&load_words(stage)));
+        let throughput = widest(&|stage| width(&throughput_words(stage)));
+        let latency = widest(&|stage| latency_rows(stage).iter().map(|row| width(row)).max().unwrap_or(0));
+        Self { load, throughput, one_line: load + throughput + latency + 2 * GAP.len() <= room }
     }
 }
 
@@ -154,12 +158,12 @@ fn hold(stage: &StageResult, columns: &HoldColumns, sheet: &mut Sheet) {
     let first = format!("{load}{GAP}{throughput}");
     let latencies = latency_rows(stage);
     match latencies.as_slice() {
-        [only] if width(&first) + GAP.len() + width(only) <= sheet.room() => {
+        [only] if columns.one_line => {
             sheet.row(label, &format!("{first}{GAP}{only}"));
         }
         rows => {
             if width(&first) <= sheet.room() {
-                sheet.row(label, first.trim_end());
+                sheet.row(label, &first);
             } else {
                 sheet.paragraph(label, &load_words(stage), uncoloured);
                 sheet.paragraph("", &throughput_words(stage), Paint::strong);
@@ -187,7 +191,7 @@ fn latency_rows(stage: &StageResult) -> Vec<String> {
 
 fn percentiles(percentiles: Option<&Percentiles>) -> String {
     let figure =
-        |pick: fn(&Percentiles) -> f64| pad_end(&format::latency_us_or_unknown(percentiles.map(pick)), 7);
+        |pick: fn(&Percentiles) -> f64| pad_end(&format::latency_us_or_unknown(percentiles.map(pick)), 6);
     let text = format!(
         "p50 {}{GAP}p99 {}{GAP}p99.9 {}",
         figure(|p| p.p50_us),

@@ -1,0 +1,140 @@
+//! The live view as lines, fed with a made-up run.
+
+mod stream;
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dyno_report::live::{Live, Mode};
+use dyno_results::event::Event;
+
+use self::stream::Plan;
+
+/// Keeps what is written.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a run leaves on standard error. `Prepare` events are preceded by a progress report, as in a real run.
+fn shown(mode: Mode, plan: &Plan) -> String {
+    let kept = Kept::default();
+    let live = Live::new(mode, Some(Box::new(kept.clone())));
+    live.activity("starting PostgreSQL 18.1");
+    for stamped in plan.events() {
+        if let Event::Prepare(step) = &stamped.event {
+            live.prepare_progress(&step.step, 0, step.rows);
+        }
+        live.event(&stamped);
+    }
+    live.close(false);
+    kept.text()
+}
+
+#[test]
+fn plain_lines_of_a_whole_run() {
+    let plan = Plan { ladder: vec![1, 8], hold_s: 12, errors: true, ..Plan::default() };
+    insta::assert_snapshot!(shown(Mode::Plain, &plan), @"
+    dyno      starting PostgreSQL 18.1
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the driver
+    prepare   drop · 0.1 s
+    prepare   tables · 0.1 s
+    prepare   data · 5,000,550 rows · 2.9 s
+    prepare   vacuum · 0.3 s
+    prepare   keys · 0.7 s
+    data      tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB
+    read      warm-up 4 clients, closed loop · 45.6k TPS · p50 83 µs · p99 230 µs · 2 failed, 6 retried · 2 s
+    read      ladder 1 client, closed loop · 13.3k TPS · p50 71 µs · p99 196 µs · 4 failed, 15 retried · 5 s
+    read      ladder 8 clients, closed loop · 72.0k TPS · p50 106 µs · p99 290 µs · 4 failed, 15 retried · 5 s
+    read      hold 8 clients, closed loop · 5 s of 12 s · 72.5k TPS · p50 105 µs · p99 287 µs · 4 failed, 15 retried · CPU server 1.3 driver 0.6
+    read      hold 8 clients, closed loop · 72.1k TPS · p50 105 µs · p99 289 µs · 8 failed, 36 retried · 12 s
+    write     warm-up 4 clients, closed loop · 2.19k TPS · p50 1.7 ms · p99 4.8 ms · 2 failed, 6 retried · 2 s
+    write     ladder 1 client, closed loop · 638 TPS · p50 1.5 ms · p99 4.1 ms · 4 failed, 15 retried · 5 s
+    write     ladder 8 clients, closed loop · 3.47k TPS · p50 2.2 ms · p99 6.0 ms · 4 failed, 15 retried · 5 s
+    write     hold 8 clients, closed loop · 5 s of 12 s · 3.46k TPS · p50 2.2 ms · p99 6.0 ms · 4 failed, 15 retried · CPU server 1.3 driver 0.6
+    write     hold 8 clients, closed loop · 3.47k TPS · p50 2.2 ms · p99 6.0 ms · 8 failed, 36 retried · 12 s
+    verify    passed: 126,304 commits acknowledged, 126,304 found
+    verify    passed: four sums agree
+    notice    ERROR: duplicate key value violates unique constraint (SQLSTATE 23505)
+    finished  complete in 55 s
+    ");
+}
+
+#[test]
+fn plain_lines_of_a_stopped_open_loop() {
+    let plan = Plan { ladder: vec![], rate_per_s: Some(500.0), stop_after_s: Some(13), ..Plan::default() };
+    insta::assert_snapshot!(shown(Mode::Plain, &plan), @"
+    dyno      starting PostgreSQL 18.1
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the driver
+    prepare   drop · 0.1 s
+    prepare   tables · 0.1 s
+    prepare   data · 5,000,550 rows · 2.9 s
+    prepare   vacuum · 0.3 s
+    prepare   keys · 0.7 s
+    data      tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB
+    read      warm-up 4 clients, closed loop · 45.6k TPS · p50 83 µs · p99 230 µs · no errors · 2 s
+    read      hold 500/s Poisson, 8 clients · 5 s of 12 s · 500 TPS · p50 116 µs · p99 317 µs · no errors · CPU server 1.3 driver 0.6
+    finished  incomplete after 13 s: stopped by Ctrl-C
+    ");
+}
+
+#[test]
+fn plain_lines_have_no_control_characters() {
+    let plan = Plan {
+        errors: true,
+        rung_s: 1,
+        intruder: "\u{1b}]0;owned\u{7}\u{1b}[2J\r\n\u{9b}31m".to_owned(),
+        ..Plan::default()
+    };
+    let text = shown(Mode::Plain, &plan);
+    assert!(text.contains("\\e]0;owned"), "{text}");
+    assert!(!text.replace('\n', "").chars().any(char::is_control), "{text:?}");
+    assert!(text.lines().all(|line| line.len() > 10), "{text}");
+}
+
+#[test]
+fn quiet_is_silent() {
+    assert_eq!(shown(Mode::Quiet, &Plan::default()), "");
+}
+
+#[test]
+fn an_interactive_view_wipes_itself() {
+    let text = shown(Mode::Interactive, &Plan { rung_s: 1, hold_s: 1, ..Plan::default() });
+    let last_clear = text.rfind("\u{1b}[2K").unwrap();
+    assert_eq!(text[last_clear..].trim_start_matches("\u{1b}[2K").trim_matches(['\r', ' ']), "");
+}
+
+#[test]
+fn a_closed_standard_error_stops_nothing() {
+    struct Broken;
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::Error::from(io::ErrorKind::BrokenPipe))
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::Error::from(io::ErrorKind::BrokenPipe))
+        }
+    }
+    for mode in [Mode::Plain, Mode::Interactive] {
+        let live = Live::new(mode, Some(Box::new(Broken)));
+        for stamped in (Plan { rung_s: 1, hold_s: 1, ..Plan::default() }).events() {
+            live.event(&stamped);
+        }
+        live.close(true);
+    }
+}

@@ -1,0 +1,354 @@
+//! The final table of made-up runs.
+
+mod stream;
+
+use std::path::Path;
+
+use console::measure_text_width;
+use dyno_report::summary::{render, render_findings};
+use dyno_report::terminal::Terminal;
+use dyno_results::document::{Estimate, Percentiles, Report};
+use dyno_results::event::Outcome;
+use dyno_results::fold::fold;
+use proptest::prelude::*;
+
+use self::stream::Plan;
+
+fn shown(plan: &Plan, width: usize) -> String {
+    let path = Path::new("/var/lib/dyno/runs/2026-11-20-1/report.html");
+    render(&fold(&plan.events()), Some(path), Terminal::plain(width))
+}
+
+#[test]
+fn a_whole_run_at_120_columns() {
+    insta::assert_snapshot!(shown(&Plan::default(), 120), @"
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the driver
+    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    read      clients      1      2      4      8     16     32   tpcb/select-only
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p99 289 µs   p99.9 1.3 ms
+    write     clients      1      2      4      8     16     32   tpcb/tpcb-like
+              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
+    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+    verify    126,304 commits acknowledged, 126,304 found · four sums agree
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
+                                  → run the driver on another host to see what the server can do alone
+              note   durable      fsync, synchronous_commit and full_page_writes are on
+                                  → nothing to do
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 1 min 37 s
+    ");
+}
+
+#[test]
+fn a_whole_run_at_80_columns() {
+    insta::assert_snapshot!(shown(&Plan::default(), 80), @"
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB,
+              NVMe · same host as the driver
+    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB     4.1 s
+    read      tpcb/select-only
+              clients      1      2      4      8     16     32
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k
+              peak 86.9k ±0.8% at 16
+    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%
+              p50 105 µs   p99 289 µs   p99.9 1.3 ms
+    write     tpcb/tpcb-like
+              clients      1      2      4      8     16     32
+              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k
+              peak 4.19k ±0.8% at 16
+    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
+              p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+    verify    126,304 commits acknowledged, 126,304 found · four sums agree
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took
+                                  34% of them
+                                  → run the driver on another host to see what the
+                                    server can do alone
+              note   durable      fsync, synchronous_commit and full_page_writes are
+                                  on
+                                  → nothing to do
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 1 min 37 s
+    ");
+}
+
+#[test]
+fn a_narrow_terminal_folds_the_ladder() {
+    let plan = Plan { ladder: vec![1, 2, 4, 8, 16, 32, 64, 128], ..Plan::default() };
+    insta::assert_snapshot!(shown(&plan, 50), @"
+    target    embedded PostgreSQL 18.1 · production
+              profile · 2 cores, 24 GiB, NVMe · same
+              host as the driver
+    prepare   tpcb scale 50 · 5,000,000 rows in
+              pgbench_accounts · 760 MiB · 4.1 s
+    read      tpcb/select-only
+              clients      1      2      4      8
+              TPS      13.3k  25.4k  45.9k  72.1k
+              clients     16     32     64    128
+              TPS      86.9k  74.6k  48.4k  27.0k
+              peak 86.9k ±0.8% at 16
+    hold      8 clients, closed loop · 12 s
+              72,123 TPS ±0.4%
+              p50 105 µs   p99 289 µs   p99.9 1.3 ms
+    write     tpcb/tpcb-like
+              clients      1      2      4      8
+              TPS        641  1.22k  2.20k  3.48k
+              clients     16     32     64    128
+              TPS      4.20k  3.57k  2.33k  1.30k
+              peak 4.20k ±0.9% at 16
+    hold      8 clients, closed loop · 12 s
+              3,467 TPS ±0.4%
+              p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+    verify    126,304 commits acknowledged, 126,304
+              found · four sums agree
+    findings  doubt  shared-host
+                driver and server share 2 cores; the
+                driver took 34% of them
+                → run the driver on another host to
+                  see what the server can do alone
+              note   durable
+                fsync, synchronous_commit and
+                full_page_writes are on
+                → nothing to do
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 1 min 57 s
+    ");
+}
+
+#[test]
+fn a_stopped_run_says_so_first() {
+    insta::assert_snapshot!(shown(&Plan { stop_after_s: Some(30), ..Plan::default() }, 100), @"
+    run       INCOMPLETE: stopped by Ctrl-C; what was measured in 30 s is shown
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
+              driver
+    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    read      tpcb/select-only
+              clients       1       2       4       8      16
+              TPS       13.3k   25.4k   45.9k   72.1k  86.7k*
+              highest 72.1k ±0.9% at 8, the peak may lie beyond
+              * stopped before its time was up
+    verify    nothing was checked
+    findings  none
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 30 s
+    ");
+}
+
+#[test]
+fn a_run_that_measured_nothing() {
+    insta::assert_snapshot!(shown(&Plan { stop_after_s: Some(2), ..Plan::default() }, 100), @"
+    run       INCOMPLETE: stopped by Ctrl-C; what was measured in 2 s is shown
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
+              driver
+    prepare   tpcb on pg · size unknown                                                  0.2 s
+    load      nothing was measured
+    verify    nothing was checked
+    findings  none
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 2 s
+    ");
+}
+
+#[test]
+fn a_killed_run_has_no_reason() {
+    let mut report = fold(&Plan::default().events());
+    report.run.outcome = Outcome::Incomplete;
+    report.run.reason = None;
+    let text = render(&report, None, Terminal::plain(100));
+    assert!(text.starts_with("run       INCOMPLETE: the reason is unknown"), "{text}");
+}
+
+#[test]
+fn a_ladder_without_a_hold() {
+    insta::assert_snapshot!(shown(&Plan { hold_s: 0, ..Plan::default() }, 100), @"
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
+              driver
+    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    read      clients      1      2      4      8     16     32   tpcb/select-only
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+    write     clients      1      2      4      8     16     32   tpcb/tpcb-like
+              TPS        639  1.22k  2.20k  3.47k  4.19k  3.58k   peak 4.19k ±0.8% at 16
+    verify    126,304 commits acknowledged, 126,304 found · four sums agree
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
+                                  → run the driver on another host to see what the server can do alone
+              note   durable      fsync, synchronous_commit and full_page_writes are on
+                                  → nothing to do
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 1 min 12 s
+    ");
+}
+
+#[test]
+fn an_open_loop_shows_its_three_times() {
+    let plan = Plan { ladder: vec![], rate_per_s: Some(500.0), ..Plan::default() };
+    insta::assert_snapshot!(shown(&plan, 100), @"
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
+              driver
+    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    read      tpcb/select-only
+    hold      500/s Poisson, 8 clients · 12 s   500 TPS ±<0.1%
+              response   p50 116 µs   p99 317 µs   p99.9 1.5 ms
+              service    p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              lag        p50 11 µs    p99 29 µs    p99.9 133 µs
+    write     tpcb/tpcb-like
+    hold      500/s Poisson, 8 clients · 12 s   500 TPS ±<0.1%
+              response   p50 2.4 ms   p99 6.6 ms   p99.9 30 ms
+              service    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              lag        p50 219 µs   p99 600 µs   p99.9 2.8 ms
+    verify    126,304 commits acknowledged, 126,304 found · four sums agree
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
+                                  → run the driver on another host to see what the server can do alone
+              note   durable      fsync, synchronous_commit and full_page_writes are on
+                                  → nothing to do
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 35 s
+    ");
+}
+
+#[test]
+fn errors_are_counted_by_code() {
+    insta::assert_snapshot!(shown(&Plan { errors: true, ..Plan::default() }, 100), @"
+    target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
+              driver
+    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    read      clients      1      2      4      8     16     32   tpcb/select-only
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+              failed       4      4      4      4      4      4
+    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
+    write     clients      1      2      4      8     16     32   tpcb/tpcb-like
+              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
+              failed       4      4      4      4      4      4
+    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
+    verify    126,304 commits acknowledged, 126,304 found · four sums agree
+    notice    ERROR: duplicate key value violates unique constraint (SQLSTATE 23505)
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
+                                  → run the driver on another host to see what the server can do alone
+              note   durable      fsync, synchronous_commit and full_page_writes are on
+                                  → nothing to do
+    report    /var/lib/dyno/runs/2026-11-20-1/report.html
+              run 2026-11-20-1 · 1 min 37 s
+    ");
+}
+
+#[test]
+fn checks_that_failed_or_were_not_made() {
+    let mut report = fold(&Plan { ladder: vec![], hold_s: 1, ..Plan::default() }.events());
+    report.checks[0].passed = Some(false);
+    report.checks[0].expected = Some("126304".to_owned());
+    report.checks[0].found = Some("126301".to_owned());
+    report.checks[1].passed = None;
+    let text = render(&report, None, Terminal::plain(100));
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("verify")).take(3).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    verify    FAILED history-holds-every-commit: 126,304 commits acknowledged, 126,304 found (expected
+              126304, found 126301)
+              not checked: sums-agree: four sums agree
+    ");
+}
+
+#[test]
+fn colour_changes_no_text() {
+    let report = fold(&Plan { errors: true, ..Plan::default() }.events());
+    let plain = Terminal::plain(100);
+    let coloured = render(&report, None, Terminal { color: true, ..plain });
+    assert!(coloured.contains('\u{1b}'));
+    let stripped = console::strip_ansi_codes(&coloured);
+    let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    assert_eq!(trimmed(&stripped), trimmed(&render(&report, None, plain)));
+}
+
+#[test]
+fn findings_alone() {
+    let report = fold(&Plan::default().events());
+    insta::assert_snapshot!(render_findings(&report.findings, Terminal::plain(80)), @"
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took
+                                  34% of them
+                                  → run the driver on another host to see what the
+                                    server can do alone
+              note   durable      fsync, synchronous_commit and full_page_writes are
+                                  on
+                                  → nothing to do
+    ");
+    assert_eq!(render_findings(&[], Terminal::plain(80)), "findings  none\n");
+}
+
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+        Just(f64::MAX),
+        Just(0.0),
+        prop::num::f64::ANY,
+        -1e9..1e9_f64,
+    ]
+}
+
+/// Puts numbers and texts that no run should have into every place that the table reads.
+fn spoil(report: &mut Report, numbers: &[f64], count: u64) {
+    let mut next = numbers.iter().copied().cycle();
+    let mut number = || next.next().unwrap_or(f64::NAN);
+    let estimate = |number: &mut dyn FnMut() -> f64| Estimate {
+        mean: number(),
+        half_width: Some(number()),
+        samples: 0,
+        effective_samples: None,
+    };
+    report.run.seconds = number();
+    for step in &mut report.prepare {
+        step.seconds = number();
+    }
+    for data in &mut report.data {
+        data.scale = Some(number());
+        data.database_bytes = Some(count);
+    }
+    for host in &mut report.hosts {
+        host.cpus_limit = Some(number());
+        host.memory_bytes = Some(count);
+    }
+    for series in &mut report.series {
+        if let Some(peak) = &mut series.peak {
+            peak.throughput = estimate(&mut number);
+        }
+    }
+    for stage in &mut report.stages {
+        stage.seconds = number();
+        stage.stage.planned_s = Some(number());
+        stage.throughput = Some(estimate(&mut number));
+        stage.totals.failed = count / 4;
+        stage.totals.unknown = count / 4;
+        stage.service = Some(Percentiles {
+            count,
+            mean_us: number(),
+            p50_us: number(),
+            p90_us: number(),
+            p95_us: number(),
+            p99_us: number(),
+            p999_us: number(),
+            max_us: number(),
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_report_fits_and_is_harmless(
+        numbers in prop::collection::vec(any_number(), 1..20),
+        count in any::<u64>(),
+        intruder in "[\u{1b}\u{9b}\u{7}\r\n\t\u{202e}\\[a-z0-9 東]{0,12}",
+        width in 24_usize..140,
+    ) {
+        let plan = Plan { rung_s: 1, hold_s: 1, ladder: vec![1, 8], errors: true, intruder, ..Plan::default() };
+        let mut report = fold(&plan.events());
+        spoil(&mut report, &numbers, count);
+        let text = render(&report, None, Terminal::plain(width));
+        for line in text.lines() {
+            prop_assert!(measure_text_width(line) <= width, "{line}");
+            prop_assert!(!line.chars().any(|c| c.is_control() || c == '\u{202e}'), "{line:?}");
+            prop_assert!(!line.contains("NaN"), "{line}");
+        }
+    }
+}
