@@ -16,8 +16,9 @@ use crate::text::Paint;
 
 /// Redrawing at most this often.
 const REDRAWS_PER_S: u8 = 15;
-/// Redrawing without an event, so that bars move on and a stalled server is seen to be waited for.
-const TICK: Duration = Duration::from_millis(100);
+/// Time between redraws: often enough for a bar to move and a stalled server to be seen, seldom enough to take
+/// no processor from the driver.
+const TICK: Duration = Duration::from_millis(200);
 
 /// A board that is drawn in place until it is closed.
 #[derive(Debug)]

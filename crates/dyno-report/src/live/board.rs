@@ -59,7 +59,7 @@ pub(super) struct LiveSeries {
     /// By clients ascending, each with its stage's id.
     pub(super) rungs: Vec<(u32, Rung)>,
     /// Holds and ramps that have ended, in the order they ran.
-    pub(super) holds: Vec<Running>,
+    pub(super) holds: Vec<Held>,
 }
 
 /// A stage with what came of it so far.
@@ -70,7 +70,18 @@ pub(super) struct Running {
     /// The last whole interval.
     pub(super) last: Option<Moment>,
     pub(super) tally: Tally,
-    /// False where it was cut short; true while it runs.
+}
+
+/// A hold or a ramp that has ended, in figures, so that drawing it again costs nothing.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) stage: Stage,
+    pub(super) seconds: f64,
+    pub(super) tps: Option<f64>,
+    pub(super) p50_us: Option<f64>,
+    pub(super) p99_us: Option<f64>,
+    pub(super) failed: u64,
+    /// False where it was cut short.
     pub(super) complete: bool,
 }
 
@@ -168,13 +179,8 @@ impl Board {
             let place = series.rungs.partition_point(|(_, other)| other.clients <= stage.clients);
             series.rungs.insert(place, (stage.id, rung));
         }
-        self.running = Some(Running {
-            stage: stage.clone(),
-            since_ms: at_ms,
-            last: None,
-            tally: Tally::default(),
-            complete: true,
-        });
+        self.running =
+            Some(Running { stage: stage.clone(), since_ms: at_ms, last: None, tally: Tally::default() });
     }
 
     fn interval(&mut self, interval: &Interval) {
@@ -220,12 +226,18 @@ impl Board {
         if self.running.as_ref().is_none_or(|running| running.stage.id != stage) {
             return;
         }
-        if let Some(mut ended) = self.running.take() {
-            ended.complete = complete;
-            if matches!(ended.stage.kind, StageKind::Hold | StageKind::Ramp) {
-                let stage = ended.stage.clone();
-                self.series_of(&stage).holds.push(ended);
-            }
+        let Some(Running { stage, tally, .. }) = self.running.take() else { return };
+        if matches!(stage.kind, StageKind::Hold | StageKind::Ramp) {
+            let held = Held {
+                seconds: tally.seconds,
+                tps: tally.tps(),
+                p50_us: tally.percentile_us(50.0),
+                p99_us: tally.percentile_us(99.0),
+                failed: tally.failed,
+                complete,
+                stage,
+            };
+            self.series_of(&held.stage).holds.push(held);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What stands on the live display: the story so far, and under it one line that moves. A pure function of the
 //! board, the time and the size; no line is wider than the terminal, and there are not more than it has rows.
 
-use super::board::{Board, LiveSeries, Preparing, Running};
+use super::board::{Board, Held, LiveSeries, Preparing, Running};
 use crate::format;
 use crate::ladder::{self, Overflow, Rung, RungState};
 use crate::subject;
@@ -15,7 +15,7 @@ const GAP: usize = 2;
 /// Notices that are shown; the summary has them all.
 const NOTICES_SHOWN: usize = 3;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const SPINNER_STEP_MS: u64 = 100;
+const SPINNER_STEP_MS: u64 = 200;
 
 /// The terminal's size in characters.
 #[derive(Debug, Clone, Copy)]
@@ -143,23 +143,21 @@ fn with_highest(series: &LiveSeries) -> Vec<Rung> {
     rungs
 }
 
-fn ended(hold: &Running, paint: Paint) -> String {
-    let tally = &hold.tally;
-    let tps = tally.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
-    let tps = paint.strong(&format!("{tps} TPS"));
-    let seconds = format::duration_s(tally.seconds);
-    let cut = if hold.complete { String::new() } else { format!("   {}", paint.doubt("cut short")) };
-    let failed = if tally.failed == 0 {
-        String::new()
-    } else {
-        format!("   {}", paint.bad(&format!("{} failed", format::count(tally.failed))))
-    };
-    format!(
-        "{}{DOT}{seconds}   {tps}   p50 {}   p99 {}{failed}{cut}",
-        subject::load(&hold.stage),
-        format::latency_us_or_unknown(tally.percentile_us(50.0)),
-        format::latency_us_or_unknown(tally.percentile_us(99.0)),
-    )
+fn ended(hold: &Held, paint: Paint) -> String {
+    let tps = hold.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+    let mut parts = vec![
+        format!("{}{DOT}{}", subject::load(&hold.stage), format::duration_s(hold.seconds)),
+        paint.strong(&format!("{tps} TPS")),
+        format!("p50 {}", format::latency_us_or_unknown(hold.p50_us)),
+        format!("p99 {}", format::latency_us_or_unknown(hold.p99_us)),
+    ];
+    if hold.failed > 0 {
+        parts.push(paint.bad(&format!("{} failed", format::count(hold.failed))));
+    }
+    if !hold.complete {
+        parts.push(paint.doubt("cut short"));
+    }
+    parts.join("   ")
 }
 
 /// The stage under way: bar, clients, TPS, latency, errors, processors.
