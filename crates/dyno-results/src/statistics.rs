@@ -5,3 +5,6 @@
 pub mod autocorrelation;
 pub mod peak;
 pub mod throughput;
+
+#[cfg(test)]
+pub(crate) mod noise;

@@ -3,7 +3,12 @@
 //! Seconds of a benchmark resemble their neighbours (a checkpoint, a cache that warms), so that n of them say less
 //! than n independent ones. Taking them as independent gives intervals that are too narrow.
 
-/// Effective number of independent observations in `series`, at most its length.
+/// Above this a series is a drift rather than a stationary level.
+const CORRELATION_MAX: f64 = 0.98;
+/// With fewer there would be no variance to speak of.
+const EFFECTIVE_MIN: f64 = 2.0;
+
+/// Effective number of independent observations in `series`, from 2 to its length.
 ///
 /// The length is divided by the larger of two estimates of 1 + 2 Σ ρ(k): one by summing the sample autocorrelations
 /// until their pairs are no longer positive (Geyer's initial positive sequence), which makes no assumption but needs
@@ -14,7 +19,7 @@ pub fn effective_samples(series: &[f64]) -> f64 {
     let n = series.len() as f64;
     let correlations = Autocorrelation::new(series);
     let inflation = initial_positive_sequence(&correlations).max(first_order(&correlations, n)).max(1.0);
-    (n / inflation).max(1.0)
+    (n / inflation).max(EFFECTIVE_MIN)
 }
 
 /// Sample autocorrelations of a series.
@@ -61,7 +66,7 @@ fn initial_positive_sequence(correlations: &Autocorrelation) -> f64 {
 /// (1 + 3ρ) / n (Kendall 1954): on ten values a true 0.5 shows as 0.25.
 fn first_order(correlations: &Autocorrelation, n: f64) -> f64 {
     let measured = correlations.at(1);
-    // Below what pure chance would give, taking correlation for granted would widen every short interval.
+    // Independent values show a slightly negative one: to correct that too would widen every short interval.
     if measured <= 0.0 {
         return 1.0;
     }
@@ -69,5 +74,40 @@ fn first_order(correlations: &Autocorrelation, n: f64) -> f64 {
     (1.0 + corrected) / (1.0 - corrected)
 }
 
-/// Above this a series is a drift rather than a stationary level.
-const CORRELATION_MAX: f64 = 0.98;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::noise::Noise;
+
+    fn mean_effective(n: usize, phi: f64) -> f64 {
+        let mut noise = Noise::seeded(11);
+        let sum: f64 = (0..200).map(|_| effective_samples(&noise.autoregressive(n, 0.0, 1.0, phi))).sum();
+        sum / 200.0
+    }
+
+    #[test]
+    fn a_first_order_autoregression_is_worth_what_theory_says() {
+        // n (1 - phi) / (1 + phi), on average over series and a little less.
+        for (phi, expected) in [(0.3, 1077.0), (0.6, 500.0), (0.8, 222.0)] {
+            let effective = mean_effective(2000, phi);
+            assert!((0.85 * expected..=1.05 * expected).contains(&effective), "{phi}: {effective}");
+        }
+    }
+
+    #[test]
+    fn independent_values_are_worth_nearly_their_number() {
+        let effective = mean_effective(500, 0.0);
+        assert!((440.0..=500.0).contains(&effective), "{effective}");
+    }
+
+    #[test]
+    fn a_drift_is_worth_next_to_nothing() {
+        let drift: Vec<f64> = (0..60).map(f64::from).collect();
+        assert!(effective_samples(&drift) < 4.0, "{}", effective_samples(&drift));
+    }
+
+    #[test]
+    fn a_constant_series_is_worth_its_length() {
+        assert_eq!(effective_samples(&[7.0; 12]), 12.0);
+    }
+}

@@ -115,3 +115,102 @@ fn uncertainty(estimate: &Estimate) -> f64 {
         None => UNCERTAINTY_UNKNOWN * estimate.mean,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rungs of clients, mean and half-width.
+    fn ladder(rungs: &[(u32, f64, Option<f64>)]) -> Vec<Rung> {
+        let rung = |(stage, (clients, mean, half_width)): (usize, &(u32, f64, Option<f64>))| Rung {
+            stage: stage as u32,
+            clients: *clients,
+            throughput: Estimate {
+                mean: *mean,
+                half_width: *half_width,
+                samples: 5,
+                effective_samples: Some(5.0),
+            },
+        };
+        rungs.iter().enumerate().map(rung).collect()
+    }
+
+    #[test]
+    fn a_rising_ladder_goes_on() {
+        let rungs = ladder(&[(1, 100.0, Some(2.0)), (2, 190.0, Some(3.0)), (4, 350.0, Some(5.0))]);
+        for tried in 1..=3 {
+            assert_eq!(decide(&rungs[..tried]), Decision::Continue);
+        }
+        let peak = peak(&rungs).unwrap();
+        assert_eq!((peak.clients, peak.passed), (4, false));
+        assert_eq!(peak.clients_indistinguishable, [4]);
+    }
+
+    #[test]
+    fn a_clearly_slower_rung_ends_the_ladder() {
+        let rungs = ladder(&[(4, 350.0, Some(5.0)), (8, 400.0, Some(5.0)), (16, 370.0, Some(5.0))]);
+        assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
+        let peak = peak(&rungs).unwrap();
+        assert_eq!((peak.stage, peak.clients, peak.passed), (1, 8, true));
+    }
+
+    #[test]
+    fn a_rung_that_may_be_slower_does_not_end_it_but_two_do() {
+        let rungs = ladder(&[(8, 400.0, Some(15.0)), (16, 390.0, Some(15.0)), (32, 395.0, Some(15.0))]);
+        assert_eq!(decide(&rungs[..2]), Decision::Continue);
+        assert_eq!(decide(&rungs), Decision::Stop(Passed::NoFurtherRise));
+        assert_eq!(peak(&rungs).unwrap().clients_indistinguishable, [8, 16, 32]);
+    }
+
+    #[test]
+    fn a_plateau_that_creeps_up_within_its_noise_ends() {
+        let rungs = ladder(&[(8, 400.0, Some(10.0)), (16, 405.0, Some(10.0)), (32, 409.0, Some(10.0))]);
+        assert_eq!(decide(&rungs), Decision::Stop(Passed::NoFurtherRise));
+        let peak = peak(&rungs).unwrap();
+        assert_eq!((peak.clients, peak.passed), (32, true));
+    }
+
+    #[test]
+    fn a_rise_hidden_in_noise_goes_on() {
+        let rungs = ladder(&[(1, 100.0, Some(60.0)), (2, 130.0, Some(60.0)), (4, 160.0, Some(60.0))]);
+        assert_eq!(decide(&rungs), Decision::Continue);
+    }
+
+    #[test]
+    fn a_small_rise_that_is_clear_goes_on() {
+        let rungs = ladder(&[(8, 400.0, Some(1.0)), (16, 410.0, Some(1.0)), (32, 419.0, Some(1.0))]);
+        assert_eq!(decide(&rungs), Decision::Continue);
+    }
+
+    #[test]
+    fn no_rung_is_taken_to_be_known_to_a_thousandth() {
+        // Apart by half a percent, each "known" to a hundredth of one.
+        let rungs = ladder(&[(8, 400.0, Some(0.04)), (16, 398.0, Some(0.04))]);
+        assert_eq!(decide(&rungs), Decision::Continue);
+        assert_eq!(peak(&rungs).unwrap().clients_indistinguishable, [8, 16]);
+    }
+
+    #[test]
+    fn rungs_too_short_for_an_interval_still_decide() {
+        let rungs = ladder(&[(1, 100.0, None), (2, 190.0, None), (4, 150.0, None)]);
+        assert_eq!(decide(&rungs[..2]), Decision::Continue);
+        assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
+    }
+
+    #[test]
+    fn the_order_in_which_rungs_ran_plays_no_part() {
+        let mut rungs = ladder(&[(4, 350.0, Some(5.0)), (16, 370.0, Some(5.0)), (8, 400.0, Some(5.0))]);
+        let peak_as_ran = peak(&rungs).unwrap();
+        rungs.reverse();
+        assert_eq!(peak(&rungs).unwrap().clients, peak_as_ran.clients);
+        assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
+        assert!(peak(&[]).is_none());
+        assert_eq!(decide(&[]), Decision::Continue);
+    }
+
+    #[test]
+    fn a_dip_before_the_peak_does_not_end_the_ladder() {
+        let rungs = ladder(&[(1, 100.0, Some(2.0)), (2, 80.0, Some(2.0)), (4, 200.0, Some(2.0))]);
+        assert_eq!(decide(&rungs), Decision::Continue);
+    }
+}

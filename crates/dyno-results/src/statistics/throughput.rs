@@ -55,9 +55,120 @@ pub fn half_width(series: &[f64]) -> Option<(f64, f64)> {
     let mean = series.iter().sum::<f64>() / n;
     let sum_of_squares: f64 = series.iter().map(|value| (value - mean).powi(2)).sum();
     let effective = effective_samples(series);
-    // The variance loses what the mean of correlated values takes with it: hence n - n / n_eff, not n - 1.
-    let variance = sum_of_squares / (n - n / effective).max(1.0);
-    // With one effective sample there is no degree of freedom left; with less than one more, hardly any.
-    let t = StudentsT::new(0.0, 1.0, (effective - 1.0).max(1.0)).ok()?.inverse_cdf(QUANTILE);
+    // The mean of correlated values follows them, and takes more of the variance with it than one n-th.
+    let variance = sum_of_squares / (n - n / effective);
+    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom(n, effective)).ok()?.inverse_cdf(QUANTILE);
     Some((t * (variance / effective).sqrt(), effective))
+}
+
+/// Correlation costs the variance's estimate less than it costs the mean. With n_eff - 1 alone, short series that
+/// only look correlated get intervals many times too wide; with this, simulated coverage is within three percent of
+/// that (see the tests), and the intervals of five independent values are less than half as wide.
+fn degrees_of_freedom(n: f64, effective: f64) -> f64 {
+    (effective - 1.0).max((n - 1.0) / 3.0).max(2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::noise::Noise;
+
+    const LEVEL: f64 = 1000.0;
+    const DEVIATION: f64 = 50.0;
+    const TRIALS: u32 = 2000;
+
+    /// Share of the simulated series whose interval holds the true mean, and the mean half-width as a multiple of
+    /// what it would be if variance and correlation were known.
+    fn simulate(n: usize, phi: f64) -> (f64, f64) {
+        let mut noise = Noise::seeded(n as u64 * 1000 + (phi * 100.0) as u64);
+        let (mut held, mut sum) = (0, 0.0);
+        for _ in 0..TRIALS {
+            let series = noise.autoregressive(n, LEVEL, DEVIATION, phi);
+            let mean = series.iter().sum::<f64>() / n as f64;
+            let (half_width, _) = half_width(&series).unwrap();
+            held += u32::from((mean - LEVEL).abs() <= half_width);
+            sum += half_width;
+        }
+        let known = 1.96 * DEVIATION / (n as f64).sqrt() * ((1.0 + phi) / (1.0 - phi)).sqrt();
+        (f64::from(held) / f64::from(TRIALS), sum / f64::from(TRIALS) / known)
+    }
+
+    #[test]
+    fn intervals_of_independent_values_hold_the_mean() {
+        for n in [5, 10, 30, 60, 180] {
+            let (coverage, _) = simulate(n, 0.0);
+            assert!((0.94..=0.98).contains(&coverage), "n {n}: {coverage}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_correlated_values_hold_the_mean() {
+        // Correlation, length, and the least share that must be held. The longer the correlation lasts, the longer
+        // the series must be to show it: a rung of five seconds cannot.
+        let least = [
+            (0.3, 5, 0.90),
+            (0.3, 10, 0.90),
+            (0.3, 30, 0.93),
+            (0.3, 180, 0.94),
+            (0.6, 10, 0.86),
+            (0.6, 30, 0.91),
+            (0.6, 180, 0.94),
+            (0.8, 30, 0.89),
+            (0.8, 60, 0.91),
+            (0.8, 180, 0.92),
+            (0.9, 180, 0.91),
+        ];
+        for (phi, n, least) in least {
+            let (coverage, _) = simulate(n, phi);
+            assert!((least..=0.98).contains(&coverage), "correlation {phi}, n {n}: {coverage}");
+        }
+    }
+
+    #[test]
+    fn intervals_are_not_wider_than_they_need_be() {
+        for (phi, n, most) in
+            [(0.0, 5, 2.1), (0.0, 30, 1.25), (0.0, 180, 1.1), (0.6, 60, 1.25), (0.8, 180, 1.15)]
+        {
+            let (_, width) = simulate(n, phi);
+            assert!((0.95..=most).contains(&width), "correlation {phi}, n {n}: {width} of the known");
+        }
+    }
+
+    #[test]
+    fn a_correlation_that_alternates_is_not_believed() {
+        let (coverage, _) = simulate(30, -0.5);
+        assert!(coverage > 0.98, "{coverage}");
+    }
+
+    #[test]
+    fn a_constant_series_has_an_interval_of_nothing() {
+        assert_eq!(half_width(&[1000.0; 30]), Some((0.0, 30.0)));
+    }
+
+    #[test]
+    fn too_few_values_have_no_interval() {
+        let slice = Slice { count: 100, seconds: 1.0 };
+        let estimate = estimate(&[slice; 2]).unwrap();
+        assert_eq!((estimate.mean, estimate.half_width, estimate.samples), (100.0, None, 2));
+        assert_eq!(super::estimate(&[]), None);
+        assert_eq!(super::estimate(&[Slice { count: 0, seconds: 0.0 }]), None);
+    }
+
+    #[test]
+    fn a_short_last_slice_counts_in_the_mean_and_not_in_the_variance() {
+        let mut slices = vec![Slice { count: 1000, seconds: 1.0 }; 9];
+        // Three transactions in a hundredth of a second: a rate of 300, which is noise.
+        slices.push(Slice { count: 3, seconds: 0.01 });
+        let estimate = estimate(&slices).unwrap();
+        assert!((estimate.mean - 9003.0 / 9.01).abs() < 1e-9);
+        assert_eq!((estimate.half_width, estimate.samples), (Some(0.0), 9));
+    }
+
+    #[test]
+    fn the_half_width_of_three_known_values_is_the_textbooks() {
+        // 9, 10, 11: deviation 1, no positive correlation; t(2) is 4.3027.
+        let (half_width, effective) = half_width(&[9.0, 11.0, 10.0]).unwrap();
+        assert!((half_width - 4.302_65 / 3.0_f64.sqrt()).abs() < 1e-4, "{half_width}");
+        assert_eq!(effective, 3.0);
+    }
 }
