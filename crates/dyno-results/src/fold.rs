@@ -114,6 +114,15 @@ impl Fold {
         }
     }
 
+    /// The report as it will be when the run ends like this: for judging a run before its last event.
+    #[must_use]
+    pub fn report_ending(&self, finished: &event::Finished) -> Report {
+        let mut report = self.report();
+        report.run.outcome = finished.outcome;
+        report.run.reason.clone_from(&finished.reason);
+        report
+    }
+
     fn run(&self) -> Run {
         let (outcome, reason) = match &self.finished {
             Some(finished) => (finished.outcome, finished.reason.clone()),
@@ -141,3 +150,6 @@ fn replace_or_push<T: Clone>(known: &mut Vec<T>, new: &T, is_same: impl Fn(&T) -
         None => known.push(new.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests;

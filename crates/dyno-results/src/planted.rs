@@ -69,10 +69,6 @@ impl Script {
         self.events.push(Stamped { seq, at_ms: self.now_ms, event });
     }
 
-    pub(crate) fn sleep_ms(&mut self, ms: u64) {
-        self.now_ms += ms;
-    }
-
     /// Sets a reading of `host` or `database` as it will be sampled from now on.
     pub(crate) fn read(&mut self, source: &'static str, key: &str, value: f64) {
         self.readings.entry(source).or_default().insert(key.to_owned(), value);

@@ -1,0 +1,299 @@
+use super::*;
+use crate::document::{Metric, StageResult};
+use crate::event::{Interval, Sample, StageKind};
+use crate::latency::Latency;
+use crate::planted::{Load, Script, clean_report, clean_script, interval, wobble};
+
+/// The report of one stage of five intervals that `change` was let loose on.
+fn with_intervals(load: &Load<'_>, change: impl Fn(usize, &mut Interval)) -> Report {
+    let mut script = Script::started("2026-11-20-1");
+    let id = script.start_stage(load);
+    for (index, done) in load.tps.iter().enumerate() {
+        let mut interval = interval(load, id, index, *done);
+        change(index, &mut interval);
+        script.push(Event::Interval(interval));
+    }
+    script.finish_stage(id, load.tps.len());
+    script.finish();
+    fold(&script.events)
+}
+
+fn only_stage(report: &Report) -> &StageResult {
+    assert_eq!(report.stages.len(), 1);
+    &report.stages[0]
+}
+
+#[test]
+fn a_whole_run_is_told() {
+    let report = clean_report();
+    assert_eq!(report.schema, SCHEMA);
+    assert_eq!((report.run.name.as_str(), report.run.outcome), ("2026-11-20-1", Outcome::Complete));
+    assert_eq!(report.run.seconds, 45.0);
+    let series = &report.series[0];
+    assert_eq!((series.target.as_str(), series.name.as_str()), ("pg", "write"));
+    assert_eq!(
+        (series.ladder.as_slice(), series.holds.as_slice()),
+        ([0, 1, 2, 3, 4].as_slice(), [5].as_slice())
+    );
+    let peak = series.peak.as_ref().unwrap();
+    assert_eq!((peak.stage, peak.clients, peak.passed), (3, 8, true));
+    let hold = &report.stages[5];
+    assert_eq!((hold.start_s, hold.seconds, hold.complete), (25.0, 20.0, true));
+    assert!((hold.throughput.unwrap().mean - 990.0).abs() < 9.0);
+    assert!((hold.service.unwrap().p50_us - 1000.0).abs() < 1.0);
+    assert_eq!((hold.response, hold.lag), (None, None));
+    assert_eq!(hold.types[0].name, "only");
+}
+
+#[test]
+fn folding_is_the_same_all_at_once_and_step_by_step() {
+    let events = clean_script().events;
+    let mut fold_so_far = Fold::new();
+    for stamped in &events {
+        fold_so_far.add(stamped);
+        drop(fold_so_far.report());
+    }
+    let json = |report: &Report| serde_json::to_value(report).unwrap();
+    assert_eq!(json(&fold_so_far.report()), json(&fold(&events)));
+}
+
+#[test]
+fn a_stream_cut_anywhere_gives_a_report() {
+    let events = clean_script().events;
+    for length in 0..events.len() {
+        let report = fold(&events[..length]);
+        assert_eq!(report.run.outcome, Outcome::Incomplete);
+        assert_eq!(report.run.reason.as_deref(), Some(NOT_FINISHED));
+    }
+}
+
+#[test]
+fn a_drain_counts_for_verification_alone() {
+    let report =
+        with_intervals(&Load::write(StageKind::Hold, 4, &[100, 100, 100, 100, 7]), |index, interval| {
+            interval.drain = index == 4;
+            interval.types[0].unknown = u64::from(index == 4);
+        });
+    let stage = only_stage(&report);
+    assert_eq!((stage.totals.done, stage.totals.done_with_drain), (400, 407));
+    assert_eq!((stage.totals.unknown, stage.totals.unknown_with_drain), (0, 1));
+    assert_eq!(stage.throughput.unwrap().mean, 100.0);
+    assert_eq!(stage.service.unwrap().count, 400);
+    assert_eq!(report.timelines[0].load.tps, [100.0; 4]);
+}
+
+#[test]
+fn percentiles_come_from_merged_histograms() {
+    // Nine tenths at 1 ms in four intervals, and a tenth at 100 ms in another: a mean of percentiles would say 20.8.
+    let report =
+        with_intervals(&Load::write(StageKind::Hold, 4, &[900, 900, 900, 900, 400]), |index, interval| {
+            if index == 4 {
+                interval.types[0].service = Latency::new();
+                interval.types[0].service.record_n(100_000_000, 400);
+            }
+        });
+    let service = only_stage(&report).service.unwrap();
+    assert!((service.p50_us - 1000.0).abs() < 1.0);
+    assert!((service.p95_us - 100_000.0).abs() < 100.0);
+    assert!((service.mean_us - 10_900.0).abs() < 20.0, "{}", service.mean_us);
+}
+
+#[test]
+fn types_are_told_apart_and_merged_for_the_stage() {
+    let report = with_intervals(&Load::write(StageKind::Hold, 4, &[100; 5]), |_, interval| {
+        let mut other = interval.types[0].clone();
+        other.type_index = 1;
+        other.done = 50;
+        other.failed = 2;
+        other.service.clear();
+        other.service.record_n(5_000_000, 50);
+        interval.types.push(other);
+    });
+    let stage = only_stage(&report);
+    let done: Vec<_> = stage.types.iter().map(|of_type| (of_type.name.as_str(), of_type.done)).collect();
+    assert_eq!(done, [("only", 500), ("type 1", 250)]);
+    assert_eq!(stage.service.unwrap().count, 750);
+    assert_eq!((stage.totals.failed, stage.throughput.unwrap().mean), (10, 150.0));
+    assert!((stage.types[1].service.unwrap().p50_us - 5000.0).abs() < 5.0);
+}
+
+#[test]
+fn an_open_loop_shows_response_and_lag() {
+    let mut load = Load::write(StageKind::Hold, 4, &[100; 5]);
+    load.open = Some((100.0, 4000));
+    let report = with_intervals(&load, |_, _| {});
+    let stage = only_stage(&report);
+    assert!((stage.service.unwrap().p50_us - 1000.0).abs() < 1.0);
+    assert!((stage.response.unwrap().p50_us - 5000.0).abs() < 5.0);
+    assert!((stage.lag.unwrap().p50_us - 4000.0).abs() < 4.0);
+    assert!((report.timelines[0].load.p50_us[0].unwrap() - 5000.0).abs() < 5.0);
+}
+
+#[test]
+fn the_busiest_thread_and_the_cost_of_a_transaction_are_told() {
+    let report = with_intervals(&Load::write(StageKind::Hold, 4, &[100; 5]), |_, _| {});
+    let stage = only_stage(&report);
+    assert!((stage.driver_thread_busy_max.unwrap() - 0.3).abs() < 1e-9);
+    assert!((stage.driver_cpu_us_per_transaction.unwrap() - 5500.0).abs() < 1e-6);
+}
+
+#[test]
+fn an_interval_in_which_nothing_ended_has_no_latency() {
+    let report = with_intervals(&Load::write(StageKind::Hold, 4, &[100, 0, 100]), |_, _| {});
+    let load = &report.timelines[0].load;
+    assert_eq!(load.p99_us[1], None);
+    assert_eq!((load.tps[1], load.t_s[1]), (0.0, 1.5));
+    assert!(load.p99_us[2].is_some());
+}
+
+#[test]
+fn a_warm_up_is_shown_and_plays_no_part_in_the_peak() {
+    let mut script = Script::started("2026-11-20-1");
+    script.play(&Load::write(StageKind::WarmUp, 64, &wobble(5000, 5)));
+    script.play(&Load::write(StageKind::Ladder, 1, &wobble(100, 5)));
+    script.finish();
+    let report = fold(&script.events);
+    assert_eq!(report.stages.len(), 2);
+    assert_eq!(report.series[0].ladder, [1]);
+    assert_eq!(report.series[0].peak.as_ref().unwrap().clients, 1);
+}
+
+#[test]
+fn a_rung_under_way_is_no_peak() {
+    let mut script = Script::started("2026-11-20-1");
+    script.play(&Load::write(StageKind::Ladder, 1, &wobble(100, 5)));
+    let load = Load::write(StageKind::Ladder, 2, &[200]);
+    let id = script.start_stage(&load);
+    script.push(Event::Interval(interval(&load, id, 0, 200)));
+    let report = fold(&script.events);
+    assert_eq!(report.series[0].peak.as_ref().unwrap().clients, 1);
+    assert_eq!((report.stages[1].complete, report.stages[1].seconds), (false, 1.0));
+    assert_eq!(report.stages[1].throughput.unwrap().half_width, None);
+}
+
+#[test]
+fn a_ramp_has_a_mean_and_no_interval() {
+    let report = with_intervals(&Load::write(StageKind::Ramp, 4, &[100, 200, 300, 400]), |_, _| {});
+    let throughput = only_stage(&report).throughput.unwrap();
+    assert_eq!((throughput.mean, throughput.half_width), (250.0, None));
+}
+
+/// The metrics of target `pg` after these samples of one source, a second apart.
+fn metrics(source: &str, sampled: &str, same_host: Option<bool>, samples: &[&[(&str, f64)]]) -> Vec<Metric> {
+    let mut fold = Fold::new();
+    let mut target = clean_script().events[1].clone();
+    if let Event::Target(target) = &mut target.event {
+        target.same_host = same_host;
+    }
+    fold.add(&target);
+    for (second, values) in samples.iter().enumerate() {
+        let values = values.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+        let sample = Sample { source: source.to_owned(), target: sampled.to_owned(), values };
+        let at_ms = second as u64 * 1000;
+        fold.add(&Stamped { seq: second as u64 + 1, at_ms, event: Event::Sample(sample) });
+    }
+    fold.report().timelines.remove(0).metrics
+}
+
+fn of<'a>(metrics: &'a [Metric], key: &str) -> &'a Metric {
+    metrics.iter().find(|metric| metric.key == key).unwrap_or_else(|| panic!("no {key} in {metrics:?}"))
+}
+
+#[test]
+fn counters_become_rates_and_gauges_stay() {
+    let metrics = metrics(
+        "database",
+        "pg",
+        None,
+        &[
+            &[("wal_bytes_total", 100.0), ("connections_active", 3.0)],
+            &[("wal_bytes_total", 350.0), ("connections_active", 4.0)],
+        ],
+    );
+    let wal = of(&metrics, "wal_bytes_per_s");
+    assert_eq!((wal.unit.as_str(), wal.t_s.as_slice()), ("bytes/s", [0.5].as_slice()));
+    assert_eq!(wal.values, [Some(250.0)]);
+    let connections = of(&metrics, "connections_active");
+    assert_eq!(
+        (connections.unit.as_str(), connections.t_s.as_slice()),
+        ("connections", [0.0, 1.0].as_slice())
+    );
+    assert_eq!(connections.values, [Some(3.0), Some(4.0)]);
+    assert_eq!(metrics.len(), 2);
+}
+
+#[test]
+fn a_counter_that_starts_anew_has_no_rate_for_that_step() {
+    let sample = |count| [("transactions_committed_total", count)];
+    let samples = [sample(1000.0), sample(1500.0), sample(20.0), sample(70.0)];
+    let metrics = metrics("database", "pg", None, &samples.each_ref().map(<[_; 1]>::as_slice));
+    assert_eq!(of(&metrics, "transactions_committed_per_s").values, [Some(500.0), None, Some(50.0)]);
+}
+
+#[test]
+fn a_reading_that_is_missing_is_not_filled_in() {
+    let metrics = metrics(
+        "database",
+        "pg",
+        None,
+        &[
+            &[("wal_bytes_total", 100.0)],
+            &[("connections_active", 1.0)],
+            &[("wal_bytes_total", 300.0)],
+            &[("wal_bytes_total", 400.0)],
+        ],
+    );
+    let wal = of(&metrics, "wal_bytes_per_s");
+    assert_eq!((wal.t_s.as_slice(), wal.values.as_slice()), ([2.5].as_slice(), [Some(100.0)].as_slice()));
+}
+
+#[test]
+fn processor_time_becomes_shares_and_cores() {
+    let at = |user: f64, iowait: f64, idle: f64| {
+        [
+            ("cpu_user_seconds_total", user),
+            ("cpu_iowait_seconds_total", iowait),
+            ("cpu_idle_seconds_total", idle),
+            ("server_cpu_seconds_total", user / 2.0),
+        ]
+    };
+    // Two processors; the kernel takes some iowait back in the second step.
+    let samples = [at(10.0, 5.0, 20.0), at(10.5, 5.5, 21.0), at(11.5, 5.4, 22.0)];
+    let metrics = metrics("host", "pg", None, &samples.each_ref().map(<[_; 4]>::as_slice));
+    assert_eq!(of(&metrics, "cpu_user_share").values, [Some(0.25), Some(0.5)]);
+    assert_eq!(of(&metrics, "cpu_iowait_share").values, [Some(0.25), None]);
+    assert_eq!(of(&metrics, "server_cpu_cores").values, [Some(0.25), Some(0.5)]);
+    assert_eq!(of(&metrics, "server_cpu_cores").unit, "cores");
+}
+
+#[test]
+fn the_hit_share_is_of_what_was_asked_for() {
+    let at = |hit, read| [("blocks_hit_total", hit), ("blocks_read_total", read)];
+    let samples = [at(100.0, 10.0), at(190.0, 20.0), at(190.0, 20.0)];
+    let metrics = metrics("database", "pg", None, &samples.each_ref().map(<[_; 2]>::as_slice));
+    assert_eq!(of(&metrics, "cache_hit_share").values, [Some(0.9), None]);
+}
+
+#[test]
+fn checkpoints_are_counted_from_the_first_sample_on() {
+    let at =
+        |timed, requested| [("checkpoints_timed_total", timed), ("checkpoints_requested_total", requested)];
+    let samples = [at(7.0, 2.0), at(8.0, 3.0), at(0.0, 0.0), at(0.0, 1.0)];
+    let metrics = metrics("database", "pg", None, &samples.each_ref().map(<[_; 2]>::as_slice));
+    assert_eq!(of(&metrics, "checkpoints").values, [0.0, 2.0, 2.0, 3.0].map(Some));
+}
+
+#[test]
+fn the_drivers_host_is_the_targets_where_they_share_it() {
+    let samples: [&[(&str, f64)]; 2] = [
+        &[("driver_cpu_seconds_total", 1.0), ("memory_available_bytes", 9.0)],
+        &[("driver_cpu_seconds_total", 1.5), ("memory_available_bytes", 8.0)],
+    ];
+    let shared = metrics("host", "driver", Some(true), &samples);
+    assert_eq!(of(&shared, "memory_available_bytes").source, "host");
+    let driver = of(&shared, "driver_cpu_cores");
+    assert_eq!((driver.source.as_str(), driver.values.as_slice()), ("driver", [Some(0.5)].as_slice()));
+
+    let apart = metrics("host", "driver", Some(false), &samples);
+    assert!(apart.iter().all(|metric| metric.source == "driver"));
+}

@@ -1,0 +1,58 @@
+//! `cached`: the data fit into memory, so that reads say nothing of the disk.
+
+use super::evidence::{headlines, mean_during};
+use super::words::{bytes, percent};
+use crate::document::Report;
+use crate::event::{Data, Finding, Severity};
+
+/// Share of the host's memory up to which the operating system can be taken to cache the data.
+const MEMORY_SHARE_CACHES: f64 = 0.8;
+/// Hit share of the server's own cache from which reads hardly leave it.
+const HIT_SHARE_CACHED: f64 = 0.99;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    report.data.iter().filter_map(|data| judge_data(report, data)).collect()
+}
+
+fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
+    let hit_share = lowest_hit_share(report, data);
+    let fits = data.database_bytes.and_then(|database| {
+        if let Some(cache) = data.cache_bytes.filter(|cache| database <= *cache) {
+            return Some(format!("{} of data fit into the server's cache of {}", bytes(database), bytes(cache)));
+        }
+        let memory = data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64)?;
+        Some(format!(
+            "{} of data fit into the host's memory of {}: what the server's cache misses, the operating system's has",
+            bytes(database),
+            bytes(memory)
+        ))
+    });
+    let hit = hit_share.map(|share| format!("hit share of the server's cache {}", percent(share)));
+    let evidence = match (fits, hit) {
+        (Some(fits), Some(hit)) => format!("{fits}; {hit}"),
+        (Some(fits), None) => fits,
+        (None, Some(hit)) if hit_share >= Some(HIT_SHARE_CACHED) => {
+            format!("the load stays in memory: {hit}")
+        }
+        (None, _) => return None,
+    };
+    Some(Finding {
+        code: "cached".to_owned(),
+        severity: Severity::Note,
+        about: Some(data.target.clone()),
+        evidence,
+        advice: "right if your data fit as well; to measure reads from disk, prepare more data than there is memory"
+            .to_owned(),
+    })
+}
+
+/// Of the headline stages of this workload, the one that hit least.
+fn lowest_hit_share(report: &Report, data: &Data) -> Option<f64> {
+    headlines(report)
+        .into_iter()
+        .filter(|(series, _)| {
+            series.target == data.target && series.workload.split('/').next() == Some(data.workload.as_str())
+        })
+        .filter_map(|(_, result)| mean_during(report, result, "database", "cache_hit_share"))
+        .reduce(f64::min)
+}

@@ -1,0 +1,44 @@
+//! `closed-loop-latency`: a latency under full load is the queue's, not the server's.
+
+use super::evidence::{headlines, series_name, stage, stage_name};
+use super::words::{clients, time_us};
+use crate::document::{Report, Series, StageResult};
+use crate::event::{Arrival, Finding, Severity};
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    headlines(report)
+        .into_iter()
+        .filter(|(_, result)| saturates(result))
+        .filter_map(|(series, result)| {
+            let service = result.service?;
+            let alone = alone(report, series, result)
+                .map(|(clients, p50)| format!(", against {p50} with {clients}"))
+                .unwrap_or_default();
+            Some(Finding {
+                code: "closed-loop-latency".to_owned(),
+                severity: Severity::Note,
+                about: Some(series_name(report, series)),
+                evidence: format!(
+                    "in {} every client sent as soon as it was answered, so that latency is mostly waiting for each \
+                     other: p50 {}{alone}",
+                    stage_name(result),
+                    time_us(service.p50_us)
+                ),
+                advice: "do not size by this latency; measure it at the rate that you expect, with --rate".to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// A closed loop without think time, of more than one client, keeps the server as busy as it can.
+fn saturates(result: &StageResult) -> bool {
+    matches!(result.stage.arrival, Arrival::Closed { think_time_ms } if think_time_ms == 0.0)
+        && result.stage.clients > 1
+}
+
+/// Median at the ladder's lowest rung, where it has fewer clients.
+fn alone(report: &Report, series: &Series, result: &StageResult) -> Option<(String, String)> {
+    let lowest = series.ladder.first().and_then(|id| stage(report, *id))?;
+    (lowest.stage.clients < result.stage.clients)
+        .then(|| Some((clients(lowest.stage.clients), time_us(lowest.service?.p50_us))))?
+}

@@ -1,0 +1,64 @@
+//! `contention-by-design`: TPC-B with fewer branches than clients measures waiting for a row's lock.
+
+use super::evidence::{headlines, series_name, stage};
+use super::words::{clients, count, list};
+use crate::document::{Report, Series};
+use crate::event::{Finding, Severity};
+
+/// Workloads of which every transaction updates one of `scale` branch rows.
+const UPDATES_BRANCHES: [&str; 1] = ["tpcb/tpcb-like"];
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    report
+        .series
+        .iter()
+        .filter(|series| UPDATES_BRANCHES.contains(&series.workload.as_str()))
+        .filter_map(|series| judge_series(report, series))
+        .collect()
+}
+
+fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
+    let branches = branches(report, series)?;
+    let too_many = |clients: u32| f64::from(clients) > branches;
+    let mut headline: Vec<u32> = headlines(report)
+        .into_iter()
+        .filter(|(of, _)| std::ptr::eq(*of, series))
+        .map(|(_, result)| result.stage.clients)
+        .collect();
+    // The ladder's own peak may have been moved by it, even where the hold was not.
+    headline.extend(series.peak.as_ref().map(|peak| peak.clients));
+    let worst = headline.into_iter().filter(|clients| too_many(*clients)).max();
+    let rungs: Vec<String> = series
+        .ladder
+        .iter()
+        .filter_map(|id| stage(report, *id))
+        .map(|result| result.stage.clients)
+        .filter(|clients| too_many(*clients))
+        .map(|clients| clients.to_string())
+        .collect();
+    let (severity, where_found) = match worst {
+        Some(worst) => (Severity::Doubt, clients(worst)),
+        None if !rungs.is_empty() => (Severity::Note, format!("the rungs at {} clients", list(&rungs))),
+        None => return None,
+    };
+    Some(Finding {
+        code: "contention-by-design".to_owned(),
+        severity,
+        about: Some(series_name(report, series)),
+        evidence: format!(
+            "each transaction updates one of {} branches (scale {branches}), fewer than {where_found}: clients wait \
+             for each other's row locks",
+            count(branches as u64)
+        ),
+        advice:
+            "prepare with a scale of at least the highest client count, unless lock contention is what you \
+                 want to measure"
+                .to_owned(),
+    })
+}
+
+/// One branch for each unit of scale.
+fn branches(report: &Report, series: &Series) -> Option<f64> {
+    let family = series.workload.split('/').next()?;
+    report.data.iter().find(|data| data.target == series.target && data.workload == family)?.scale
+}

@@ -1,0 +1,36 @@
+//! `data-check-failed`: the database does not hold what it acknowledged. `data-check-not-made`: nobody looked.
+
+use crate::document::Report;
+use crate::event::{Check, Finding, Severity};
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    report.checks.iter().filter_map(judge_check).collect()
+}
+
+fn judge_check(check: &Check) -> Option<Finding> {
+    let (code, severity, advice) = match check.passed {
+        Some(true) => return None,
+        Some(false) => (
+            "data-check-failed",
+            Severity::Invalid,
+            "do not use the figures: make sure that nothing else writes to these tables, prepare again, and look for \
+             errors in the server's log",
+        ),
+        None => (
+            "data-check-not-made",
+            Severity::Doubt,
+            "make the check possible and run again; that nothing was lost is not shown",
+        ),
+    };
+    let counts = match (&check.expected, &check.found) {
+        (Some(expected), Some(found)) => format!(" (expected {expected}, found {found})"),
+        _ => String::new(),
+    };
+    Some(Finding {
+        code: code.to_owned(),
+        severity,
+        about: Some(check.target.clone()),
+        evidence: format!("{}: {}{counts}", check.name, check.detail.trim_end_matches('.')),
+        advice: advice.to_owned(),
+    })
+}

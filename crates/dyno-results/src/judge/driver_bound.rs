@@ -1,0 +1,55 @@
+//! `driver-bound`: the load generator was the limit, or was late.
+
+use super::evidence::{headlines, series_name, stage_name};
+use super::words::{percent, time_us};
+use crate::document::{Report, StageResult};
+use crate::event::{Finding, Severity};
+
+/// A driver thread busy for this share of its time has no room for more load, and its queue shows in latencies.
+const THREAD_BUSY_MAX: f64 = 0.90;
+/// Below this share of its clients at work, a free client waits for half of the arrivals or more, whatever the
+/// distribution: a lag in the median is then the driver's own.
+const CLIENTS_AT_WORK_MAX: f64 = 0.5;
+/// Median schedule lag from which the driver counts as late, microseconds.
+const LAG_P50_US_MAX: f64 = 250.0;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    headlines(report)
+        .into_iter()
+        .filter_map(|(series, result)| {
+            Some(Finding {
+                code: "driver-bound".to_owned(),
+                severity: Severity::Doubt,
+                about: Some(series_name(report, series)),
+                evidence: busy(result).or_else(|| late(result))?,
+                advice: "give the driver more threads or processors, or run it on a machine of its own: the \
+                         database may be capable of more than was measured"
+                    .to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn busy(result: &StageResult) -> Option<String> {
+    let busy = result.driver_thread_busy_max.filter(|busy| *busy >= THREAD_BUSY_MAX)?;
+    Some(format!(
+        "a driver thread was on a processor for {} of {}; from {} on it counts as the limit",
+        percent(busy),
+        stage_name(result),
+        percent(THREAD_BUSY_MAX)
+    ))
+}
+
+/// Late although clients were free: at work on average are throughput times service time (Little's law).
+fn late(result: &StageResult) -> Option<String> {
+    let lag_us = result.lag.filter(|lag| lag.p50_us > LAG_P50_US_MAX)?.p50_us;
+    let at_work = result.throughput?.mean * result.service?.mean_us / 1e6 / f64::from(result.stage.clients);
+    (at_work < CLIENTS_AT_WORK_MAX).then(|| {
+        format!(
+            "in {} half of the transactions were sent {} late or later, while only {} of the clients were at work",
+            stage_name(result),
+            time_us(lag_us),
+            percent(at_work)
+        )
+    })
+}

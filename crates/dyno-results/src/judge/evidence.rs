@@ -1,0 +1,116 @@
+//! What several rules look up in a report. `None` always means that the report does not say.
+
+use crate::document::{Metric, Report, Series, StageResult};
+use crate::event::{Setting, StageKind};
+
+/// A transaction counts as one that writes where at least this many rows change for each.
+const ROWS_CHANGED_MIN: f64 = 0.1;
+
+/// The stages from which the headline figures come, with their series: its holds, or its peak's rung where nothing
+/// was held.
+pub(super) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
+    let of_series = |series: &'_ Series| -> Vec<u32> {
+        let holds: Vec<u32> = series
+            .holds
+            .iter()
+            .copied()
+            .filter(|id| stage(report, *id).is_some_and(|result| result.stage.kind == StageKind::Hold))
+            .collect();
+        if holds.is_empty() { series.peak.iter().map(|peak| peak.stage).collect() } else { holds }
+    };
+    report
+        .series
+        .iter()
+        .flat_map(|series| of_series(series).into_iter().map(move |id| (series, id)))
+        .filter_map(|(series, id)| Some((series, stage(report, id)?)))
+        .collect()
+}
+
+pub(super) fn stage(report: &Report, id: u32) -> Option<&StageResult> {
+    report.stages.iter().find(|result| result.stage.id == id)
+}
+
+/// The name by which a series is told from the others of the run: `write`, or `pg/write` among several targets.
+pub(super) fn series_name(report: &Report, series: &Series) -> String {
+    if report.targets.len() > 1 { format!("{}/{}", series.target, series.name) } else { series.name.clone() }
+}
+
+/// A stage in a sentence: `the hold of 30 s at 8 clients`.
+pub(super) fn stage_name(result: &StageResult) -> String {
+    let kind = match result.stage.kind {
+        StageKind::Hold => "hold",
+        StageKind::Ladder => "rung",
+        StageKind::Ramp => "ramp",
+        StageKind::WarmUp => "warm-up",
+    };
+    format!("the {kind} of {:.0} s at {}", result.seconds, super::words::clients(result.stage.clients))
+}
+
+pub(super) fn setting<'a>(report: &'a Report, target: &str, name: &str) -> Option<&'a Setting> {
+    report
+        .settings
+        .iter()
+        .filter(|settings| settings.target == target)
+        .flat_map(|settings| &settings.rows)
+        .find(|row| row.name == name)
+}
+
+/// Processors of the host that driver and target share: what the cgroup allows, or what the kernel shows.
+pub(super) fn shared_cpus(report: &Report, target: &str) -> Option<f64> {
+    let with_role = |role: &str| report.hosts.iter().find(|host| host.roles.iter().any(|of| of == role));
+    let host = with_role(target).or_else(|| with_role("driver"))?;
+    host.cpus_limit.or_else(|| host.cpus.map(f64::from))
+}
+
+fn metric<'a>(report: &'a Report, target: &str, source: &str, key: &str) -> Option<&'a Metric> {
+    report
+        .timelines
+        .iter()
+        .filter(|timeline| timeline.target == target)
+        .flat_map(|timeline| &timeline.metrics)
+        .find(|metric| metric.source == source && metric.key == key)
+}
+
+/// Mean of a metric while a stage's load ran.
+pub(super) fn mean_during(report: &Report, result: &StageResult, source: &str, key: &str) -> Option<f64> {
+    let metric = metric(report, &result.stage.target, source, key)?;
+    let end_s = result.start_s + result.seconds;
+    let values: Vec<f64> = metric
+        .t_s
+        .iter()
+        .zip(&metric.values)
+        .filter(|(t_s, _)| (result.start_s..=end_s).contains(*t_s))
+        .filter_map(|(_, value)| *value)
+        .collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// How many checkpoints began while a stage's load ran.
+pub(super) fn checkpoints_during(report: &Report, result: &StageResult) -> Option<f64> {
+    let metric = metric(report, &result.stage.target, "database", "checkpoints")?;
+    let end_s = result.start_s + result.seconds;
+    let readings =
+        || metric.t_s.iter().zip(&metric.values).filter_map(|(t_s, value)| Some((*t_s, (*value)?)));
+    let last = readings().rfind(|(t_s, _)| (result.start_s..=end_s).contains(t_s))?.1;
+    let before = readings().take_while(|(t_s, _)| *t_s <= result.start_s).last();
+    let first = before.or_else(|| readings().find(|(t_s, _)| *t_s >= result.start_s))?.1;
+    Some(last - first)
+}
+
+/// Whether a stage's transactions write.
+pub(super) fn writes(report: &Report, result: &StageResult) -> Option<bool> {
+    let changed: Vec<f64> = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"]
+        .iter()
+        .filter_map(|key| mean_during(report, result, "database", key))
+        .collect();
+    let tps = result.throughput.map(|throughput| throughput.mean).filter(|tps| *tps > 0.0)?;
+    (!changed.is_empty()).then(|| changed.iter().sum::<f64>() / tps >= ROWS_CHANGED_MIN)
+}
+
+/// Processors that the driver took while a stage's load ran.
+pub(super) fn driver_cores(report: &Report, result: &StageResult) -> Option<f64> {
+    mean_during(report, result, "driver", "driver_cpu_cores").or_else(|| {
+        let us_per_transaction = result.driver_cpu_us_per_transaction?;
+        Some(us_per_transaction * result.throughput?.mean / 1e6)
+    })
+}

@@ -1,0 +1,441 @@
+//! Each rule is shown runs with a planted fault, which it must find, and clean runs, on which it must be silent.
+
+use super::*;
+use crate::document::Percentiles;
+use crate::event::{Embedded, Event, Finished, Host, Outcome, Severity, StageKind};
+use crate::fold::{Fold, fold};
+use crate::planted::{GIB, Load, Script, check, clean_report, clean_script, setting, wobble};
+
+fn found(report: &Report, code: &str) -> Option<Finding> {
+    let mut findings = judge(report).into_iter().filter(|finding| finding.code == code);
+    let first = findings.next();
+    assert!(findings.next().is_none(), "{code} was found twice");
+    first
+}
+
+fn must_find(report: &Report, code: &str, severity: Severity, words: &[&str]) {
+    let finding = found(report, code).unwrap_or_else(|| panic!("{code} was not found: {:?}", judge(report)));
+    assert_eq!(finding.severity, severity, "{finding:?}");
+    for word in words {
+        assert!(finding.evidence.contains(word), "no {word:?} in: {}", finding.evidence);
+    }
+    assert!(!finding.advice.is_empty());
+}
+
+fn must_be_silent(report: &Report, code: &str) {
+    assert_eq!(found(report, code), None);
+}
+
+fn set(report: &mut Report, name: &str, value: &str) {
+    let row = report.settings[0].rows.iter_mut().find(|row| row.name == name).unwrap();
+    row.value = value.to_owned();
+}
+
+/// The clean run's hold.
+fn hold(report: &mut Report) -> &mut crate::document::StageResult {
+    report.stages.iter_mut().find(|result| result.stage.kind == StageKind::Hold).unwrap()
+}
+
+/// The clean run with one hold of 30 s of another load at its end.
+fn with_hold(load: &Load<'_>) -> Report {
+    let mut script = clean_script();
+    script.events.pop();
+    script.play(load);
+    script.finish();
+    fold(&script.events)
+}
+
+#[test]
+fn a_clean_run_gives_rise_to_notes_alone() {
+    let findings = judge(&clean_report());
+    let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["durable", "closed-loop-latency"]);
+    assert!(findings.iter().all(|finding| finding.severity == Severity::Note));
+}
+
+#[test]
+fn a_run_of_which_nothing_is_known_is_not_guessed_at() {
+    let mut script = Script::started("2026-11-20-1");
+    script.play(&Load::write(StageKind::Hold, 1, &[100; 10]));
+    script.finish();
+    assert_eq!(judge(&fold(&script.events)), []);
+}
+
+#[test]
+fn the_gravest_come_first() {
+    let mut report = clean_report();
+    report.targets[0].same_host = Some(true);
+    report.checks[0].passed = Some(false);
+    let severities: Vec<Severity> = judge(&report).iter().map(|finding| finding.severity).collect();
+    assert_eq!(severities[..2], [Severity::Invalid, Severity::Doubt]);
+    assert!(severities.is_sorted_by(|left, right| left >= right));
+}
+
+#[test]
+fn durability_that_is_off_is_found() {
+    for name in ["fsync", "full_page_writes"] {
+        let mut report = clean_report();
+        set(&mut report, name, "off");
+        must_find(&report, "durability-off", Severity::Doubt, &[name, "wal_level replica"]);
+        must_be_silent(&report, "durable");
+    }
+    let mut report = clean_report();
+    report.data[0].tables[0].logged = Some(false);
+    must_find(&report, "durability-off", Severity::Doubt, &["unlogged: pgbench_accounts"]);
+
+    let mut report = clean_report();
+    report.settings.clear();
+    report.targets[0].embedded =
+        Some(Embedded { profile: "extreme".to_owned(), source: "/usr".to_owned(), unsafe_profile: true });
+    must_find(&report, "durability-off", Severity::Doubt, &["unsafe"]);
+}
+
+#[test]
+fn durability_that_is_relaxed_is_found() {
+    let mut report = clean_report();
+    set(&mut report, "synchronous_commit", "off");
+    must_find(&report, "durability-relaxed", Severity::Doubt, &["last commits", "synchronous_commit is off"]);
+    must_be_silent(&report, "durability-off");
+    must_be_silent(&report, "durable");
+}
+
+#[test]
+fn a_commit_that_waits_for_the_local_disk_alone_is_durable() {
+    let mut report = clean_report();
+    set(&mut report, "synchronous_commit", "local");
+    must_find(&report, "durable", Severity::Note, &["synchronous_commit is local"]);
+    must_be_silent(&report, "durability-relaxed");
+}
+
+#[test]
+fn wal_level_and_checksums_alone_are_no_reason() {
+    let mut report = clean_report();
+    set(&mut report, "wal_level", "minimal");
+    set(&mut report, "data_checksums", "off");
+    must_find(&report, "durable", Severity::Note, &["wal_level minimal", "data_checksums off"]);
+}
+
+#[test]
+fn reads_alone_gain_nothing_from_missing_durability() {
+    let mut script = clean_script();
+    script.events.retain(|stamped| {
+        !matches!(stamped.event, Event::StageStarted(_) | Event::Interval(_) | Event::StageFinished(_))
+    });
+    script.grow("database", "tuples_updated_total", 0.0);
+    script.grow("database", "tuples_inserted_total", 2.0);
+    script.play(&Load::read(StageKind::Hold, 8, &[5000; 10]));
+    let mut report = fold(&script.events);
+    set(&mut report, "fsync", "off");
+    must_find(&report, "durability-off", Severity::Note, &["fsync"]);
+}
+
+#[test]
+fn settings_that_are_not_known_make_nothing_durable() {
+    let mut report = clean_report();
+    report.settings[0].rows.retain(|row| row.name != "full_page_writes");
+    must_be_silent(&report, "durable");
+    must_be_silent(&report, "durability-off");
+}
+
+#[test]
+fn a_driver_thread_without_rest_is_found() {
+    let mut report = clean_report();
+    hold(&mut report).driver_thread_busy_max = Some(0.97);
+    must_find(&report, "driver-bound", Severity::Doubt, &["97 %", "hold of 20 s at 8 clients"]);
+    hold(&mut report).driver_thread_busy_max = Some(0.80);
+    must_be_silent(&report, "driver-bound");
+}
+
+#[test]
+fn a_driver_that_is_late_with_free_clients_is_found() {
+    // 32 clients at 1000/s of 1 ms: one of them is at work on average.
+    let mut load = Load::write(StageKind::Hold, 32, &[1000; 10]);
+    load.open = Some((1000.0, 2000));
+    must_find(&with_hold(&load), "driver-bound", Severity::Doubt, &["2.0 ms late"]);
+
+    load.open = Some((1000.0, 20));
+    must_be_silent(&with_hold(&load), "driver-bound");
+}
+
+#[test]
+fn lag_of_a_server_that_is_too_slow_is_not_laid_at_the_drivers_door() {
+    // Two clients at 1000/s of 2 ms: both are always at work, and arrivals queue for them.
+    let mut load = Load::write(StageKind::Hold, 2, &[1000; 10]);
+    load.service_us = 2000;
+    load.open = Some((1000.0, 500_000));
+    must_be_silent(&with_hold(&load), "driver-bound");
+}
+
+#[test]
+fn a_shared_host_is_found_with_the_drivers_share() {
+    let mut report = clean_report();
+    report.targets[0].same_host = Some(true);
+    report.hosts = vec![Host { roles: vec!["driver".into(), "pg".into()], cpus: Some(2), ..Host::default() }];
+    // 550 ms of processor time in each second, of two processors.
+    must_find(&report, "shared-host", Severity::Doubt, &["2 processors", "28 %"]);
+
+    report.hosts[0].cpus = Some(64);
+    must_find(&report, "shared-host", Severity::Note, &["64 processors", "0.86 %"]);
+
+    report.hosts[0].cpus_limit = Some(1.5);
+    must_find(&report, "shared-host", Severity::Doubt, &["1.5 processors"]);
+
+    report.hosts.clear();
+    must_find(&report, "shared-host", Severity::Doubt, &["not known"]);
+}
+
+#[test]
+fn hosts_that_are_apart_or_unknown_are_not_found_shared() {
+    let mut report = clean_report();
+    for same_host in [Some(false), None] {
+        report.targets[0].same_host = same_host;
+        must_be_silent(&report, "shared-host");
+    }
+}
+
+#[test]
+fn a_hold_without_a_checkpoint_is_found() {
+    let script = clean_script();
+    let mut without = Fold::new();
+    for stamped in &script.events {
+        let mut stamped = stamped.clone();
+        if let Event::Sample(sample) = &mut stamped.event {
+            sample.values.insert("checkpoints_timed_total".to_owned(), 3.0);
+        }
+        without.add(&stamped);
+    }
+    let mut report = without.report();
+    let words = ["no checkpoint began in the hold of 20 s at 8 clients", "8.0 MB of WAL"];
+    must_find(&report, "too-short", Severity::Doubt, &words);
+    let mut timeout = setting("checkpoint_timeout", "300", false, false);
+    timeout.unit = Some("s".to_owned());
+    report.settings[0].rows.push(timeout);
+    assert!(found(&report, "too-short").unwrap().advice.contains("checkpoint_timeout (5min)"));
+
+    // Without counters nothing is known of checkpoints.
+    report.timelines[0].metrics.retain(|metric| metric.key != "checkpoints");
+    must_be_silent(&report, "too-short");
+}
+
+#[test]
+fn a_hold_that_reads_needs_no_checkpoint() {
+    let mut script = Script::started("2026-11-20-1");
+    script.read("database", "checkpoints_timed_total", 3.0);
+    script.grow("database", "tuples_updated_total", 1.0);
+    script.play(&Load::read(StageKind::Hold, 8, &[5000; 10]));
+    script.finish();
+    must_be_silent(&fold(&script.events), "too-short");
+}
+
+#[test]
+fn fewer_branches_than_clients_are_found() {
+    let mut report = clean_report();
+    report.data[0].scale = Some(4.0);
+    must_find(&report, "contention-by-design", Severity::Doubt, &["4 branches", "8 clients"]);
+    report.data[0].scale = Some(10.0);
+    must_find(&report, "contention-by-design", Severity::Note, &["the rungs at 16 clients"]);
+    report.data[0].scale = Some(16.0);
+    must_be_silent(&report, "contention-by-design");
+    report.data[0].scale = None;
+    must_be_silent(&report, "contention-by-design");
+}
+
+#[test]
+fn reads_do_not_contend_for_branches() {
+    let mut report = with_hold(&Load::read(StageKind::Hold, 64, &[5000; 10]));
+    report.series.retain(|series| series.name == "read");
+    report.data[0].scale = Some(1.0);
+    must_be_silent(&report, "contention-by-design");
+}
+
+#[test]
+fn errors_weigh_by_their_share() {
+    let mut report = clean_report();
+    hold(&mut report).totals.failed = 20;
+    hold(&mut report).errors.insert("57014".to_owned(), 20);
+    must_find(&report, "errors", Severity::Note, &["20 of ", "57014 (query canceled) 20"]);
+    hold(&mut report).totals.failed = 1000;
+    must_find(&report, "errors", Severity::Doubt, &["1,000 of"]);
+    hold(&mut report).totals.failed = 100_000;
+    must_find(&report, "errors", Severity::Invalid, &["100,000 of"]);
+}
+
+#[test]
+fn retries_lost_connections_and_clients_that_gave_up_are_found() {
+    let mut report = clean_report();
+    hold(&mut report).totals.retries = 7;
+    must_find(&report, "errors", Severity::Note, &["7 further tries"]);
+    hold(&mut report).totals.reconnects = 2;
+    hold(&mut report).clients_aborted = 1;
+    must_find(&report, "errors", Severity::Doubt, &["2 connections were lost", "1 clients gave up"]);
+}
+
+#[test]
+fn changed_settings_are_listed_the_weightiest_first() {
+    let mut report = clean_report();
+    let rows = &mut report.settings[0].rows;
+    for name in
+        ["zero_damaged_pages", "work_mem", "max_wal_size", "jit", "autovacuum", "log_timezone", "port"]
+    {
+        rows.push(setting(name, "1", true, false));
+    }
+    let mut buffers = setting("shared_buffers", "786432", true, false);
+    buffers.unit = Some("8kB".to_owned());
+    rows.push(buffers);
+    rows.push(setting("a_setting_nobody_knows", "1", true, false));
+    must_find(
+        &report,
+        "settings-changed",
+        Severity::Note,
+        &[
+            "7 settings differ from the defaults: shared_buffers 6GB, max_wal_size 1, autovacuum 1",
+            "and 1 more",
+        ],
+    );
+}
+
+#[test]
+fn units_are_written_as_in_a_configuration_file() {
+    let shown =
+        [("300", "s"), ("786432", "8kB"), ("-1", "8kB"), ("0", "ms"), ("1500", "ms"), ("10", "pages")].map(
+            |(value, unit)| {
+                let mut row = setting("any", value, true, false);
+                row.unit = Some(unit.to_owned());
+                settings_changed::with_unit(&row)
+            },
+        );
+    assert_eq!(shown, ["5min", "6GB", "-1", "0", "1500ms", "10 pages"]);
+}
+
+#[test]
+fn data_that_fit_into_memory_are_found() {
+    let mut report = clean_report();
+    report.data[0].database_bytes = Some(3 * GIB);
+    must_find(&report, "cached", Severity::Note, &["server's cache of 4.3 GB", "hit share", "90 %"]);
+    report.data[0].database_bytes = Some(10 * GIB);
+    must_find(&report, "cached", Severity::Note, &["host's memory of 17 GB"]);
+    report.data[0].database_bytes = None;
+    must_be_silent(&report, "cached");
+}
+
+#[test]
+fn a_load_that_stays_in_a_part_of_the_data_is_found_cached() {
+    let mut script = clean_script();
+    script.grow("database", "blocks_read_total", 1.0);
+    script.play(&Load::write(StageKind::Hold, 8, &wobble(990, 10)));
+    let mut report = fold(&script.events);
+    report.series[0].holds.remove(0);
+    must_find(&report, "cached", Severity::Note, &["stays in memory"]);
+}
+
+#[test]
+fn a_failed_check_makes_the_run_invalid() {
+    let mut report = clean_report();
+    report.checks[0].passed = Some(false);
+    must_find(
+        &report,
+        "data-check-failed",
+        Severity::Invalid,
+        &["history-holds-every-commit", "found 126304"],
+    );
+    report.checks[0] = check("four-sums-agree", None);
+    must_find(&report, "data-check-not-made", Severity::Doubt, &["four-sums-agree"]);
+    must_be_silent(&report, "data-check-failed");
+}
+
+#[test]
+fn saturated_latency_is_set_beside_that_of_the_lowest_rung() {
+    let mut report = clean_report();
+    report.stages[0].service =
+        report.stages[0].service.map(|service| Percentiles { p50_us: 240.0, ..service });
+    must_find(&report, "closed-loop-latency", Severity::Note, &["p50 1.0 ms, against 240 µs with 1 client"]);
+}
+
+#[test]
+fn open_loops_think_time_and_a_single_client_do_not_saturate() {
+    let mut report = clean_report();
+    hold(&mut report).stage.arrival = crate::event::Arrival::Closed { think_time_ms: 10.0 };
+    must_be_silent(&report, "closed-loop-latency");
+
+    let mut report = clean_report();
+    hold(&mut report).stage.clients = 1;
+    must_be_silent(&report, "closed-loop-latency");
+
+    let mut load = Load::write(StageKind::Hold, 8, &[1000; 10]);
+    load.open = Some((1000.0, 10));
+    let mut report = with_hold(&load);
+    report.series[0].holds.remove(0);
+    must_be_silent(&report, "closed-loop-latency");
+}
+
+#[test]
+fn a_run_that_ended_early_is_found() {
+    let mut script = clean_script();
+    script.events.truncate(60);
+    must_find(
+        &fold(&script.events),
+        "incomplete",
+        Severity::Doubt,
+        &["killed or is still going", "cut short"],
+    );
+}
+
+#[test]
+fn a_run_about_to_end_is_judged_as_it_will_end() {
+    let mut fold = Fold::new();
+    let script = clean_script();
+    let (_, all_but_last) = script.events.split_last().unwrap();
+    all_but_last.iter().for_each(|stamped| fold.add(stamped));
+    must_find(&fold.report(), "incomplete", Severity::Doubt, &[]);
+    let complete = Finished { outcome: Outcome::Complete, reason: None, seconds: 45.0 };
+    must_be_silent(&fold.report_ending(&complete), "incomplete");
+    let interrupted =
+        Finished { outcome: Outcome::Incomplete, reason: Some("interrupted".into()), seconds: 45.0 };
+    must_find(&fold.report_ending(&interrupted), "incomplete", Severity::Doubt, &["interrupted"]);
+}
+
+#[test]
+fn a_ladder_that_ends_while_rising_is_found() {
+    let mut script = Script::started("2026-11-20-1");
+    for (clients, level) in [(4, 400), (8, 700), (16, 1200)] {
+        script.play(&Load::write(StageKind::Ladder, clients, &wobble(level, 5)));
+    }
+    script.finish();
+    let words = ["ended at 16 clients", "1,198 TPS at 16 clients"];
+    must_find(&fold(&script.events), "peak-not-reached", Severity::Doubt, &words);
+}
+
+#[test]
+fn a_ladder_that_begins_too_high_is_found() {
+    let mut script = Script::started("2026-11-20-1");
+    for (clients, level) in [(32, 1000), (64, 800)] {
+        script.play(&Load::write(StageKind::Ladder, clients, &wobble(level, 5)));
+    }
+    script.finish();
+    must_find(&fold(&script.events), "peak-not-reached", Severity::Doubt, &["lowest count, 32 clients"]);
+}
+
+#[test]
+fn a_single_rung_is_no_search() {
+    let mut script = Script::started("2026-11-20-1");
+    script.play(&Load::write(StageKind::Ladder, 8, &wobble(1000, 5)));
+    script.finish();
+    must_be_silent(&fold(&script.events), "peak-not-reached");
+}
+
+#[test]
+fn a_rate_that_was_not_met_is_found() {
+    let mut load = Load::write(StageKind::Hold, 8, &[900; 10]);
+    load.open = Some((1000.0, 500_000));
+    must_find(
+        &with_hold(&load),
+        "rate-not-met",
+        Severity::Doubt,
+        &["900 transactions a second", "where 1,000 were due", "10 %"],
+    );
+    // Within what Poisson arrivals vary by: 4 standard deviations of 100 are 40 %.
+    load = Load::write(StageKind::Hold, 8, &[8; 10]);
+    load.open = Some((10.0, 20));
+    must_be_silent(&with_hold(&load), "rate-not-met");
+    must_be_silent(&clean_report(), "rate-not-met");
+}

@@ -1,0 +1,37 @@
+//! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever.
+
+use super::evidence::{checkpoints_during, headlines, mean_during, series_name, setting, stage_name, writes};
+use super::settings_changed::with_unit;
+use super::words::bytes;
+use crate::document::{Report, StageResult};
+use crate::event::{Finding, Severity, StageKind};
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    headlines(report)
+        .into_iter()
+        .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(report, result) == Some(true))
+        .filter(|(_, result)| checkpoints_during(report, result) == Some(0.0))
+        .map(|(series, result)| Finding {
+            code: "too-short".to_owned(),
+            severity: Severity::Doubt,
+            about: Some(series_name(report, series)),
+            evidence: evidence(report, result),
+            advice: format!("hold for longer{}, with --hold", timeout(report, &series.target)),
+        })
+        .collect()
+}
+
+fn evidence(report: &Report, result: &StageResult) -> String {
+    let wal = mean_during(report, result, "database", "wal_bytes_per_s")
+        .map(|per_s| format!(" while {} of WAL were written each second", bytes(per_s as u64)))
+        .unwrap_or_default();
+    format!("no checkpoint began in {}{wal}: its cost is not in the figures", stage_name(result))
+}
+
+/// ` than checkpoint_timeout (5min)`
+fn timeout(report: &Report, target: &str) -> String {
+    match setting(report, target, "checkpoint_timeout") {
+        Some(row) => format!(" than checkpoint_timeout ({})", with_unit(row)),
+        None => " than the server's checkpoint_timeout".to_owned(),
+    }
+}
