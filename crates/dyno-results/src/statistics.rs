@@ -6,5 +6,7 @@ pub mod autocorrelation;
 pub mod peak;
 pub mod throughput;
 
+pub use self::throughput::{Slice, estimate};
+
 #[cfg(test)]
 pub(crate) mod noise;

@@ -23,7 +23,8 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         series.ladder.iter().chain(&series.holds).filter_map(|id| stage(report, *id)).collect();
     let sum = |pick: fn(&StageResult) -> u64| stages.iter().map(|result| pick(result)).sum::<u64>();
     let failed = sum(|result| result.totals.failed);
-    let unknown = sum(|result| result.totals.unknown);
+    // What hung until the end of a drain counts as well: nobody knows of it either.
+    let unknown = sum(|result| result.totals.unknown_with_drain);
     let retries = sum(|result| result.totals.retries);
     let reconnects = sum(|result| result.totals.reconnects);
     let aborted = sum(|result| u64::from(result.clients_aborted));
