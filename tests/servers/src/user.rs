@@ -1,0 +1,30 @@
+//! Whom servers run as: PostgreSQL refuses to run as root.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// Uid and gid that a server runs as; `None` where the test itself is unprivileged.
+pub type User = Option<(u32, u32)>;
+
+/// `postgres` if there is such a user, else `nobody`, when this is root.
+#[must_use]
+pub fn unprivileged_user() -> User {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let find = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut numbers = line.split(':').skip(2).map_while(|number| number.parse().ok());
+        Some((numbers.next()?, numbers.next()?))
+    };
+    find("postgres").or_else(|| find("nobody"))
+}
+
+/// Has a command run as `user`, in a directory that every user may enter.
+pub fn become_user(command: &mut Command, user: User) {
+    command.current_dir("/");
+    if let Some((uid, gid)) = user {
+        command.uid(uid).gid(gid);
+    }
+}
