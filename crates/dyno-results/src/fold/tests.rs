@@ -291,3 +291,62 @@ fn the_drivers_host_is_the_targets_where_they_share_it() {
     let apart = metrics("host", "driver", Some(false), &samples);
     assert!(apart.iter().all(|metric| metric.source == "driver"));
 }
+
+const JSON_DOCUMENT: &str = include_str!("../../../../docs/json.md");
+
+/// Names that stand in backticks in the documentation.
+fn is_documented(name: &str) -> bool {
+    JSON_DOCUMENT.contains(&format!("`{name}`")) || JSON_DOCUMENT.contains(&format!(".{name}`"))
+}
+
+#[test]
+fn every_metric_is_documented() {
+    let counters = "cpu_user_seconds cpu_system_seconds cpu_iowait_seconds cpu_steal_seconds cpu_idle_seconds \
+        disk_read_bytes disk_write_bytes disk_read_operations disk_write_operations disk_busy_seconds \
+        network_receive_bytes network_transmit_bytes cgroup_throttled_seconds server_cpu_seconds \
+        driver_cpu_seconds driver_cpu_user_seconds transactions_committed transactions_rolled_back \
+        tuples_returned tuples_inserted tuples_updated tuples_deleted blocks_hit blocks_read deadlocks conflicts \
+        temp_bytes wal_bytes wal_records wal_full_page_images checkpoints_timed checkpoints_requested \
+        checkpoint_write_seconds checkpoint_sync_seconds buffers_written";
+    let gauges = "cpus memory_available_bytes server_memory_bytes driver_memory_bytes connections_active \
+        connections_idle connections_in_transaction database_bytes";
+    let counters: Vec<String> = counters.split_whitespace().map(|name| format!("{name}_total")).collect();
+    let keys = || counters.iter().map(String::as_str).chain(gauges.split_whitespace());
+    let samples: Vec<Vec<(&str, f64)>> =
+        [1.0, 2.0].iter().map(|value| keys().map(|key| (key, *value)).collect()).collect();
+    let metrics = metrics("host", "pg", None, &samples.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    assert!(metrics.len() > 40, "{}", metrics.len());
+    for metric in metrics {
+        let row = format!("`{}`", metric.key);
+        let line = JSON_DOCUMENT.lines().find(|line| line.starts_with('|') && line.contains(&row));
+        let line = line.unwrap_or_else(|| panic!("{} is not documented", metric.key));
+        assert!(
+            line.contains(&format!("| `{}` |", metric.unit)),
+            "{} is in {}: {line}",
+            metric.key,
+            metric.unit
+        );
+    }
+}
+
+#[test]
+fn every_field_is_documented() {
+    fn check(value: &serde_json::Value, path: &str) {
+        match value {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| check(item, path)),
+            serde_json::Value::Object(fields) => {
+                for (name, field) in fields {
+                    assert!(is_documented(name), "{path}.{name} is not documented");
+                    check(field, &format!("{path}.{name}"));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut script = clean_script();
+    crate::planted::one_of_each_remark().into_iter().for_each(|event| script.push(event));
+    let mut load = Load::write(StageKind::Hold, 4, &[100; 5]);
+    load.open = Some((100.0, 4000));
+    script.play(&load);
+    check(&serde_json::to_value(fold(&script.events)).unwrap(), "report");
+}

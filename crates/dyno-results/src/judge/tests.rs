@@ -439,3 +439,35 @@ fn a_rate_that_was_not_met_is_found() {
     must_be_silent(&with_hold(&load), "rate-not-met");
     must_be_silent(&clean_report(), "rate-not-met");
 }
+
+#[test]
+fn every_code_is_documented() {
+    let document = include_str!("../../../../docs/findings.md");
+    let documented: Vec<&str> = document.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let rules = [
+        include_str!("cached.rs"),
+        include_str!("closed_loop.rs"),
+        include_str!("contention.rs"),
+        include_str!("data_check.rs"),
+        include_str!("driver_bound.rs"),
+        include_str!("durability.rs"),
+        include_str!("errors.rs"),
+        include_str!("incomplete.rs"),
+        include_str!("peak_not_reached.rs"),
+        include_str!("rate_not_met.rs"),
+        include_str!("settings_changed.rs"),
+        include_str!("shared_host.rs"),
+        include_str!("too_short.rs"),
+    ];
+    assert_eq!(rules.len(), RULES.len());
+    for code in &documented {
+        assert!(rules.iter().any(|rule| rule.contains(&format!("\"{code}\""))), "no rule finds {code}");
+    }
+    // Each rule's first line names its codes.
+    for rule in rules {
+        let codes = rule.lines().next().unwrap().split('`').skip(1).step_by(2);
+        let mut named = codes.peekable();
+        assert!(named.peek().is_some(), "{rule}");
+        named.for_each(|code| assert!(documented.contains(&code), "{code} is not documented"));
+    }
+}
