@@ -30,7 +30,7 @@ function setAttributes(element: Element, attributes: Attributes): void {
   }
 }
 
-export type IconName = "pass" | "fail" | "doubt" | "note" | "unknown";
+export type IconName = "pass" | "fail" | "doubt" | "note" | "unknown" | "shield";
 
 const ICONS: Record<IconName, { shape: string; mark: string }> = {
   pass: { shape: "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Z", mark: "M4.8 8.3 7 10.5l4.2-4.8" },
@@ -40,6 +40,10 @@ const ICONS: Record<IconName, { shape: string; mark: string }> = {
   },
   doubt: { shape: "M8 1.2 15.4 14.6H.6Z", mark: "M8 6v4M8 12.2v.3" },
   note: { shape: "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Z", mark: "M8 7.4v4M8 4.6v.3" },
+  shield: {
+    shape: "M8 1l6 2.2V8c0 3.4-2.4 5.9-6 7-3.6-1.1-6-3.6-6-7V3.2Z",
+    mark: "M5.4 7.8l1.9 1.9 3.4-3.8",
+  },
   unknown: { shape: "M1 1h14v14H1Z", mark: "M4.5 8h7" },
 };
 

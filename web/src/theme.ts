@@ -12,8 +12,11 @@ export type Colour =
   | "series-2"
   | "series-3"
   | "series-4"
-  | "series-1-deep"
-  | "series-1-pale"
+  | "latency-1"
+  | "latency-2"
+  | "latency-3"
+  | "cpu-user"
+  | "cpu-system"
   | "bad"
   | "band"
   | "band-hold"
@@ -46,8 +49,11 @@ const COLOURS: Colour[] = [
   "series-2",
   "series-3",
   "series-4",
-  "series-1-deep",
-  "series-1-pale",
+  "latency-1",
+  "latency-2",
+  "latency-3",
+  "cpu-user",
+  "cpu-system",
   "bad",
   "band",
   "band-hold",

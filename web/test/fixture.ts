@@ -272,7 +272,7 @@ function telemetry(load: Load, stages: StageResult[], end: number, random: () =>
   const at = (t: number) => stages.find((stage) => t >= stage.start_s && t <= stage.start_s + stage.seconds);
   const busy = (t: number) => Math.min(1, (at(t)?.clients ?? 0.3) / 4);
   const writing = (t: number) => (at(t)?.series === "write" ? (at(t)?.throughput?.mean ?? 0) : 0);
-  const noisy = (value: number) => value * (0.93 + random() * 0.14);
+  const noisy = (value: number) => value * (0.93 + random() * 0.07);
   const metric = (source: string, key: string, unit: string, value: (t: number) => number): Metric => ({
     source,
     key,

@@ -130,6 +130,7 @@ export function seriesOf(curve: Curve, palette: Palette, extra: Partial<uPlot.Se
   return {
     label: curve.label,
     stroke,
+    paths: segments,
     width: curve.width ?? 1.5,
     ...(curve.dash === undefined ? {} : { dash: curve.dash }),
     ...(curve.fill === undefined ? {} : { fill: faded(stroke, curve.fill) }),
@@ -143,6 +144,38 @@ export function seriesOf(curve: Curve, palette: Palette, extra: Partial<uPlot.Se
     },
     ...extra,
   };
+}
+
+/**
+ * Lines from point to point that end where a value is unknown. uPlot's own would draw across and clip, and the
+ * clip leaves slivers of a line that was never measured.
+ */
+function segments(plot: uPlot, index: number, from: number, to: number): uPlot.Series.Paths {
+  const [x = [], y = []] = [plot.data[0], plot.data[index] as (number | null)[] | undefined];
+  const scale = plot.series[index]?.scale ?? "y";
+  const floor = plot.valToPos(plot.scales[scale]?.min ?? 0, scale, true);
+  const stroke = new Path2D();
+  const fill = new Path2D();
+  let last: number | null = null;
+  for (let row = from; row <= to; row += 1) {
+    const value = y[row];
+    const left = plot.valToPos(x[row] ?? 0, "x", true);
+    if (value == null) {
+      if (last !== null) fill.lineTo(last, floor);
+      last = null;
+      continue;
+    }
+    const top = plot.valToPos(value, scale, true);
+    if (last === null) {
+      stroke.moveTo(left, top);
+      fill.moveTo(left, floor);
+    }
+    stroke.lineTo(left, top);
+    fill.lineTo(left, top);
+    last = left;
+  }
+  if (last !== null) fill.lineTo(last, floor);
+  return { stroke, fill };
 }
 
 /** A resolved colour `rgb(r, g, b)` with an opacity. */

@@ -62,9 +62,9 @@ export function throughputAgainstClients({ rungs, hold, peak, colour }: Rungs): 
 /** Percentiles on a logarithmic axis. */
 export function latencyAgainstClients({ rungs, peak }: Rungs): ClientsChart {
   const curves: (Curve & { of: "p50_us" | "p99_us" | "p999_us" })[] = [
-    { of: "p50_us", label: "p50", colour: "series-1-deep", width: 2, format: latency },
-    { of: "p99_us", label: "p99", colour: "series-1", width: 1.75, dash: [7, 3], format: latency },
-    { of: "p999_us", label: "p99.9", colour: "series-1-pale", width: 1.5, dash: [2, 3], format: latency },
+    { of: "p50_us", label: "p50", colour: "latency-1", width: 2, format: latency },
+    { of: "p99_us", label: "p99", colour: "latency-2", width: 1.75, dash: [7, 3], format: latency },
+    { of: "p999_us", label: "p99.9", colour: "latency-3", width: 1.5, dash: [2, 3], format: latency },
   ];
   const key = new Key(curves);
   const columns = curves.map((curve) => rungs.map((rung) => positive(latencyOf(rung)?.[curve.of])));

@@ -11,6 +11,8 @@ import type { Panel, TimeCurve } from "./timeline";
 /** Height of the strip above the first panel that names the stages, CSS pixels. */
 const STRIP = 34;
 const AXIS_WIDTH = 58;
+/** Of the axis on the right, which only ever counts transactions. */
+const RIGHT_AXIS_WIDTH = 40;
 
 /** What the panels of one target share: the span of time that is shown, and who must know when it changes. */
 export class TimeView {
@@ -70,7 +72,7 @@ export function drawPanel(panel: Panel, view: TimeView, place: Place): { spec: C
 
   const draw = (palette: Palette, width: number) => ({
     options: {
-      padding: [top, place.right && !own ? AXIS_WIDTH : place.right ? 0 : 14, 0, 0] as uPlot.Padding,
+      padding: [top, own ? 0 : place.right ? RIGHT_AXIS_WIDTH : 14, 0, 0] as uPlot.Padding,
       cursor: {
         y: false,
         drag: { x: true, y: false, setScale: false },
@@ -155,7 +157,7 @@ function valueAxis(panel: Panel, palette: Palette, side: "left" | "right", own: 
   return axis(palette, {
     scale: side,
     side: side === "left" ? 3 : 1,
-    size: AXIS_WIDTH,
+    size: side === "left" ? AXIS_WIDTH : RIGHT_AXIS_WIDTH,
     ...(own && owner !== undefined ? { stroke: palette(owner.colour) } : {}),
     grid: side === "left" ? { stroke: palette("grid"), width: 1 } : { show: false },
     splits: (_plot, _index, min, max) =>

@@ -108,10 +108,10 @@ function belongs(stage: StageResult | undefined, series: Series): boolean {
 function latencyPanel(timeline: Timeline): Panel {
   const { load } = timeline;
   const curves: [string, Column, Partial<Curve>][] = [
-    ["p50", load.p50_us, { colour: "series-1-deep", width: 2 }],
-    ["p95", load.p95_us, { colour: "series-1", width: 1.5 }],
-    ["p99", load.p99_us, { colour: "series-1", width: 1.5, dash: [6, 3] }],
-    ["max", load.max_us, { colour: "series-1-pale", width: 1.25, dash: [2, 3] }],
+    ["p50", load.p50_us, { colour: "latency-1", width: 2 }],
+    ["p95", load.p95_us, { colour: "latency-2", width: 1.5 }],
+    ["p99", load.p99_us, { colour: "latency-2", width: 1.5, dash: [6, 3] }],
+    ["max", load.max_us, { colour: "latency-3", width: 1.25, dash: [2, 3] }],
   ];
   const split = splitByStage(
     load.t_s,
@@ -135,8 +135,8 @@ function latencyPanel(timeline: Timeline): Panel {
 /** Shares of all processors, stacked, to the whole of the host. */
 function cpuPanel(report: Report, timeline: Timeline, source: string): Panel | null {
   const parts: [string, string, Curve["colour"]][] = [
-    ["cpu_user_share", "user", "series-1"],
-    ["cpu_system_share", "system", "series-1-deep"],
+    ["cpu_user_share", "user", "cpu-user"],
+    ["cpu_system_share", "system", "cpu-system"],
     ["cpu_iowait_share", "iowait", "series-2"],
     ["cpu_steal_share", "steal", "series-4"],
   ];

@@ -155,7 +155,7 @@ function headline(series: Series, hold: StageResult | null): Child {
     { class: "headline" },
     el("span", { class: "figure" }, long(estimate.mean)),
     el("span", { class: "unit" }, "TPS"),
-    el("span", { class: "error", title: "half-width of the 95 % interval" }, relativeError(estimate)),
+    el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
     el("span", { class: "how" }, how, hold?.complete === false && el("strong", {}, " (cut short)")),
   );
 }
@@ -189,7 +189,7 @@ function peakLine(series: Series, hold: StageResult | null): Child {
   } else {
     parts.push(`At ${counted(peak.clients, "client")}`);
   }
-  if (alike.length > 0) parts.push(`, not to be told from ${alike.map(count).join(", ")}`);
+  if (alike.length > 0) parts.push(` (${alike.map(count).join(", ")} cannot be told from it)`);
   parts.push(peak.passed ? "." : "; the ladder ended before throughput had clearly passed it.");
   return el("p", { class: "detail" }, parts);
 }

@@ -25,7 +25,7 @@ function seriesCharts(report: Report, series: Series, charts: Charts): HTMLEleme
   const figures = [
     figure(
       `${name}: throughput`,
-      "TPS, with 95 % intervals",
+      "TPS, with 95% intervals",
       throughputAgainstClients(input),
       charts,
       throughput + held,
@@ -69,7 +69,7 @@ function throughputWords(rungs: StageResult[], peak: Peak | null): string {
   const top = `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${count(peak.clients)}`;
   const alike = peak.clients_indistinguishable.length > 1;
   const band = alike
-    ? ` Shaded: ${peak.clients_indistinguishable.map(count).join(", ")} clients do alike.`
+    ? ` Shaded: ${peak.clients_indistinguishable.map(count).join(" and ")} clients cannot be told apart.`
     : "";
   return `From ${rung(first)} to the peak of ${top}; ${rung(last)}.${band}`;
 }

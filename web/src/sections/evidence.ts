@@ -22,7 +22,7 @@ function settingsTable(report: Report, settings: Settings): HTMLElement[] {
         el("span", { class: row.changed ? "changed" : undefined }, setting(row.value, row.unit)),
         row.default === null ? orUnknown(null) : setting(row.default, row.unit),
         row.changed ? "changed" : "default",
-        row.durability ? el("span", { class: "kind" }, icon("note"), "durability") : "",
+        row.durability ? el("span", { class: "kind" }, icon("shield"), "durability") : "",
         orUnknown(row.source),
       ],
     }));

@@ -15,7 +15,7 @@ export function stagesSection(report: Report): HTMLElement | null {
     { label: "Start", figures: true },
     { label: "Time", figures: true },
     { label: "TPS", figures: true },
-    { label: "±", figures: true, title: "half-width of the 95 % interval, in percent" },
+    { label: "±", figures: true, title: "half-width of the 95% interval, in percent" },
     { label: "p50", figures: true },
     { label: "p95", figures: true },
     { label: "p99", figures: true },

@@ -1,0 +1,103 @@
+// The built page with a report in it, put together as `dyno-report` does it, and a browser to open it in.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Report } from "../../src/document";
+
+const MARKER = '"__DYNO_REPORT__"';
+const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/** A browser of this machine; `DYNO_CHROMIUM` names another. */
+export function findBrowser(): string | undefined {
+  const named = process.env.DYNO_CHROMIUM;
+  return (named === undefined ? BROWSERS : [named]).find((path) => existsSync(path));
+}
+
+/** The page with a report inlined as `page::render` does it. */
+export function pageWith(report: Report): string {
+  const template = readFileSync(new URL("../../dist/index.html", import.meta.url), "utf8");
+  const json = JSON.stringify(report, shortened).replaceAll("<", "\\u003c");
+  return template.replace(MARKER, () => json);
+}
+
+/** Points of curves travel with five digits, as `page.rs` rounds them. */
+function shortened(this: unknown, _key: string, value: unknown): unknown {
+  const inCurve = Array.isArray(this) && typeof value === "number" && !Number.isInteger(value);
+  return inCurve ? Number(value.toPrecision(5)) : value;
+}
+
+export interface Opened {
+  page: Page;
+  /** What the console or the page itself complained about. */
+  complaints: string[];
+  /** Addresses that were asked for besides the page. */
+  requests: string[];
+}
+
+export interface Look {
+  colorScheme: "light" | "dark";
+  width: number;
+  height: number;
+}
+
+/** A browser with a profile of its own, and the files it opens; both gone after `close`. */
+export class Browser {
+  readonly directory = mkdtempSync(join(tmpdir(), "dyno-page-"));
+  readonly #contexts: BrowserContext[] = [];
+  readonly #executable: string;
+
+  constructor(executable: string) {
+    this.#executable = executable;
+  }
+
+  /** Opens HTML from disk, or a file that is there already. */
+  async open(source: { html: string } | { file: string }, look: Look): Promise<Opened> {
+    let file: string;
+    if ("file" in source) {
+      file = source.file;
+    } else {
+      file = join(this.directory, `page-${this.#contexts.length}.html`);
+      writeFileSync(file, source.html);
+    }
+    const context = await chromium.launchPersistentContext(
+      join(this.directory, `profile-${this.#contexts.length}`),
+      {
+        executablePath: this.#executable,
+        headless: true,
+        viewport: { width: look.width, height: look.height },
+        colorScheme: look.colorScheme,
+        args: [
+          "--no-sandbox",
+          "--disable-gpu",
+          "--disable-quic",
+          "--no-first-run",
+          "--disable-background-networking",
+          "--disable-component-update",
+          "--disable-sync",
+        ],
+      },
+    );
+    this.#contexts.push(context);
+    const page = context.pages()[0] ?? (await context.newPage());
+    const complaints: string[] = [];
+    const requests: string[] = [];
+    const address = pathToFileURL(file).href;
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      if (request.url() !== address && !request.url().startsWith("data:")) requests.push(request.url());
+    });
+    await page.goto(address);
+    return { page, complaints, requests };
+  }
+
+  async close(): Promise<void> {
+    for (const context of this.#contexts) await context.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,186 @@
+// The built page in a real browser, opened from disk. `DYNO_PAGE=file.html` opens pages that dyno wrote too (several
+// with `:` between);
+// `DYNO_SCREENSHOTS=directory` leaves pictures there.
+
+import { readFileSync } from "node:fs";
+import { basename, delimiter, join, resolve } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Report } from "../../src/document";
+import { emptyReport, HOSTILE, hostileReport, syntheticReport } from "../fixture";
+import { Browser, findBrowser, type Look, pageWith } from "./built";
+
+/** The whole file for a run of three minutes with two series. */
+const BYTES_MAX = 400_000;
+
+const LOOKS: Record<string, Look> = {
+  light: { colorScheme: "light", width: 1280, height: 900 },
+  dark: { colorScheme: "dark", width: 1280, height: 900 },
+  phone: { colorScheme: "light", width: 360, height: 740 },
+};
+
+const executable = findBrowser();
+if (executable === undefined) {
+  console.log("skipped: page tests: no Chromium found (apt-get install chromium, or set DYNO_CHROMIUM)");
+}
+
+describe.skipIf(executable === undefined)("the page", () => {
+  const browser = new Browser(executable ?? "");
+  afterAll(() => browser.close());
+
+  test("is small enough", () => {
+    expect(Buffer.byteLength(pageWith(syntheticReport()))).toBeLessThan(BYTES_MAX);
+  });
+
+  test.each(Object.entries(LOOKS))("shows the whole report: %s", async (name, look) => {
+    const report = syntheticReport();
+    const { page, complaints, requests } = await browser.open({ html: pageWith(report) }, look);
+    await page.waitForSelector("canvas");
+    await picture(page, name);
+
+    expect(complaints).toEqual([]);
+    expect(requests).toEqual([]);
+    expect(await sidewaysScroll(page)).toBe(0);
+    // Two pairs against clients, and seven panels over time.
+    expect(await page.locator("canvas").count()).toBe(4 + 7);
+    for (const share of await paintedShares(page)) expect(share).toBeGreaterThan(0.01);
+
+    await expectFindings(page, report);
+    const text = await page.innerText("body");
+    for (const figure of ["85,300", "4,230", "±0.6%", "p99.9", "PostgreSQL 18.1", "complete"]) {
+      expect(text).toContain(figure);
+    }
+    const dark = look.colorScheme === "dark";
+    expect(await brightness(page)).toSatisfy((value: number) => (dark ? value < 80 : value > 200));
+  });
+
+  test("keeps hostile text as text", async () => {
+    const { page, complaints } = await browser.open({ html: pageWith(hostileReport()) }, LOOKS.phone as Look);
+    await page.waitForSelector("canvas");
+    await picture(page, "hostile");
+    expect(complaints).toEqual([]);
+    expect(await page.title()).toBe(`${HOSTILE} · dyno`);
+    expect(await page.locator("img").count()).toBe(0);
+    expect(await page.locator("script").count()).toBe(2);
+    expect(await sidewaysScroll(page)).toBe(0);
+    expect(await page.innerText("h1")).toContain(HOSTILE.slice(0, 60));
+  });
+
+  test("says what is unknown of a run that was killed at once", async () => {
+    const { page, complaints } = await browser.open({ html: pageWith(emptyReport()) }, LOOKS.light as Look);
+    const text = await page.innerText("body");
+    await picture(page, "empty");
+    expect(complaints).toEqual([]);
+    expect(text).toContain("INCOMPLETE");
+    expect(text).toContain("Nothing was measured.");
+    expect(text).toContain("unknown");
+    expect(text).not.toMatch(/\bNaN\b|\bnull\b|undefined|Infinity/);
+  });
+
+  test("follows the reader: theme, cursor, zoom, keyboard", async () => {
+    const { page, complaints } = await browser.open(
+      { html: pageWith(syntheticReport()) },
+      LOOKS.light as Look,
+    );
+    await page.waitForSelector("canvas");
+
+    const plot = page.locator(".over-time .plot").first();
+    await plot.scrollIntoViewIfNeeded();
+    await plot.hover({ position: { x: 400, y: 120 } });
+    const readout = page.locator(".readout");
+    await expect.poll(() => readout.innerText()).toMatch(/ · (read|write) · /);
+    // One cursor for all: every panel shows its values at that time.
+    const shown = await page.locator(".over-time .strip .key").allInnerTexts();
+    for (const key of shown) expect(key).toMatch(/\d/);
+    await picture(page, "cursor");
+
+    const before = await plot.screenshot();
+    await page.getByRole("button", { name: "write", exact: true }).click();
+    expect(await page.getByRole("button", { name: "write", exact: true }).getAttribute("aria-pressed")).toBe(
+      "true",
+    );
+    expect(Buffer.compare(before, await plot.screenshot())).not.toBe(0);
+    await picture(page, "write");
+
+    const clients = page.locator("#clients .plot").first();
+    await clients.focus();
+    await page.keyboard.press("ArrowRight");
+    await expect
+      .poll(() => page.locator("#clients .key").first().innerText())
+      .toContain("1 client: 13,300 TPS");
+
+    await page.getByRole("button", { name: /Show in dark/ }).click();
+    expect(await brightness(page)).toBeLessThan(80);
+    expect(complaints).toEqual([]);
+  });
+
+  test("prints within the paper's width", async () => {
+    const { page } = await browser.open({ html: pageWith(syntheticReport()) }, LOOKS.dark as Look);
+    await page.waitForSelector("canvas");
+    const directory = process.env.DYNO_SCREENSHOTS;
+    const pdf = await page.pdf({
+      format: "A4",
+      ...(directory ? { path: join(directory, "print.pdf") } : {}),
+    });
+    expect(pdf.length).toBeGreaterThan(20_000);
+  });
+
+  const written = (process.env.DYNO_PAGE ?? "").split(delimiter).filter((file) => file !== "");
+  test.each(written)("opens what dyno wrote: %s", async (file) => {
+    for (const [name, look] of Object.entries(LOOKS)) {
+      const { page, complaints, requests } = await browser.open({ file: resolve(file) }, look);
+      await page.waitForSelector("canvas");
+      await picture(page, `${basename(file, ".html")}-${name}`);
+      expect(complaints).toEqual([]);
+      expect(requests).toEqual([]);
+      expect(await sidewaysScroll(page)).toBe(0);
+      for (const share of await paintedShares(page)) expect(share).toBeGreaterThan(0.005);
+      expect(await page.innerText("body")).not.toMatch(/\bNaN\b|\bundefined\b|\[object/);
+      const json = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(
+        readFileSync(file, "utf8"),
+      );
+      await expectFindings(page, JSON.parse(json?.[1] ?? "") as Report);
+    }
+  });
+});
+
+async function expectFindings(page: Page, report: Report): Promise<void> {
+  const items = page.locator("#findings li");
+  expect(await items.count()).toBe(report.findings.length);
+  const shown = (await items.allInnerTexts()).join("\n");
+  for (const { code, severity, evidence } of report.findings) {
+    for (const words of [code, severity, evidence]) expect(shown).toContain(words);
+  }
+}
+
+/** CSS pixels by which the page is wider than its window. */
+function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+/** For each canvas, the share of its pixels that anything was drawn on. */
+function paintedShares(page: Page): Promise<number[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("canvas")].map((canvas) => {
+      const pixels = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+      let painted = 0;
+      // Every fourth byte is opacity; bands and grid are faint, lines and areas are not.
+      for (let index = 3; index < pixels.length; index += 4) if ((pixels[index] ?? 0) > 60) painted += 1;
+      return painted / (pixels.length / 4);
+    }),
+  );
+}
+
+/** Mean of the page's background colour, 0 to 255. */
+function brightness(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g) ?? [];
+    return parts.slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
+  });
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env.DYNO_SCREENSHOTS;
+  if (directory === undefined) return;
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+}
