@@ -46,7 +46,8 @@ fn output(handshake: &mut Handshake) -> Vec<u8> {
 
 fn refusal(login: Login, script: Script) -> LoginError {
     let (mut handshake, _) = begun(login);
-    let error = handshake.handle_input(&script.0).unwrap_err();
+    let Script(bytes) = script;
+    let error = handshake.handle_input(&bytes).unwrap_err();
     assert!(!handshake.is_done());
     assert!(!error.to_string().contains("secret"), "{error}");
     error

@@ -87,11 +87,6 @@ impl Postgres {
         Some(server)
     }
 
-    /// The directory that the server can read.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     fn wait_until_ready(&mut self, binaries: &Path) {
         loop {
             if let Some(status) = self.process.try_wait().unwrap() {

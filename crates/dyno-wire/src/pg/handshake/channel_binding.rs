@@ -96,3 +96,73 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let length = length.iter().fold(0_usize, |length, &byte| length << 8 | usize::from(byte));
     rest.split_at_checked(length)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+        let mut element = vec![tag];
+        match u8::try_from(content.len()) {
+            Ok(length) if length < 0x80 => element.push(length),
+            _ => element.extend([0x82, (content.len() >> 8) as u8, content.len() as u8]),
+        }
+        element.extend_from_slice(content);
+        element
+    }
+
+    /// As much of a certificate as is read here, signed with this algorithm.
+    fn certificate(oid: &[u8], parameters: &[u8]) -> Vec<u8> {
+        let to_be_signed = der(SEQUENCE, &[0; 300]);
+        let algorithm = der(SEQUENCE, &[der(OBJECT_IDENTIFIER, oid), parameters.to_vec()].concat());
+        der(SEQUENCE, &[to_be_signed, algorithm, der(0x03, &[0; 64])].concat())
+    }
+
+    fn pss(hash: &[u8]) -> Vec<u8> {
+        let hash = der(SEQUENCE, &der(OBJECT_IDENTIFIER, hash));
+        let parameters = der(SEQUENCE, &der(FIRST_OPTIONAL, &hash));
+        certificate(&[&PKCS1[..], &[10]].concat(), &parameters)
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_signature() {
+        let pkcs1 = |last: u8| signature_hash(&certificate(&[&PKCS1[..], &[last]].concat(), &[5, 0]));
+        let ecdsa = |last: &[u8]| signature_hash(&certificate(&[&ECDSA[..], last].concat(), &[]));
+        assert_eq!([4, 5, 11].map(pkcs1), [Some(Hash::Sha256); 3]);
+        assert_eq!([12, 13, 14].map(pkcs1), [Some(Hash::Sha384), Some(Hash::Sha512), Some(Hash::Sha224)]);
+        assert_eq!(pkcs1(1), None);
+        assert_eq!([&[1][..], &[3, 2]].map(ecdsa), [Some(Hash::Sha256); 2]);
+        assert_eq!(
+            [&[3, 1][..], &[3, 3], &[3, 4]].map(ecdsa),
+            [Some(Hash::Sha224), Some(Hash::Sha384), Some(Hash::Sha512)]
+        );
+        let nist = |last: u8| signature_hash(&pss(&[&NIST_HASH[..], &[last]].concat()));
+        assert_eq!(
+            [1, 2, 3, 4].map(nist),
+            [Some(Hash::Sha256), Some(Hash::Sha384), Some(Hash::Sha512), Some(Hash::Sha224)]
+        );
+        assert_eq!(nist(9), None);
+        // PSS without parameters is PSS with SHA-1.
+        let default = certificate(&[&PKCS1[..], &[10]].concat(), &der(SEQUENCE, &[]));
+        assert_eq!(signature_hash(&default), Some(Hash::Sha256));
+        // Ed25519 has no hash of its own.
+        assert_eq!(signature_hash(&certificate(&[0x2b, 0x65, 0x70], &[])), None);
+    }
+
+    #[test]
+    fn the_whole_certificate_is_hashed() {
+        let certificate = certificate(&[&ECDSA[..], &[3, 3]].concat(), &[]);
+        assert_eq!(end_point(&certificate), Some(Sha384::digest(&certificate).to_vec()));
+    }
+
+    #[test]
+    fn a_certificate_cut_short_has_no_hash() {
+        let whole = pss(&[&NIST_HASH[..], &[1]].concat());
+        for end in 0..whole.len() {
+            assert_eq!(signature_hash(&whole[..end]), None, "{end}");
+        }
+        for strange in [&[0x30, 0x80][..], &[0x30, 0x85, 1, 1, 1, 1, 1], &[0x30, 0xff], &[0x31, 0]] {
+            assert_eq!(signature_hash(strange), None);
+        }
+    }
+}
