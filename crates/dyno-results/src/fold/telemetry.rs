@@ -10,6 +10,8 @@ use crate::event::Sample;
 
 /// Name under which the driver's own host is sampled.
 const DRIVER: &str = "driver";
+/// How the keys begin that are read of dyno itself.
+const DRIVER_KEYS: &str = "driver_";
 /// Counters of processor time by state; together they are all the time that there was.
 const CPU_STATES: [(&str, &str); 5] = [
     ("cpu_user_seconds_total", "cpu_user_share"),
@@ -42,21 +44,19 @@ impl Telemetry {
         self.streams.entry(key).or_default().add(at_ms, &sample.values);
     }
 
-    /// The metrics that belong to a target: its own, and the driver's. The driver's host is the target's where they
-    /// share it and the target has no samples of its own.
+    /// The metrics that belong to a target: its own, and those of the driver's host, which is the target's where they
+    /// share it.
     pub(super) fn metrics(&self, target: &str, same_host: bool) -> Vec<Metric> {
-        let of = |name: &str, source: &str| self.streams.get(&(name.to_owned(), source.to_owned()));
-        let own_host = of(target, "host");
         let mut metrics = Vec::new();
         for ((name, source), stream) in &self.streams {
-            let source = match (name.as_str(), source.as_str()) {
-                (name, source) if name == target => source,
-                (DRIVER, "host") if same_host && own_host.is_none() => "host",
-                (DRIVER, _) => DRIVER,
-                _ => continue,
-            };
+            if name != target && name != DRIVER {
+                continue;
+            }
+            // A host is read from within: who can read the driver's own processes runs beside the driver.
+            let of_driver = name == DRIVER || stream.columns.keys().any(|key| key.starts_with(DRIVER_KEYS));
+            let source = if of_driver && source == "host" && !same_host { DRIVER } else { source };
             metrics.extend(stream.columns.iter().map(|(key, column)| Metric {
-                source: if key.starts_with("driver_") { DRIVER } else { source }.to_owned(),
+                source: if key.starts_with(DRIVER_KEYS) { DRIVER } else { source }.to_owned(),
                 key: key.clone(),
                 unit: column.unit.clone(),
                 t_s: column.t_s.clone(),

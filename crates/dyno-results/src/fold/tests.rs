@@ -288,8 +288,14 @@ fn the_drivers_host_is_the_targets_where_they_share_it() {
     let driver = of(&shared, "driver_cpu_cores");
     assert_eq!((driver.source.as_str(), driver.values.as_slice()), ("driver", [Some(0.5)].as_slice()));
 
-    let apart = metrics("host", "driver", Some(false), &samples);
-    assert!(apart.iter().all(|metric| metric.source == "driver"));
+    for sampled in ["driver", "pg"] {
+        let shared = metrics("host", sampled, Some(true), &samples);
+        assert_eq!(of(&shared, "memory_available_bytes").source, "host");
+        for same_host in [Some(false), None] {
+            let apart = metrics("host", sampled, same_host, &samples);
+            assert!(apart.iter().all(|metric| metric.source == "driver"), "{apart:?}");
+        }
+    }
 }
 
 const JSON_DOCUMENT: &str = include_str!("../../../../docs/json.md");

@@ -19,8 +19,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 severity: Severity::Note,
                 about: Some(series_name(report, series)),
                 evidence: format!(
-                    "in {} every client sent as soon as it was answered, so that latency is mostly waiting for each \
-                     other: p50 {}{alone}",
+                    "in {} every client sent as soon as it was answered, so that latency includes the wait for one \
+                     another: p50 {}{alone}",
                     stage_name(result),
                     time_us(service.p50_us)
                 ),
