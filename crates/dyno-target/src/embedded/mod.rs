@@ -4,9 +4,11 @@
 //! private directory, stopped and removed however dyno ends. Must never touch a server, a process or a directory
 //! that dyno did not make, and never shows the password it makes.
 
+mod cache;
 mod configuration;
 mod directory;
 mod error;
+#[cfg(feature = "fetch")]
 mod fetch;
 mod find;
 mod leftovers;
@@ -19,5 +21,5 @@ mod user;
 
 pub use error::EmbeddedError;
 pub use profile::{ConfiguredSetting, Machine, Profile, ProfileError, settings};
-pub use server::{EmbeddedServer, Options, installed, sweep_leftovers};
+pub use server::{EmbeddedServer, Options, available, installed, sweep_leftovers};
 pub use spec::{OLDEST_MAJOR, ServerSpec, SpecError, Version, VersionSpec};

@@ -12,10 +12,10 @@ use dyno_results::event;
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls};
 use rustix::process::Signal;
 
+use super::cache::Cache;
 use super::configuration::{self, Listening};
 use super::directory::{RunDirectory, SOCKET_PORT};
 use super::error::EmbeddedError;
-use super::fetch::Cache;
 use super::find::{self, Binaries, Places};
 use super::postmaster::{Postmaster, end_with_dyno};
 use super::profile::{self, ConfiguredSetting, Machine, Profile};
@@ -84,7 +84,7 @@ impl EmbeddedServer {
         }
         let spec = options.server.clone().unwrap_or_default();
         let cache = cache(options, &user);
-        let binaries = find::resolve(&spec, &Places::of_this_machine(), &cache, &user, progress)?;
+        let binaries = find::resolve(&spec, &Places::of_this_machine(), cache.as_ref(), &user, progress)?;
         let free_bytes = check_room(base, options.required_bytes)?;
 
         let directory = RunDirectory::make(base, &user)?;
@@ -99,7 +99,7 @@ impl EmbeddedServer {
             profile::settings(options.profile, &machine, options.connections_max, binaries.version);
         configuration::drop_unsupported(&mut settings, &binaries.directory, &data, &user);
         progress(&format!("starting PostgreSQL {}, {} profile", binaries.version, options.profile));
-        let (postmaster, tcp) = maker.start(&settings, password, progress)?;
+        let (postmaster, tcp) = maker.start(&settings, password.as_ref(), progress)?;
         let profile = options.profile;
         Ok(Self { postmaster, directory, binaries, profile, settings, tcp, data })
     }
@@ -204,10 +204,18 @@ pub fn installed() -> Vec<(Version, PathBuf)> {
     found.into_iter().map(|binaries| (binaries.version, binaries.directory)).collect()
 }
 
-fn cache(options: &Options, user: &RunAs) -> Cache {
-    let own = options.cache_directory.clone().map(Cache::at);
-    // Without a home there is still the place for things that may be lost.
-    own.or_else(|| Cache::of_user(user)).unwrap_or_else(|| Cache::at(Path::new(BASE).join("dyno-cache")))
+/// Whether `options` can be started without fetching: what they ask for is installed or cached.
+#[must_use]
+pub fn available(options: &Options) -> bool {
+    let user = RunAs::choose();
+    let spec = options.server.clone().unwrap_or_default();
+    let cache = cache(options, &user);
+    find::present(&spec, &Places::of_this_machine(), cache.as_ref(), &user).is_some()
+}
+
+/// `None` where the user has no home. A directory that others can write is no place for programs to be run.
+fn cache(options: &Options, user: &RunAs) -> Option<Cache> {
+    options.cache_directory.as_deref().map(Cache::at).or_else(|| Cache::of_user(user))
 }
 
 /// Free bytes under `base`, if they are enough.
@@ -274,14 +282,14 @@ impl Maker<'_> {
     fn start(
         &self,
         settings: &[ConfiguredSetting],
-        password: Option<Password>,
+        password: Option<&Password>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(Postmaster, Option<Tcp>), EmbeddedError> {
         const TRIES: u32 = 3;
         let mut tries = 0;
         loop {
             tries += 1;
-            let tcp = match &password {
+            let tcp = match password {
                 Some(password) => {
                     let port = free_port().map_err(|error| self.not_started(error.to_string()))?;
                     Some(Tcp { port, password: password.clone() })

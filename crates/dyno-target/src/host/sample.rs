@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::cgroup::Throttling;
 use super::disk::Disk;
 use super::facts::memory_bytes;
-use super::process::Reader;
+use super::process::{Reader, Resident, run_ns};
 use super::source::text;
 
 /// One reading.
@@ -89,9 +89,9 @@ impl Sampler {
 
     fn read_server(&mut self, values: &mut Values) {
         let Some(server) = &mut self.server else { return };
-        let Some((ticks, pages)) = server.read(&mut self.reader) else { return };
-        put(values, "server_cpu_seconds_total", Some(ticks as f64 * self.tick_s));
-        put(values, "server_memory_bytes", Some(pages as f64 * self.page_bytes));
+        let Some((cpu_ns, pages)) = server.read(&mut self.reader) else { return };
+        put(values, "server_cpu_seconds_total", Some(cpu_ns as f64 * 1e-9));
+        put(values, "server_memory_bytes", Some(pages * self.page_bytes));
     }
 }
 
@@ -100,40 +100,55 @@ impl Sampler {
 struct Server {
     pid: u32,
     started_ticks: u64,
-    ticks_max: u64,
+    tick_ns: u64,
+    cpu_ns_max: u64,
+    /// Memory of the processes as last read.
+    resident: BTreeMap<u32, Resident>,
+    /// The last process whose memory was read.
+    resident_cursor: u32,
 }
+
+/// Processes whose memory one reading looks at. It changes slowly, and looking costs more than the CPU time does.
+const RESIDENT_READS: usize = 50;
 
 impl Server {
     fn find(pid: u32, reader: &mut Reader) -> Option<Self> {
-        let stat = reader.stat(pid)?;
-        Some(Self { pid, started_ticks: stat.started_ticks, ticks_max: 0 })
+        let started_ticks = reader.stat(pid)?.started_ticks;
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let resident = BTreeMap::new();
+        Some(Self { pid, started_ticks, tick_ns, cpu_ns_max: 0, resident, resident_cursor: 0 })
     }
 
-    /// CPU ticks used so far and pages resident, by all processes together; `None` once the server has ended.
-    ///
-    /// The time of a child that ends passes to its parent. The parent is read first, so a child that ends
-    /// between the two readings is missed once, and never counted twice; the maximum keeps the counter from
-    /// stepping back until it is there again.
-    ///
-    /// Shared memory is in every process's count, as far as that process touched it: the private pages are
-    /// added up, and of the shared ones the largest count is taken.
-    fn read(&mut self, reader: &mut Reader) -> Option<(u64, u64)> {
+    /// CPU nanoseconds used so far and pages resident, by all processes together; `None` once the server has
+    /// ended.
+    fn read(&mut self, reader: &mut Reader) -> Option<(u64, f64)> {
         let main = reader.stat(self.pid).filter(|stat| stat.started_ticks == self.started_ticks)?;
-        let mut ticks = main.ticks();
-        let mut private_pages = 0;
-        let mut shared_pages = 0;
-        let children = reader.children(self.pid);
-        for &pid in std::iter::once(&self.pid).chain(&children) {
-            if pid != self.pid {
-                ticks +=
-                    reader.stat(pid).filter(|stat| stat.parent == self.pid).map_or(0, |stat| stat.ticks());
-            }
-            let resident = reader.resident(pid).unwrap_or_default();
-            private_pages += resident.private_pages;
-            shared_pages = shared_pages.max(resident.shared_pages);
+        let mut processes = reader.children(self.pid);
+        // The time of a child that ends passes to its parent. The parent was read first, so a child that ends
+        // between the two readings is missed once, and never counted twice; the maximum keeps the counter from
+        // stepping back until it is there again.
+        let children_ns = processes.iter().filter_map(|pid| run_ns(*pid)).sum::<u64>();
+        self.cpu_ns_max = self.cpu_ns_max.max(main.ticks() * self.tick_ns + children_ns);
+        processes.push(self.pid);
+        processes.sort_unstable();
+        Some((self.cpu_ns_max, self.pages(&processes, reader)))
+    }
+
+    /// Shared memory is in every process's count, as far as that process touched it: of the shared pages the
+    /// largest count is taken, and the private ones are added up. A process that was not looked at yet counts
+    /// as much as the others do on average. `processes` is sorted.
+    fn pages(&mut self, processes: &[u32], reader: &mut Reader) -> f64 {
+        self.resident.retain(|pid, _| processes.binary_search(pid).is_ok());
+        let after_cursor = processes.partition_point(|pid| *pid <= self.resident_cursor);
+        let in_turn = processes[after_cursor..].iter().chain(&processes[..after_cursor]);
+        for &pid in in_turn.take(RESIDENT_READS) {
+            self.resident.extend(reader.resident(pid).map(|resident| (pid, resident)));
+            self.resident_cursor = pid;
         }
-        self.ticks_max = self.ticks_max.max(ticks);
-        Some((self.ticks_max, private_pages + shared_pages))
+        let private = self.resident.values().map(|resident| resident.private_pages).sum::<u64>();
+        let shared = self.resident.values().map(|resident| resident.shared_pages).max().unwrap_or(0);
+        let unseen_factor = processes.len() as f64 / self.resident.len().max(1) as f64;
+        private as f64 * unseen_factor + shared as f64
     }
 }
 

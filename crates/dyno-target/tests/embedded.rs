@@ -1,0 +1,312 @@
+//! Embedded servers, really started: every profile, two at once, over TCP, and with dyno killed under them.
+
+// The lint's exception for tests does not know the functions that tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use dyno_target::Connection;
+use dyno_target::embedded::{self, EmbeddedError, EmbeddedServer, Options, Profile, ServerSpec, VersionSpec};
+
+/// Directories of servers are made here, so that tests do not sweep each other's.
+struct Base(PathBuf);
+
+impl Base {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from("/var/tmp").join(format!("dynotest-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn options(&self) -> Options {
+        Options { directory: Some(self.0.clone()), connections_max: 16, ..Options::default() }
+    }
+
+    fn directories(&self) -> Vec<PathBuf> {
+        fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// False, with a line for the test script, where no server is installed.
+fn installed() -> bool {
+    let found = !embedded::installed().is_empty();
+    if !found {
+        println!("skipped: no PostgreSQL is installed");
+    }
+    found
+}
+
+fn start(options: &Options) -> EmbeddedServer {
+    EmbeddedServer::start(options, &mut |_| ()).unwrap()
+}
+
+fn show(connection: &mut Connection, setting: &str) -> String {
+    connection.query_value(&format!("select current_setting('{setting}')")).unwrap().unwrap()
+}
+
+fn lives(pid: u32) -> bool {
+    // A process that ended is a zombie until its parent, here perhaps the init process, waits for it.
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with('Z')))
+}
+
+fn ends_within(pid: u32, patience: Duration) -> bool {
+    let started = Instant::now();
+    while lives(pid) && started.elapsed() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    !lives(pid)
+}
+
+#[test]
+fn every_profile_starts_serves_and_leaves_nothing() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("profiles");
+    for profile in Profile::ALL {
+        let server = start(&Options { profile, ..base.options() });
+        let pid = server.pid();
+        let mut connection = Connection::open(&server.endpoint()).unwrap();
+        for setting in server.settings() {
+            let from_file: Option<u32> = connection
+                .query_value(&format!(
+                    "select count(*) from pg_settings where name = '{}' and source = 'configuration file'",
+                    setting.name
+                ))
+                .unwrap();
+            assert_eq!(from_file, Some(1), "{} of {profile}", setting.name);
+        }
+        let durable = if profile == Profile::Extreme { "off" } else { "on" };
+        for setting in ["fsync", "synchronous_commit", "full_page_writes"] {
+            assert_eq!(show(&mut connection, setting), durable, "{setting} of {profile}");
+        }
+        assert_eq!(show(&mut connection, "listen_addresses"), "");
+        assert_eq!(show(&mut connection, "server_encoding"), "UTF8");
+        if profile == Profile::Production {
+            assert_eq!(show(&mut connection, "data_checksums"), "on");
+            assert_eq!(show(&mut connection, "checkpoint_timeout"), "15min");
+        }
+        let facts = server.facts();
+        assert_eq!((facts.profile.as_str(), facts.unsafe_profile), (profile.name(), profile.is_unsafe()));
+        assert!(server.data_directory().starts_with(&base.0));
+        drop(connection);
+        server.stop().unwrap();
+        assert!(!lives(pid));
+        assert_eq!(base.directories(), [] as [PathBuf; 0], "{profile}");
+    }
+}
+
+#[test]
+fn a_server_on_tcp_wants_its_password() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("tcp");
+    let server = start(&Options { tcp: true, ..base.options() });
+    assert!(server.conninfo().contains("host='127.0.0.1'"));
+    let password = server.password().unwrap();
+    assert!(
+        !server.conninfo().contains(password.reveal()) && !format!("{server:?}").contains(password.reveal())
+    );
+    let mut connection = Connection::open(&server.endpoint()).unwrap();
+    assert_eq!(show(&mut connection, "listen_addresses"), "127.0.0.1");
+    let mut wrong = server.endpoint();
+    let mut login = (*wrong.login).clone();
+    login.password = Some(dyno_wire::endpoint::Password::new("wrong".to_owned()));
+    wrong.login = std::sync::Arc::new(login);
+    assert!(Connection::open(&wrong).is_err());
+}
+
+#[test]
+fn two_servers_live_side_by_side_and_no_sweep_takes_them() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("two");
+    let first = start(&base.options());
+    let second = start(&Options { connections_max: 300, ..base.options() });
+    assert_eq!(embedded::sweep_leftovers(Some(&base.0)), [] as [PathBuf; 0]);
+    let mut to_first = Connection::open(&first.endpoint()).unwrap();
+    let mut to_second = Connection::open(&second.endpoint()).unwrap();
+    assert_eq!(show(&mut to_first, "max_connections"), "100");
+    assert_eq!(show(&mut to_second, "max_connections"), "320");
+    let pids = [first.pid(), second.pid()];
+    drop((first, second));
+    assert!(pids.into_iter().all(|pid| !lives(pid)), "dropping ends the servers before it returns");
+    assert!(base.directories().is_empty());
+}
+
+#[test]
+fn a_panic_ends_the_server() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("panic");
+    let options = base.options();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let panicking = std::thread::spawn(move || {
+        let server = start(&options);
+        sender.send(server.pid()).unwrap();
+        panic!("on purpose");
+    });
+    assert!(panicking.join().is_err());
+    assert!(!lives(receiver.recv().unwrap()));
+    assert!(base.directories().is_empty());
+}
+
+/// A process that holds a server for another test to kill; as a test of its own it does nothing.
+#[test]
+fn held_server() {
+    let Some(base) = std::env::var_os("DYNO_TEST_HOLD") else { return };
+    // Started by a thread that ends at once: the server must not end with it.
+    let options = Options { directory: Some(PathBuf::from(base)), ..Options::default() };
+    let server = std::thread::spawn(move || start(&options)).join().unwrap();
+    println!("held {}", server.pid());
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+fn holder(base: &Path) -> (Child, u32) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["held_server", "--exact", "--nocapture"])
+        .env("DYNO_TEST_HOLD", base)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let pid = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.rsplit_once("held ").and_then(|(_, pid)| pid.parse().ok()))
+        .expect("the holder started its server");
+    (child, pid)
+}
+
+#[test]
+fn a_killed_dyno_takes_its_server_along_and_the_next_start_cleans_up() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("killed");
+    let (mut dyno, server) = holder(&base.0);
+    // Longer than the thread that asked for the server has lived.
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(lives(server), "the server outlives the thread that started it");
+    assert_eq!(embedded::sweep_leftovers(Some(&base.0)), [] as [PathBuf; 0], "its dyno lives");
+    dyno.kill().unwrap();
+    dyno.wait().unwrap();
+    assert!(ends_within(server, Duration::from_secs(15)), "the server lives on");
+    let left = base.directories();
+    assert_eq!(left.len(), 1);
+    let mut said = Vec::new();
+    let next = EmbeddedServer::start(&base.options(), &mut |text| said.push(text.to_owned())).unwrap();
+    assert!(!left[0].exists());
+    assert!(said.iter().any(|text| text.contains("left by a run that was killed")), "{said:?}");
+    next.stop().unwrap();
+}
+
+/// If the kernel's signal were lost, the sweep must end the server itself: here it is stopped, so that it cannot
+/// follow the signal, until the sweep ends it by force.
+#[test]
+fn a_sweep_ends_a_server_that_lives_on() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("stuck");
+    let (mut dyno, server) = holder(&base.0);
+    let pid = rustix::process::Pid::from_raw(server.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    dyno.kill().unwrap();
+    dyno.wait().unwrap();
+    assert!(lives(server));
+    assert_eq!(embedded::sweep_leftovers(Some(&base.0)).len(), 1);
+    assert!(ends_within(server, Duration::from_secs(1)));
+    assert!(base.directories().is_empty());
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("errors");
+    let error = |options: Options| EmbeddedServer::start(&options, &mut |_| ()).unwrap_err();
+    let full = error(Options { required_bytes: 1 << 60, ..base.options() });
+    assert!(
+        matches!(full, EmbeddedError::NoRoom { .. }) && full.to_string().contains("--data-dir"),
+        "{full}"
+    );
+    let missing = error(Options { directory: Some(base.0.join("missing")), ..base.options() });
+    assert!(matches!(missing, EmbeddedError::Directory { .. }), "{missing}");
+    let none = error(Options { server: Some(ServerSpec::Directory(base.0.clone())), ..base.options() });
+    assert!(matches!(none, EmbeddedError::BadDirectory { .. }), "{none}");
+    // More than any kernel gives: the server starts and ends, and its log says why.
+    let start = error(Options { connections_max: 2_000_000, ..base.options() });
+    assert!(matches!(&start, EmbeddedError::Start { log, .. } if log.contains("max_connections")), "{start}");
+    assert!(base.directories().is_empty(), "failures leave nothing");
+}
+
+#[test]
+fn a_directory_that_is_closed_to_the_servers_user_is_told() {
+    if !installed() || !rustix::process::geteuid().is_root() {
+        println!("skipped: needs root and an installed PostgreSQL");
+        return;
+    }
+    let base = Base::new("closed");
+    let closed = base.0.join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let options = Options { directory: Some(closed.clone()), ..base.options() };
+    let error = EmbeddedServer::start(&options, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, EmbeddedError::Directory { .. }), "{error}");
+    assert_eq!(fs::read_dir(closed).unwrap().count(), 0);
+}
+
+/// From the network only when asked to; from the cache as soon as something is there.
+#[test]
+fn a_fetched_server_starts_in_every_profile() {
+    let base = Base::new("fetched");
+    let asked = std::env::var_os("DYNO_TEST_FETCH").is_some();
+    let mut tried = 0;
+    for (major, minor) in [(18, None), (16, Some(4))] {
+        let mut said = Vec::new();
+        let version = VersionSpec { major, minor };
+        let options = Options { server: Some(ServerSpec::Version(version)), ..base.options() };
+        if !asked && !embedded::available(&options) {
+            continue;
+        }
+        tried += 1;
+        for profile in Profile::ALL {
+            let options = Options { profile, ..options.clone() };
+            let started = Instant::now();
+            let server = EmbeddedServer::start(&options, &mut |text| said.push(text.to_owned())).unwrap();
+            println!("{version} {profile} from {}: {:?}", server.facts().source, started.elapsed());
+            let mut connection = Connection::open(&server.endpoint()).unwrap();
+            assert!(version.matches(&server.version()));
+            assert!(show(&mut connection, "server_version").starts_with(&version.to_string()));
+            let checksums = match profile {
+                Profile::Production => "on",
+                Profile::Default if major >= 18 => "on",
+                Profile::Default | Profile::Extreme => "off",
+            };
+            assert_eq!(show(&mut connection, "data_checksums"), checksums, "{profile}");
+            server.stop().unwrap();
+        }
+        let fetches =
+            said.iter().filter(|text| text.starts_with("fetching") && text.contains("from")).count();
+        assert!(fetches <= 1, "the second start uses the cache: {said:?}");
+    }
+    if tried == 0 {
+        println!("skipped: no fetched PostgreSQL is cached; DYNO_TEST_FETCH=1 fetches some");
+    }
+}
