@@ -215,8 +215,7 @@ fn a_killed_dyno_takes_its_server_along_and_the_next_start_cleans_up() {
     next.stop().unwrap();
 }
 
-/// If the kernel's signal were lost, the sweep must end the server itself: here it is stopped, so that it cannot
-/// follow the signal, until the sweep ends it by force.
+/// If the kernel's signal does not end the server, the sweep must: here it is stopped and cannot heed the signal.
 #[test]
 fn a_sweep_ends_a_server_that_lives_on() {
     if !installed() {

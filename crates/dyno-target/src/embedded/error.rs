@@ -10,7 +10,7 @@ use super::spec::ServerSpec;
 pub enum EmbeddedError {
     /// Nothing fitting is installed or cached, and none could be fetched.
     #[error(
-        "no PostgreSQL binaries for `{wanted}`: {why}. Install PostgreSQL, name a directory with `postgres` and \
+        "no PostgreSQL binaries for `{wanted}`: {why}\nInstall PostgreSQL, name a directory with `postgres` and \
          `initdb`, or name a running server with --target"
     )]
     NoBinaries { wanted: ServerSpec, why: String },

