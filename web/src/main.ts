@@ -1,6 +1,5 @@
 // Entry of the page as a file: the report stands in the page itself.
 
-import "uplot/dist/uPlot.min.css";
 import "./style/page.css";
 import type { Report } from "./document";
 import { ReportPage } from "./page";
@@ -10,5 +9,10 @@ restoreTheme();
 const root = document.getElementById("page");
 const source = document.getElementById("report")?.textContent;
 if (root !== null && source) {
-  new ReportPage(root).show(JSON.parse(source) as Report);
+  try {
+    new ReportPage(root).show(JSON.parse(source) as Report);
+  } catch (error) {
+    root.textContent = `This report could not be drawn (${error}). \`dyno report\` prints the same figures.`;
+    throw error;
+  }
 }

@@ -91,14 +91,30 @@ export function restoreTheme(): void {
   }
 }
 
-/** Calls back when the system's theme changes or the page goes to the printer and returns; returns the undoing. */
+/**
+ * Calls back when the system's theme changes, and around printing, which is always in light colours. Returns a
+ * function that stops it.
+ */
 export function onThemeChange(redraw: () => void): () => void {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const print = matchMedia("print");
-  dark.addEventListener("change", redraw);
-  print.addEventListener("change", redraw);
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  let onScreen: string | undefined;
+  const before = () => {
+    onScreen = root.dataset.theme;
+    root.dataset.theme = "light";
+    redraw();
+  };
+  const after = () => {
+    if (onScreen === undefined) delete root.dataset.theme;
+    else root.dataset.theme = onScreen;
+    redraw();
+  };
+  system.addEventListener("change", redraw);
+  addEventListener("beforeprint", before);
+  addEventListener("afterprint", after);
   return () => {
-    dark.removeEventListener("change", redraw);
-    print.removeEventListener("change", redraw);
+    system.removeEventListener("change", redraw);
+    removeEventListener("beforeprint", before);
+    removeEventListener("afterprint", after);
   };
 }

@@ -5,7 +5,7 @@ import type { Peak, StageResult } from "../document";
 import { count, latency, latencyTick, long, relativeError, short, tick } from "../format";
 import { latencyOf } from "../reading";
 import type { Colour, Palette } from "../theme";
-import { axis, type ChartSpec, type Curve, Key, seriesOf, write } from "./chart";
+import { axis, axisFont, type ChartSpec, type Curve, Key, seriesOf, write } from "./chart";
 import { linearTicks, logRange, logTicks, niceMax, thinned } from "./scale";
 
 export interface ClientsChart {
@@ -28,7 +28,7 @@ export function throughputAgainstClients({ rungs, hold, peak, colour }: Rungs): 
   const tops = rungs.map((rung) => (rung.throughput?.mean ?? 0) + (rung.throughput?.half_width ?? 0));
   const top = niceMax(Math.max(...tops, held?.mean ?? 0) * 1.06);
 
-  const draw = (palette: Palette, width: number) => ({
+  const draw = (palette: Palette) => ({
     options: {
       ...frame(),
       scales: { x: clientsScale(rungs, held?.clients), y: { range: [0, top] as [number, number] } },
@@ -46,7 +46,7 @@ export function throughputAgainstClients({ rungs, hold, peak, colour }: Rungs): 
         draw: [
           (plot: uPlot) => drawIntervals(plot, rungs, palette(colour)),
           (plot: uPlot) => held !== null && drawDiamond(plot, held.clients, held.mean, palette, colour),
-          (plot: uPlot) => peak !== null && labelPeak(plot, peak, palette, width),
+          (plot: uPlot) => peak !== null && labelPeak(plot, peak, palette),
         ],
         setCursor: [(plot: uPlot) => key.show([readThroughput(rungs, plot.cursor.idx)])],
       },
@@ -124,7 +124,7 @@ function readThroughput(rungs: StageResult[], row: number | null | undefined): s
 
 function frame(): Pick<uPlot.Options, "padding" | "cursor"> {
   return {
-    padding: [14, 18, 0, 0],
+    padding: [22, 18, 0, 0],
     cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 8 } },
   };
 }
@@ -203,13 +203,18 @@ function markPeak(plot: uPlot, peak: Peak, palette: Palette): void {
   ctx.restore();
 }
 
-function labelPeak(plot: uPlot, peak: Peak, palette: Palette, width: number): void {
+/** Above the plot, where no curve can run through it. */
+function labelPeak(plot: uPlot, peak: Peak, palette: Palette): void {
+  const { ctx, bbox } = plot;
+  const text = `peak ${short(peak.throughput.mean)} at ${count(peak.clients)}`;
+  ctx.save();
+  ctx.font = `600 ${axisFont(11 * devicePixelRatio)}`;
+  const half = ctx.measureText(text).width / 2;
+  ctx.restore();
   const x = plot.valToPos(peak.clients, "x", true);
-  const right = x > plot.bbox.left + plot.bbox.width * 0.6;
-  const text = width < 260 ? "peak" : `peak ${short(peak.throughput.mean)} at ${count(peak.clients)}`;
-  const y = plot.bbox.top + plot.bbox.height - 12 * devicePixelRatio;
-  const gap = 6 * devicePixelRatio * (right ? -1 : 1);
-  write(plot, text, x + gap, y, { colour: palette("ink"), align: right ? "right" : "left", bold: true });
+  const within = Math.min(bbox.left + bbox.width - half, Math.max(bbox.left + half, x));
+  const y = bbox.top - 10 * devicePixelRatio;
+  write(plot, text, within, y, { colour: palette("ink"), align: "center", bold: true });
 }
 
 function drawDiamond(plot: uPlot, clients: number, mean: number, palette: Palette, colour: Colour): void {

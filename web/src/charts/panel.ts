@@ -81,18 +81,18 @@ export function drawPanel(panel: Panel, view: TimeView, place: Place): { spec: C
       },
       scales: {
         x: { time: false, range: () => view.span },
-        left: scaleOf(panel, curves, "left", view),
-        ...(own ? { right: scaleOf(panel, curves, "right", view) } : {}),
+        left: scaleOf(panel, "left", view),
+        ...(own ? { right: scaleOf(panel, "right", view) } : {}),
       },
       axes: [
         axis(palette, {
           size: place.last ? 22 : 4,
           incrs: TIME_STEPS,
-          space: 64,
+          space: width < 500 ? 48 : 64,
           values: (_plot: uPlot, splits: number[]) => splits.map((value) => (place.last ? clock(value) : "")),
         }),
-        valueAxis(panel, palette, "left", own),
-        ...(own ? [valueAxis(panel, palette, "right", own)] : []),
+        valueAxis(panel, palette, "left", own, view),
+        ...(own ? [valueAxis(panel, palette, "right", own, view)] : []),
       ],
       series: [{}, ...curves.map((curve) => seriesOf(solid(curve, panel), palette, { scale: curve.side }))],
       hooks: {
@@ -114,26 +114,30 @@ function solid(curve: TimeCurve, panel: Panel): TimeCurve {
   return panel.stacked ? { ...curve, fill: 1 } : curve;
 }
 
-function scaleOf(panel: Panel, curves: TimeCurve[], side: string, view: TimeView): uPlot.Scale {
-  if (panel.axis === "share") return { range: [0, 1] };
-  const here = curves.filter((curve) => curve.side === side).map((curve) => curve.drawn);
+/** What the curves on one side show within the span of time that is shown. */
+function seen(panel: Panel, side: string, view: TimeView): number[] {
   // The plot's own x scale is still the old one while uPlot works out the others.
   const inside = (row: number): boolean => {
     const time = panel.t[row];
     return time !== undefined && time >= view.span[0] && time <= view.span[1];
   };
-  const seen = (): number[] =>
-    here.flatMap((column) => column.filter((value, row): value is number => value !== null && inside(row)));
+  return panel.curves
+    .filter((curve) => curve.side === side)
+    .flatMap(({ drawn }) => drawn.filter((value, row): value is number => value !== null && inside(row)));
+}
+
+function scaleOf(panel: Panel, side: string, view: TimeView): uPlot.Scale {
+  if (panel.axis === "share") return { range: [0, 1] };
   if (panel.axis === "log") {
     return {
       distr: 3,
       range: () => {
-        const values = seen();
+        const values = seen(panel, side, view);
         return logRange(least(values), most(values));
       },
     };
   }
-  return { range: () => [0, Math.max(niceMax(most(seen()) * 1.05), panel.reach ?? 0)] };
+  return { range: () => [0, Math.max(niceMax(most(seen(panel, side, view)) * 1.05), panel.reach ?? 0)] };
 }
 
 function least(values: number[]): number {
@@ -144,7 +148,13 @@ function most(values: number[]): number {
   return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
 }
 
-function valueAxis(panel: Panel, palette: Palette, side: "left" | "right", own: boolean): uPlot.Axis {
+function valueAxis(
+  panel: Panel,
+  palette: Palette,
+  side: "left" | "right",
+  own: boolean,
+  view: TimeView,
+): uPlot.Axis {
   const wanted = Math.max(2, Math.round(panel.height / 36));
   const owner = panel.curves.find((curve) => curve.side === side && curve.label !== "failed");
   const unit = panel.curves[0]?.format;
@@ -163,7 +173,9 @@ function valueAxis(panel: Panel, palette: Palette, side: "left" | "right", own: 
     splits: (_plot, _index, min, max) =>
       panel.axis === "log" ? logTicks(min, max, wanted + 2) : linearTicks(max, wanted),
     filter: (_plot, splits) => splits,
-    values: (_plot, splits) => splits.map(write),
+    // An axis whose series is out of sight has nothing to measure.
+    values: (_plot, splits) =>
+      own && seen(panel, side, view).length === 0 ? splits.map(() => "") : splits.map(write),
   });
 }
 

@@ -50,9 +50,9 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
         "p",
         { class: "incomplete", role: "note" },
         icon("fail"),
-        el("strong", {}, "Incomplete. "),
-        run.reason ?? "The run was ended before it could say why.",
-        " What was measured until then is shown.",
+        el("strong", {}, "Incomplete: "),
+        (run.reason ?? "the run was ended before it could say why").replace(/\.$/, ""),
+        ". What was measured until then is shown.",
       ),
   );
 }
@@ -147,9 +147,7 @@ function headline(series: Series, hold: StageResult | null): Child {
     return el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null)));
   }
   const how =
-    hold?.throughput != null
-      ? `${hold.kind === "ramp" ? "over a ramp of" : "held for"} ${duration(hold.seconds)} with ${clientsText(hold)}`
-      : `peak of the ladder, ${counted(series.peak?.clients, "client")}`;
+    hold?.throughput == null ? `peak of the ladder, ${counted(series.peak?.clients, "client")}` : held(hold);
   return el(
     "p",
     { class: "headline" },
@@ -158,6 +156,14 @@ function headline(series: Series, hold: StageResult | null): Child {
     el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
     el("span", { class: "how" }, how, hold?.complete === false && el("strong", {}, " (cut short)")),
   );
+}
+
+function held(hold: StageResult): string {
+  const how = `${hold.kind === "ramp" ? "over a ramp of" : "held for"} ${duration(hold.seconds)}`;
+  // In an open loop the rate was asked for, and clients are only as many as could be used.
+  return hold.arrival === "open"
+    ? `${how} at the ${long(hold.rate_per_s)}/s that were offered`
+    : `${how} with ${clientsText(hold)}`;
 }
 
 function percentiles(hold: StageResult): Child {
@@ -196,10 +202,12 @@ function peakLine(series: Series, hold: StageResult | null): Child {
 
 function outcomes(hold: StageResult): Child {
   const { done, failed, unknown, retries } = hold.totals;
-  const parts = [`${count(done)} transactions`, `${count(failed)} failed`];
-  if (unknown > 0) parts.push(`${count(unknown)} of unknown outcome`);
-  if (retries > 0) parts.push(counted(retries, "retry").replace("retrys", "retries"));
-  return el("p", { class: failed + unknown > 0 ? "detail warned" : "detail" }, parts.join(" · "));
+  const warn = (times: number, words: string): Child =>
+    times > 0 ? el("strong", { class: "warned" }, `${count(times)} ${words}`) : `${count(times)} ${words}`;
+  const parts: Child[] = [`${count(done)} transactions`, " · ", warn(failed, "failed")];
+  if (unknown > 0) parts.push(" · ", warn(unknown, "of unknown outcome"));
+  if (retries > 0) parts.push(` · ${count(retries)} ${retries === 1 ? "retry" : "retries"}`);
+  return el("p", { class: "detail" }, parts);
 }
 
 /** The findings that stand beside this number, by name; the list has their text. */

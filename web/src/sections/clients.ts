@@ -20,7 +20,9 @@ function seriesCharts(report: Report, series: Series, charts: Charts): HTMLEleme
   const hold = holdOf(report, series);
   const name = seriesTitle(report, series);
   const input = { rungs, hold, peak: series.peak, colour: seriesColour(report, series) };
-  const throughput = throughputWords(rungs, series.peak);
+  const cut = rungs.filter((rung) => !rung.complete).map((rung) => counted(rung.clients, "client"));
+  const throughput =
+    throughputWords(rungs, series.peak) + (cut.length > 0 ? ` Cut short: ${cut.join(", ")}.` : "");
   const held = hold?.throughput == null ? "" : " The diamond is the hold.";
   const figures = [
     figure(

@@ -37,7 +37,7 @@ export function findingsSection(report: Report): HTMLElement {
     "Findings",
     items.length > 0
       ? el("ul", { class: "findings" }, items)
-      : el("p", { class: "nothing" }, "No rule found a reason to doubt these numbers."),
+      : el("p", { class: "nothing" }, "No rule found anything to say of these numbers."),
   );
 }
 

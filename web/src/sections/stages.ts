@@ -59,7 +59,7 @@ function stageRow(stage: StageResult, several: boolean, open: boolean): Row {
       clock(stage.start_s),
       duration(stage.seconds),
       orUnknown(stage.throughput === null ? null : long(stage.throughput.mean)),
-      stage.throughput === null ? "" : relativeError(stage.throughput).replace("±", "").trim(),
+      stage.throughput === null ? "" : orUnknown(relativeError(stage.throughput).replace("±", "").trim()),
       ...percentileCells(latencyOf(stage)),
       ...(open ? [stage.lag === null ? "" : latency(stage.lag.p99_us)] : []),
       count(stage.totals.done),

@@ -53,15 +53,8 @@ export class Browser {
     this.#executable = executable;
   }
 
-  /** Opens HTML from disk, or a file that is there already. */
-  async open(source: { html: string } | { file: string }, look: Look): Promise<Opened> {
-    let file: string;
-    if ("file" in source) {
-      file = source.file;
-    } else {
-      file = join(this.directory, `page-${this.#contexts.length}.html`);
-      writeFileSync(file, source.html);
-    }
+  /** Opens HTML from disk, a file that is there already, or an address of this machine. */
+  async open(source: { html: string } | { file: string } | { url: string }, look: Look): Promise<Opened> {
     const context = await chromium.launchPersistentContext(
       join(this.directory, `profile-${this.#contexts.length}`),
       {
@@ -84,7 +77,7 @@ export class Browser {
     const page = context.pages()[0] ?? (await context.newPage());
     const complaints: string[] = [];
     const requests: string[] = [];
-    const address = pathToFileURL(file).href;
+    const address = this.#addressOf(source);
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
     });
@@ -94,6 +87,14 @@ export class Browser {
     });
     await page.goto(address);
     return { page, complaints, requests };
+  }
+
+  #addressOf(source: { html: string } | { file: string } | { url: string }): string {
+    if ("url" in source) return source.url;
+    if ("file" in source) return pathToFileURL(source.file).href;
+    const file = join(this.directory, `page-${this.#contexts.length}.html`);
+    writeFileSync(file, source.html);
+    return pathToFileURL(file).href;
   }
 
   async close(): Promise<void> {

@@ -4,11 +4,15 @@
 
 import { readFileSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
+import { createServer } from "vite";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Report } from "../../src/document";
 import { emptyReport, HOSTILE, hostileReport, syntheticReport } from "../fixture";
 import { Browser, findBrowser, type Look, pageWith } from "./built";
+
+const WEB = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The whole file for a run of three minutes with two series. */
 const BYTES_MAX = 400_000;
@@ -114,15 +118,71 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("prints within the paper's width", async () => {
-    const { page } = await browser.open({ html: pageWith(syntheticReport()) }, LOOKS.dark as Look);
+  test("prints in light colours and returns", async () => {
+    const { page, complaints } = await browser.open(
+      { html: pageWith(syntheticReport()) },
+      LOOKS.dark as Look,
+    );
     await page.waitForSelector("canvas");
+    expect(await brightness(page)).toBeLessThan(80);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    expect(await brightness(page)).toBeGreaterThan(200);
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 700, height: 1000 });
+    expect(await sidewaysScroll(page)).toBe(0);
+    await picture(page, "print");
+    await page.emulateMedia({ media: "screen" });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await brightness(page)).toBeLessThan(80);
+    expect(complaints).toEqual([]);
     const directory = process.env.DYNO_SCREENSHOTS;
     const pdf = await page.pdf({
       format: "A4",
       ...(directory ? { path: join(directory, "print.pdf") } : {}),
     });
     expect(pdf.length).toBeGreaterThan(20_000);
+  });
+
+  test("draws a newer document in place of the old one", async () => {
+    const server = await createServer({
+      root: WEB,
+      logLevel: "silent",
+      server: { host: "127.0.0.1", port: 0 },
+    });
+    try {
+      await server.listen();
+      const { page, complaints } = await browser.open(
+        { url: server.resolvedUrls?.local[0] ?? "" },
+        LOOKS.light as Look,
+      );
+      await page.waitForSelector("canvas");
+      const newer = syntheticReport();
+      newer.findings = newer.findings.slice(0, 1);
+      // As text: the test runner would rewrite an import that it sees.
+      const module = await page.evaluateHandle<typeof import("../../src/page")>("import('/src/page.ts')");
+      const drawn = await page.evaluate(
+        ({ module: { ReportPage }, report }) => {
+          const root = document.getElementById("page") ?? document.body;
+          const shown = new ReportPage(root);
+          shown.show(report);
+          for (const button of document.querySelectorAll("button"))
+            if (button.textContent === "write") button.click();
+          shown.show(report);
+          const zoomed = document.querySelector('.spans [aria-pressed="true"]')?.textContent;
+          const counts = [
+            document.querySelectorAll("canvas").length,
+            document.querySelectorAll("#findings li").length,
+          ];
+          shown.destroy();
+          return { zoomed, counts, left: root.childElementCount };
+        },
+        { module, report: newer },
+      );
+      expect(drawn).toEqual({ zoomed: "write", counts: [11, 1], left: 0 });
+      expect(complaints).toEqual([]);
+    } finally {
+      await server.close();
+    }
   });
 
   const written = (process.env.DYNO_PAGE ?? "").split(delimiter).filter((file) => file !== "");
