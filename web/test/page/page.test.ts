@@ -25,7 +25,10 @@ const LOOKS: Record<string, Look> = {
 
 const executable = findBrowser();
 if (executable === undefined) {
-  console.log("skipped: page tests: no Chromium found (apt-get install chromium, or set DYNO_CHROMIUM)");
+  // On a line of its own whatever the runner has written before.
+  process.stdout.write(
+    "\nskipped: page tests: no Chromium found (apt-get install chromium, or set DYNO_CHROMIUM)\n",
+  );
 }
 
 describe.skipIf(executable === undefined)("the page", () => {
