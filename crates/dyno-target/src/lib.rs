@@ -4,6 +4,8 @@
 pub mod connection;
 pub mod embedded;
 pub mod host;
+pub mod inspect;
+pub mod probe;
 pub mod settings;
 mod tls;
 

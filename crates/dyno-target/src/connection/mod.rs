@@ -24,6 +24,7 @@ pub use cancel::CancelHandle;
 pub use copy::CopyIn;
 pub use error::{ConnectError, QueryError};
 pub use rows::{Row, Rows};
+pub use stream::Closer;
 
 use rows::Collector;
 use stream::Stream;
@@ -159,6 +160,14 @@ impl Connection {
         CancelHandle::new(self.endpoint.clone(), self.process_id, self.secret_key.clone())
     }
 
+    /// A way to end this session at once from another thread, without a word to the server.
+    ///
+    /// # Errors
+    /// What the operating system said.
+    pub fn closer(&self) -> io::Result<Closer> {
+        self.stream.closer()
+    }
+
     /// How long the server may stay silent within an answer; `None`, as at the start, for as long as it takes.
     ///
     /// # Errors
@@ -193,8 +202,10 @@ impl Connection {
 
     /// Scans and receives until the answer is complete.
     fn follow(&mut self, sql: &str, sink: &mut impl ReplySink) -> Result<Totals, QueryError> {
+        let mut copy_refused = false;
         while !self.scan(sink)? {
-            if self.scanner.wants_copy_data() {
+            if self.scanner.wants_copy_data() && !copy_refused {
+                copy_refused = true;
                 // Nobody has data for it; the server answers with an error, which is returned.
                 self.append(|out| frontend::copy_fail(out, "no data was offered"))?;
                 self.flush(sql)?;

@@ -1,7 +1,7 @@
 //! The socket under a session, TCP or local.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -13,7 +13,28 @@ pub(super) enum Stream {
     Unix(UnixStream),
 }
 
+/// Ends a session's socket; whoever waits on it wakes up with the connection lost.
+#[derive(Debug)]
+pub struct Closer(Stream);
+
+impl Closer {
+    /// Ends the socket. Harmless where it has ended already.
+    pub fn close(&self) {
+        let _ = match &self.0 {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
 impl Stream {
+    pub(super) fn closer(&self) -> io::Result<Closer> {
+        Ok(Closer(match self {
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
+            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
+        }))
+    }
+
     pub(super) fn connect(address: &Address, timeout: Option<Duration>) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => {

@@ -1,0 +1,106 @@
+//! What a server says of itself: product, version, settings, sizes, connections, and its statistics. Reads only,
+//! and leaves out what the server does not say or this user may not see; nothing is guessed.
+
+mod place;
+mod product;
+mod settings;
+mod sizes;
+mod statistics;
+
+use dyno_results::event;
+
+pub use place::{ServerProcess, server_process};
+pub use settings::settings;
+pub use sizes::data;
+pub use statistics::Statistics;
+
+use crate::connection::{Connection, QueryError};
+
+/// The server as a whole. `name` is the target's name in the run, `url` its URL without the password.
+///
+/// # Errors
+/// The session was lost. A question that this server does not understand leaves its answer unknown.
+pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event::Target, QueryError> {
+    let version_text = known(connection.query_value::<String>("SELECT version()"))?;
+    let recognised = match &version_text {
+        Some(text) => product::recognise(connection, text)?,
+        None => None,
+    };
+    let same_host = place::same_host(connection)?;
+    let limits = known(limits(connection).map(Some))?;
+    let (product, version) = recognised.map_or((None, None), |it| (Some(it.product), it.version));
+    Ok(event::Target {
+        name: name.to_owned(),
+        url: url.to_owned(),
+        product,
+        version,
+        version_text,
+        tls: connection.tls_version().map(str::to_owned),
+        same_host,
+        embedded: None,
+        connections_max: limits.and_then(|it| it.max),
+    })
+}
+
+/// How many more connections this user can open now; `None` where the server does not say. The session that
+/// asks is counted as taken.
+///
+/// # Errors
+/// What the server said.
+pub fn connections_allowed(connection: &mut Connection) -> Result<Option<u32>, QueryError> {
+    Ok(limits(connection)?.free)
+}
+
+/// Connections of this user.
+struct Limits {
+    max: Option<u32>,
+    free: Option<u32>,
+}
+
+fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
+    // Slots of superusers (and, since 16, of `pg_use_reserved_connections`) are not for others; limits of the
+    // role and the database hold for all but superusers. Of sessions of other users only some columns are shown:
+    // `backend_type` is null for them, but `usesysid` is not, and it is null for the server's own workers.
+    const SQL: &str = "\
+        WITH sessions AS (
+            SELECT datid, usesysid FROM pg_stat_activity
+            WHERE datid IS NOT NULL AND usesysid IS NOT NULL
+              AND coalesce(backend_type, 'client backend') = 'client backend'
+        ), me AS (
+            SELECT r.oid, r.rolsuper, r.rolconnlimit, d.oid AS datid, d.datconnlimit
+            FROM pg_roles r, pg_database d
+            WHERE r.rolname = session_user AND d.datname = current_database()
+        ), reserved AS (
+            SELECT coalesce(sum(setting::int), 0) AS slots FROM pg_settings
+            WHERE name IN ('superuser_reserved_connections', 'reserved_connections')
+        ), limits AS (
+            SELECT current_setting('max_connections')::int
+                   - CASE WHEN rolsuper THEN 0 ELSE slots END AS most,
+                   (SELECT count(*) FROM sessions) AS used
+            FROM me, reserved
+          UNION ALL
+            SELECT rolconnlimit, (SELECT count(*) FROM sessions WHERE usesysid = me.oid)
+            FROM me WHERE rolconnlimit >= 0 AND NOT rolsuper
+          UNION ALL
+            SELECT datconnlimit, (SELECT count(*) FROM sessions WHERE sessions.datid = me.datid)
+            FROM me WHERE datconnlimit >= 0 AND NOT rolsuper
+        )
+        SELECT min(most) AS most, greatest(min(most - used), 0) AS free FROM limits";
+    let rows = connection.query(SQL)?;
+    let number = |column| rows.first().and_then(|row| row.get(column)?.parse().ok());
+    Ok(Limits { max: number("most"), free: number("free") })
+}
+
+/// A refused question is an unknown answer; a lost session is an error.
+fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T>, QueryError> {
+    match answer {
+        Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
+        other => other,
+    }
+}
+
+/// Text as an SQL string.
+fn literal(text: &str) -> String {
+    // `E''` reads backslashes the same way whatever standard_conforming_strings says.
+    format!("E'{}'", text.replace('\\', r"\\").replace('\'', "''"))
+}

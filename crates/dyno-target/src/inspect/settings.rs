@@ -1,0 +1,105 @@
+//! The settings that say how this server was set up: those that differ from the product's default, and all that
+//! bear on durability.
+
+use dyno_results::event;
+
+use super::literal;
+use crate::connection::{Connection, QueryError, Row};
+
+/// These decide whether an acknowledged commit survives a crash; they are always reported.
+const DURABILITY: &[&str] = &[
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_level",
+    "wal_sync_method",
+    "data_checksums",
+    "synchronous_standby_names",
+];
+
+/// Where the server lives, how it names things and in which language it speaks: never a matter of performance,
+/// and different on every machine. The first two are set by dyno's own session.
+const LEFT_OUT: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "IntervalStyle",
+    "TimeZone",
+    "cluster_name",
+    "config_file",
+    "data_directory",
+    "default_text_search_config",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "lc_messages",
+    "lc_monetary",
+    "lc_numeric",
+    "lc_time",
+    "listen_addresses",
+    "log_directory",
+    "log_filename",
+    "log_line_prefix",
+    "log_timezone",
+    "port",
+    "ssl_ca_file",
+    "ssl_cert_file",
+    "ssl_crl_dir",
+    "ssl_crl_file",
+    "ssl_key_file",
+    "stats_temp_directory",
+    "unix_socket_directories",
+];
+
+/// Words in the names of settings whose value may hold a secret: connection strings, shell commands, keys.
+const SECRET: &[&str] = &["conninfo", "_command", "password", "secret", "token", "_key", "salt"];
+const NOT_SHOWN: &str = "(not shown)";
+
+/// The settings of a target that differ from the default, and the durability settings in any case.
+///
+/// What the load's sessions see counts: a value that only this session was given by `SET` is replaced by the one
+/// it started with.
+///
+/// # Errors
+/// What the server said.
+pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
+    let list = |names: &[&str]| names.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", ");
+    // `override` and `environment variable` are the server's own doing: computed sizes, the stack's depth.
+    let sql = format!(
+        "SELECT * FROM (
+            SELECT name, unit, boot_val,
+                   CASE WHEN source = 'session' THEN reset_val ELSE setting END AS value,
+                   CASE WHEN source <> 'session' THEN source END AS source,
+                   CASE WHEN source = 'session' THEN reset_val ELSE setting END IS DISTINCT FROM boot_val
+                       AND source NOT IN ('default', 'override', 'environment variable')
+                       AND context <> 'internal' AS changed,
+                   name IN ({durability}) AS durability
+            FROM pg_settings WHERE name NOT IN ({left_out})
+        ) AS described
+        WHERE changed OR durability
+        ORDER BY durability DESC, name",
+        durability = list(DURABILITY),
+        left_out = list(LEFT_OUT),
+    );
+    let rows = connection.query(&sql)?;
+    Ok(event::Settings { target: target.to_owned(), rows: rows.iter().map(setting).collect() })
+}
+
+fn setting(row: &Row) -> event::Setting {
+    let text = |column| row.get(column).map(str::to_owned);
+    let name = text("name").unwrap_or_default();
+    let secret = SECRET.iter().any(|word| name.contains(word));
+    let shown = |value: Option<String>| match value {
+        Some(value) if secret && !value.is_empty() => Some(NOT_SHOWN.to_owned()),
+        value => value,
+    };
+    event::Setting {
+        value: shown(text("value")).unwrap_or_default(),
+        default: text("boot_val"),
+        unit: text("unit"),
+        source: text("source"),
+        changed: row.get("changed") == Some("t"),
+        durability: row.get("durability") == Some("t"),
+        name,
+    }
+}

@@ -1,0 +1,61 @@
+//! How large the data is, against the server's cache.
+
+use dyno_results::event;
+
+use super::{known, literal};
+use crate::connection::{Connection, QueryError, Row};
+
+/// The data of a workload as it lies there now. `tables` are names as SQL writes them; one that is missing is
+/// listed with nothing known of it. Rows are the planner's estimate, exact after VACUUM or ANALYZE of unchanged
+/// data. `memory_bytes` is left for the caller, who may know the server's host.
+///
+/// # Errors
+/// The session was lost. A question that this server does not understand leaves its answer unknown.
+pub fn data(
+    connection: &mut Connection,
+    target: &str,
+    workload: &str,
+    scale: Option<f64>,
+    tables: &[&str],
+) -> Result<event::Data, QueryError> {
+    let database = connection.query_value("SELECT pg_database_size(current_database())");
+    let cache = "SELECT setting::int8 * current_setting('block_size')::int8 FROM pg_settings WHERE name = 'shared_buffers'";
+    Ok(event::Data {
+        target: target.to_owned(),
+        workload: workload.to_owned(),
+        scale,
+        database_bytes: known(database)?,
+        cache_bytes: known(connection.query_value(cache))?,
+        memory_bytes: None,
+        tables: table_sizes(connection, tables)?,
+    })
+}
+
+fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {
+    let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
+    // Of a partitioned table the leaves are added up; a plain table is its own only leaf.
+    let sql = format!(
+        "SELECT min(reltuples) >= 0 AS counted, sum(reltuples)::int8 AS rows,
+                sum(pg_table_size(c.oid))::int8 AS table_bytes, sum(pg_indexes_size(c.oid))::int8 AS index_bytes,
+                bool_and(relpersistence = 'p') AS logged
+         FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
+         LEFT JOIN LATERAL (SELECT relid FROM pg_partition_tree(to_regclass(name)) WHERE isleaf) AS leaf ON true
+         LEFT JOIN pg_class c ON c.oid = leaf.relid
+         GROUP BY place ORDER BY place",
+        names.join(", ")
+    );
+    let rows = known(connection.query(&sql).map(Some))?.unwrap_or_default();
+    Ok(tables.iter().enumerate().map(|(place, name)| table(name, rows.get(place))).collect())
+}
+
+fn table(name: &str, row: Option<&Row>) -> event::Table {
+    let number = |column| row.and_then(|row| row.get(column)?.parse().ok());
+    let flag = |column| row.and_then(|row| row.get(column)).map(|text| text == "t");
+    event::Table {
+        name: name.to_owned(),
+        rows: number("rows").filter(|_| flag("counted") == Some(true)),
+        table_bytes: number("table_bytes"),
+        index_bytes: number("index_bytes"),
+        logged: flag("logged"),
+    }
+}
