@@ -72,7 +72,7 @@ mod tests {
     /// A stored run names its seed: this sequence must never change.
     #[test]
     fn the_sequence_is_fixed_for_good() {
-        assert_eq!(&draws(42, 0)[..4], &[0, 0, 0, 0]);
+        assert_eq!(&draws(42, 0)[..4], &[863_697, 417_775, 995_157, 780_028]);
     }
 
     #[test]

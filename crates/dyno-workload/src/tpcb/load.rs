@@ -7,7 +7,7 @@ use crate::random::Random;
 
 use super::schema::Table;
 
-/// The largest change of a balance, both ways (TPC-B 5.3.6 has 999,999; pgbench has 5,000).
+/// The largest change of a balance, both ways (TPC-B goes to 999,999, pgbench to 5,000).
 const DELTA_MAX: i64 = 5_000;
 /// Most parameters of any statement here.
 const PARAMETERS: usize = 4;
@@ -134,6 +134,18 @@ impl TpcB {
     pub fn script(&self) -> Script {
         self.script
     }
+
+    fn make_client(&self, id: u32, seed: u64) -> TpcBClient {
+        TpcBClient {
+            script: self.script,
+            accounts: Table::Accounts.rows(self.scale) as i64,
+            tellers: Table::Tellers.rows(self.scale) as i64,
+            branches: Table::Branches.rows(self.scale) as i64,
+            random: Random::of_client(seed, id),
+            draws: [0; 4],
+            line: 0,
+        }
+    }
 }
 
 impl Workload for TpcB {
@@ -150,15 +162,7 @@ impl Workload for TpcB {
     }
 
     fn client(&self, id: u32, seed: u64) -> Box<dyn Client> {
-        Box::new(TpcBClient {
-            script: self.script,
-            accounts: Table::Accounts.rows(self.scale) as i64,
-            tellers: Table::Tellers.rows(self.scale) as i64,
-            branches: Table::Branches.rows(self.scale) as i64,
-            random: Random::of_client(seed, id),
-            draws: [0; 4],
-            line: 0,
-        })
+        Box::new(self.make_client(id, seed))
     }
 }
 
@@ -202,5 +206,52 @@ impl Client for TpcBClient {
         request.execute(StatementId(self.line as u16), &values[..line.parameters.len()]);
         self.line += 1;
         if line.commits { Step::SendCommit } else { Step::Send }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(script: Script, scale: u32, id: u32) -> TpcBClient {
+        let workload = TpcB::new(script, scale);
+        workload.make_client(id, 11)
+    }
+
+    #[test]
+    fn draws_stay_within_the_scale() {
+        let mut client = client(Script::TpcbLike, 3, 0);
+        let mut seen = [(i64::MAX, i64::MIN); 4];
+        for _ in 0..100_000 {
+            client.begin();
+            for (range, draw) in seen.iter_mut().zip(client.draws) {
+                *range = (range.0.min(draw), range.1.max(draw));
+            }
+        }
+        let [aid, bid, tid, delta] = seen;
+        assert!(aid.0 >= 1 && aid.1 <= 300_000 && aid.1 > 299_000, "{aid:?}");
+        assert_eq!([bid, tid, delta], [(1, 3), (1, 30), (-5000, 5000)]);
+    }
+
+    #[test]
+    fn a_further_try_keeps_the_draws() {
+        let mut client = client(Script::TpcbLike, 1000, 5);
+        client.begin();
+        let draws = client.draws;
+        client.line = 4;
+        client.begin_again();
+        assert_eq!((client.draws, client.line), (draws, 0));
+        client.begin();
+        assert_ne!(client.draws, draws);
+    }
+
+    #[test]
+    fn the_last_statement_is_the_recovery() {
+        for script in Script::ALL {
+            let workload = TpcB::new(script, 1);
+            let recovery =
+                workload.recovery().map(|id| workload.statements()[usize::from(id.0)].sql().to_owned());
+            assert_eq!(recovery.as_deref(), script.writes().then_some("ROLLBACK"));
+        }
     }
 }

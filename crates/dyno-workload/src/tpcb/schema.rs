@@ -1,8 +1,8 @@
 //! The four tables: names, columns, types, sizes and keys as `pgbench -i` makes them. Text only, runs nothing.
 
-/// Accounts per branch (TPC-B 4.2.2).
+/// Accounts per branch, as in TPC-B.
 pub(super) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
-/// Tellers per branch (TPC-B 4.2.2).
+/// Tellers per branch, as in TPC-B.
 pub(super) const TELLERS_PER_BRANCH: u64 = 10;
 /// Scale from which pgbench numbers accounts with a `bigint`: above, 32 bits would no longer hold them all.
 pub(super) const BIGINT_SCALE: u32 = 20_000;

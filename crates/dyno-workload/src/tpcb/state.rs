@@ -199,7 +199,7 @@ fn missing_accounts(connection: &mut Connection, scale: u32) -> Result<Option<St
 /// The integers in the only row of a query; 0 where there is none.
 fn numbers<const N: usize>(connection: &mut Connection, sql: &str) -> Result<[i64; N], StateError> {
     let rows = connection.query(sql).map_err(StateError::of)?;
-    let row = rows.iter().next();
+    let row = rows.first();
     let number =
         |column| row.and_then(|row| row.text(column)).and_then(|text| text.parse().ok()).unwrap_or(0);
     Ok(std::array::from_fn(number))

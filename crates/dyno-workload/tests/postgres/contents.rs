@@ -1,0 +1,126 @@
+//! Data of either serves the other: schema, contents and storage are the same to the byte.
+
+use dyno_target::connection::Connection;
+use dyno_workload::tpcb::{Baseline, Commits, Progress, Script, State, Table, reset, state, verify};
+
+use crate::load::{Run, assert_passed};
+use crate::prepared;
+use crate::server::Server;
+
+/// All that can be told of the four tables without their names of files.
+#[derive(Debug, PartialEq)]
+struct Fingerprint {
+    described: String,
+    /// Pages, rows and all-visible pages as the statistics have them, sizes of table and keys.
+    storage: Vec<Vec<Option<String>>>,
+    contents: Vec<u8>,
+}
+
+impl Fingerprint {
+    fn of(server: &Server, database: &str, connection: &mut Connection) -> Self {
+        let described = Table::ALL
+            .map(|table| server.client("psql", database, &["-X", "-c", &format!("\\d+ {}", table.name())]));
+        let storage = connection
+            .query(
+                "select relname, relpages, reltuples, relallvisible, relpersistence, pg_relation_size(oid) \
+                 from pg_class where relname like 'pgbench%' order by relname",
+            )
+            .unwrap();
+        let storage =
+            storage.iter().map(|row| row.iter().map(|(_, value)| value.map(str::to_owned)).collect());
+        let mut contents = Vec::new();
+        for table in Table::ALL {
+            let sql = format!("copy (select * from {} order by 1) to stdout", table.name());
+            connection.copy_out(&sql, |piece| contents.extend_from_slice(piece)).unwrap();
+        }
+        Self { described: described.concat(), storage: storage.collect(), contents }
+    }
+}
+
+#[test]
+fn data_is_that_of_pgbench_to_the_byte() {
+    let Some(server) = Server::start() else { return };
+    let (mut ours, mut theirs) = (server.create("ours"), server.create("theirs"));
+    prepared(&mut ours, 2).unwrap();
+    server.client("pgbench", "theirs", &["-i", "-q", "-s", "2"]);
+    let (of_ours, of_theirs) =
+        (Fingerprint::of(&server, "ours", &mut ours), Fingerprint::of(&server, "theirs", &mut theirs));
+    assert!(of_ours.contents == of_theirs.contents, "the rows differ");
+    assert_eq!(of_ours.described, of_theirs.described);
+    assert_eq!(of_ours.storage, of_theirs.storage);
+    // The comparison is worth something only where blank and NULL fillers can be told apart.
+    let text = String::from_utf8(of_ours.contents).unwrap();
+    assert!(text.contains(&format!("\n200000\t2\t0\t{}\n", " ".repeat(84))));
+    assert!(text.contains("\n20\t2\t0\t\\N\n"));
+}
+
+#[test]
+fn each_step_is_reported_and_all_rows_are_counted() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    let seen = prepared(&mut connection, 1).unwrap();
+    let steps: Vec<_> = seen
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::Finished(step) => Some((step.step.as_str(), step.rows, step.bytes.is_some())),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        ("drop", None, false),
+        ("tables", None, false),
+        ("data", Some(100_011), true),
+        ("vacuum", None, false),
+        ("keys", None, true),
+    ];
+    assert_eq!(steps, expected);
+    let last = seen.iter().rev().find(|progress| matches!(progress, Progress::Rows { .. }));
+    assert_eq!(last, Some(&Progress::Rows { done: 100_011, total: 100_011 }));
+    // Once more on what is there: the same again.
+    prepared(&mut connection, 2).unwrap();
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 2 });
+}
+
+#[test]
+fn our_load_runs_on_data_of_pgbench() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("theirs");
+    server.client("pgbench", "theirs", &["-i", "-q", "-s", "2"]);
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 2 });
+    for script in Script::ALL {
+        for protocol in Run::PROTOCOLS {
+            let before = Baseline::take(&mut connection).unwrap();
+            let commits = Run { protocol, ..Run::of(script, 2) }.on(&server.endpoint("postgres", "theirs"));
+            assert_eq!(commits, Commits { acknowledged: 200, unknown: 0 }, "{script:?} {protocol:?}");
+            assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
+        }
+    }
+    let left: Option<u64> = connection.query_value("select count(*) from pgbench_history").unwrap();
+    assert_eq!(left, Some(1200));
+    reset(&mut connection).unwrap();
+    let left: Option<u64> = connection.query_value("select count(*) from pgbench_history").unwrap();
+    assert_eq!(left, Some(0));
+}
+
+#[test]
+fn pgbench_runs_on_our_data() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 2).unwrap();
+    let loads = [
+        (Script::TpcbLike, "tpcb-like"),
+        (Script::SimpleUpdate, "simple-update"),
+        (Script::SelectOnly, "select-only"),
+    ];
+    for (script, builtin) in loads {
+        let before = Baseline::take(&mut connection).unwrap();
+        let printed = server.client("pgbench", "ours", &["-n", "-c", "2", "-t", "100", "-b", builtin]);
+        assert!(printed.contains("200/200") && printed.contains("scaling factor: 2"), "{printed}");
+        let commits = Commits { acknowledged: 200, unknown: 0 };
+        assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
+    }
+    // Without -n it vacuums and empties the history first, as `reset` does.
+    server.client("pgbench", "ours", &["-t", "10"]);
+    let left: Option<u64> = connection.query_value("select count(*) from pgbench_history").unwrap();
+    assert_eq!(left, Some(10));
+}

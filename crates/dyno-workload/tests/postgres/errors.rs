@@ -1,0 +1,129 @@
+//! What stands on a target is recognised, and what is not pgbench's is left alone.
+
+use dyno_target::connection::Connection;
+use dyno_workload::tpcb::{
+    Baseline, NotReady, PrepareError, PrepareOptions, State, StateError, Table, VerifyError, prepare, reset,
+    state,
+};
+
+use crate::prepared;
+use crate::server::Server;
+
+#[test]
+fn tables_that_are_missing_are_said_to_be() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("empty");
+    let found = state(&mut connection).unwrap();
+    assert_eq!(found, State::Missing);
+    let error = found.ready(Some(7)).unwrap_err().to_string();
+    assert!(error.contains("--prepare") && error.contains("pgbench -i -s 7"), "{error}");
+    let error = Baseline::take(&mut connection).unwrap_err();
+    assert!(matches!(error, VerifyError::Missing { table: "pgbench_accounts", .. }), "{error}");
+    assert!(error.to_string().contains("42P01"), "{error}");
+    assert!(matches!(reset(&mut connection), Err(VerifyError::Missing { .. })));
+    // The session is usable after each of these.
+    assert!(matches!(prepared(&mut connection, 0), Err(PrepareError::Scale(_))));
+    assert_eq!(state(&mut connection).unwrap(), State::Missing);
+}
+
+#[test]
+fn another_scale_than_wanted_is_refused() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 1).unwrap();
+    let found = state(&mut connection).unwrap();
+    assert_eq!(found.clone().ready(None), Ok(1));
+    assert_eq!(found.clone().ready(Some(1)), Ok(1));
+    assert_eq!(found.ready(Some(3)), Err(NotReady::OtherScale { found: 1, wanted: 3 }));
+}
+
+#[test]
+fn damage_is_recognised() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 2).unwrap();
+    let damages = [
+        ("delete from pgbench_accounts where aid between 50000 and 60000", "are missing"),
+        ("delete from pgbench_accounts where aid = 200000", "from 1 to 199999"),
+        ("truncate pgbench_accounts", "pgbench_accounts is empty"),
+        ("alter table pgbench_accounts drop constraint pgbench_accounts_pkey", "no primary key on aid"),
+        ("delete from pgbench_tellers where tid = 5", "pgbench_tellers has 19 rows"),
+        ("delete from pgbench_branches where bid = 1", "pgbench_branches has 1 rows and ends with 2"),
+        ("truncate pgbench_branches", "pgbench_branches is empty"),
+        ("drop table pgbench_history", "pgbench_history is missing"),
+    ];
+    for (damage, expected) in damages {
+        connection.execute("begin").unwrap();
+        connection.execute(damage).unwrap();
+        let found = state(&mut connection).unwrap();
+        assert!(matches!(&found, State::Damaged { why } if why.contains(expected)), "{damage}: {found:?}");
+        connection.execute("rollback").unwrap();
+    }
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 2 });
+    connection.execute("drop table pgbench_history").unwrap();
+    prepared(&mut connection, 1).unwrap();
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
+}
+
+#[test]
+fn tables_that_are_not_pgbenchs_are_left_alone() {
+    let Some(server) = Server::start() else { return };
+    let strangers = [
+        "create table pgbench_accounts (aid int primary key, owner text)",
+        "create view pgbench_accounts as select 1 as aid, 1 as bid, 0 as abalance, ''::char(84) as filler",
+        "create table pgbench_accounts (aid int not null, bid int, abalance numeric, filler char(84))",
+    ];
+    for (number, stranger) in strangers.into_iter().enumerate() {
+        let mut connection = server.create(&format!("stranger{number}"));
+        connection.execute(stranger).unwrap();
+        let found = state(&mut connection).unwrap();
+        assert!(matches!(found, State::NotOurs { table: Table::Accounts, .. }), "{stranger}: {found:?}");
+        let refused = prepared(&mut connection, 1).unwrap_err();
+        assert!(matches!(refused, PrepareError::NotOurs { table: "pgbench_accounts", .. }), "{refused}");
+        assert_eq!(state(&mut connection).unwrap(), found, "it must still be there");
+        let told = PrepareOptions { replace_foreign: true, ..PrepareOptions::new("pg", 1) };
+        prepare(&mut connection, &told, &mut |_| {}).unwrap();
+        assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
+    }
+}
+
+#[test]
+fn storage_options_reach_the_tables() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    let options = PrepareOptions { fillfactor: 80, unlogged: true, ..PrepareOptions::new("pg", 1) };
+    prepare(&mut connection, &options, &mut |_| {}).unwrap();
+    let stored = "select string_agg(relpersistence::text || coalesce(reloptions::text, ''), ' ' order by relname) \
+                  from pg_class where relname like 'pgbench%' and relkind = 'r'";
+    let stored: Option<String> = connection.query_value(stored).unwrap();
+    assert_eq!(stored.as_deref(), Some("u{fillfactor=80} u{fillfactor=80} u u{fillfactor=80}"));
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
+}
+
+#[test]
+fn a_scale_that_does_not_fit_is_refused_before_anything_is_dropped() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 1).unwrap();
+    let options = PrepareOptions { free_disk_bytes: Some(2_000_000_000), ..PrepareOptions::new("pg", 1000) };
+    let refused = prepare(&mut connection, &options, &mut |_| {}).unwrap_err().to_string();
+    assert!(refused.contains("16.8 GB") && refused.contains("would fit"), "{refused}");
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
+}
+
+#[test]
+fn missing_rights_are_said_with_what_to_do() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    connection.execute("create role guest login; revoke create on schema public from public").unwrap();
+    let mut guest = Connection::open(&server.endpoint("guest", "ours")).unwrap();
+    let refused = prepared(&mut guest, 1).unwrap_err();
+    assert!(matches!(refused, PrepareError::Denied { step: "tables", .. }), "{refused}");
+    let text = refused.to_string();
+    assert!(text.contains("SQLSTATE 42501") && text.contains("grant CREATE"), "{text}");
+    prepared(&mut connection, 1).unwrap();
+    let refused = state(&mut guest).unwrap_err();
+    assert!(matches!(refused, StateError::Denied(_)), "{refused}");
+    assert!(matches!(Baseline::take(&mut guest), Err(VerifyError::Denied { .. })));
+    assert!(matches!(reset(&mut guest), Err(VerifyError::Denied { table: "pgbench_history", .. })));
+}

@@ -1,0 +1,149 @@
+//! The load through the real engine, and what verification makes of connections that break and of planted faults.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use dyno_engine::engine::{Engine, Observation};
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
+use dyno_engine::request::Protocol;
+use dyno_engine::workload::Workload;
+use dyno_results::event::Check;
+use dyno_wire::endpoint::Endpoint;
+use dyno_workload::tpcb::{Baseline, Commits, Script, TpcB, verify};
+
+use crate::prepared;
+use crate::server::Server;
+
+/// A short stage of load.
+pub(crate) struct Run {
+    pub(crate) script: Script,
+    pub(crate) scale: u32,
+    pub(crate) protocol: Protocol,
+    pub(crate) clients: u32,
+    pub(crate) transactions_per_client: u64,
+}
+
+impl Run {
+    pub(crate) const PROTOCOLS: [Protocol; 3] = [Protocol::Simple, Protocol::Extended, Protocol::Prepared];
+
+    pub(crate) fn of(script: Script, scale: u32) -> Self {
+        Self { script, scale, protocol: Protocol::Prepared, clients: 4, transactions_per_client: 50 }
+    }
+
+    pub(crate) fn on(&self, endpoint: &Endpoint) -> Commits {
+        self.counted(endpoint).0
+    }
+
+    /// Commits, and retries.
+    fn counted(&self, endpoint: &Endpoint) -> (Commits, u64) {
+        let workload: Arc<dyn Workload> = Arc::new(TpcB::new(self.script, self.scale));
+        let config =
+            EngineConfig { protocol: self.protocol, tries_max: 1000, seed: 7, ..EngineConfig::new(2) };
+        let mut engine = Engine::start(endpoint, &workload, config).unwrap();
+        let plan = StagePlan {
+            stage: 0,
+            clients: self.clients,
+            clients_end: self.clients,
+            arrivals: Arrivals::Closed { think_time: Duration::ZERO },
+            limit: Limit::TransactionsPerClient(self.transactions_per_client),
+        };
+        let (mut commits, mut retries) = (Commits::default(), 0);
+        let mut observe = |observation| {
+            if let Observation::Interval(interval) = observation {
+                for part in &interval.types {
+                    commits.acknowledged += part.done;
+                    commits.unknown += part.unknown;
+                    retries += part.retries;
+                }
+            }
+        };
+        engine.run_stage(&plan, &AtomicBool::new(false), &mut observe).unwrap();
+        (commits, retries)
+    }
+}
+
+pub(crate) fn assert_passed(checks: &[Check]) {
+    for check in checks {
+        assert_eq!(check.passed, Some(true), "{check:#?}");
+    }
+}
+
+#[test]
+fn no_commit_is_lost_when_connections_break() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 1).unwrap();
+    let before = Baseline::take(&mut connection).unwrap();
+    let endpoint = server.endpoint("postgres", "ours");
+    let over = AtomicBool::new(false);
+    let (commits, broken) = std::thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let mut killer = server.connect("postgres");
+            let mut broken = 0;
+            while !over.load(Ordering::Relaxed) {
+                let victims = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+                               where datname = 'ours' and (query like 'END%' or query like 'UPDATE%')";
+                broken += killer.query_value::<u64>(victims).unwrap().unwrap_or(0);
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            broken
+        });
+        let run = Run { clients: 4, transactions_per_client: 1500, ..Run::of(Script::TpcbLike, 1) };
+        let commits = run.on(&endpoint);
+        over.store(true, Ordering::Relaxed);
+        (commits, killer.join().unwrap())
+    });
+    assert!(broken > 0 && commits.acknowledged > 0, "{broken} broken, {commits:?}");
+    assert_passed(&verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap());
+}
+
+#[test]
+fn a_transaction_that_is_retried_counts_once() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 1).unwrap();
+    connection.execute("alter database ours set default_transaction_isolation = 'repeatable read'").unwrap();
+    let before = Baseline::take(&mut connection).unwrap();
+    let run = Run { clients: 8, ..Run::of(Script::TpcbLike, 1) };
+    let (commits, retries) = run.counted(&server.endpoint("postgres", "ours"));
+    assert_eq!(commits, Commits { acknowledged: 400, unknown: 0 });
+    assert!(retries > 0, "eight clients on one branch must collide");
+    assert_passed(&verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap());
+}
+
+#[test]
+fn faults_planted_in_the_data_are_found() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 1).unwrap();
+    let endpoint = server.endpoint("postgres", "ours");
+    let faults = [
+        (
+            "delete from pgbench_history where ctid = (select min(ctid) from pgbench_history where delta <> 0)",
+            "history-holds-every-commit",
+        ),
+        (
+            "insert into pgbench_history (tid, bid, aid, delta) values (1, 1, 1, 0)",
+            "history-holds-every-commit",
+        ),
+        ("update pgbench_accounts set abalance = abalance + 1 where aid = 77", "four-sums-agree"),
+        (
+            "update pgbench_tellers set tbalance = tbalance + case tid when 1 then 1 else -1 end where tid in (1, 2)",
+            "each-teller-and-branch-agrees",
+        ),
+        ("insert into pgbench_accounts values (100001, 1, 0, '')", "rows-unchanged"),
+    ];
+    for (fault, expected) in faults {
+        let before = Baseline::take(&mut connection).unwrap();
+        let commits = Run::of(Script::TpcbLike, 1).on(&endpoint);
+        connection.execute(fault).unwrap();
+        let checks = verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap();
+        let failed: Vec<&str> = checks
+            .iter()
+            .filter(|check| check.passed == Some(false))
+            .map(|check| check.name.as_str())
+            .collect();
+        assert!(failed.contains(&expected), "{fault}: {checks:#?}");
+    }
+}
