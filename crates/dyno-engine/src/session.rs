@@ -284,11 +284,11 @@ impl Session {
         let Some(count) = self.receive_raw(inbox)? else { return Ok(Received::Nothing) };
         if self.link.is_plain() && self.unread.is_empty() {
             let scanned = self.scanner.scan(&inbox[..count], &mut Count)?;
-            if scanned.done {
-                return Ok(Received::Answered);
+            // Behind a whole answer there is seldom anything: a part of a notice, say. The next scan begins there.
+            if scanned.consumed < count {
+                self.unread.extend_from_slice(&inbox[scanned.consumed..count]);
             }
-            self.unread.extend_from_slice(&inbox[scanned.consumed..count]);
-            return Ok(Received::Partly);
+            return Ok(if scanned.done { Received::Answered } else { Received::Partly });
         }
         self.link.open(&inbox[..count], &mut self.unread)?;
         self.answer_tls(poller, token)?;

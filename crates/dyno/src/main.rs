@@ -1,1 +1,70 @@
-fn main() {}
+//! The command line of dyno: it reads what the user typed, and hands it to a command.
+
+mod campaign;
+mod cli;
+mod command;
+mod failure;
+mod interrupt;
+mod place;
+mod plan;
+mod scenario;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+use dyno_report::terminal::Terminal;
+
+use cli::{Cli, Command};
+
+/// Done.
+const DONE: u8 = 0;
+/// Could not start.
+const NOT_STARTED: u8 = 1;
+/// Started, and ended early: what was measured is kept.
+const INCOMPLETE: u8 = 2;
+/// Under `--strict`, a finding says that the result is invalid.
+const INVALID: u8 = 3;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let asked_for = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp
+                    | ErrorKind::DisplayVersion
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            );
+            // If the terminal is gone there is nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(if asked_for && error.use_stderr() {
+                NOT_STARTED
+            } else if asked_for {
+                DONE
+            } else {
+                NOT_STARTED
+            });
+        }
+    };
+    let ended = match cli.command {
+        Command::Run(arguments) => command::run::run(*arguments),
+        Command::Report(arguments) => command::report::run(&arguments),
+        Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Findings(arguments) => command::findings::run(&arguments),
+        Command::Workloads(arguments) => command::lists::workloads(&arguments),
+        Command::Scenarios(arguments) => command::lists::scenarios(&arguments),
+        Command::Targets(arguments) => command::lists::targets(&arguments),
+    };
+    match ended {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprint!(
+                "{}",
+                dyno_report::error::render(&failure, failure.help().as_deref(), Terminal::stderr())
+            );
+            ExitCode::from(NOT_STARTED)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A small workload of the tests' own, and a server for it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
+use dyno_engine::request::{Request, Statement};
+use dyno_engine::workload::{Answer, Client, StatementId, Step, TransactionType, Workload};
+use dyno_results::event::Interval;
+use dyno_test_servers::{Postgres, Setup};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+
+/// What a client does in each transaction, statement by statement; the last one may be durable.
+pub(crate) struct Script {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) rollback: bool,
+    types: Vec<String>,
+}
+
+impl Script {
+    pub(crate) fn new(lines: &[&str]) -> Self {
+        let statements = lines.iter().copied().chain(["ROLLBACK"]).map(Statement::new).collect();
+        Self { statements, rollback: true, types: vec!["only".to_owned()] }
+    }
+}
+
+impl Workload for Script {
+    fn types(&self) -> &[String] {
+        &self.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        self.rollback.then(|| StatementId(self.statements.len() as u16 - 1))
+    }
+
+    fn client(&self, id: u32, _seed: u64) -> Box<dyn Client> {
+        Box::new(ScriptClient { lines: self.statements.len() as u16 - 1, line: 0, id: i64::from(id), drawn: 0 })
+    }
+}
+
+/// Runs the lines in order; `$1` is the client's number and `$2` counts its transactions.
+struct ScriptClient {
+    lines: u16,
+    line: u16,
+    id: i64,
+    drawn: i64,
+}
+
+impl Client for ScriptClient {
+    fn begin(&mut self) -> TransactionType {
+        self.line = 0;
+        self.drawn += 1;
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {
+        self.line = 0;
+    }
+
+    fn next(&mut self, _answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        if self.line == self.lines {
+            return Step::Done;
+        }
+        request.execute(StatementId(self.line), &[self.id, self.drawn]);
+        self.line += 1;
+        if self.line == self.lines { Step::SendCommit } else { Step::Send }
+    }
+}
+
+pub(crate) fn server(sql: &str) -> Option<Postgres> {
+    Postgres::start(&Setup { sql: sql.to_owned(), ..Setup::default() })
+}
+
+pub(crate) fn endpoint(server: &Postgres) -> Endpoint {
+    Endpoint {
+        address: Address::Tcp(server.address),
+        login: Arc::new(Login {
+            user: "postgres".to_owned(),
+            password: None,
+            database: "postgres".to_owned(),
+            parameters: Vec::new(),
+            tls: Tls::Disable,
+            channel_binding: ChannelBinding::Disable,
+        }),
+    }
+}
+
+pub(crate) fn engine(server: &Postgres, lines: &[&str], config: EngineConfig) -> Engine {
+    let workload: Arc<dyn Workload> = Arc::new(Script::new(lines));
+    Engine::start(&endpoint(server), &workload, config).unwrap()
+}
+
+pub(crate) fn closed(clients: u32, limit: Limit) -> StagePlan {
+    let arrivals = Arrivals::Closed { think_time: Duration::ZERO };
+    StagePlan { stage: 1, clients, clients_end: clients, arrivals, limit }
+}
+
+pub(crate) fn for_ms(ms: u64) -> Limit {
+    Limit::Duration(Duration::from_millis(ms))
+}
+
+/// All that a stage brought.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) errors: Vec<String>,
+    pub(crate) outcome: StageOutcome,
+}
+
+impl Seen {
+    /// Sums a count over all intervals, the drain included.
+    pub(crate) fn sum(&self, count: impl Fn(&dyno_results::event::TypeInterval) -> u64) -> u64 {
+        self.intervals.iter().flat_map(|interval| &interval.types).map(count).sum()
+    }
+
+    pub(crate) fn done(&self) -> u64 {
+        self.sum(|part| part.done)
+    }
+}
+
+pub(crate) fn run(engine: &mut Engine, plan: &StagePlan) -> Seen {
+    run_until(engine, plan, &AtomicBool::new(false), &mut |_| {})
+}
+
+/// Runs a stage; `look` sees each observation as it comes.
+pub(crate) fn run_until(
+    engine: &mut Engine, plan: &StagePlan, stop: &AtomicBool, look: &mut dyn FnMut(&Observation),
+) -> Seen {
+    let (mut intervals, mut errors) = (Vec::new(), Vec::new());
+    let outcome = engine
+        .run_stage(plan, stop, &mut |observation| {
+            look(&observation);
+            match observation {
+                Observation::Interval(interval) => intervals.push(interval),
+                Observation::Error(error) => errors.push(error.to_string()),
+            }
+        })
+        .unwrap();
+    Seen { intervals, errors, outcome }
+}

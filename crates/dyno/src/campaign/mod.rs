@@ -1,0 +1,75 @@
+//! The story of a run: a database is put on the rollers, described, filled, loaded series by series, verified,
+//! judged. Each step is told to the stream as it happens; measuring itself is the engine's and the probe's.
+
+mod data;
+mod rollers;
+mod series;
+mod stages;
+mod stream;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dyno_results::event::{Event, Finished, Outcome};
+use dyno_results::judge::judge;
+
+pub(crate) use self::stream::Stream;
+use crate::failure::Failure;
+use crate::plan::Plan;
+use rollers::Rollers;
+
+/// What every part of the campaign needs.
+pub(crate) struct Context<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) stream: &'a Stream,
+    /// Set when the user asks to stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl Context<'_> {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn check_stopped(&self) -> Result<(), Failure> {
+        if self.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Runs the plan to its end, or as far as it goes. The stream then holds all that was measured, the findings and
+/// how it ended.
+pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
+    let ended = measure(context);
+    let reason = ended.as_ref().err().map(ToString::to_string);
+    let outcome = if reason.is_none() { Outcome::Complete } else { Outcome::Incomplete };
+    let finished = Finished { outcome, reason, seconds: context.stream.seconds() };
+    for finding in judge(&context.stream.report_ending(&finished)) {
+        context.stream.emit(Event::Finding(finding));
+    }
+    context.stream.emit(Event::Finished(finished));
+    ended
+}
+
+fn measure(context: &Context<'_>) -> Result<(), Failure> {
+    let mut rollers = Rollers::set_up(context)?;
+    let measured = load_and_verify(context, &mut rollers);
+    context.stream.activity("stopping");
+    // What was measured counts more than a server that does not stop: its failure is told, not returned.
+    if let Err(error) = rollers.clear() {
+        context.stream.notice(rollers::NAME, None, error.to_string());
+    }
+    measured
+}
+
+fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
+    rollers.describe(context)?;
+    let scale = data::provide(context, rollers)?;
+    rollers.describe_data(context, scale)?;
+    let probe = rollers.watch(context);
+    let mut stages = stages::Stages::default();
+    for series in &context.plan.series {
+        context.check_stopped()?;
+        series::run(context, rollers, &mut stages, series, scale)?;
+    }
+    drop(probe);
+    Ok(())
+}

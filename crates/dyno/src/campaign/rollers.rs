@@ -1,0 +1,190 @@
+//! The database under test and how to reach it: an embedded server that lives as long as this, or one that the
+//! user named.
+
+use std::path::PathBuf;
+
+use dyno_results::event::Event;
+use dyno_target::connection::{ConnectError, Connection, QueryError};
+use dyno_target::embedded::{EmbeddedServer, Options};
+use dyno_target::probe::{self, HostOptions, Probe};
+use dyno_target::{Environment, TargetSettings, host, inspect};
+use dyno_wire::endpoint::Endpoint;
+use dyno_workload::tpcb;
+
+use super::Context;
+use crate::failure::Failure;
+use crate::plan::Place;
+
+/// The target's short name in the report.
+pub(crate) const NAME: &str = "pg";
+/// Connections that dyno itself uses beside the clients: one to prepare and verify, one for the probe, one to cancel.
+pub(crate) const OWN_CONNECTIONS: u32 = 3;
+/// Connections that an embedded server allows at least for each processor: beyond this a ladder has passed its peak.
+const EMBEDDED_CONNECTIONS_PER_CPU: u32 = 64;
+const EMBEDDED_CONNECTIONS_MIN: u32 = 256;
+
+/// A database on the rollers.
+pub(crate) struct Rollers {
+    pub(crate) endpoint: Endpoint,
+    /// Without any password.
+    pub(crate) url: String,
+    pub(crate) embedded: Option<EmbeddedServer>,
+    /// For dyno's own work: preparing, looking, verifying.
+    pub(crate) connection: Connection,
+    pub(crate) same_host: Option<bool>,
+    /// Of the server's main process, where it runs on this machine and can be seen.
+    server_pid: Option<u32>,
+    data_directory: Option<PathBuf>,
+    pub(crate) cpus: u32,
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl Rollers {
+    /// Starts the embedded server, or connects to the named one.
+    pub(crate) fn set_up(context: &Context<'_>) -> Result<Self, Failure> {
+        let host = host::facts(None);
+        let cpus = host.cpus.unwrap_or(1);
+        let (endpoint, url, embedded) = match &context.plan.place {
+            Place::Embedded { .. } => {
+                let server = start_embedded(context, cpus)?;
+                let url = TargetSettings::parse(&server.conninfo(), &Environment::empty())?.url();
+                (server.endpoint(), url, Some(server))
+            }
+            Place::Named(text) => {
+                let settings = TargetSettings::parse(text, &Environment::of_process())?;
+                for warning in settings.warnings() {
+                    context.stream.notice(NAME, None, warning.clone());
+                }
+                context.stream.activity(&format!("connecting to {}", settings.url()));
+                (settings.endpoint()?, settings.url(), None)
+            }
+        };
+        let mut connection = connect(&endpoint, &url)?;
+        let (server_pid, data_directory) = match &embedded {
+            Some(server) => (Some(server.pid()), Some(server.data_directory().to_owned())),
+            None => inspect::server_process(&mut connection)
+                .map_err(|source| Failure::Query {
+                    doing: "looking for the server's process",
+                    url: url.clone(),
+                    source,
+                })?
+                .map_or((None, None), |process| (Some(process.pid), process.data_directory)),
+        };
+        let memory_bytes = host.memory_limit_bytes.or(host.memory_bytes);
+        Ok(Self {
+            endpoint,
+            url,
+            embedded,
+            connection,
+            same_host: None,
+            server_pid,
+            data_directory,
+            cpus,
+            memory_bytes,
+        })
+    }
+
+    /// Tells what is under test and where: product, settings, hosts.
+    pub(crate) fn describe(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let mut target = inspect::facts(&mut self.connection, NAME, &self.url)
+            .map_err(|source| self.query_failed("looking at the server", source))?;
+        target.embedded = self.embedded.as_ref().map(EmbeddedServer::facts);
+        self.same_host = target.same_host;
+        let shared = target.same_host == Some(true);
+        context.stream.emit(Event::Target(target));
+        let mut host = host::facts(self.data_directory.as_deref());
+        host.roles = vec!["driver".to_owned()];
+        if shared {
+            host.roles.push(NAME.to_owned());
+        }
+        context.stream.emit(Event::Host(host));
+        let settings = inspect::settings(&mut self.connection, NAME)
+            .map_err(|source| self.query_failed("reading the settings", source))?;
+        context.stream.emit(Event::Settings(settings));
+        Ok(())
+    }
+
+    /// Tells how large the data is against the caches.
+    pub(crate) fn describe_data(&mut self, context: &Context<'_>, scale: u32) -> Result<(), Failure> {
+        let tables = tpcb::Table::ALL.map(tpcb::Table::name);
+        let mut data = inspect::data(&mut self.connection, NAME, tpcb::NAME, Some(f64::from(scale)), &tables)
+            .map_err(|source| self.query_failed("reading the sizes of the tables", source))?;
+        data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
+        context.stream.emit(Event::Data(data));
+        Ok(())
+    }
+
+    /// Begins to read host and database once a second, until what it returns is dropped.
+    pub(crate) fn watch(&self, context: &Context<'_>) -> Option<Probe> {
+        let host = HostOptions { server_pid: self.server_pid, disk: self.data_directory.clone() };
+        let options = probe::Options {
+            database: Some(self.endpoint.clone()),
+            host: Some(host),
+            ..probe::Options::new(NAME)
+        };
+        let stream = context.stream.clone();
+        match Probe::start(options, move |event| stream.emit(event)) {
+            Ok(probe) => Some(probe),
+            Err(error) => {
+                context.stream.notice(NAME, None, format!("neither host nor database is watched: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Connections that the load may open.
+    pub(crate) fn free_connections(&mut self) -> Result<Option<u32>, Failure> {
+        let free = inspect::connections_allowed(&mut self.connection)
+            .map_err(|source| self.query_failed("counting the free connections", source))?;
+        // The connection that asks is already among those in use.
+        Ok(free.map(|free| free.saturating_sub(OWN_CONNECTIONS - 1)))
+    }
+
+    /// Opens the connection anew if the server has broken it in the meantime.
+    pub(crate) fn reconnect_if_broken(&mut self) -> Result<&mut Connection, Failure> {
+        if self.connection.is_broken() {
+            self.connection = connect(&self.endpoint, &self.url)?;
+        }
+        Ok(&mut self.connection)
+    }
+
+    pub(crate) fn query_failed(&self, doing: &'static str, source: QueryError) -> Failure {
+        Failure::Query { doing, url: self.url.clone(), source }
+    }
+
+    /// Stops and removes what was started for the run.
+    pub(crate) fn clear(self) -> Result<(), Failure> {
+        drop(self.connection);
+        match self.embedded {
+            Some(server) => Ok(server.stop()?),
+            None => Ok(()),
+        }
+    }
+}
+
+fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
+    Connection::open(endpoint)
+        .map_err(|source: ConnectError| Failure::Connect { url: url.to_owned(), source })
+}
+
+fn start_embedded(context: &Context<'_>, cpus: u32) -> Result<EmbeddedServer, Failure> {
+    let Place::Embedded { server, profile, directory } = &context.plan.place else {
+        return Err(Failure::Interrupted);
+    };
+    let automatic = cpus.saturating_mul(EMBEDDED_CONNECTIONS_PER_CPU).max(EMBEDDED_CONNECTIONS_MIN);
+    let clients = context.plan.clients_named().unwrap_or(automatic);
+    let options = Options {
+        server: server.clone(),
+        profile: *profile,
+        connections_max: clients + OWN_CONNECTIONS,
+        directory: directory.clone(),
+        required_bytes: context
+            .plan
+            .scale
+            .and_then(|scale| u32::try_from(scale).ok())
+            .map_or(0, tpcb::data_bytes),
+        ..Options::default()
+    };
+    context.stream.activity("starting an embedded PostgreSQL");
+    Ok(EmbeddedServer::start(&options, &mut |text| context.stream.activity(text))?)
+}

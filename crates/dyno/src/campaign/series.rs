@@ -1,0 +1,258 @@
+//! One series: the warm-up, the ladder and the hold at its peak (or the one stage that was asked for), and the
+//! check of what the load left behind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_engine::engine::Engine;
+use dyno_engine::plan::{Arrivals, EngineConfig};
+use dyno_engine::workload::Workload;
+use dyno_results::event::{Event, StageKind};
+use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
+use dyno_workload::registry::Series;
+use dyno_workload::tpcb::{self, Baseline, Commits, TpcB};
+
+use super::Context;
+use super::rollers::{NAME, Rollers};
+use super::stages::{StageLoad, StageSum, Stages, Subject};
+use crate::failure::Failure;
+use crate::plan::{Load, Rungs};
+
+/// Clients of an open load where none are named: enough that arrivals seldom wait for one.
+const OPEN_CLIENTS: u32 = 64;
+/// Threads of the load that dyno chooses by itself, at most.
+const THREADS_MAX: u32 = 16;
+/// Clients of a warm-up before a ladder, for each processor.
+const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
+
+/// Runs a series on data of `scale`.
+pub(super) fn run(
+    context: &Context<'_>,
+    rollers: &mut Rollers,
+    stages: &mut Stages,
+    series: &Series,
+    scale: u32,
+) -> Result<(), Failure> {
+    let script = series.script;
+    let free = rollers.free_connections()?;
+    check_connections(context, &rollers.url, free)?;
+    if script.writes() {
+        tpcb::reset(rollers.reconnect_if_broken()?)?;
+    }
+    let baseline = take_baseline(context, rollers)?;
+    let workload: Arc<dyn Workload> = Arc::new(TpcB::new(script, scale));
+    let config = engine_config(context, rollers);
+    let threads = config.threads;
+    let engine = Engine::start(&rollers.endpoint, &workload, config)
+        .map_err(|source| Failure::Engine { url: rollers.url.clone(), source })?;
+    let mut run = SeriesRun {
+        context,
+        engine,
+        stages,
+        sums: Vec::new(),
+        subject: Subject {
+            series: series.name,
+            workload: script.workload(),
+            types: workload.types(),
+            url: &rollers.url,
+            threads,
+        },
+        cpus: rollers.cpus,
+        free,
+    };
+    let loaded = run.load();
+    let commits = Commits {
+        acknowledged: run.sums.iter().map(|sum| sum.done).sum(),
+        unknown: run.sums.iter().map(|sum| sum.unknown).sum(),
+    };
+    // Ends the clients: what they left behind is looked at while nothing moves.
+    drop(run);
+    if let Err(Failure::Engine { .. }) = loaded {
+        // The engine itself gave up, so not all that was acknowledged was counted: there is nothing to check by.
+        return loaded;
+    }
+    let verified = baseline.map_or(Ok(()), |baseline| verify(context, rollers, &baseline, series, commits));
+    // A check that could not be made after a broken load is no news beside what broke it.
+    loaded.and(verified)
+}
+
+fn take_baseline(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<Baseline>, Failure> {
+    if !context.plan.verify {
+        return Ok(None);
+    }
+    context.stream.activity("reading the balances before the load");
+    Ok(Some(Baseline::take(rollers.reconnect_if_broken()?)?))
+}
+
+fn verify(
+    context: &Context<'_>,
+    rollers: &mut Rollers,
+    baseline: &Baseline,
+    series: &Series,
+    commits: Commits,
+) -> Result<(), Failure> {
+    context.stream.activity("verifying");
+    let connection = rollers.reconnect_if_broken()?;
+    for check in tpcb::verify(connection, NAME, baseline, series.script, commits)? {
+        context.stream.emit(Event::Check(check));
+    }
+    Ok(())
+}
+
+fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
+    let plan = context.plan;
+    // On a shared machine the server needs the processors more than the load does.
+    let share = if rollers.same_host == Some(true) { rollers.cpus / 2 } else { rollers.cpus };
+    let threads = plan.threads.unwrap_or(share.clamp(1, THREADS_MAX));
+    EngineConfig {
+        protocol: plan.protocol,
+        tries_max: plan.tries_max,
+        seed: plan.seed,
+        ..EngineConfig::new(threads)
+    }
+}
+
+/// Refuses clients that the server has no room for, and says which would fit.
+fn check_connections(context: &Context<'_>, url: &str, free: Option<u32>) -> Result<(), Failure> {
+    let (Some(wanted), Some(free)) = (context.plan.clients_named(), free) else { return Ok(()) };
+    if wanted <= free {
+        return Ok(());
+    }
+    let mut fits: Vec<u32> = match &context.plan.load {
+        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
+        _ => Vec::new(),
+    };
+    fits.retain(|clients| *clients < free);
+    if free > 0 {
+        fits.push(free);
+    }
+    Err(Failure::TooFewConnections { url: url.to_owned(), wanted, free, fits })
+}
+
+/// A series under way.
+struct SeriesRun<'a> {
+    context: &'a Context<'a>,
+    engine: Engine,
+    stages: &'a mut Stages,
+    sums: Vec<StageSum>,
+    subject: Subject<'a>,
+    cpus: u32,
+    /// Connections that the server has room for, where it says.
+    free: Option<u32>,
+}
+
+impl SeriesRun<'_> {
+    fn load(&mut self) -> Result<(), Failure> {
+        match &self.context.plan.load {
+            Load::Ladder { rungs, step, hold, think_time } => {
+                let arrivals = Arrivals::Closed { think_time: *think_time };
+                self.warm_up(self.warm_up_clients(rungs), arrivals)?;
+                let clients = match rungs {
+                    Rungs::Listed(rungs) => self.climb_listed(rungs, arrivals, *step)?,
+                    Rungs::Automatic { factor, max } => self.climb(*factor, *max, arrivals, *step)?,
+                };
+                self.stage(StageLoad::timed(StageKind::Hold, clients, arrivals, *hold))
+            }
+            Load::Single { clients, clients_end, arrivals, limit } => {
+                let clients = clients.unwrap_or_else(|| self.clients_default(*arrivals));
+                let clients_end = clients_end.unwrap_or(clients);
+                self.warm_up(clients, start_of(*arrivals))?;
+                let ramps = clients_end != clients || is_rate_ramp(*arrivals);
+                let kind = if ramps { StageKind::Ramp } else { StageKind::Hold };
+                self.stage(StageLoad { kind, clients, clients_end, arrivals: *arrivals, limit: *limit })
+            }
+        }
+    }
+
+    fn stage(&mut self, load: StageLoad) -> Result<(), Failure> {
+        self.stages.run(self.context, &mut self.engine, &self.subject, load, &mut self.sums)
+    }
+
+    fn warm_up(&mut self, clients: u32, arrivals: Arrivals) -> Result<(), Failure> {
+        let duration = self.context.plan.warm_up;
+        if duration.is_zero() {
+            return Ok(());
+        }
+        self.stage(StageLoad::timed(StageKind::WarmUp, clients, arrivals, duration))
+    }
+
+    fn warm_up_clients(&self, rungs: &Rungs) -> u32 {
+        let wanted = self.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU);
+        let most = match rungs {
+            Rungs::Listed(rungs) => rungs.last().copied().unwrap_or(1),
+            Rungs::Automatic { max, .. } => *max,
+        };
+        wanted.min(most).min(self.free.unwrap_or(u32::MAX)).max(1)
+    }
+
+    fn clients_default(&self, arrivals: Arrivals) -> u32 {
+        let wanted = match arrivals {
+            Arrivals::Open { .. } => OPEN_CLIENTS,
+            Arrivals::Closed { .. } => self.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU),
+        };
+        wanted.min(self.free.unwrap_or(u32::MAX)).max(1)
+    }
+
+    /// Runs every rung that was asked for; returns the clients at the peak.
+    fn climb_listed(&mut self, rungs: &[u32], arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
+        let mut measured = Vec::new();
+        for clients in rungs {
+            self.rung(*clients, arrivals, step, &mut measured)?;
+        }
+        Ok(clients_at_peak(&measured, rungs))
+    }
+
+    /// Runs rungs of more and more clients until throughput has clearly passed its peak.
+    fn climb(&mut self, factor: u32, max: u32, arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
+        let room = self.free.unwrap_or(u32::MAX).min(max).max(1);
+        let (mut measured, mut clients) = (Vec::new(), 1);
+        loop {
+            self.rung(clients, arrivals, step, &mut measured)?;
+            if matches!(decide(&measured), Decision::Stop(_)) {
+                break;
+            }
+            if clients >= room {
+                let why =
+                    format!("the ladder ends at {clients} clients: there is room for no more connections");
+                self.context.stream.notice(NAME, None, why);
+                break;
+            }
+            clients = clients.saturating_mul(factor).min(room);
+        }
+        Ok(clients_at_peak(&measured, &[clients]))
+    }
+
+    fn rung(
+        &mut self,
+        clients: u32,
+        arrivals: Arrivals,
+        step: Duration,
+        measured: &mut Vec<Rung>,
+    ) -> Result<(), Failure> {
+        self.stage(StageLoad::timed(StageKind::Ladder, clients, arrivals, step))?;
+        if let Some((sum, throughput)) = self.sums.last().and_then(|sum| Some((sum, sum.rung_throughput()?)))
+        {
+            measured.push(Rung { stage: sum.id, clients, throughput });
+        }
+        Ok(())
+    }
+}
+
+/// The clients of the best rung; where none could be measured, of the last one tried.
+fn clients_at_peak(measured: &[Rung], tried: &[u32]) -> u32 {
+    peak(measured).map(|peak| peak.clients).or(tried.last().copied()).unwrap_or(1)
+}
+
+/// A warm-up before a ramp of the rate runs at its start.
+fn start_of(arrivals: Arrivals) -> Arrivals {
+    match arrivals {
+        Arrivals::Open { rate_per_s, distribution, .. } => {
+            Arrivals::Open { rate_per_s, rate_end_per_s: rate_per_s, distribution }
+        }
+        closed @ Arrivals::Closed { .. } => closed,
+    }
+}
+
+fn is_rate_ramp(arrivals: Arrivals) -> bool {
+    matches!(arrivals, Arrivals::Open { rate_per_s, rate_end_per_s, .. } if rate_per_s.to_bits() != rate_end_per_s.to_bits())
+}

@@ -1,0 +1,190 @@
+//! One stage after the other on one engine: each told to the stream from its start to its end.
+
+use std::time::Duration;
+
+use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::plan::{Arrivals, Limit, StagePlan};
+use dyno_results::document::Estimate;
+use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind};
+use dyno_results::statistics::{Slice, estimate};
+
+use super::Context;
+use super::rollers::NAME;
+use crate::failure::Failure;
+
+/// Numbers the stages of a run.
+#[derive(Debug, Default)]
+pub(super) struct Stages {
+    next: u32,
+}
+
+/// What a stage is, beside its kind and load.
+pub(super) struct Subject<'a> {
+    pub(super) series: &'a str,
+    pub(super) workload: &'a str,
+    pub(super) types: &'a [String],
+    pub(super) url: &'a str,
+    pub(super) threads: u32,
+}
+
+/// The load of a stage.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StageLoad {
+    pub(super) kind: StageKind,
+    pub(super) clients: u32,
+    pub(super) clients_end: u32,
+    pub(super) arrivals: Arrivals,
+    pub(super) limit: Limit,
+}
+
+/// What a stage brought.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StageSum {
+    pub(super) id: u32,
+    /// `None` where nothing was measured.
+    pub(super) throughput: Option<Estimate>,
+    /// Transactions acknowledged, those of the drain included.
+    pub(super) done: u64,
+    /// Transactions whose commit may or may not have happened.
+    pub(super) unknown: u64,
+    complete: bool,
+}
+
+impl StageLoad {
+    /// Closed loop, or as `arrivals` say, for a time.
+    pub(super) fn timed(kind: StageKind, clients: u32, arrivals: Arrivals, duration: Duration) -> Self {
+        Self { kind, clients, clients_end: clients, arrivals, limit: Limit::Duration(duration) }
+    }
+}
+
+impl Stages {
+    /// Runs a stage. Its sum is put into `sums` even where it ends early, which is then the error.
+    pub(super) fn run(
+        &mut self,
+        context: &Context<'_>,
+        engine: &mut Engine,
+        subject: &Subject<'_>,
+        load: StageLoad,
+        sums: &mut Vec<StageSum>,
+    ) -> Result<(), Failure> {
+        let id = self.next;
+        self.next += 1;
+        let failed = |source| Failure::Engine { url: subject.url.to_owned(), source };
+        let plan = StagePlan {
+            stage: id,
+            clients: load.clients,
+            clients_end: load.clients_end,
+            arrivals: load.arrivals,
+            limit: load.limit,
+        };
+        // Connected before the stage is announced: its clock runs from its first transaction.
+        engine
+            .connect(plan.clients_max(), context.stop, &mut |_| {})
+            .map_err(|source| if context.is_stopped() { Failure::Interrupted } else { failed(source) })?;
+        context.stream.emit(Event::StageStarted(announced(id, context, subject, &load)));
+        let mut observer =
+            Observer { context, stage: id, slices: Vec::new(), done: 0, unknown: 0, last_error: None };
+        let outcome = engine
+            .run_stage(&plan, context.stop, &mut |observation| observer.see(observation))
+            .map_err(failed)?;
+        context.stream.emit(Event::StageFinished(finished(id, &outcome)));
+        sums.push(StageSum {
+            id,
+            throughput: estimate(&observer.slices),
+            done: observer.done,
+            unknown: observer.unknown,
+            complete: outcome.complete,
+        });
+        if outcome.complete {
+            return Ok(());
+        }
+        context.check_stopped()?;
+        Err(Failure::StageCut {
+            workload: subject.workload.to_owned(),
+            clients: load.clients,
+            url: subject.url.to_owned(),
+            why: observer.last_error.unwrap_or_else(|| "its clients gave up".to_owned()),
+        })
+    }
+}
+
+impl StageSum {
+    /// For a rung of a ladder: its throughput, if it ran to its end.
+    pub(super) fn rung_throughput(&self) -> Option<Estimate> {
+        self.throughput.filter(|_| self.complete)
+    }
+}
+
+/// Tells the stream what the engine sees, and adds up what the campaign itself needs.
+struct Observer<'a> {
+    context: &'a Context<'a>,
+    stage: u32,
+    slices: Vec<Slice>,
+    done: u64,
+    unknown: u64,
+    last_error: Option<String>,
+}
+
+impl Observer<'_> {
+    fn see(&mut self, observation: Observation) {
+        match observation {
+            Observation::Interval(interval) => {
+                let done: u64 = interval.types.iter().map(|part| part.done).sum();
+                self.done += done;
+                self.unknown += interval.types.iter().map(|part| part.unknown).sum::<u64>();
+                if !interval.drain {
+                    self.slices.push(Slice { seconds: interval.duration_ms / 1e3, count: done });
+                }
+                self.context.stream.emit(Event::Interval(interval));
+            }
+            Observation::Error(error) => {
+                let text = error.to_string();
+                self.context.stream.notice(NAME, Some(self.stage), text.clone());
+                self.last_error = Some(text);
+            }
+        }
+    }
+}
+
+fn announced(id: u32, context: &Context<'_>, subject: &Subject<'_>, load: &StageLoad) -> Stage {
+    let (planned_s, planned_transactions) = match load.limit {
+        Limit::Duration(duration) => (Some(duration.as_secs_f64()), None),
+        Limit::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(load.clients)))),
+    };
+    let (arrival, rate_end_per_s) = match load.arrivals {
+        Arrivals::Closed { think_time } => {
+            (Arrival::Closed { think_time_ms: think_time.as_secs_f64() * 1e3 }, None)
+        }
+        Arrivals::Open { rate_per_s, rate_end_per_s, distribution } => (
+            Arrival::Open { rate_per_s, distribution },
+            (rate_end_per_s.to_bits() != rate_per_s.to_bits()).then_some(rate_end_per_s),
+        ),
+    };
+    Stage {
+        id,
+        target: NAME.to_owned(),
+        series: subject.series.to_owned(),
+        kind: load.kind,
+        workload: subject.workload.to_owned(),
+        clients: load.clients,
+        clients_end: (load.clients_end != load.clients).then_some(load.clients_end),
+        threads: subject.threads,
+        protocol: context.plan.protocol.name().to_owned(),
+        arrival,
+        rate_end_per_s,
+        planned_s,
+        planned_transactions,
+        types: subject.types.to_vec(),
+    }
+}
+
+fn finished(id: u32, outcome: &StageOutcome) -> StageFinished {
+    StageFinished {
+        stage: id,
+        seconds: outcome.seconds,
+        drain_s: outcome.drain_s,
+        complete: outcome.complete,
+        clients_aborted: outcome.clients_aborted,
+        not_begun: outcome.not_begun,
+    }
+}

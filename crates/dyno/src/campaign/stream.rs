@@ -1,0 +1,110 @@
+//! The run's one stream of events: stamped, stored, shown and folded as they happen. Campaign and probes write
+//! to it; a store that fails stops being written, and the run goes on.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use dyno_report::live::{Live, Mode};
+use dyno_report::terminal::Terminal;
+use dyno_results::document::Report;
+use dyno_results::event::{Event, Finished, Interval, Notice, Stamped};
+use dyno_results::fold::Fold;
+use dyno_results::store::{RunWriter, StoreError};
+
+/// A handle on the stream; cheap to clone, for any thread. It is no part of the load path: the engine hands over
+/// an interval a second.
+#[derive(Clone)]
+pub(crate) struct Stream(Arc<Mutex<Inner>>);
+
+struct Inner {
+    started: Instant,
+    seq: u64,
+    writer: RunWriter,
+    /// The first failure of the store; after it nothing more is written.
+    store_failure: Option<StoreError>,
+    live: Live,
+    fold: Fold,
+    measured: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(writer: RunWriter, live: Live) -> Self {
+        Self(Arc::new(Mutex::new(Inner {
+            started: Instant::now(),
+            seq: 0,
+            writer,
+            store_failure: None,
+            live,
+            fold: Fold::new(),
+            measured: false,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // What a panicking thread left is still a stream of whole events.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends an event.
+    pub(crate) fn emit(&self, event: Event) {
+        let mut inner = self.lock();
+        let at_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let stamped = Stamped { seq: inner.seq, at_ms, event };
+        inner.seq += 1;
+        inner.measured |=
+            matches!(&stamped.event, Event::Interval(Interval { types, .. }) if !types.is_empty());
+        if inner.store_failure.is_none()
+            && let Err(error) = inner.writer.append(&stamped)
+        {
+            inner.store_failure = Some(error);
+        }
+        inner.fold.add(&stamped);
+        inner.live.event(&stamped);
+    }
+
+    /// Appends a remark for the reader.
+    pub(crate) fn notice(&self, target: &str, stage: Option<u32>, text: String) {
+        self.emit(Event::Notice(Notice { target: Some(target.to_owned()), stage, text }));
+    }
+
+    pub(crate) fn prepare_progress(&self, step: &str, done: u64, total: Option<u64>) {
+        self.lock().live.prepare_progress(step, done, total);
+    }
+
+    /// Says what takes a while and is no step or stage.
+    pub(crate) fn activity(&self, text: &str) {
+        self.lock().live.activity(text);
+    }
+
+    /// Everything so far as a report that ends as `finished` says.
+    pub(crate) fn report_ending(&self, finished: &Finished) -> Report {
+        self.lock().fold.report_ending(finished)
+    }
+
+    /// Everything so far as a report, without findings of this moment.
+    pub(crate) fn report(&self) -> Report {
+        self.lock().fold.report()
+    }
+
+    /// Seconds since the run started.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.lock().started.elapsed().as_secs_f64()
+    }
+
+    /// True once any transaction was measured.
+    pub(crate) fn has_measured(&self) -> bool {
+        self.lock().measured
+    }
+
+    /// The store's first failure, if it failed.
+    pub(crate) fn take_store_failure(&self) -> Option<StoreError> {
+        self.lock().store_failure.take()
+    }
+
+    /// Ends the live view, to make room for the final table.
+    pub(crate) fn close_live(&self) {
+        let live = std::mem::replace(&mut self.lock().live, Live::new(Mode::Quiet, None));
+        // The table replaces the display where both go to one terminal.
+        live.close(!Terminal::stdout().interactive);
+    }
+}

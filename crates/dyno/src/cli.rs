@@ -1,0 +1,185 @@
+//! What the user can type. What it means is decided elsewhere.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::scenario::Scenario;
+
+/// A dynamometer for databases: how much one can do, and how far the number can be believed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "dyno",
+    version,
+    infer_subcommands = true,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+#[command(after_help = "Examples:
+  dyno run                                     how strong is PostgreSQL on this machine?
+  dyno run --quick                             the same, roughly, in under thirty seconds
+  dyno run --target postgres://me@host/db      a database of yours
+  dyno report                                  the last run again
+
+`dyno COMMAND --help` has more of them.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<RunArguments>),
+    Report(ReportArguments),
+    Runs(RunsArguments),
+    Findings(FindingsArguments),
+    Workloads(ListArguments),
+    Scenarios(ListArguments),
+    Targets(TargetsArguments),
+}
+
+/// Find how much a database can do: prepare, warm up, climb a ladder of clients, hold the peak, verify, judge,
+/// report
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno run
+  dyno run --quick
+  dyno run --server postgres@17 --profile default
+  dyno run --target postgres://me@host/db --scale 1000 --clients 1,2,4,8,16,32,64,128 --hold 3m
+  dyno run --target postgres://me@host/db --workload tpcb/select-only --rate 5000/s --duration 60s
+  dyno run --target 'host=/tmp dbname=bank' --clients 1..200 --duration 5m
+  dyno run my-scenario.toml --json
+
+Passwords: PGPASSWORD, ~/.pgpass, a service file, or the URL. The data of tpcb is four tables named pgbench_…; a
+run of a script that writes empties pgbench_history, as pgbench does.
+
+Exit status: 0 done; 1 could not start; 2 incomplete; 3 under --strict, a finding is \"invalid\".")]
+pub(crate) struct RunArguments {
+    /// Scenario: one that comes with dyno (`dyno scenarios`), or a TOML file with the fields named as the options
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) fields: Scenario,
+
+    /// Print the report as JSON (docs/json.md)
+    #[arg(long, help_heading = "Report")]
+    pub(crate) json: bool,
+
+    /// Write the page here too; it is always put beside the store
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Show nothing while it runs
+    #[arg(long, short = 'q', help_heading = "Report")]
+    pub(crate) quiet: bool,
+
+    /// Exit with 3 if a finding says that the result is invalid
+    #[arg(long, help_heading = "Report")]
+    pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// Show a stored run again: the last one, or RUN
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno report
+  dyno report 2026-11-20-1 --html out.html
+  dyno report last --json | jq .series")]
+pub(crate) struct ReportArguments {
+    /// The run's name or its beginning, or `last`
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub(crate) run: String,
+
+    /// Print the report as JSON (docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the page to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// List the stored runs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno runs
+  dyno runs --json | jq -r '.runs[].name'")]
+pub(crate) struct RunsArguments {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// Judge a stored run again, by the rules of this version
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno findings
+  dyno findings 2026-11-20-1 --strict")]
+pub(crate) struct FindingsArguments {
+    /// The run's name or its beginning, or `last`
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub(crate) run: String,
+
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Exit with 3 if a finding says that the result is invalid
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// List what is known
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// List the servers that this machine can start, and say how a target is named
+#[derive(Debug, Args)]
+pub(crate) struct TargetsArguments {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where runs are stored.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArguments {
+    /// File of the store [default: dyno/dyno.sqlite in $XDG_DATA_HOME or ~/.local/share]
+    #[arg(long, value_name = "FILE", env = "DYNO_STORE", help_heading = "Report")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_help_and_those_that_work_have_examples() {
+        for command in Cli::command().get_subcommands() {
+            assert!(command.get_about().is_some(), "{} says what it does", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `dyno workloads`, `scenarios` and `targets`: what is known here.
+
+use dyno_target::embedded;
+use dyno_workload::registry;
+use serde_json::json;
+
+use super::{print, print_json};
+use crate::DONE;
+use crate::cli::{ListArguments, TargetsArguments};
+use crate::failure::Failure;
+use crate::scenario::{BUILT_IN, Scenario};
+
+pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
+    let rows: Vec<_> = registry::workloads()
+        .iter()
+        .map(|listed| (listed.name.to_owned(), listed.about.to_owned()))
+        .collect();
+    list("workloads", &rows, arguments.json)
+}
+
+pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
+    let rows = BUILT_IN
+        .iter()
+        .map(|(name, _)| Ok(((*name).to_owned(), Scenario::load(name)?.about.unwrap_or_default())))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    list("scenarios", &rows, arguments.json)
+}
+
+pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {
+    let installed = embedded::installed();
+    if arguments.json {
+        let rows: Vec<_> = installed
+            .iter()
+            .map(|(version, directory)| json!({ "version": version.to_string(), "directory": directory }))
+            .collect();
+        print_json(&json!({ "schema": "dyno.targets/1", "installed": rows }))?;
+        return Ok(DONE);
+    }
+    let mut text = String::from("PostgreSQL that this machine can start (dyno run --server …):\n");
+    for (version, directory) in &installed {
+        text.push_str(&format!("  postgres@{version:<8} {}\n", directory.display()));
+    }
+    if installed.is_empty() {
+        text.push_str("  none is installed\n");
+    }
+    text.push_str(if cfg!(feature = "fetch") {
+        "  postgres@14 … postgres@18 are fetched and cached when asked for and not installed\n"
+    } else {
+        "  this dyno was built without the feature `fetch`, so no others\n"
+    });
+    text.push_str(
+        "\nA database of yours (dyno run --target …):\n  \
+         postgres://user@host:5432/database?sslmode=verify-full\n  \
+         'host=/var/run/postgresql dbname=bank'   a libpq connection string; PG* variables, ~/.pgpass and\n  \
+         service=NAME                             service files count as they do for psql\n",
+    );
+    print(&text)?;
+    Ok(DONE)
+}
+
+fn list(what: &str, rows: &[(String, String)], as_json: bool) -> Result<u8, Failure> {
+    if as_json {
+        let rows: Vec<_> = rows.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+        print_json(&json!({ "schema": format!("dyno.{what}/1"), what: rows }))?;
+        return Ok(DONE);
+    }
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let text: String = rows.iter().map(|(name, about)| format!("{name:<width$}  {about}\n")).collect();
+    print(&text)?;
+    Ok(DONE)
+}

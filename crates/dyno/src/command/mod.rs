@@ -1,0 +1,30 @@
+//! The commands. Each returns the exit status, or why it could not start.
+
+pub(crate) mod findings;
+pub(crate) mod lists;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod runs;
+
+use std::io::Write as _;
+
+use dyno_report::json::{self, Layout};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints text; a reader that hung up early (`| head`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Prints a document for machines.
+pub(crate) fn print_json<T: Serialize>(document: &T) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    json::write(document, Layout::Pretty, &mut text)?;
+    print(&String::from_utf8_lossy(&text))
+}

@@ -1,0 +1,98 @@
+//! `dyno run`: the scenario is resolved, the campaign run, the report printed and the page written.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dyno_report::live::{Live, Mode};
+use dyno_report::page::{self, PageError};
+use dyno_report::summary;
+use dyno_report::terminal::Terminal;
+use dyno_results::document::Report;
+use dyno_results::event::{Event, Severity, Started};
+use dyno_target::settings::without_password;
+
+use super::{print, print_json};
+use crate::campaign::{self, Context, Stream};
+use crate::cli::RunArguments;
+use crate::failure::Failure;
+use crate::plan::Plan;
+use crate::scenario::Scenario;
+use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, interrupt, place};
+
+pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
+    let RunArguments { scenario, fields, json, html, quiet, strict, store } = arguments;
+    let named = scenario.as_deref().map_or(Ok(Scenario::default()), Scenario::load)?;
+    let plan = Plan::resolve(&fields.or(named), seed_from_clock())?;
+    let stop = interrupt::stop_flag();
+    let store = place::open_store(&store)?;
+    let now = jiff::Zoned::now();
+    let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
+    let name = writer.name().to_owned();
+    let mode = if quiet || json { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
+    let stream = Stream::new(writer, Live::new(mode, None));
+    stream.emit(Event::Started(Started {
+        run: name.clone(),
+        dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: now.timestamp().display_with_offset(now.offset()).to_string(),
+        command: command_line(),
+        scenario: plan.as_json(),
+        seed: plan.seed,
+    }));
+    let ended = campaign::run(&Context { plan: &plan, stream: &stream, stop: &stop });
+    stream.close_live();
+    let measured = stream.has_measured();
+    let report = stream.report();
+    let page = write_pages(&report, &place::run_directory(store.path(), &name), html.as_deref());
+    if measured || ended.is_ok() {
+        show(&report, page.as_ref().ok().and_then(Option::as_deref), json)?;
+    }
+    let mut code = exit_code(&report, ended.is_ok(), measured, strict);
+    let store_failure = stream.take_store_failure().map(Failure::from);
+    for failure in [ended.err(), store_failure, page.err()].into_iter().flatten() {
+        eprint!("{}", dyno_report::error::render(&failure, failure.help().as_deref(), Terminal::stderr()));
+        code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
+    }
+    Ok(code)
+}
+
+fn show(report: &Report, page: Option<&Path>, json: bool) -> Result<(), Failure> {
+    if json { print_json(report) } else { print(&summary::render(report, page, Terminal::stdout())) }
+}
+
+/// Writes the page beside the store, and where the user wants it. A dyno built without the page writes none, and
+/// says so only to who asked for one.
+fn write_pages(report: &Report, directory: &Path, wanted: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let html = match page::render(report) {
+        Ok(html) => html,
+        Err(PageError::NotBuilt) if wanted.is_none() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(path) = wanted {
+        place::write(path, &html)?;
+    }
+    let path = directory.join("report.html");
+    place::write(&path, &html)?;
+    Ok(Some(wanted.map_or(path, Path::to_owned)))
+}
+
+fn exit_code(report: &Report, complete: bool, measured: bool, strict: bool) -> u8 {
+    let invalid = report.findings.iter().any(|finding| finding.severity == Severity::Invalid);
+    match (complete, measured) {
+        (true, _) if strict && invalid => INVALID,
+        (true, _) => DONE,
+        (false, true) => INCOMPLETE,
+        (false, false) => NOT_STARTED,
+    }
+}
+
+/// A seed that differs from run to run; it is stored, so that a run can be had again.
+fn seed_from_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+/// What was typed, without passwords.
+fn command_line() -> Vec<String> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| without_password(&word.to_string_lossy())).collect();
+    std::iter::once("dyno".to_owned()).chain(words).collect()
+}

@@ -1,0 +1,113 @@
+//! What ends a command early: what failed, on what, what the server said, what to do next.
+
+use std::path::PathBuf;
+
+use dyno_engine::error::{EngineError, SessionError};
+use dyno_report::json::JsonError;
+use dyno_report::page::PageError;
+use dyno_results::store::StoreError;
+use dyno_target::TargetError;
+use dyno_target::connection::{ConnectError, QueryError};
+use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
+use dyno_workload::registry::UnknownWorkload;
+use dyno_workload::tpcb::{NotReady, PrepareError, StateError, VerifyError};
+
+/// Why a command could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("cannot read the scenario {}: {source}", path.display())]
+    ScenarioRead { path: PathBuf, source: std::io::Error },
+    #[error("there is no scenario `{named}`")]
+    ScenarioUnknown { named: String },
+    #[error(
+        "the scenario {named} is wrong: {}{}", source.to_string().trim_end(),
+        nearest.as_ref().map(|field| format!("\ndid you mean `{field}`?")).unwrap_or_default()
+    )]
+    ScenarioWrong { named: String, nearest: Option<String>, source: Box<toml::de::Error> },
+    #[error("{what}")]
+    Absurd { what: String },
+    #[error(transparent)]
+    Workload(#[from] UnknownWorkload),
+    #[error("--server: {0}")]
+    Server(#[from] SpecError),
+    #[error("--profile: {0}")]
+    Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    #[error("--target: {0}")]
+    Target(#[from] TargetError),
+    #[error("cannot connect to {url}: {source}")]
+    Connect { url: String, source: ConnectError },
+    #[error("{doing} on {url}: {source}")]
+    Query { doing: &'static str, url: String, source: QueryError },
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// The server does not allow as many connections as the load needs.
+    #[error("the load asks for {wanted} clients, and {url} has room for {free} more connections")]
+    TooFewConnections { url: String, wanted: u32, free: u32, fits: Vec<u32> },
+    #[error("the load could not be started on {url}: {source}")]
+    Engine { url: String, source: EngineError },
+    #[error("{workload} with {clients} clients on {url} ended early: {why}")]
+    StageCut { workload: String, clients: u32, url: String, why: String },
+    #[error("interrupted")]
+    Interrupted,
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error(transparent)]
+    Page(#[from] PageError),
+    #[error("no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set")]
+    NoHome,
+    #[error("cannot write to standard output: {0}")]
+    Output(#[source] std::io::Error),
+}
+
+impl Failure {
+    /// What to do next, where the message does not say so itself.
+    pub(crate) fn help(&self) -> Option<String> {
+        match self {
+            Self::ScenarioUnknown { .. } => Some(
+                "`dyno scenarios` lists those that come with dyno; a file of your own is named with its path"
+                    .to_owned(),
+            ),
+            Self::TooFewConnections { fits, free, .. } => {
+                let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+                Some(if fits.is_empty() {
+                    "end other sessions, or raise max_connections on the server".to_owned()
+                } else {
+                    format!(
+                        "use --clients {list} (at most {free}), end other sessions, or raise max_connections"
+                    )
+                })
+            }
+            Self::Engine { source, .. } => engine_help(source),
+            Self::NoHome => Some("name the store with --store FILE".to_owned()),
+            Self::Page(PageError::NotBuilt) => None,
+            _ => None,
+        }
+    }
+}
+
+fn engine_help(error: &EngineError) -> Option<String> {
+    let EngineError::Connect { source, connected, .. } = error else { return None };
+    match source.server_error().map(|error| error.code.as_str().to_owned()).as_deref() {
+        Some("53300") => Some(format!(
+            "the server took {connected} connections: use fewer clients, or raise max_connections"
+        )),
+        Some("42P01") => Some("the tables are missing: run again with --prepare".to_owned()),
+        _ if matches!(source, SessionError::Prepare(_)) => {
+            Some("the data does not fit the workload: run again with --prepare to make it anew".to_owned())
+        }
+        _ if *connected > 0 => Some("use fewer clients, or look into the server's log".to_owned()),
+        _ => None,
+    }
+}

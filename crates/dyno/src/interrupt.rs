@@ -1,0 +1,23 @@
+//! Ctrl-C and SIGTERM: the first asks the run to end in good order, the second ends the process.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// The exit status of a process that a second signal ended, as shells have it for SIGINT.
+const KILLED: i32 = 130;
+
+/// A flag that the first signal sets. At the second one the process ends at once; an embedded server is then
+/// ended by its guard, and its directory removed at the next start.
+pub(crate) fn stop_flag() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the flag is looked at before it is set. Without the handlers signals end dyno at once,
+        // which leaves nothing behind but what the next start removes.
+        let _ = flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&stop));
+        let _ = flag::register(signal, Arc::clone(&stop));
+    }
+    stop
+}

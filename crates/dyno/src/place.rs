@@ -1,0 +1,40 @@
+//! Where dyno keeps what it has measured.
+
+use std::path::{Path, PathBuf};
+
+use dyno_results::store::Store;
+
+use crate::cli::StoreArguments;
+use crate::failure::Failure;
+
+const STORE_FILE: &str = "dyno.sqlite";
+
+/// The store's file: as named, or in the user's data directory.
+pub(crate) fn store_path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
+    if let Some(path) = &arguments.store {
+        return Ok(path.clone());
+    }
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+        .map(|base| base.join("dyno").join(STORE_FILE))
+        .ok_or(Failure::NoHome)
+}
+
+pub(crate) fn open_store(arguments: &StoreArguments) -> Result<Store, Failure> {
+    Ok(Store::open(store_path(arguments)?)?)
+}
+
+/// The directory of a run's files, beside the store.
+pub(crate) fn run_directory(store: &Path, run: &str) -> PathBuf {
+    store.parent().unwrap_or(Path::new(".")).join("runs").join(run)
+}
+
+/// Writes a file, making its directory.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |source| Failure::Write { path: path.to_owned(), source };
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(failed)?;
+    }
+    std::fs::write(path, text).map_err(failed)
+}

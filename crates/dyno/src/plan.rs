@@ -1,0 +1,241 @@
+//! What the user said, resolved into what will be done: every field has a value, or the rule by which the
+//! campaign finds it once it knows the target.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dyno_engine::plan::{Arrivals, Limit};
+use dyno_engine::request::Protocol;
+use dyno_results::event::Distribution;
+use dyno_target::embedded::{Profile, ServerSpec};
+use dyno_workload::registry::{self, Series};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::scenario::{ArrivalKind, Prepare, ProtocolName, Scenario};
+use crate::units::{Clients, Rate};
+
+/// Duration of an open or ramped stage where none is named.
+const DURATION_DEFAULT: Duration = Duration::from_secs(30);
+/// Most clients of the ladder that dyno chooses by itself.
+const AUTOMATIC_CLIENTS_MAX: u32 = 1024;
+
+/// A resolved campaign.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) place: Place,
+    pub(crate) series: Vec<Series>,
+    pub(crate) scale: Option<u64>,
+    pub(crate) prepare: Prepare,
+    pub(crate) verify: bool,
+    pub(crate) quick: bool,
+    pub(crate) protocol: Protocol,
+    pub(crate) threads: Option<u32>,
+    pub(crate) tries_max: u32,
+    pub(crate) seed: u64,
+    pub(crate) warm_up: Duration,
+    pub(crate) load: Load,
+}
+
+/// Which database.
+#[derive(Debug)]
+pub(crate) enum Place {
+    Embedded {
+        server: Option<ServerSpec>,
+        profile: Profile,
+        directory: Option<PathBuf>,
+    },
+    /// As the user named it.
+    Named(String),
+}
+
+/// The stages of each series, after the warm-up.
+#[derive(Debug)]
+pub(crate) enum Load {
+    /// A ladder over clients, then a hold at its peak.
+    Ladder { rungs: Rungs, step: Duration, hold: Duration, think_time: Duration },
+    /// One stage.
+    Single { clients: Option<u32>, clients_end: Option<u32>, arrivals: Arrivals, limit: Limit },
+}
+
+/// The client counts of a ladder.
+#[derive(Debug)]
+pub(crate) enum Rungs {
+    /// 1, then times `factor` each, until the peak is clearly passed.
+    Automatic { factor: u32, max: u32 },
+    /// All of these.
+    Listed(Vec<u32>),
+}
+
+impl Plan {
+    /// Decides what the scenario leaves open. `seed` is used where it names none.
+    pub(crate) fn resolve(scenario: &Scenario, seed: u64) -> Result<Self, Failure> {
+        let series = registry::find(scenario.workload.as_deref().unwrap_or("tpcb"))?;
+        let quick = scenario.quick;
+        Ok(Self {
+            place: place(scenario)?,
+            series,
+            scale: scenario.scale,
+            prepare: scenario.prepare.unwrap_or(Prepare::Auto),
+            verify: !scenario.no_verify,
+            quick,
+            protocol: match scenario.protocol {
+                Some(ProtocolName::Simple) => Protocol::Simple,
+                Some(ProtocolName::Extended) => Protocol::Extended,
+                Some(ProtocolName::Prepared) | None => Protocol::Prepared,
+            },
+            threads: threads(scenario.threads)?,
+            tries_max: scenario.max_tries.unwrap_or(10).max(1),
+            // SQLite and many JSON readers know no unsigned 64-bit numbers.
+            seed: scenario.seed.unwrap_or(seed) & (i64::MAX as u64),
+            warm_up: scenario.warm_up.map_or(Duration::from_secs(if quick { 1 } else { 5 }), |time| time.0),
+            load: load(scenario)?,
+        })
+    }
+
+    /// The most clients that the plan names; `None` where it leaves the number open.
+    pub(crate) fn clients_named(&self) -> Option<u32> {
+        match &self.load {
+            Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied(),
+            Load::Ladder { rungs: Rungs::Automatic { .. }, .. } => None,
+            Load::Single { clients, clients_end, .. } => (*clients).max(*clients_end),
+        }
+    }
+
+    /// The plan as it is stored with the run. The target's URL is stored by itself, without its password.
+    pub(crate) fn as_json(&self) -> serde_json::Value {
+        let load = match &self.load {
+            Load::Ladder { rungs, step, hold, think_time } => json!({
+                "rungs": match rungs {
+                    Rungs::Automatic { factor, max } => json!({"automatic": true, "factor": factor, "max": max}),
+                    Rungs::Listed(rungs) => json!(rungs),
+                },
+                "step_s": step.as_secs_f64(),
+                "hold_s": hold.as_secs_f64(),
+                "think_time_s": think_time.as_secs_f64(),
+            }),
+            Load::Single { clients, clients_end, arrivals, limit } => json!({
+                "clients": clients,
+                "clients_end": clients_end,
+                "arrivals": match arrivals {
+                    Arrivals::Closed { think_time } => json!({"think_time_s": think_time.as_secs_f64()}),
+                    Arrivals::Open { rate_per_s, rate_end_per_s, distribution } => json!({
+                        "rate_per_s": rate_per_s,
+                        "rate_end_per_s": rate_end_per_s,
+                        "distribution": distribution,
+                    }),
+                },
+                "limit": match limit {
+                    Limit::Duration(duration) => json!({"seconds": duration.as_secs_f64()}),
+                    Limit::TransactionsPerClient(count) => json!({"transactions_per_client": count}),
+                },
+            }),
+        };
+        json!({
+            "workloads": self.series.iter().map(|series| series.script.workload()).collect::<Vec<_>>(),
+            "scale": self.scale,
+            "prepare": self.prepare,
+            "verify": self.verify,
+            "quick": self.quick,
+            "protocol": self.protocol.name(),
+            "threads": self.threads,
+            "max_tries": self.tries_max,
+            "seed": self.seed,
+            "warm_up_s": self.warm_up.as_secs_f64(),
+            "load": load,
+        })
+    }
+}
+
+fn place(scenario: &Scenario) -> Result<Place, Failure> {
+    if let Some(target) = &scenario.target {
+        return Ok(Place::Named(target.clone()));
+    }
+    Ok(Place::Embedded {
+        server: scenario.server.as_deref().map(str::parse).transpose()?,
+        profile: scenario.profile.as_deref().map(str::parse).transpose()?.unwrap_or(Profile::Production),
+        directory: scenario.data_dir.clone(),
+    })
+}
+
+fn threads(threads: Option<u32>) -> Result<Option<u32>, Failure> {
+    match threads {
+        Some(0 | 1025..) => Err(Failure::Absurd { what: "--threads takes 1 to 1024".to_owned() }),
+        threads => Ok(threads),
+    }
+}
+
+fn load(scenario: &Scenario) -> Result<Load, Failure> {
+    let think_time = scenario.think_time.map_or(Duration::ZERO, |time| time.0);
+    let named = |duration: Option<crate::units::Time>, what: &str| match duration {
+        Some(time) if time.0 < Duration::from_millis(100) => {
+            Err(Failure::Absurd { what: format!("{what} must be at least 100ms") })
+        }
+        duration => Ok(duration.map(|time| time.0)),
+    };
+    let duration = named(scenario.duration, "--duration")?;
+    let single = duration.is_some()
+        || scenario.transactions.is_some()
+        || scenario.rate.is_some()
+        || matches!(scenario.clients, Some(Clients::Ramp { .. }));
+    if !single {
+        let seconds = |short, long| Duration::from_secs(if scenario.quick { short } else { long });
+        return Ok(Load::Ladder {
+            rungs: match &scenario.clients {
+                Some(Clients::Ladder(rungs)) => Rungs::Listed(rungs.clone()),
+                _ => Rungs::Automatic {
+                    factor: if scenario.quick { 4 } else { 2 },
+                    max: AUTOMATIC_CLIENTS_MAX,
+                },
+            },
+            step: named(scenario.step, "--step")?.unwrap_or(seconds(2, 5)),
+            hold: named(scenario.hold, "--hold")?.unwrap_or(seconds(3, 20)),
+            think_time,
+        });
+    }
+    if scenario.step.is_some() || scenario.hold.is_some() {
+        return Err(Failure::Absurd {
+            what:
+                "--step and --hold belong to a ladder, and --duration, --transactions, --rate and a ramp of \
+                   clients make a single stage: name the one or the other"
+                    .to_owned(),
+        });
+    }
+    let (clients, clients_end) = match &scenario.clients {
+        None => (None, None),
+        Some(Clients::Ramp { start, end }) => (Some(*start), Some(*end)),
+        Some(Clients::Ladder(rungs)) => match rungs[..] {
+            [clients] => (Some(clients), None),
+            _ => {
+                return Err(Failure::Absurd {
+                    what: "a single stage (--duration, --transactions or --rate) takes one number of clients, or a \
+                           ramp such as 1..200; for a ladder leave these out and say --step and --hold"
+                        .to_owned(),
+                });
+            }
+        },
+    };
+    if scenario.transactions == Some(0) {
+        return Err(Failure::Absurd { what: "--transactions must be at least 1".to_owned() });
+    }
+    let limit = match scenario.transactions {
+        Some(count) => Limit::TransactionsPerClient(count),
+        None => Limit::Duration(duration.unwrap_or(DURATION_DEFAULT)),
+    };
+    let arrivals = arrivals(scenario.rate, scenario.arrivals, think_time);
+    Ok(Load::Single { clients, clients_end, arrivals, limit })
+}
+
+fn arrivals(rate: Option<Rate>, kind: Option<ArrivalKind>, think_time: Duration) -> Arrivals {
+    match rate {
+        None => Arrivals::Closed { think_time },
+        Some(Rate { start_per_s, end_per_s }) => Arrivals::Open {
+            rate_per_s: start_per_s,
+            rate_end_per_s: end_per_s,
+            distribution: match kind {
+                Some(ArrivalKind::Constant) => Distribution::Constant,
+                Some(ArrivalKind::Poisson) | None => Distribution::Poisson,
+            },
+        },
+    }
+}

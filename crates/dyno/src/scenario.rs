@@ -1,0 +1,263 @@
+//! What to run, as the user says it: the same fields on the command line and in a scenario file (TOML). Every
+//! field may be left out; what is left out is decided in `plan`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::units::{Clients, Rate, Time};
+
+/// Scenarios that come with dyno: name and TOML.
+pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+    ("tpcb", include_str!("../../../scenarios/tpcb.toml")),
+    ("quick", include_str!("../../../scenarios/quick.toml")),
+    ("latency", include_str!("../../../scenarios/latency.toml")),
+];
+
+/// The fields of a scenario.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct Scenario {
+    /// One line for `dyno scenarios`; has no effect.
+    #[arg(skip)]
+    pub(crate) about: Option<String>,
+
+    /// Database to test: a postgres:// URL or a libpq connection string; without it dyno starts a PostgreSQL of
+    /// its own
+    #[arg(long, short = 't', value_name = "URL", help_heading = "Target")]
+    pub(crate) target: Option<String>,
+
+    /// Binaries of the embedded server: postgres, postgres@17, postgres@16.4 or a directory [default: the newest
+    /// that is installed, else fetched]
+    #[arg(long, value_name = "SERVER", help_heading = "Target", conflicts_with = "target")]
+    pub(crate) server: Option<String>,
+
+    /// Settings of the embedded server: default, production (durable, sized to the machine) or extreme (unsafe)
+    /// [default: production]
+    #[arg(long, value_name = "PROFILE", help_heading = "Target", conflicts_with = "target")]
+    pub(crate) profile: Option<String>,
+
+    /// Directory for the embedded server's data [default: /var/tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Target", conflicts_with = "target")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// Workload by name or beginning of one: tpcb (reads, then writes), tpcb/select-only, … [default: tpcb]
+    #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
+    pub(crate) workload: Option<String>,
+
+    /// Scale of the data; a unit of tpcb is 100,000 accounts, about 16 MB [default: from the machine, or that of
+    /// the data that is there]
+    #[arg(long, short = 's', value_name = "N", help_heading = "Workload")]
+    pub(crate) scale: Option<u64>,
+
+    /// Make the data anew: auto (where it is missing), always (drops what is there) or never [default: auto;
+    /// --prepare alone means always]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        help_heading = "Workload",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "always"
+    )]
+    pub(crate) prepare: Option<Prepare>,
+
+    /// How statements travel [default: prepared]
+    #[arg(long, short = 'M', value_name = "MODE", help_heading = "Workload")]
+    pub(crate) protocol: Option<ProtocolName>,
+
+    /// Seed of all random streams [default: from the clock; it is stored with the run]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    pub(crate) seed: Option<u64>,
+
+    /// Clients: a ladder 1,2,4,8, one number, or a ramp 1..200 [default: a ladder until throughput has clearly
+    /// passed its peak]
+    #[arg(long, short = 'c', value_name = "LIST", help_heading = "Load")]
+    pub(crate) clients: Option<Clients>,
+
+    /// Threads of the load generator [default: half the processors where the server shares them, else all]
+    #[arg(long, short = 'j', value_name = "N", help_heading = "Load")]
+    pub(crate) threads: Option<u32>,
+
+    /// Duration of the warm-up before a series [default: 5s]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    pub(crate) warm_up: Option<Time>,
+
+    /// Duration of each rung of a ladder [default: 5s]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    pub(crate) step: Option<Time>,
+
+    /// Duration of the hold at the peak [default: 20s]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    pub(crate) hold: Option<Time>,
+
+    /// One stage of this duration instead of a ladder and a hold
+    #[arg(long, short = 'T', value_name = "TIME", help_heading = "Load")]
+    pub(crate) duration: Option<Time>,
+
+    /// One stage in which each client does this many transactions
+    #[arg(long, value_name = "N", help_heading = "Load", conflicts_with = "duration")]
+    pub(crate) transactions: Option<u64>,
+
+    /// Open loop: transactions are due at this rate whatever the server does; 100..5000/s is a ramp
+    #[arg(long, short = 'R', value_name = "RATE", help_heading = "Load")]
+    pub(crate) rate: Option<Rate>,
+
+    /// Times between arrivals of an open loop [default: poisson]
+    #[arg(long, value_name = "KIND", help_heading = "Load", requires = "rate")]
+    pub(crate) arrivals: Option<ArrivalKind>,
+
+    /// Pause of each client between transactions of a closed loop [default: none]
+    #[arg(long, value_name = "TIME", help_heading = "Load", conflicts_with = "rate")]
+    pub(crate) think_time: Option<Time>,
+
+    /// Tries for a transaction that meets a serialization failure or deadlock [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) max_tries: Option<u32>,
+
+    /// A rough answer in under thirty seconds: small data, short stages
+    #[arg(long, help_heading = "Load")]
+    pub(crate) quick: bool,
+
+    /// Do not check after writes that every acknowledged commit is there
+    #[arg(long, help_heading = "Workload")]
+    pub(crate) no_verify: bool,
+}
+
+/// When the data is made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Prepare {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How statements travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ProtocolName {
+    Simple,
+    Extended,
+    Prepared,
+}
+
+/// Distribution of an open loop's arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ArrivalKind {
+    Poisson,
+    Constant,
+}
+
+impl Scenario {
+    /// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it.
+    pub(crate) fn load(named: &str) -> Result<Self, Failure> {
+        let path = Path::new(named);
+        if named.ends_with(".toml") || path.is_file() {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
+            return Self::parse(named, &text);
+        }
+        let begins: Vec<_> = BUILT_IN.iter().filter(|(name, _)| name.starts_with(named)).collect();
+        match begins[..] {
+            [(name, text)] if !named.is_empty() => Self::parse(name, text),
+            _ => Err(Failure::ScenarioUnknown { named: named.to_owned() }),
+        }
+    }
+
+    fn parse(named: &str, text: &str) -> Result<Self, Failure> {
+        toml::from_str(text).map_err(|error| Failure::ScenarioWrong {
+            named: named.to_owned(),
+            nearest: nearest_field(error.message()),
+            source: Box::new(error),
+        })
+    }
+
+    /// What the command line says goes before what the scenario says.
+    pub(crate) fn or(self, other: Self) -> Self {
+        // A target and an embedded server exclude each other: the command line's choice sets the scenario's aside.
+        let (here, embedded) = (self.target.is_some(), self.server.is_some() || self.profile.is_some());
+        Self {
+            about: self.about.or(other.about),
+            target: self.target.or(other.target.filter(|_| !embedded)),
+            server: self.server.or(other.server.filter(|_| !here)),
+            profile: self.profile.or(other.profile.filter(|_| !here)),
+            data_dir: self.data_dir.or(other.data_dir.filter(|_| !here)),
+            workload: self.workload.or(other.workload),
+            scale: self.scale.or(other.scale),
+            prepare: self.prepare.or(other.prepare),
+            protocol: self.protocol.or(other.protocol),
+            seed: self.seed.or(other.seed),
+            clients: self.clients.or(other.clients),
+            threads: self.threads.or(other.threads),
+            warm_up: self.warm_up.or(other.warm_up),
+            step: self.step.or(other.step),
+            hold: self.hold.or(other.hold),
+            duration: self.duration.or(other.duration),
+            transactions: self.transactions.or(other.transactions),
+            rate: self.rate.or(other.rate),
+            arrivals: self.arrivals.or(other.arrivals),
+            think_time: self.think_time.or(other.think_time),
+            max_tries: self.max_tries.or(other.max_tries),
+            quick: self.quick || other.quick,
+            no_verify: self.no_verify || other.no_verify,
+        }
+    }
+}
+
+/// From "unknown field `sclae`, expected one of `scale`, …" the field that was meant.
+fn nearest_field(message: &str) -> Option<String> {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (unknown, known) = quoted.split_first().filter(|_| message.starts_with("unknown field"))?;
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(unknown, name), *name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(score, _)| *score > 0.7)
+        .map(|(_, name)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_come_with_dyno_can_be_read() {
+        for (name, _) in BUILT_IN {
+            let scenario = Scenario::load(name).unwrap();
+            assert!(scenario.about.is_some(), "{name} says what it is for");
+        }
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused_with_the_nearest() {
+        let error = Scenario::parse("x.toml", "sclae = 10").unwrap_err();
+        assert!(error.to_string().contains("did you mean `scale`?"), "{error}");
+        assert!(Scenario::parse("x.toml", "scale = \"ten\"").is_err());
+        assert!(Scenario::parse("x.toml", "\u{0}").is_err());
+    }
+
+    #[test]
+    fn quantities_are_text_numbers_or_lists() {
+        let scenario = Scenario::parse("x", "clients = [4, 1]\nhold = \"3m\"\nstep = 5\nrate = 100").unwrap();
+        assert_eq!(scenario.clients, Some(Clients::Ladder(vec![1, 4])));
+        assert_eq!(scenario.hold.unwrap().0.as_secs(), 180);
+        assert_eq!(scenario.step.unwrap().0.as_secs(), 5);
+    }
+
+    #[test]
+    fn the_command_line_goes_first() {
+        let typed = Scenario { scale: Some(3), target: Some("postgres://h".into()), ..Scenario::default() };
+        let file = Scenario {
+            scale: Some(5),
+            seed: Some(1),
+            profile: Some("extreme".into()),
+            ..Scenario::default()
+        };
+        let both = typed.or(file);
+        assert_eq!((both.scale, both.seed, both.profile), (Some(3), Some(1), None));
+    }
+}
