@@ -33,14 +33,14 @@ pub fn data(
 
 fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {
     let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
-    // Of a partitioned table the leaves are added up; a plain table is its own only leaf.
+    // Of a partitioned table the leaves are added up; for a plain table the tree is empty.
     let sql = format!(
         "SELECT min(reltuples) >= 0 AS counted, sum(reltuples)::int8 AS rows,
                 sum(pg_table_size(c.oid))::int8 AS table_bytes, sum(pg_indexes_size(c.oid))::int8 AS index_bytes,
                 bool_and(relpersistence = 'p') AS logged
          FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
-         LEFT JOIN LATERAL (SELECT relid FROM pg_partition_tree(to_regclass(name)) WHERE isleaf) AS leaf ON true
-         LEFT JOIN pg_class c ON c.oid = leaf.relid
+         LEFT JOIN pg_class c ON c.relkind <> 'p' AND c.oid IN (
+            SELECT to_regclass(name)::oid UNION ALL SELECT relid::oid FROM pg_partition_tree(to_regclass(name)))
          GROUP BY place ORDER BY place",
         names.join(", ")
     );

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::known;
-use crate::connection::{Connection, QueryError};
+use crate::connection::{Connection, QueryError, Row};
 
 /// The size of the database needs a look at each of its files, so it is read only this often.
 const SIZE_EVERY: u64 = 10;
@@ -90,7 +90,7 @@ impl Statistics {
         let with_size = self.readings.is_multiple_of(SIZE_EVERY);
         self.readings += 1;
         let rows = connection.query(if with_size { &self.sql_with_size } else { &self.sql })?;
-        let values = rows.iter().flat_map(|row| row.iter());
+        let values = rows.iter().flat_map(Row::iter);
         Ok(values.filter_map(|(key, value)| Some((key.to_owned(), value?.parse().ok()?))).collect())
     }
 }

@@ -1,0 +1,102 @@
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use dyno_results::event::{Event, Sample};
+use dyno_target::probe::{HostOptions, Options, Probe};
+
+use crate::server_or_skip;
+use crate::support::Server;
+
+fn start(server: &Server, host: bool) -> (Probe, Receiver<Event>) {
+    let (sender, receiver) = mpsc::channel();
+    let options = Options {
+        database: Some(server.settings("user=postgres", false).endpoint().unwrap()),
+        host: host.then(|| HostOptions {
+            server_pid: Some(server.process_id()),
+            disk: Some(server.directory.clone()),
+        }),
+        interval: Duration::from_millis(50),
+        ..Options::new("pg")
+    };
+    let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
+    (probe, receiver)
+}
+
+fn next_sample(events: &Receiver<Event>, source: &str) -> Sample {
+    loop {
+        match events.recv_timeout(Duration::from_secs(30)).unwrap() {
+            Event::Sample(sample) if sample.source == source => return sample,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn samples_of_host_and_database_arrive_until_it_is_dropped() {
+    let server = server_or_skip!(Server::shared());
+    let (probe, events) = start(&server, true);
+    for _ in 0..3 {
+        let database = next_sample(&events, "database");
+        assert_eq!(database.target, "pg");
+        assert!(database.values["transactions_committed_total"] > 0.0);
+    }
+    let host = next_sample(&events, "host");
+    for key in [
+        "cpu_user_seconds_total",
+        "memory_available_bytes",
+        "driver_cpu_seconds_total",
+        "server_memory_bytes",
+    ] {
+        assert!(host.values.contains_key(key), "{key}: {host:?}");
+    }
+    drop(probe);
+    while events.try_recv().is_ok() {}
+    assert_eq!(events.recv(), Err(mpsc::RecvError), "the outlet went with the probe");
+}
+
+#[test]
+fn a_restarted_server_is_read_again_after_one_notice() {
+    let mut server = server_or_skip!(Server::start(""));
+    let (probe, events) = start(&server, false);
+    next_sample(&events, "database");
+    server.restart();
+    let mut notices = 0;
+    loop {
+        match events.recv_timeout(Duration::from_secs(30)).unwrap() {
+            Event::Notice(notice) => {
+                assert_eq!(notice.target.as_deref(), Some("pg"));
+                notices += 1;
+            }
+            Event::Sample(_) if notices > 0 => break,
+            _ => {}
+        }
+    }
+    // A second outage is not told again.
+    server.restart();
+    let rest: Vec<Event> = (0..5).map(|_| events.recv_timeout(Duration::from_secs(30)).unwrap()).collect();
+    assert!(rest.iter().all(|event| matches!(event, Event::Sample(_))), "{rest:?}");
+    drop(probe);
+    assert_eq!(notices, 1);
+}
+
+#[test]
+fn a_database_that_was_never_there_costs_a_notice_only() {
+    let server = server_or_skip!(Server::shared());
+    let (sender, events) = mpsc::channel();
+    let endpoint = server.settings("user=postgres dbname=never_there", false).endpoint().unwrap();
+    let options = Options {
+        database: Some(endpoint),
+        host: Some(HostOptions::default()),
+        interval: Duration::from_millis(20),
+        ..Options::new("pg")
+    };
+    let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
+    for _ in 0..10 {
+        next_sample(&events, "host");
+    }
+    drop(probe);
+    assert!(
+        events.try_iter().all(|event| matches!(event, Event::Sample(_))),
+        "the notice came first and once"
+    );
+}
