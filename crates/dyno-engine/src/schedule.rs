@@ -9,7 +9,9 @@ use crate::plan::Arrivals;
 
 /// One thread's share of an open load: its due times, one after the other.
 ///
-/// The times depend on nothing that the server does: late work keeps its place and is never dropped.
+/// The times depend on nothing that the server does: late work keeps its place and is never dropped. Arrivals are
+/// laid out evenly or by chance along the *expected count* of arrivals, and each is due when that count is
+/// reached; so a ramp of the rate, even from zero, has exactly the arrivals that its line stands for.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     random: StdRng,
@@ -18,9 +20,10 @@ pub(crate) struct Schedule {
     rate_start: f64,
     rate_end: f64,
     start_ns: u64,
-    duration_ns: Option<u64>,
-    /// When the next transaction is due, with its fraction so that rounding never adds up.
-    due_ns: f64,
+    /// Length of the ramp; the rate stays at its end behind it. Infinite where nothing changes.
+    ramp_ns: f64,
+    /// The expected count at which the next transaction is due.
+    count: f64,
 }
 
 impl Schedule {
@@ -37,38 +40,36 @@ impl Schedule {
     ) -> Option<Self> {
         let Arrivals::Open { rate_per_s, rate_end_per_s, distribution } = *arrivals else { return None };
         let per_thread_ns = |rate_per_s: f64| rate_per_s / f64::from(threads) / SECOND_NS as f64;
+        let ramp_ns = duration_ns.filter(|ns| *ns > 0).map_or(f64::INFINITY, |ns| ns as f64);
         let mut schedule = Self {
             random: StdRng::seed_from_u64(seed),
             distribution,
             rate_start: per_thread_ns(rate_per_s),
             rate_end: per_thread_ns(rate_end_per_s),
             start_ns,
-            duration_ns,
-            due_ns: 0.0,
+            ramp_ns,
+            count: 0.0,
         };
         match distribution {
             Distribution::Poisson => schedule.advance(),
-            Distribution::Constant => {
-                schedule.due_ns = f64::from(thread) / f64::from(threads) / schedule.rate_at(0.0);
-            }
+            Distribution::Constant => schedule.count = f64::from(thread) / f64::from(threads),
         }
         Some(schedule)
     }
 
     /// When the next transaction is due.
     pub(crate) fn due_ns(&self) -> u64 {
-        // A float to integer conversion saturates, which is what a rate of nearly nothing wants.
-        self.start_ns.saturating_add(self.due_ns as u64)
+        // A float to integer conversion saturates, which is what a rate of nothing wants.
+        self.start_ns.saturating_add(self.time_of(self.count) as u64)
     }
 
     /// Goes on to the transaction after the next.
     pub(crate) fn advance(&mut self) {
-        let gap = match self.distribution {
+        self.count += match self.distribution {
             // 1 - [0, 1) is never zero, whose logarithm would be infinite.
             Distribution::Poisson => -(1.0 - self.random.random::<f64>()).ln(),
             Distribution::Constant => 1.0,
         };
-        self.due_ns += gap / self.rate_at(self.due_ns);
     }
 
     /// How many transactions are due before `until_ns`; the schedule goes on to the first that is not.
@@ -83,16 +84,34 @@ impl Schedule {
 
     /// About how many transactions are due and not begun at `now_ns`.
     pub(crate) fn backlog(&self, now_ns: u64) -> u64 {
-        let late_ns = now_ns.saturating_sub(self.due_ns()) as f64;
-        if late_ns > 0.0 { 1 + (late_ns * self.rate_at(self.due_ns)) as u64 } else { 0 }
+        let late = self.count_at(now_ns.saturating_sub(self.start_ns) as f64) - self.count;
+        if late > 0.0 { 1 + late as u64 } else { 0 }
     }
 
-    /// Rate `elapsed_ns` after the start, per nanosecond.
-    fn rate_at(&self, elapsed_ns: f64) -> f64 {
-        let Some(duration_ns) = self.duration_ns.filter(|ns| *ns > 0) else { return self.rate_start };
-        let part = (elapsed_ns / duration_ns as f64).clamp(0.0, 1.0);
-        // A ramp that starts at zero would never have a first arrival.
-        (self.rate_start + (self.rate_end - self.rate_start) * part).max(1e-12)
+    /// Half of what the rate gains per nanosecond of the ramp.
+    fn half_slope(&self) -> f64 {
+        (self.rate_end - self.rate_start) / self.ramp_ns / 2.0
+    }
+
+    /// Arrivals expected within the first `elapsed_ns`.
+    fn count_at(&self, elapsed_ns: f64) -> f64 {
+        let ramped_ns = elapsed_ns.min(self.ramp_ns);
+        let ramped = (self.rate_start + self.half_slope() * ramped_ns) * ramped_ns;
+        ramped + self.rate_end * (elapsed_ns - ramped_ns)
+    }
+
+    /// The time since the start at which `count` arrivals are expected: the inverse of [`Self::count_at`].
+    fn time_of(&self, count: f64) -> f64 {
+        let in_ramp = if self.ramp_ns.is_finite() { self.count_at(self.ramp_ns) } else { f64::INFINITY };
+        if count > in_ramp {
+            return self.ramp_ns + (count - in_ramp) / self.rate_end;
+        }
+        if count == 0.0 {
+            return 0.0;
+        }
+        // The root of half_slope t² + rate_start t = count in the form that is exact for a slope of zero too.
+        let root = (self.rate_start * self.rate_start + 4.0 * self.half_slope() * count).max(0.0).sqrt();
+        2.0 * count / (self.rate_start + root)
     }
 }
 
@@ -142,8 +161,16 @@ mod tests {
 
     #[test]
     fn a_ramp_has_the_mean_of_its_ends() {
-        let count = arrivals_in(&open(0.0, 2000.0, Distribution::Constant), 10, 0, 1).len();
-        assert!(count.abs_diff(10_000) < 400, "{count}");
+        for (start, end) in [(0.0, 2000.0), (2000.0, 0.0), (500.0, 1500.0)] {
+            let due = arrivals_in(&open(start, end, Distribution::Constant), 10, 0, 1);
+            assert!(due.len().abs_diff(10_000) <= 1, "{start}..{end}: {}", due.len());
+            // A quarter of the way in, the rate is that much of the way from its start to its end.
+            let within = due.iter().filter(|at| (2_000_000_007..3_000_000_007).contains(*at)).count() as f64;
+            let expected = start + (end - start) * 0.25;
+            assert!((within - expected).abs() <= 2.0, "{start}..{end}: {within} in the third second");
+        }
+        let poisson = arrivals_in(&open(0.0, 2000.0, Distribution::Poisson), 10, 0, 1).len();
+        assert!(poisson.abs_diff(10_000) < 500, "{poisson}");
     }
 
     #[test]

@@ -40,13 +40,16 @@ impl Workload for Script {
     }
 
     fn client(&self, id: u32, _seed: u64) -> Box<dyn Client> {
-        Box::new(ScriptClient { lines: self.statements.len() as u16 - 1, line: 0, id: i64::from(id), drawn: 0 })
+        let lines = &self.statements[..self.statements.len() - 1];
+        let parameters = lines.iter().map(|line| line.sql().matches('$').count()).collect();
+        Box::new(ScriptClient { parameters, line: 0, id: i64::from(id), drawn: 0 })
     }
 }
 
 /// Runs the lines in order; `$1` is the client's number and `$2` counts its transactions.
 struct ScriptClient {
-    lines: u16,
+    /// How many each line has.
+    parameters: Vec<usize>,
     line: u16,
     id: i64,
     drawn: i64,
@@ -64,12 +67,10 @@ impl Client for ScriptClient {
     }
 
     fn next(&mut self, _answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
-        if self.line == self.lines {
-            return Step::Done;
-        }
-        request.execute(StatementId(self.line), &[self.id, self.drawn]);
+        let Some(parameters) = self.parameters.get(usize::from(self.line)) else { return Step::Done };
+        request.execute(StatementId(self.line), &[self.id, self.drawn][..*parameters]);
         self.line += 1;
-        if self.line == self.lines { Step::SendCommit } else { Step::Send }
+        if usize::from(self.line) == self.parameters.len() { Step::SendCommit } else { Step::Send }
     }
 }
 
@@ -130,7 +131,10 @@ pub(crate) fn run(engine: &mut Engine, plan: &StagePlan) -> Seen {
 
 /// Runs a stage; `look` sees each observation as it comes.
 pub(crate) fn run_until(
-    engine: &mut Engine, plan: &StagePlan, stop: &AtomicBool, look: &mut dyn FnMut(&Observation),
+    engine: &mut Engine,
+    plan: &StagePlan,
+    stop: &AtomicBool,
+    look: &mut dyn FnMut(&Observation),
 ) -> Seen {
     let (mut intervals, mut errors) = (Vec::new(), Vec::new());
     let outcome = engine

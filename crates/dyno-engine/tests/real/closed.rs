@@ -24,7 +24,8 @@ fn every_acknowledged_transaction_is_there_in_every_mode() {
         assert!(seen.outcome.complete, "{protocol:?}");
         assert_eq!((seen.done(), seen.sum(|part| part.statements)), (210, 210), "{protocol:?}");
         assert_eq!(seen.sum(|part| part.service.count()), 210);
-        let found = server.psql("SELECT count(*), count(DISTINCT (client, number)), min(number), max(client) FROM log");
+        let found = server
+            .psql("SELECT count(*), count(DISTINCT (client, number)), min(number), max(client) FROM log");
         assert_eq!(found.trim(), "210|210|1|6", "{protocol:?}");
         drop(engine);
     }

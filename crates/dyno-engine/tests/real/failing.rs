@@ -42,7 +42,7 @@ fn without_further_tries_they_have_failed() {
 fn clients_that_only_fail_give_up_and_say_why() {
     let Some(server) = server("CREATE TABLE few (n int CHECK (n < 0))") else { return };
     let config = EngineConfig { failures_in_a_row_max: 5, ..EngineConfig::new(2) };
-    let mut engine = engine(&server, &["BEGIN", "INSERT INTO few VALUES ($2)", "COMMIT"], config);
+    let mut engine = engine(&server, &["BEGIN", "INSERT INTO few VALUES ($1)", "COMMIT"], config);
     let seen = run(&mut engine, &closed(4, for_ms(60_000)));
     assert!(!seen.outcome.complete);
     assert_eq!((seen.outcome.clients_aborted, seen.done(), seen.sum(|part| part.failed)), (4, 0, 20));

@@ -8,7 +8,13 @@ use dyno_results::latency::Latency;
 
 use crate::bank::{Seen, engine, for_ms, run, server};
 
-fn open(clients: u32, rate_per_s: f64, rate_end_per_s: f64, distribution: Distribution, ms: u64) -> StagePlan {
+fn open(
+    clients: u32,
+    rate_per_s: f64,
+    rate_end_per_s: f64,
+    distribution: Distribution,
+    ms: u64,
+) -> StagePlan {
     let arrivals = Arrivals::Open { rate_per_s, rate_end_per_s, distribution };
     StagePlan { stage: 1, clients, clients_end: clients, arrivals, limit: for_ms(ms) }
 }
@@ -49,9 +55,14 @@ fn a_stall_of_a_second_shows_in_a_thousand_response_times() {
     let lines = ["BEGIN", "LOCK TABLE gate IN ROW SHARE MODE", "COMMIT"];
     let mut engine = engine(&server, &lines, EngineConfig::new(2));
     let mut psql = server.command("psql", "postgres");
-    psql.args(["-X", "-q", "-c"]);
-    psql.arg("SELECT pg_sleep(1); BEGIN; LOCK TABLE gate IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(1); COMMIT");
-    // The statements of one -c would run as one transaction if they held no transaction control of their own.
+    let stalling = [
+        "SELECT pg_sleep(1)",
+        "BEGIN",
+        "LOCK TABLE gate IN ACCESS EXCLUSIVE MODE",
+        "SELECT pg_sleep(1)",
+        "COMMIT",
+    ];
+    psql.args(["-X", "-q"]).args(stalling.iter().flat_map(|sql| ["-c", sql]));
     let mut stall = psql.stdout(std::process::Stdio::null()).spawn().unwrap();
     let seen = run(&mut engine, &open(16, 1000.0, 1000.0, Distribution::Poisson, 5000));
     assert!(stall.wait().unwrap().success());

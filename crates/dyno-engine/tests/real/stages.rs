@@ -36,7 +36,10 @@ fn stopping_ends_a_stage_early_and_keeps_what_it_measured() {
         }
     });
     assert!(!seen.outcome.complete && seen.outcome.seconds < 60.0);
-    assert!(seen.intervals.iter().filter(|interval| !interval.drain).count() >= 2, "the cut interval is there too");
+    assert!(
+        seen.intervals.iter().filter(|interval| !interval.drain).count() >= 2,
+        "the cut interval is there too"
+    );
     assert_eq!(server.psql("SELECT count(*) FROM log").trim(), seen.done().to_string());
     // The same connections serve the next stage.
     assert!(run(&mut engine, &closed(4, for_ms(200))).outcome.complete);
@@ -51,6 +54,8 @@ fn intervals_are_seconds_without_gaps() {
     let durations: Vec<f64> = load.iter().map(|interval| interval.duration_ms).collect();
     assert_eq!(durations, [1000.0, 1000.0, 500.0]);
     assert!(load.iter().zip(0..).all(|(interval, index)| {
-        interval.index == index && interval.start_ms == f64::from(index) * 1000.0 && interval.driver_cpu_ms.len() == 2
+        interval.index == index
+            && interval.start_ms == f64::from(index) * 1000.0
+            && interval.driver_cpu_ms.len() == 2
     }));
 }
