@@ -51,8 +51,17 @@ const LEFT_OUT: &[&str] = &[
     "unix_socket_directories",
 ];
 
-/// Words in the names of settings whose value may hold a secret: connection strings, shell commands, keys.
-const SECRET: &[&str] = &["conninfo", "_command", "password", "secret", "token", "_key", "salt"];
+/// Connection strings and shell commands, in which passwords stand now and then.
+const SECRET: &[&str] = &[
+    "archive_cleanup_command",
+    "archive_command",
+    "primary_conninfo",
+    "recovery_end_command",
+    "restore_command",
+    "ssl_passphrase_command",
+];
+/// Words by which extensions call what nobody else should know.
+const SECRET_WORDS: &[&str] = &["conninfo", "password", "secret", "token", "key", "salt"];
 const NOT_SHOWN: &str = "(not shown)";
 
 /// The settings of a target that differ from the default, and the durability settings in any case.
@@ -88,7 +97,8 @@ pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Sett
 fn setting(row: &Row) -> event::Setting {
     let text = |column| row.get(column).map(str::to_owned);
     let name = text("name").unwrap_or_default();
-    let secret = SECRET.iter().any(|word| name.contains(word));
+    let secret = SECRET.contains(&name.as_str())
+        || name.contains('.') && SECRET_WORDS.iter().any(|word| name.contains(word));
     let shown = |value: Option<String>| match value {
         Some(value) if secret && !value.is_empty() => Some(NOT_SHOWN.to_owned()),
         value => value,

@@ -33,9 +33,11 @@ pub fn data(
 
 fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {
     let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
+    // Before 14 a table that was never analysed has zero rows on zero pages, and not -1.
     // Of a partitioned table the leaves are added up; for a plain table the tree is empty.
     let sql = format!(
-        "SELECT min(reltuples) >= 0 AS counted, sum(reltuples)::int8 AS rows,
+        "SELECT bool_and(reltuples >= 0 AND (relpages > 0 OR pg_relation_size(c.oid) = 0)) AS counted,
+                sum(reltuples)::int8 AS rows,
                 sum(pg_table_size(c.oid))::int8 AS table_bytes, sum(pg_indexes_size(c.oid))::int8 AS index_bytes,
                 bool_and(relpersistence = 'p') AS logged
          FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)

@@ -98,6 +98,15 @@ impl TargetSettings {
         self
     }
 
+    /// The same with this password for every host; for a server whose password dyno made itself.
+    #[must_use]
+    pub fn with_password(mut self, password: &Password) -> Self {
+        for host in &mut self.hosts {
+            host.password = Some(password.clone());
+        }
+        self
+    }
+
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
     #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {

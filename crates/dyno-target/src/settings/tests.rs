@@ -226,6 +226,17 @@ fn passwords_are_taken_out_of_what_was_typed() {
 }
 
 #[test]
+fn database_and_password_can_be_replaced() {
+    let settings = parse("host=127.0.0.1,127.0.0.2 password=a")
+        .with_password(&Password::new("b".into()))
+        .with_database("other");
+    for endpoint in settings.endpoints().unwrap() {
+        assert_eq!(endpoint.login.password, Some(Password::new("b".into())));
+        assert_eq!(endpoint.login.database, "other");
+    }
+}
+
+#[test]
 fn an_ignored_password_file_is_a_warning() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Directory::new("warning");
