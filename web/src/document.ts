@@ -178,7 +178,7 @@ export type StageResult = Arrival & {
   response: Percentiles | null;
   /** Null in a closed loop. */
   lag: Percentiles | null;
-  types: TypeResult[];
+  by_type: TypeResult[];
   /** By SQLSTATE, or `connection`. */
   errors: Record<string, number>;
   driver_cpu_us_per_transaction: number | null;
@@ -199,7 +199,7 @@ export interface Totals {
   unknown_with_drain: number;
 }
 
-/** One transaction type of a stage; a stage's own list of names and its results share the key `types`. */
+/** One transaction type of a stage. */
 export interface TypeResult {
   name: string;
   done: number;

@@ -205,7 +205,7 @@ function stageOf(
     service,
     response: null,
     lag: null,
-    types: [{ name: plan.workload, done, failed: 0, retries: 0, service, response: null }],
+    by_type: [{ name: plan.workload, done, failed: 0, retries: 0, service, response: null }],
     errors: {},
     driver_cpu_us_per_transaction: 7.2,
     driver_thread_busy_max: Math.min(0.9, tps / 120_000 + 0.05),

@@ -87,7 +87,7 @@ impl LoadThread {
         match step {
             Ok(false) => {}
             Ok(true) if matches!(self.sessions[index as usize].state, State::Preparing) => {
-                self.connected(index)
+                self.connected(index);
             }
             Ok(true) => self.prepare(index),
             Err(error) => self.connect_failed(index, error, now_ns()),

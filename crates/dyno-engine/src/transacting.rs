@@ -7,6 +7,7 @@ use crate::plan::Arrivals;
 use crate::recorder::{Ended, ErrorCode};
 use crate::request::Request;
 use crate::session::{Received, State, Transaction};
+use crate::staging::Running;
 use crate::thread::LoadThread;
 use crate::workload::{Answer, Step};
 use dyno_wire::pg::backend::TransactionStatus;
@@ -176,7 +177,7 @@ impl LoadThread {
         transaction.commit_in_flight = false;
         let retry = RETRIED.contains(&error.code.as_str())
             && transaction.tries < self.config.tries_max
-            && self.stage.as_ref().is_some_and(|stage| stage.load_goes_on());
+            && self.stage.as_ref().is_some_and(Running::load_goes_on);
         self.recorder.current.error(ErrorCode::SqlState(error.code));
         self.tell_error(SessionError::Server(error));
         match self.workload.recovery() {

@@ -111,8 +111,8 @@ pub struct StageResult {
     pub response: Option<Percentiles>,
     /// Scheduled to sent; `None` in a closed loop.
     pub lag: Option<Percentiles>,
-    /// One for each transaction type that occurred.
-    pub types: Vec<TypeResult>,
+    /// One for each transaction type that occurred. Not `types`: those are the flattened stage's names.
+    pub by_type: Vec<TypeResult>,
     /// By SQLSTATE, or `connection`.
     pub errors: BTreeMap<String, u64>,
     /// CPU of the driver's threads, microseconds per transaction.

@@ -91,8 +91,8 @@ function remarks(stage: StageResult): string {
 
 /** Types of a mix, under their stage; a single type would only say the same again. */
 function typeRows(stage: StageResult, open: boolean): Row[] {
-  if (stage.types.length < 2) return [];
-  return stage.types.map((type: TypeResult) => ({
+  if (stage.by_type.length < 2) return [];
+  return stage.by_type.map((type: TypeResult) => ({
     class: "type",
     cells: [
       type.name,

@@ -203,11 +203,11 @@ fn percentiles(percentiles: Option<&Percentiles>) -> String {
 
 /// Each transaction type by itself, where there is more than one.
 fn types(stage: &StageResult, sheet: &mut Sheet) {
-    if stage.types.len() < 2 {
+    if stage.by_type.len() < 2 {
         return;
     }
-    let name_width = stage.types.iter().map(|kind| width(&visible(&kind.name))).max().unwrap_or(0);
-    for kind in &stage.types {
+    let name_width = stage.by_type.iter().map(|kind| width(&visible(&kind.name))).max().unwrap_or(0);
+    for kind in &stage.by_type {
         let share = kind.done as f64 / stage.totals.done as f64;
         let latency = kind.response.as_ref().or(kind.service.as_ref());
         let row = format!(

@@ -115,7 +115,11 @@ impl StageFold {
             service: self.merged(|of_type| of_type.service.as_ref()),
             response: if open { self.merged(|of_type| of_type.response.as_ref()) } else { None },
             lag: if open { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
-            types: self.types.iter().map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
+            by_type: self
+                .types
+                .iter()
+                .map(|(index, of_type)| of_type.result(self.type_name(*index)))
+                .collect(),
             errors: self.errors.clone(),
             driver_cpu_us_per_transaction: (done > 0 && !self.thread_cpu_ms.is_empty())
                 .then(|| self.driver_cpu_ms * 1000.0 / done as f64),

@@ -42,7 +42,7 @@ fn a_whole_run_is_told() {
     assert!((hold.throughput.unwrap().mean - 990.0).abs() < 9.0);
     assert!((hold.service.unwrap().p50_us - 1000.0).abs() < 1.0);
     assert_eq!((hold.response, hold.lag), (None, None));
-    assert_eq!(hold.types[0].name, "only");
+    assert_eq!(hold.by_type[0].name, "only");
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn types_are_told_apart_and_merged_for_the_stage() {
         interval.types.push(other);
     });
     let stage = only_stage(&report);
-    let done: Vec<_> = stage.types.iter().map(|of_type| (of_type.name.as_str(), of_type.done)).collect();
+    let done: Vec<_> = stage.by_type.iter().map(|of_type| (of_type.name.as_str(), of_type.done)).collect();
     assert_eq!(done, [("only", 500), ("type 1", 250)]);
     assert_eq!(stage.service.unwrap().count, 750);
     assert_eq!((stage.totals.failed, stage.throughput.unwrap().mean), (10, 150.0));
-    assert!((stage.types[1].service.unwrap().p50_us - 5000.0).abs() < 5.0);
+    assert!((stage.by_type[1].service.unwrap().p50_us - 5000.0).abs() < 5.0);
 }
 
 #[test]

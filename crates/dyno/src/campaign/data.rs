@@ -33,7 +33,8 @@ pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<u3
         u64::from(tpcb::suggest_scale(rollers.memory_bytes, Some(rollers.cpus), free_disk_bytes, plan.quick))
     };
     let scale = plan.scale.unwrap_or_else(suggested);
-    let options = PrepareOptions { free_disk_bytes, ..PrepareOptions::new(NAME, scale) };
+    let cpus = (rollers.same_host == Some(true)).then_some(rollers.cpus);
+    let options = PrepareOptions { cpus, free_disk_bytes, ..PrepareOptions::new(NAME, scale) };
     prepare(context, rollers, &options)?;
     let state = tpcb::state(&mut rollers.connection)?;
     Ok(state.ready(None)?)
