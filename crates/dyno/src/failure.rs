@@ -39,7 +39,7 @@ pub(crate) enum Failure {
     #[error("--target: {0}")]
     Target(#[from] TargetError),
     #[error("cannot connect to {url}: {source}")]
-    Connect { url: String, source: ConnectError },
+    Connect { url: String, source: Box<ConnectError> },
     #[error("{doing} on {url}: {source}")]
     Query { doing: &'static str, url: String, source: QueryError },
     #[error(transparent)]
@@ -54,7 +54,7 @@ pub(crate) enum Failure {
     #[error("the load asks for {wanted} clients, and {url} has room for {free} more connections")]
     TooFewConnections { url: String, wanted: u32, free: u32, fits: Vec<u32> },
     #[error("the load could not be started on {url}: {source}")]
-    Engine { url: String, source: EngineError },
+    Engine { url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
     StageCut { workload: String, clients: u32, url: String, why: String },
     #[error("interrupted")]

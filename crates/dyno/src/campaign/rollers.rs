@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use dyno_results::event::Event;
-use dyno_target::connection::{ConnectError, Connection, QueryError};
+use dyno_target::connection::{Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Options};
 use dyno_target::probe::{self, HostOptions, Probe};
 use dyno_target::{Environment, TargetSettings, host, inspect};
@@ -164,7 +164,7 @@ impl Rollers {
 
 fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
     Connection::open(endpoint)
-        .map_err(|source: ConnectError| Failure::Connect { url: url.to_owned(), source })
+        .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
 }
 
 fn start_embedded(context: &Context<'_>, cpus: u32) -> Result<EmbeddedServer, Failure> {

@@ -44,7 +44,7 @@ pub(super) fn run(
     let config = engine_config(context, rollers);
     let threads = config.threads;
     let engine = Engine::start(&rollers.endpoint, &workload, config)
-        .map_err(|source| Failure::Engine { url: rollers.url.clone(), source })?;
+        .map_err(|source| Failure::Engine { url: rollers.url.clone(), source: Box::new(source) })?;
     let mut run = SeriesRun {
         context,
         engine,

@@ -69,7 +69,7 @@ impl Stages {
     ) -> Result<(), Failure> {
         let id = self.next;
         self.next += 1;
-        let failed = |source| Failure::Engine { url: subject.url.to_owned(), source };
+        let failed = |source| Failure::Engine { url: subject.url.to_owned(), source: Box::new(source) };
         let plan = StagePlan {
             stage: id,
             clients: load.clients,
