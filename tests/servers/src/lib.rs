@@ -5,7 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc)]
 
 mod postgres;
+mod shared;
 mod user;
 
 pub use postgres::{Postgres, Setup, postgres_binaries};
+pub use shared::Shared;
 pub use user::{User, become_user, unprivileged_user};

@@ -69,7 +69,14 @@ impl Postgres {
         let data = directory.path().join("data");
         let mut initdb = Command::new(binaries.join("initdb"));
         become_user(&mut initdb, user);
-        initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D"]);
+        initdb.args([
+            "--no-sync",
+            "--auth=trust",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            "-D",
+        ]);
         succeed(initdb.arg(&data));
         if let Some(hba) = &setup.hba {
             fs::write(data.join("pg_hba.conf"), hba).unwrap();
@@ -191,7 +198,9 @@ fn spawn(setup: &Setup, binaries: &Path, user: User, directory: &Path, port: u16
     };
     command.arg("-D").arg(directory.join("data")).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]);
     command.arg(directory);
-    for setting in ["fsync=off", "max_connections=60"].iter().copied().chain(setup.settings.iter().map(String::as_str)) {
+    for setting in
+        ["fsync=off", "max_connections=60"].iter().copied().chain(setup.settings.iter().map(String::as_str))
+    {
         command.args(["-c", setting]);
     }
     let log = fs::File::options().create(true).append(true).open(directory.join("log")).unwrap();

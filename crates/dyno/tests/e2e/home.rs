@@ -1,0 +1,193 @@
+//! A user's home of the test's own, and dyno called in it: with an empty environment, so that nothing of the
+//! machine's decides anything.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::report::Report;
+
+/// How long a test waits for what must come sooner or later; no measure of anything.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct Home {
+    directory: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        // Not `dyno-…`, which dyno would take for a directory of its own. On a disk, as embedded servers want it.
+        let directory = tempfile::Builder::new().prefix("dynotest-").tempdir_in("/var/tmp").unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(directory.path().join("servers")).unwrap();
+        Self { directory }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Puts a file there and returns its path as an argument.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        fs::write(self.path(name), text).unwrap();
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// Where dyno keeps its runs when nothing else is said.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path(".local/share/dyno/dyno.sqlite")
+    }
+
+    /// For `--data-dir`: a test sees whether its embedded server left anything.
+    pub(crate) fn servers(&self) -> String {
+        self.path("servers").to_str().unwrap().to_owned()
+    }
+
+    /// The directories of embedded servers that are there now.
+    pub(crate) fn server_directories(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.path("servers")).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dyno"));
+        command.args(arguments).current_dir(self.directory.path()).env_clear();
+        command.env("PATH", "/usr/bin:/bin").env("HOME", self.directory.path()).env("LC_ALL", "C.UTF-8");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Calls dyno and waits for its end.
+    pub(crate) fn dyno(&self, arguments: &[&str]) -> Ended {
+        Ended::of(self.command(arguments), arguments)
+    }
+
+    /// Starts dyno.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running<'_> {
+        let process = self.command(arguments).spawn().unwrap();
+        Running { home: self, process: Some(process), called: arguments.join(" ") }
+    }
+
+    /// The last run, as `dyno report --json` tells it.
+    pub(crate) fn report(&self) -> Report {
+        self.dyno(&["report", "--json"]).expect(0).report()
+    }
+
+    /// The last run as far as it is stored, if there is one yet.
+    fn report_so_far(&self) -> Option<Report> {
+        let ended = self.dyno(&["report", "--json"]);
+        (ended.code == Some(0)).then(|| ended.report())
+    }
+}
+
+/// A dyno that was started. Killed with the test if the test fails.
+pub(crate) struct Running<'a> {
+    home: &'a Home,
+    /// `None` once its end was waited for.
+    process: Option<Child>,
+    called: String,
+}
+
+impl Running<'_> {
+    fn process(&mut self) -> &mut Child {
+        self.process.as_mut().unwrap()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.as_ref().unwrap().id()
+    }
+
+    /// Waits until the stored run is as far as that; returns it.
+    pub(crate) fn wait_for(&mut self, what: &str, mut reached: impl FnMut(&Report) -> bool) -> Report {
+        let begun = Instant::now();
+        loop {
+            if let Some(report) = self.home.report_so_far().filter(&mut reached) {
+                return report;
+            }
+            let ended = self.process().try_wait().unwrap();
+            assert!(ended.is_none(), "`dyno {}` ended before {what}: {ended:?}", self.called);
+            assert!(begun.elapsed() < PATIENCE, "`dyno {}` did not come to {what}", self.called);
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.process.as_ref().unwrap()), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        let output = self.process.take().unwrap().wait_with_output().unwrap();
+        Ended::from_output(&self.called, output)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// What a dyno left behind that has ended.
+pub(crate) struct Ended {
+    called: String,
+    /// `None` where a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    pub(crate) fn of(mut command: Command, arguments: &[&str]) -> Self {
+        Self::from_output(&arguments.join(" "), command.output().unwrap())
+    }
+
+    fn from_output(called: &str, output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        Self { called: called.to_owned(), code: output.status.code(), out, err }
+    }
+
+    /// The test fails, and shows what was printed, unless this was the exit status.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "`dyno {}`\n--- out\n{}--- err\n{}",
+            self.called,
+            self.out,
+            self.err
+        );
+        self
+    }
+
+    /// The test fails unless the error says all of this, line breaks aside.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &[&str]) {
+        let said = self.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in words {
+            assert!(said.contains(word), "`dyno {}` does not say `{word}`:\n{}", self.called, self.err);
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("`dyno {}`: {error}: {}", self.called, self.out))
+    }
+
+    #[track_caller]
+    pub(crate) fn report(&self) -> Report {
+        Report::new(self.json())
+    }
+}

@@ -1,0 +1,17 @@
+//! The program as its users call it: started with their flags, signalled and killed, and read from outside: exit
+//! status, output, JSON, files. Nothing in here links dyno, and the servers are real.
+
+// The lint's exception for tests does not know the functions that tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod embedded;
+mod home;
+mod named;
+mod processes;
+mod refusals;
+mod report;
+mod secrets;
+mod server;
+mod store;
+mod stored;
+mod unreliable;

@@ -1,0 +1,151 @@
+//! `dyno run --target`: every kind of load on a PostgreSQL that the user names.
+
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::report::Report;
+use crate::server::{database, shared, url, value};
+
+/// Runs on a database of its own name, with the least data.
+fn run(database_name: &str, arguments: &[&str]) -> Option<Report> {
+    let server = shared()?;
+    let home = Home::new();
+    let target = database(&server, database_name);
+    let fixed = ["run", "--json", "--scale", "1", "--warm-up", "500ms", "--target", &target];
+    let report = home.dyno(&[&fixed, arguments].concat()).expect(0).report();
+    assert_eq!(report.outcome(), "complete");
+    // Who reads does not look at the history; who writes has it emptied first.
+    let rows = value(&server, database_name, "select count(*) from pgbench_history");
+    assert_eq!(
+        rows.parse::<u64>().unwrap(),
+        report.total_of_writes("done_with_drain"),
+        "commits acknowledged"
+    );
+    report.assert_checks_passed();
+    Some(report)
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+}
+
+#[test]
+fn a_ladder_climbs_what_it_was_told_and_holds_the_peak() {
+    let Some(report) = run("ladder", &["--clients", "1,2", "--step", "1s", "--hold", "1s"]) else { return };
+    let [read, write] = report.series() else { panic!("reads and writes") };
+    for series in [read, write] {
+        assert_eq!(series["ladder"].as_array().unwrap().len(), 2);
+    }
+    let held = |series: &Value| format!("hold {}", series["peak"]["clients"]);
+    let climbed = ["warm-up 2", "ladder 1", "ladder 2"].map(str::to_owned);
+    let expected = [&climbed[..], &[held(read)], &climbed[..], &[held(write)]].concat();
+    assert_eq!(report.stage_names(), expected);
+    assert_eq!(report.document()["data"][0]["scale"], 1.0);
+    assert_eq!(report.document()["targets"][0]["embedded"], Value::Null);
+    for stage in report.stages() {
+        assert_eq!((&stage["arrival"], &stage["think_time_ms"]), (&"closed".into(), &0.0.into()));
+        assert_eq!(stage["response"], Value::Null, "a closed loop has no schedule");
+    }
+}
+
+#[test]
+fn an_open_loop_has_a_schedule_and_keeps_it() {
+    let rate = ["--workload", "tpcb/select-only", "--clients", "2", "--rate", "200/s", "--duration", "2s"];
+    let Some(report) = run("open_loop", &[&rate[..], &["--arrivals", "constant"]].concat()) else { return };
+    let stage = report.stage();
+    assert_eq!((&stage["arrival"], &stage["distribution"]), (&"open".into(), &"constant".into()));
+    assert_eq!((&stage["rate_per_s"], &stage["kind"]), (&200.0.into(), &"hold".into()));
+    // Every arrival was done, or was due and could not be begun before the end.
+    let told = number(&stage["totals"]["done_with_drain"]) + number(&stage["not_begun"]);
+    assert!((399..=401).contains(&told), "200/s for 2 s, constant: {told}");
+    assert_eq!(stage["response"]["count"], stage["lag"]["count"]);
+    assert!(stage["response"]["max_us"].as_f64() >= stage["service"]["max_us"].as_f64());
+}
+
+#[test]
+fn a_count_of_transactions_is_done_exactly() {
+    for (database, protocol) in
+        [("count_simple", "simple"), ("count_extended", "extended"), ("count", "prepared")]
+    {
+        let counted = ["--workload", "tpcb/tpcb-like", "--clients", "3", "--transactions", "50"];
+        let Some(report) = run(database, &[&counted[..], &["--protocol", protocol]].concat()) else { return };
+        let stage = report.stage();
+        assert_eq!(stage["protocol"], protocol);
+        assert_eq!((number(&stage["planned_transactions"]), &stage["planned_s"]), (150, &Value::Null));
+        assert_eq!(number(&stage["totals"]["done_with_drain"]), 150);
+    }
+}
+
+#[test]
+fn a_ramp_adds_clients_and_loses_none() {
+    let ramp = ["--workload", "tpcb/simple-update", "--clients", "1..4", "--duration", "2s"];
+    let Some(report) = run("ramp", &ramp) else { return };
+    let stage = report.stage();
+    assert_eq!(
+        (&stage["kind"], &stage["clients"], &stage["clients_end"]),
+        (&"ramp".into(), &1.into(), &4.into())
+    );
+    let load = &report.document()["timelines"][0]["load"];
+    let (stages, clients) = (load["stage"].as_array().unwrap(), load["clients"].as_array().unwrap());
+    let during = stages.iter().zip(clients).filter(|(id, _)| **id == stage["id"]).map(|(_, n)| number(n));
+    let during: Vec<u64> = during.collect();
+    assert!(during.is_sorted() && during.iter().all(|clients| (1..=4).contains(clients)), "{during:?}");
+    assert!(during.last() > during.first(), "{during:?}");
+}
+
+#[test]
+fn data_that_is_there_is_used_and_its_scale_told() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "used_again");
+    let _ = server.client("pgbench", "used_again", &["-i", "-q", "-s", "2"]);
+    let home = Home::new();
+    let brief = ["--workload", "tpcb/tpcb-like", "--clients", "2", "--transactions", "20", "--warm-up", "0"];
+    let report =
+        home.dyno(&[&["run", "--json", "--target", &target], &brief[..]].concat()).expect(0).report();
+    assert_eq!(report.document()["data"][0]["scale"], 2.0);
+    assert_eq!(report.document()["prepare"].as_array().unwrap().len(), 0, "nothing was made");
+    report.assert_checks_passed();
+}
+
+#[test]
+fn a_target_is_named_as_for_psql() {
+    let Some(server) = shared() else { return };
+    database(&server, "named");
+    let home = Home::new();
+    let brief = ["--workload", "tpcb/select-only", "--clients", "1", "--transactions", "5", "--warm-up", "0"];
+    let ways = [
+        format!(
+            "host={} port={} user=postgres dbname=named",
+            server.directory().display(),
+            server.address.port()
+        ),
+        url(&server, "named"),
+        "dbname=named".to_owned(),
+    ];
+    for way in &ways {
+        let arguments = [&["run", "--scale=1", "--json", "--target", way], &brief[..]].concat();
+        let mut command = home.command(&arguments);
+        if way == "dbname=named" {
+            command.env("PGHOST", "127.0.0.1").env("PGPORT", server.address.port().to_string());
+            command.env("PGUSER", "postgres");
+        }
+        crate::home::Ended::of(command, &arguments).expect(0);
+    }
+}
+
+#[test]
+fn a_scenario_file_says_the_same_as_flags() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "scenario");
+    let home = Home::new();
+    let scenario = home.file(
+        "mine.toml",
+        &format!(
+            "target = '{target}'\nworkload = 'tpcb/simple-update'\nscale = 1\nclients = 2\ntransactions = 10\n\
+             warm-up = 0\nseed = 42\n"
+        ),
+    );
+    let report = home.dyno(&["run", &scenario, "--json", "--transactions", "7"]).expect(0).report();
+    assert_eq!(report.document()["run"]["seed"], 42);
+    assert_eq!(report.total_of_writes("done_with_drain"), 14, "a flag goes before the file");
+}

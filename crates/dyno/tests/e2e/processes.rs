@@ -1,0 +1,29 @@
+//! Processes that a test has not started itself, seen in /proc.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::home::PATIENCE;
+
+/// The main process of the PostgreSQL that works in `directory`, an embedded server's own.
+pub(crate) fn postmaster(directory: &Path) -> u32 {
+    let file = fs::read_to_string(directory.join("data/postmaster.pid")).unwrap();
+    file.lines().next().unwrap().parse().unwrap()
+}
+
+/// Waits until a process is gone.
+pub(crate) fn wait_until_ended(pid: u32) {
+    let begun = Instant::now();
+    while lives(pid) {
+        assert!(begun.elapsed() < PATIENCE, "process {pid} still lives");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A process that has ended is a zombie until its parent waits for it.
+pub(crate) fn lives(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with('Z'))
+}

@@ -1,0 +1,163 @@
+//! What cannot be done is told before anything is begun: exit status 1, what failed, on what, and what to do next.
+
+use dyno_test_servers::{Postgres, Setup};
+
+use crate::home::Home;
+use crate::server::{database, installed, shared, url, value};
+
+#[test]
+fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
+    let home = Home::new();
+    for (arguments, words) in [
+        (&["run", "--sclae", "10"][..], &["--sclae", "--scale"][..]),
+        (&["runn"], &["runn", "run"]),
+        (&["run", "--workload", "tpcb/select-onyl"], &["tpcb/select-onyl", "tpcb/select-only"]),
+        (&["run", "--prepare=nevr"], &["nevr", "never"]),
+        (&["run", "quikc"], &["quikc", "dyno scenarios"]),
+        (&["run", "nowhere.toml"], &["nowhere.toml", "No such file"]),
+        (&["run", "--profile", "prodcution"], &["prodcution", "production"]),
+        (&["run", "--server", "mysql"], &["mysql"]),
+        (&["run", "--target", "postgers://h/db"], &["postgers"]),
+        (&["run", "--target", "postgres://h/db?sslmod=require"], &["sslmod", "sslmode"]),
+    ] {
+        let ended = home.dyno(arguments).expect(1);
+        ended.says(words);
+        assert_eq!(ended.out, "");
+    }
+}
+
+#[test]
+fn a_wrong_scenario_is_told_with_its_line() {
+    let home = Home::new();
+    for (text, words) in [
+        ("workload = 'tpcb'\nsclae = 10\n", &["line 2", "sclae", "did you mean `scale`?"][..]),
+        ("scale = 'ten'\n", &["line 1", "ten"]),
+        ("hold = 'a while'\n", &["line 1", "a while", "30s"]),
+        ("scale = \n", &["line 1"]),
+    ] {
+        let scenario = home.file("mine.toml", text);
+        home.dyno(&["run", &scenario]).expect(1).says(&[words, &["mine.toml"]].concat());
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let home = Home::new();
+    for arguments in [
+        &["run", "--target", "postgres://h/d", "--profile", "extreme"][..],
+        &["run", "--duration", "1s", "--transactions", "5"],
+        &["run", "--rate", "5/s", "--think-time", "1s"],
+        &["run", "--rate", "5/s", "--hold", "1s"],
+        &["run", "--duration", "1s", "--clients", "1,2"],
+        &["run", "--arrivals", "constant"],
+    ] {
+        home.dyno(arguments).expect(1).says(&["error:"]);
+    }
+}
+
+#[test]
+fn absurd_quantities_are_refused_with_what_would_be_right() {
+    if !installed() {
+        return;
+    }
+    let home = Home::new();
+    let servers = home.servers();
+    for (arguments, words) in [
+        (&["--scale", "0"][..], &["scale", "1"][..]),
+        (&["--scale", "4000000000"], &["scale"]),
+        (&["--scale=-1"], &["--scale", "-1"]),
+        (&["--clients", "0"], &["clients"]),
+        (&["--clients", "4,x"], &["4,x"]),
+        (&["--rate", "0"], &["above 0"]),
+        (&["--rate=-5/s"], &["--rate", "-5/s"]),
+        (&["--duration", "0"], &["--duration", "100ms"]),
+        (&["--duration", "soon"], &["soon", "30s"]),
+        (&["--transactions", "0"], &["--transactions", "1"]),
+        (&["--threads", "0"], &["--threads"]),
+    ] {
+        let call = [&["run", "--quick", "--data-dir", &servers], arguments].concat();
+        home.dyno(&call).expect(1).says(words);
+    }
+    assert!(home.server_directories().is_empty());
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_with_its_address() {
+    let home = Home::new();
+    // Bound and given back: nobody listens there.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let target = format!("postgres://me@{address}/bank");
+    let ended = home.dyno(&["run", "--target", &target]).expect(1);
+    ended.says(&["cannot connect", &address.to_string(), "connection refused"]);
+    let missing = home.path("no-socket");
+    let target = format!("host={} user=me", missing.display());
+    home.dyno(&["run", "--target", &target]).expect(1).says(&["no-socket", "socket"]);
+    home.dyno(&["run", "--target", "postgres://me@host.invalid/bank"]).expect(1).says(&["host.invalid"]);
+}
+
+#[test]
+fn what_the_server_refuses_is_told_in_its_words() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let run = |target: &str, further: &[&str]| home.dyno(&[&["run", "--target", target], further].concat());
+    let missing = url(&server, "no_such_database");
+    run(&missing, &[]).expect(1).says(&["no_such_database", "does not exist", "3D000", "CREATE DATABASE"]);
+    let stranger = format!("postgres://nobody_here@{}/postgres", server.address);
+    run(&stranger, &[]).expect(1).says(&["nobody_here", "does not exist"]);
+    let plain = format!("{}?sslmode=require", url(&server, "postgres"));
+    run(&plain, &[]).expect(1).says(&["TLS", "sslmode=disable"]);
+}
+
+#[test]
+fn tables_that_are_missing_or_not_the_workloads_are_told() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let empty = database(&server, "without_tables");
+    let never = home.dyno(&["run", "--target", &empty, "--prepare=never"]).expect(1);
+    never.says(&["pgbench", "--prepare"]);
+
+    let foreign = database(&server, "foreign_tables");
+    let _ = value(&server, "foreign_tables", "create table pgbench_accounts as select 7 as mine");
+    for prepare in ["--prepare=auto", "--prepare=always", "--prepare=never"] {
+        let ended = home.dyno(&["run", "--target", &foreign, prepare, "--scale", "1"]).expect(1);
+        ended.says(&["pgbench_accounts", "mine"]);
+    }
+    assert_eq!(
+        value(&server, "foreign_tables", "select mine from pgbench_accounts"),
+        "7",
+        "it was left alone"
+    );
+
+    let scaled = database(&server, "other_scale");
+    let _ = server.client("pgbench", "other_scale", &["-i", "-q", "-s", "1"]);
+    home.dyno(&["run", "--target", &scaled, "--scale", "3"]).expect(1).says(&["scale 1", "3", "--prepare"]);
+}
+
+#[test]
+fn too_few_connections_are_told_with_the_number_that_fits() {
+    let Some(server) = Postgres::start(&Setup::default().with("max_connections=12")) else { return };
+    let home = Home::new();
+    let target = url(&server, "postgres");
+    let ended = home.dyno(&["run", "--target", &target, "--scale", "1", "--clients", "1,4,50"]).expect(1);
+    ended.says(&["50 clients", "--clients 1,4", "max_connections"]);
+    // Nothing was made for a load that cannot run.
+    assert_eq!(value(&server, "postgres", "select to_regclass('pgbench_accounts')"), "");
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let home = Home::new();
+    let overview = home.dyno(&["--help"]).expect(0).out;
+    for command in ["run", "report", "runs", "findings"] {
+        assert!(overview.contains(command));
+        let help = home.dyno(&[command, "--help"]).expect(0).out;
+        assert!(help.contains("Examples:") && help.contains(&format!("dyno {command}")), "{help}");
+    }
+    for command in ["workloads", "scenarios", "targets"] {
+        assert!(!home.dyno(&[command]).expect(0).out.is_empty());
+        let listed = home.dyno(&[command, "--json"]).expect(0).json();
+        assert_eq!(listed["schema"], format!("dyno.{command}/1"));
+    }
+    home.dyno(&["--version"]).expect(0);
+    home.dyno(&[]).expect(1);
+}

@@ -1,0 +1,116 @@
+//! A password is read and used, and stands nowhere afterwards.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dyno_test_servers::{Postgres, Setup};
+
+use crate::home::{Ended, Home};
+
+const PASSWORD: &str = "Tr0ub4dor-und-3";
+
+fn server() -> Option<Postgres> {
+    let server = Postgres::start(&Setup {
+        hba: Some("host all postgres all trust\nhost all all all scram-sha-256\n".to_owned()),
+        sql: format!("create role teller login password '{PASSWORD}'"),
+        ..Setup::default()
+    })?;
+    server.psql("create database bank owner teller");
+    Some(server)
+}
+
+const BRIEF: [&str; 11] = [
+    "--workload",
+    "tpcb/tpcb-like",
+    "--clients",
+    "2",
+    "--transactions",
+    "5",
+    "--scale",
+    "1",
+    "--warm-up",
+    "0",
+    "--prepare=always",
+];
+
+#[test]
+fn a_password_reaches_no_output_and_no_file() {
+    let Some(server) = server() else { return };
+    let (host, port) = (server.address.ip(), server.address.port());
+    let percent = PASSWORD.replace('-', "%2D");
+    let ways = [
+        format!("postgres://teller:{PASSWORD}@{host}:{port}/bank"),
+        format!("postgres://teller:{percent}@{host}:{port}/bank"),
+        format!("postgres://{host}:{port}/bank?user=teller&password={PASSWORD}"),
+        format!("host={host} port={port} user=teller password='{PASSWORD}' dbname=bank"),
+    ];
+    let home = Home::new();
+    for way in &ways {
+        for further in [&["--target", way][..], &["--json", "--target", way]] {
+            let ended = home.dyno(&[&["run"], further, &BRIEF[..]].concat()).expect(0);
+            assert_silent(&ended, way);
+        }
+    }
+    let shown = home.dyno(&["report"]).expect(0);
+    assert_silent(&shown, "report");
+    let written = files(&home.path(""));
+    assert!(written.contains(&home.store()), "{written:?}");
+    for file in written {
+        let bytes = fs::read(&file).unwrap();
+        for secret in [PASSWORD, &percent] {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{} holds the password", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_password_from_the_environment_or_a_file_is_used() {
+    let Some(server) = server() else { return };
+    let home = Home::new();
+    let port = server.address.port();
+    let target = format!("postgres://teller@127.0.0.1:{port}/bank");
+    let arguments = [&["run", "--target", &target], &BRIEF[..]].concat();
+    home.dyno(&arguments).expect(1).says(&["asks for a password", "PGPASSWORD"]);
+
+    let mut command = home.command(&arguments);
+    command.env("PGPASSWORD", PASSWORD);
+    Ended::of(command, &arguments).expect(0);
+
+    home.file(".pgpass", &format!("127.0.0.1:{port}:bank:teller:{PASSWORD}\n"));
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(home.path(".pgpass"), private).unwrap();
+    home.dyno(&arguments).expect(0);
+}
+
+#[test]
+fn a_wrong_password_is_told_without_being_shown() {
+    let Some(server) = server() else { return };
+    let home = Home::new();
+    let wrong = "Tr0ub4dor-und-4";
+    for target in [
+        format!("postgres://teller:{wrong}@{}/bank", server.address),
+        // Not a URL that can be read: it is quoted, and still not the password in it.
+        format!("postgres://teller:{wrong}@127.0.0.1:port/bank"),
+        format!("host=127.0.0.1 password={wrong} pasword={wrong} port={}", server.address.port()),
+    ] {
+        let ended = home.dyno(&[&["run", "--target", &target], &BRIEF[..]].concat()).expect(1);
+        assert!(!ended.out.contains(wrong) && !ended.err.contains(wrong), "{}", ended.err);
+    }
+    let target = format!("postgres://teller:{wrong}@{}/bank", server.address);
+    let ended = home.dyno(&[&["run", "--target", &target], &BRIEF[..]].concat()).expect(1);
+    ended.says(&["teller", "28P01", "password authentication failed"]);
+}
+
+#[track_caller]
+fn assert_silent(ended: &Ended, way: &str) {
+    for text in [&ended.out, &ended.err] {
+        assert!(!text.contains(PASSWORD), "{way}: {text}");
+    }
+}
+
+/// Every file under a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}

@@ -1,0 +1,60 @@
+//! Stores that cannot be used: told before anything is started, and left as they are.
+
+use std::fs;
+
+use rusqlite::Connection;
+
+use crate::home::Home;
+
+/// Calls every command on a store; each must refuse it with these words, and none may change it.
+fn refused(home: &Home, store: &str, words: &[&str]) {
+    let before = fs::read(store).unwrap();
+    for command in [&["run", "--quick"][..], &["report"], &["runs"], &["findings"]] {
+        home.dyno(&[command, &["--store", store]].concat()).expect(1).says(&[words, &[store]].concat());
+    }
+    assert!(fs::read(store).unwrap() == before, "the file is as it was");
+}
+
+#[test]
+fn a_file_that_is_no_store_is_left_alone() {
+    let home = Home::new();
+    let text = home.file("letter.txt", &"Dear Sir or Madam, this is no database. ".repeat(100));
+    refused(&home, &text, &["not a store of dyno", "no SQLite database"]);
+    let other = home.path("other.sqlite");
+    Connection::open(&other).unwrap().execute_batch("create table mine (a)").unwrap();
+    refused(&home, other.to_str().unwrap(), &["not a store of dyno", "another program's"]);
+}
+
+#[test]
+fn a_store_of_a_newer_dyno_is_left_alone() {
+    let home = Home::new();
+    let store = home.path("new.sqlite");
+    let named = store.to_str().unwrap();
+    home.dyno(&["runs", "--store", named]).expect(0);
+    Connection::open(&store).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    refused(&home, named, &["newer dyno", "99"]);
+}
+
+#[test]
+fn a_locked_store_is_told_and_nothing_is_started() {
+    let home = Home::new();
+    home.dyno(&["runs"]).expect(0);
+    let mut holder = Connection::open(home.store()).unwrap();
+    let lock = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
+    let servers = home.servers();
+    let ended = home.dyno(&["run", "--quick", "--data-dir", &servers]).expect(1);
+    ended.says(&["locked", home.store().to_str().unwrap()]);
+    assert!(home.server_directories().is_empty());
+    drop(lock);
+    home.dyno(&["runs"]).expect(0);
+}
+
+#[test]
+fn a_store_is_made_where_it_is_wanted() {
+    let home = Home::new();
+    let wanted = home.path("of/mine/runs.sqlite");
+    let mut command = home.command(&["runs"]);
+    command.env("DYNO_STORE", &wanted);
+    assert!(command.status().unwrap().success());
+    assert!(wanted.is_file() && !home.store().exists());
+}

@@ -1,0 +1,103 @@
+//! `dyno report`, `runs` and `findings`: what is stored is shown again, in every form.
+
+use std::fs;
+
+use crate::home::Home;
+use crate::server::{database, shared};
+
+/// A home with two stored runs, the second one named with the second name; `None` without a PostgreSQL.
+fn home_with_runs(database_name: &str) -> Option<(Home, [String; 2])> {
+    let server = shared()?;
+    let target = database(&server, database_name);
+    let home = Home::new();
+    let run = |workload| {
+        let brief =
+            ["--clients", "1,2", "--step", "300ms", "--hold", "300ms", "--warm-up", "0", "--scale", "1"];
+        let named = ["run", "--json", "--target", &target, "--workload", workload];
+        home.dyno(&[&named[..], &brief[..]].concat()).expect(0).report().name().to_owned()
+    };
+    let names = [run("tpcb/select-only"), run("tpcb/tpcb-like")];
+    Some((home, names))
+}
+
+#[test]
+fn a_run_is_shown_again_as_text_json_and_page() {
+    let Some((home, [first, last])) = home_with_runs("shown_again") else { return };
+    let shown = home.dyno(&["report"]).expect(0);
+    for word in ["target", "peak", "hold", "verify", "findings", &last] {
+        assert!(shown.out.contains(word), "{word} in {}", shown.out);
+    }
+    assert!(!shown.out.contains('\u{1b}'), "no colours where there is no terminal");
+    assert_eq!(home.report().name(), last);
+    for named in [&first[..], &first] {
+        let report = home.dyno(&["report", named, "--json"]).expect(0).report();
+        assert_eq!(report.name(), first);
+        assert_eq!(report.series()[0]["workload"], "tpcb/select-only");
+    }
+    let asked = home.dyno(&["report", &first, "--html", "again.html"]);
+    if cfg!(feature = "page") {
+        let asked = asked.expect(0);
+        assert!(asked.out.contains("again.html"), "{}", asked.out);
+        let html = fs::read_to_string(home.path("again.html")).unwrap();
+        assert!(html.len() < 400_000, "{} bytes", html.len());
+        assert!(html.contains(&first) && html.contains("tpcb/select-only"));
+    } else {
+        asked.expect(1).says(&["without"]);
+    }
+}
+
+#[test]
+fn runs_are_listed_and_judged() {
+    let Some((home, names)) = home_with_runs("listed") else { return };
+    let listed = home.dyno(&["runs", "--json"]).expect(0).json();
+    assert_eq!(listed["schema"], "dyno.runs/1");
+    let mut found: Vec<_> =
+        listed["runs"].as_array().unwrap().iter().map(|run| run["name"].clone()).collect();
+    found.sort_by_key(ToString::to_string);
+    assert_eq!(found, names);
+    let shown = home.dyno(&["runs"]).expect(0).out;
+    assert!(names.iter().all(|name| shown.contains(name)), "{shown}");
+
+    let judged = home.dyno(&["findings", "--json"]).expect(0).json();
+    assert_eq!((&judged["schema"], &judged["run"]), (&"dyno.findings/1".into(), &names[1][..].into()));
+    // The tests' servers run without fsync.
+    let codes: Vec<_> = judged["findings"].as_array().unwrap().iter().map(|it| it["code"].clone()).collect();
+    assert!(codes.contains(&"durability-off".into()), "{codes:?}");
+    let shown = home.dyno(&["findings", &names[1]]).expect(0).out;
+    assert!(shown.contains("durability-off") && shown.contains("fsync"), "{shown}");
+}
+
+#[test]
+fn strict_turns_an_invalid_finding_into_an_exit_status() {
+    let Some((home, names)) = home_with_runs("strict") else { return };
+    let judged = home.dyno(&["findings", "--json"]).expect(0).json();
+    let invalid = |finding: &serde_json::Value| finding["severity"] == "invalid";
+    assert!(!judged["findings"].as_array().unwrap().iter().any(invalid), "{judged:#}");
+    home.dyno(&["findings", "--strict"]).expect(0);
+
+    // What the run has acknowledged is said to be lost: in the store, as a check that failed would be.
+    let store = rusqlite::Connection::open(home.store()).unwrap();
+    let changed = store
+        .execute(
+            "update event set body = replace(body, '\"passed\":true', '\"passed\":false') \
+             where kind = 'check' and run_id = (select id from run where name = ?1)",
+            [&names[1]],
+        )
+        .unwrap();
+    assert!(changed > 0, "the run has checks");
+    drop(store);
+    home.dyno(&["findings", "--strict"]).expect(3);
+    let judged = home.dyno(&["findings"]).expect(0).out;
+    assert!(judged.contains("data-check-failed"), "{judged}");
+}
+
+#[test]
+fn a_run_that_is_not_there_is_told_from_an_empty_store() {
+    let home = Home::new();
+    home.dyno(&["report"]).expect(1).says(&["holds no run yet", "dyno run"]);
+    let Some((home, [first, _])) = home_with_runs("not_there") else { return };
+    home.dyno(&["report", "2001-01-01-1"]).expect(1).says(&["2001-01-01-1"]);
+    // Both names begin with the day.
+    let day = first.rsplit_once('-').unwrap().0;
+    home.dyno(&["report", day]).expect(1).says(&[day]);
+}
