@@ -39,6 +39,10 @@ impl Context<'_> {
 /// how it ended.
 pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
     let ended = measure(context);
+    if ended.is_err() {
+        // The reason is told by who called, once.
+        context.stream.close_live();
+    }
     let reason = ended.as_ref().err().map(ToString::to_string);
     let outcome = if reason.is_none() { Outcome::Complete } else { Outcome::Incomplete };
     let finished = Finished { outcome, reason, seconds: context.stream.seconds() };
@@ -52,7 +56,9 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
 fn measure(context: &Context<'_>) -> Result<(), Failure> {
     let mut rollers = Rollers::set_up(context)?;
     let measured = load_and_verify(context, &mut rollers);
-    context.stream.activity("stopping");
+    if rollers.embedded.is_some() {
+        context.stream.activity("stopping");
+    }
     // What was measured counts more than a server that does not stop: its failure is told, not returned.
     if let Err(error) = rollers.clear() {
         context.stream.notice(rollers::NAME, None, error.to_string());
@@ -62,6 +68,8 @@ fn measure(context: &Context<'_>) -> Result<(), Failure> {
 
 fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
     rollers.describe(context)?;
+    // Before the data, which may take long to make.
+    series::check_room(context, rollers)?;
     let scale = data::provide(context, rollers)?;
     rollers.describe_data(context, scale)?;
     let probe = rollers.watch(context);

@@ -134,15 +134,16 @@ impl Rollers {
 
     /// Connections that the load may open.
     pub(crate) fn free_connections(&mut self) -> Result<Option<u32>, Failure> {
-        let free = inspect::connections_allowed(&mut self.connection)
-            .map_err(|source| self.query_failed("counting the free connections", source))?;
+        let free = inspect::connections_allowed(self.reconnect_if_broken()?);
+        let free = free.map_err(|source| self.query_failed("counting the free connections", source))?;
         // The connection that asks is already among those in use.
         Ok(free.map(|free| free.saturating_sub(OWN_CONNECTIONS - 1)))
     }
 
     /// Opens the connection anew if the server has broken it in the meantime.
     pub(crate) fn reconnect_if_broken(&mut self) -> Result<&mut Connection, Failure> {
-        if self.connection.is_broken() {
+        // That a server was started anew in the meantime shows only when the connection is used.
+        if self.connection.is_broken() || self.connection.execute("select 1").is_err() {
             self.connection = connect(&self.endpoint, &self.url)?;
         }
         Ok(&mut self.connection)

@@ -34,8 +34,7 @@ pub(super) fn run(
     scale: u32,
 ) -> Result<(), Failure> {
     let script = series.script;
-    let free = rollers.free_connections()?;
-    check_connections(context, &rollers.url, free)?;
+    let free = check_room(context, rollers)?;
     if script.writes() {
         tpcb::reset(rollers.reconnect_if_broken()?)?;
     }
@@ -112,11 +111,13 @@ fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
     }
 }
 
-/// Refuses clients that the server has no room for, and says which would fit.
-fn check_connections(context: &Context<'_>, url: &str, free: Option<u32>) -> Result<(), Failure> {
-    let (Some(wanted), Some(free)) = (context.plan.clients_named(), free) else { return Ok(()) };
+/// Refuses clients that the server has no room for, and says which would fit; returns how many it has room for,
+/// where it says.
+pub(super) fn check_room(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
+    let room = rollers.free_connections()?;
+    let (Some(wanted), Some(free)) = (context.plan.clients_named(), room) else { return Ok(room) };
     if wanted <= free {
-        return Ok(());
+        return Ok(room);
     }
     let mut fits: Vec<u32> = match &context.plan.load {
         Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
@@ -126,7 +127,7 @@ fn check_connections(context: &Context<'_>, url: &str, free: Option<u32>) -> Res
     if free > 0 {
         fits.push(free);
     }
-    Err(Failure::TooFewConnections { url: url.to_owned(), wanted, free, fits })
+    Err(Failure::TooFewConnections { url: rollers.url.clone(), wanted, free, fits })
 }
 
 /// A series under way.
