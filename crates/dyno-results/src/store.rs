@@ -206,6 +206,14 @@ impl RunWriter {
             .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))
     }
 
+    /// Removes the run and all its events: for one that ended before anything was measured.
+    pub fn discard(&mut self) -> Result<(), StoreError> {
+        let removed = self.connection.execute("DELETE FROM run WHERE id = ?1", [self.run_id]);
+        removed
+            .map(drop)
+            .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))
+    }
+
     fn write(&mut self, stamped: &Stamped, body: &str, summary_changed: bool) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction

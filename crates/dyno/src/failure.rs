@@ -98,7 +98,11 @@ impl Failure {
 }
 
 fn engine_help(error: &EngineError) -> Option<String> {
-    let EngineError::Connect { source, connected, .. } = error else { return None };
+    let (source, connected) = match error {
+        EngineError::Connect { source, connected, .. } => (source, connected),
+        EngineError::Poll(_) => return Some("the load needs epoll_pwait2: Linux 5.11 or newer".to_owned()),
+        _ => return None,
+    };
     match source.server_error().map(|error| error.code.as_str().to_owned()).as_deref() {
         Some("53300") => Some(format!(
             "the server took {connected} connections: use fewer clients, or raise max_connections"

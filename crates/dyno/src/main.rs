@@ -13,9 +13,6 @@ mod units;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use clap::error::ErrorKind;
-use dyno_report::terminal::Terminal;
-
 use cli::{Cli, Command};
 
 /// Done.
@@ -31,21 +28,11 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let asked_for = matches!(
-                error.kind(),
-                ErrorKind::DisplayHelp
-                    | ErrorKind::DisplayVersion
-                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-            );
+            // Help and version are printed where they were asked for; everything else is a mistake.
+            let code = if error.use_stderr() { NOT_STARTED } else { DONE };
             // If the terminal is gone there is nobody to tell.
             let _ = error.print();
-            return ExitCode::from(if asked_for && error.use_stderr() {
-                NOT_STARTED
-            } else if asked_for {
-                DONE
-            } else {
-                NOT_STARTED
-            });
+            return ExitCode::from(code);
         }
     };
     let ended = match cli.command {
@@ -60,10 +47,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprint!(
-                "{}",
-                dyno_report::error::render(&failure, failure.help().as_deref(), Terminal::stderr())
-            );
+            command::tell(&failure);
             ExitCode::from(NOT_STARTED)
         }
     }

@@ -101,6 +101,11 @@ impl Stream {
         self.lock().store_failure.take()
     }
 
+    /// Takes the run out of the store again: it could not start, and holds nothing that was measured.
+    pub(crate) fn discard(&self) -> Result<(), StoreError> {
+        self.lock().writer.discard()
+    }
+
     /// Ends the live view, to make room for the final table.
     pub(crate) fn close_live(&self) {
         let live = std::mem::replace(&mut self.lock().live, Live::new(Mode::Quiet, None));

@@ -9,9 +9,15 @@ pub(crate) mod runs;
 use std::io::Write as _;
 
 use dyno_report::json::{self, Layout};
+use dyno_report::terminal::Terminal;
 use serde::Serialize;
 
 use crate::failure::Failure;
+
+/// Tells why something failed, and what to do.
+pub(crate) fn tell(failure: &Failure) {
+    eprint!("{}", dyno_report::error::render(failure, failure.help().as_deref(), Terminal::stderr()));
+}
 
 /// Prints text; a reader that hung up early (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

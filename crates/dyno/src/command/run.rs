@@ -11,7 +11,7 @@ use dyno_results::document::Report;
 use dyno_results::event::{Event, Severity, Started};
 use dyno_target::settings::without_password;
 
-use super::{print, print_json};
+use super::{print, print_json, tell};
 use crate::campaign::{self, Context, Stream};
 use crate::cli::RunArguments;
 use crate::failure::Failure;
@@ -42,14 +42,17 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     stream.close_live();
     let measured = stream.has_measured();
     let report = stream.report();
-    let page = write_pages(&report, &place::run_directory(store.path(), &name), html.as_deref());
-    if measured || ended.is_ok() {
-        show(&report, page.as_ref().ok().and_then(Option::as_deref), json)?;
+    if let (Err(failure), false) = (&ended, measured || !report.prepare.is_empty()) {
+        tell(failure);
+        stream.discard()?;
+        return Ok(NOT_STARTED);
     }
+    let page = write_pages(&report, &place::run_directory(store.path(), &name), html.as_deref());
+    show(&report, page.as_ref().ok().and_then(Option::as_deref), json)?;
     let mut code = exit_code(&report, ended.is_ok(), measured, strict);
     let store_failure = stream.take_store_failure().map(Failure::from);
     for failure in [ended.err(), store_failure, page.err()].into_iter().flatten() {
-        eprint!("{}", dyno_report::error::render(&failure, failure.help().as_deref(), Terminal::stderr()));
+        tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
     }
     Ok(code)
