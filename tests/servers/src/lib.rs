@@ -8,6 +8,6 @@ mod postgres;
 mod shared;
 mod user;
 
-pub use postgres::{Postgres, Setup, postgres_binaries};
+pub use postgres::{Postgres, Setup, Starter, postgres_binaries, succeed};
 pub use shared::Shared;
-pub use user::{User, become_user, unprivileged_user};
+pub use user::{User, become_user, give_to_server, unprivileged_user};

@@ -1,8 +1,9 @@
 //! A PostgreSQL of the test's own.
 
 use std::fs;
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -10,19 +11,22 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::user::{User, become_user, unprivileged_user};
+use crate::user::{User, become_user, give_to_server, unprivileged_user};
+
+/// From the program, the user it has to run as and the server's directory: what starts it.
+pub type Starter = fn(&Path, User, &Path) -> Command;
 
 /// How a server is set up.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// Further settings, `name=value`.
+    /// Further settings, `name=value`, as the configuration file will have them.
     pub settings: Vec<String>,
     /// The whole of pg_hba.conf; `None`: everyone is trusted.
     pub hba: Option<String>,
     /// SQL run as the superuser before the test gets the server.
     pub sql: String,
     /// A command that starts the server instead of `postgres` itself (to limit it, say); the arguments follow.
-    pub starter: Option<fn(&Path, User, &Path) -> Command>,
+    pub starter: Option<Starter>,
 }
 
 impl Setup {
@@ -39,6 +43,7 @@ impl Setup {
 pub struct Postgres {
     process: Child,
     binaries: PathBuf,
+    starter: Option<Starter>,
     directory: TempDir,
     /// Where it listens, on 127.0.0.1.
     pub address: SocketAddr,
@@ -61,29 +66,17 @@ impl Postgres {
             println!("skipped: no PostgreSQL in /usr/lib/postgresql");
             return None;
         };
-        let user = unprivileged_user();
         let directory = tempfile::Builder::new().prefix("dyno-test-").tempdir().unwrap();
-        if let Some((uid, gid)) = user {
-            chown(directory.path(), Some(uid), Some(gid)).unwrap();
-        }
+        give_to_server(directory.path());
         let data = directory.path().join("data");
         let mut initdb = Command::new(binaries.join("initdb"));
-        become_user(&mut initdb, user);
-        initdb.args([
-            "--no-sync",
-            "--auth=trust",
-            "--username=postgres",
-            "--encoding=UTF8",
-            "--locale=C",
-            "-D",
-        ]);
-        succeed(initdb.arg(&data));
-        if let Some(hba) = &setup.hba {
-            fs::write(data.join("pg_hba.conf"), hba).unwrap();
-        }
+        become_user(&mut initdb, unprivileged_user());
+        initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"]);
+        succeed(initdb.arg("-D").arg(&data));
+        configure(&data, setup);
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let process = spawn(setup, &binaries, user, directory.path(), address.port());
-        let mut server = Self { process, binaries, directory, address };
+        let process = spawn(setup.starter, &binaries, directory.path(), address.port());
+        let mut server = Self { process, binaries, starter: setup.starter, directory, address };
         server.wait_until_ready();
         if !setup.sql.is_empty() {
             server.psql(&setup.sql);
@@ -129,6 +122,8 @@ impl Postgres {
         let mut command = Command::new(self.binaries.join(program));
         command
             .current_dir("/")
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", "C")
             .env("PGHOST", "127.0.0.1")
             .env("PGPORT", self.address.port().to_string())
@@ -154,9 +149,7 @@ impl Postgres {
         let path = self.directory.path().join(name);
         fs::copy(from, &path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        if let Some((uid, gid)) = unprivileged_user() {
-            chown(&path, Some(uid), Some(gid)).unwrap();
-        }
+        give_to_server(&path);
         path
     }
 
@@ -167,9 +160,8 @@ impl Postgres {
     }
 
     /// Starts it again after [`Postgres::crash`], on the same port and data.
-    pub fn restart(&mut self, setup: &Setup) {
-        let user = unprivileged_user();
-        self.process = spawn(setup, &self.binaries, user, self.directory.path(), self.address.port());
+    pub fn restart(&mut self) {
+        self.process = spawn(self.starter, &self.binaries, self.directory.path(), self.address.port());
         self.wait_until_ready();
     }
 }
@@ -186,9 +178,22 @@ impl Drop for Postgres {
     }
 }
 
-fn spawn(setup: &Setup, binaries: &Path, user: User, directory: &Path, port: u16) -> Child {
-    let postgres = binaries.join("postgres");
-    let mut command = match setup.starter {
+fn configure(data: &Path, setup: &Setup) {
+    let mut file = fs::File::options().append(true).open(data.join("postgresql.conf")).unwrap();
+    for setting in
+        ["fsync=off", "max_connections=60"].into_iter().chain(setup.settings.iter().map(String::as_str))
+    {
+        let (name, value) = setting.split_once('=').unwrap();
+        writeln!(file, "{} = '{}'", name.trim(), value.trim().replace('\'', "''")).unwrap();
+    }
+    if let Some(hba) = &setup.hba {
+        fs::write(data.join("pg_hba.conf"), hba).unwrap();
+    }
+}
+
+fn spawn(starter: Option<Starter>, binaries: &Path, directory: &Path, port: u16) -> Child {
+    let (postgres, user) = (binaries.join("postgres"), unprivileged_user());
+    let mut command = match starter {
         Some(starter) => starter(&postgres, user, directory),
         None => {
             let mut command = Command::new(&postgres);
@@ -198,17 +203,12 @@ fn spawn(setup: &Setup, binaries: &Path, user: User, directory: &Path, port: u16
     };
     command.arg("-D").arg(directory.join("data")).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]);
     command.arg(directory);
-    for setting in
-        ["fsync=off", "max_connections=60"].iter().copied().chain(setup.settings.iter().map(String::as_str))
-    {
-        command.args(["-c", setting]);
-    }
     let log = fs::File::options().create(true).append(true).open(directory.join("log")).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
 }
 
-/// Runs a command to its end; the test fails with what it said if it fails.
-fn succeed(command: &mut Command) -> String {
+/// Runs a command to its end and returns what it printed; the test fails with what it said if it fails.
+pub fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()

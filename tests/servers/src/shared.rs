@@ -2,34 +2,32 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::postgres::{Postgres, Setup};
-
 /// A server that tests share which leave it as it is, or keep to objects of their own. Meant for a `static`: it is
 /// started for the first test that asks, and ends with the last that holds it.
 #[derive(Debug)]
-pub struct Shared(Mutex<Weak<Postgres>>);
+pub struct Shared<T>(Mutex<Weak<T>>);
 
-impl Shared {
+impl<T> Shared<T> {
     /// Nothing is started yet.
     #[must_use]
     pub const fn new() -> Self {
         Self(Mutex::new(Weak::new()))
     }
 
-    /// The server; `None`, and a line that says so, where this machine has no PostgreSQL.
+    /// The server; `None` where `start` could start none.
     #[must_use]
-    pub fn get(&self, setup: impl FnOnce() -> Setup) -> Option<Arc<Postgres>> {
+    pub fn get(&self, start: impl FnOnce() -> Option<T>) -> Option<Arc<T>> {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(server) = shared.upgrade() {
             return Some(server);
         }
-        let server = Arc::new(Postgres::start(&setup())?);
+        let server = Arc::new(start()?);
         *shared = Arc::downgrade(&server);
         Some(server)
     }
 }
 
-impl Default for Shared {
+impl<T> Default for Shared<T> {
     fn default() -> Self {
         Self::new()
     }

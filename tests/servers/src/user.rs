@@ -1,6 +1,8 @@
 //! Whom servers run as: PostgreSQL refuses to run as root.
 
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 /// Uid and gid that a server runs as; `None` where the test itself is unprivileged.
@@ -26,5 +28,12 @@ pub fn become_user(command: &mut Command, user: User) {
     command.current_dir("/");
     if let Some((uid, gid)) = user {
         command.uid(uid).gid(gid);
+    }
+}
+
+/// Makes a file or directory the property of the user that servers run as, which PostgreSQL demands of its keys.
+pub fn give_to_server(path: &Path) {
+    if let Some((uid, gid)) = unprivileged_user() {
+        chown(path, Some(uid), Some(gid)).unwrap();
     }
 }

@@ -1,12 +1,11 @@
 use dyno_results::event::Setting;
 use dyno_target::inspect::{self, Statistics};
 
-use crate::server_or_skip;
 use crate::support::Server;
 
 #[test]
 fn the_product_and_its_place_are_recognised() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     for local in [true, false] {
         let mut session = server.settings("user=plain", local).connect().unwrap();
         let facts = inspect::facts(&mut session, "pg", "postgres://x").unwrap();
@@ -23,7 +22,7 @@ fn the_product_and_its_place_are_recognised() {
 
 #[test]
 fn the_servers_process_is_found() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     for local in [true, false] {
         let mut session = server.settings("user=postgres", local).connect().unwrap();
         let found = inspect::server_process(&mut session).unwrap().unwrap();
@@ -34,7 +33,7 @@ fn the_servers_process_is_found() {
 
 #[test]
 fn free_connections_are_counted_by_server_and_role() {
-    let server = server_or_skip!(Server::start(""));
+    let Some(server) = Server::start(&[]) else { return };
     let mut session = server.tcp("user=plain");
     assert_eq!(inspect::connections_allowed(&mut session).unwrap(), Some(26));
     let _another = server.tcp("user=plain");
@@ -45,8 +44,9 @@ fn free_connections_are_counted_by_server_and_role() {
 
 #[test]
 fn changed_and_durability_settings_are_reported() {
-    let server =
-        server_or_skip!(Server::start("archive_command = 'copy --password=secret'\narchive_mode = on"));
+    let Some(server) = Server::start(&["archive_command=copy --password=secret", "archive_mode=on"]) else {
+        return;
+    };
     let mut session = server.admin();
     session.execute("SET work_mem = '77MB'; SET synchronous_commit = off; SET enable_seqscan = off").unwrap();
     let found = inspect::settings(&mut session, "pg").unwrap();
@@ -84,7 +84,7 @@ fn changed_and_durability_settings_are_reported() {
 
 #[test]
 fn sizes_of_plain_unlogged_partitioned_and_missing_tables() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.admin();
     session
         .execute(
@@ -111,7 +111,7 @@ fn sizes_of_plain_unlogged_partitioned_and_missing_tables() {
 
 #[test]
 fn statistics_count_what_was_done() {
-    let server = server_or_skip!(Server::start(""));
+    let Some(server) = Server::start(&[]) else { return };
     let mut session = server.admin();
     let mut statistics = Statistics::prepare(&mut session).unwrap();
     let before = statistics.read(&mut session).unwrap();
@@ -168,7 +168,7 @@ fn statistics_count_what_was_done() {
 
 #[test]
 fn what_this_user_may_not_read_is_left_out_and_the_rest_is_there() {
-    let server = server_or_skip!(Server::start(""));
+    let Some(server) = Server::start(&[]) else { return };
     server.admin().execute("REVOKE SELECT ON pg_stat_bgwriter FROM PUBLIC").unwrap();
     let _other = server.tcp("user=scram_user password='s:c/r@m?'");
     let mut session = server.tcp("user=plain");

@@ -4,7 +4,6 @@ use std::time::Duration;
 use dyno_results::event::{Event, Sample};
 use dyno_target::probe::{HostOptions, Options, Probe};
 
-use crate::server_or_skip;
 use crate::support::{Server, wait_for};
 
 fn start(server: &Server, host: bool) -> (Probe, Receiver<Event>) {
@@ -33,7 +32,7 @@ fn next_sample(events: &Receiver<Event>, source: &str) -> Sample {
 
 #[test]
 fn samples_of_host_and_database_arrive_until_it_is_dropped() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let (probe, events) = start(&server, true);
     assert_eq!(next_sample(&events, "database").target, "pg");
     wait_for("the probe's own transactions to be counted", || {
@@ -55,7 +54,7 @@ fn samples_of_host_and_database_arrive_until_it_is_dropped() {
 
 #[test]
 fn a_restarted_server_is_read_again_after_one_notice() {
-    let mut server = server_or_skip!(Server::start(""));
+    let Some(mut server) = Server::start(&[]) else { return };
     let (probe, events) = start(&server, false);
     next_sample(&events, "database");
     server.restart();
@@ -80,7 +79,7 @@ fn a_restarted_server_is_read_again_after_one_notice() {
 
 #[test]
 fn a_database_that_was_never_there_costs_a_notice_only() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let (sender, events) = mpsc::channel();
     let endpoint = server.settings("user=postgres dbname=never_there", false).endpoint().unwrap();
     let options = Options {

@@ -5,7 +5,6 @@ use std::thread;
 use dyno_target::connection::ConnectError;
 use dyno_target::{Environment, TargetSettings};
 
-use crate::server_or_skip;
 use crate::support::Server;
 
 fn refusal(server: &Server, further: &str) -> ConnectError {
@@ -33,7 +32,7 @@ fn listener(words: &'static [u8]) -> SocketAddr {
 
 #[test]
 fn the_server_says_no_and_it_is_told_apart() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let error = refusal(&server, "user=scram_user password=wrong");
     assert!(matches!(error, ConnectError::WrongPassword { .. }), "{error}");
     assert_eq!(error.sqlstate(), Some("28P01"));

@@ -2,12 +2,11 @@ use std::thread;
 
 use dyno_target::connection::QueryError;
 
-use crate::server_or_skip;
 use crate::support::{Server, wait_for};
 
 #[test]
 fn rows_values_and_effects_come_back_over_tcp_and_socket() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     for local in [true, false] {
         let mut session = server.settings("user=plain", local).connect().unwrap();
         let rows = session
@@ -36,7 +35,7 @@ fn rows_values_and_effects_come_back_over_tcp_and_socket() {
 
 #[test]
 fn a_failed_statement_keeps_its_sqlstate_and_the_session() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
     let error = session.query("SELECT 1; SELECT * FROM no_such_table").unwrap_err();
     assert_eq!(error.sqlstate(), Some("42P01"));
@@ -46,7 +45,7 @@ fn a_failed_statement_keeps_its_sqlstate_and_the_session() {
 
 #[test]
 fn data_is_copied_in_and_out() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
     session.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, text text)").unwrap();
     let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
@@ -65,7 +64,7 @@ fn data_is_copied_in_and_out() {
 
 #[test]
 fn a_copy_that_fails_or_is_given_up_leaves_no_rows_and_a_usable_session() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
     session.execute("CREATE TEMP TABLE t (id int)").unwrap();
     let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
@@ -90,7 +89,7 @@ fn a_copy_that_fails_or_is_given_up_leaves_no_rows_and_a_usable_session() {
 
 #[test]
 fn a_statement_is_cancelled_from_another_thread() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
     let (cancel, pid) = (session.cancel_handle(), session.process_id());
     let mut admin = server.admin();
@@ -105,7 +104,7 @@ fn a_statement_is_cancelled_from_another_thread() {
 
 #[test]
 fn a_session_that_is_ended_says_why_and_stays_ended() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
     let (mut admin, pid) = (server.admin(), session.process_id());
     admin.execute(&format!("SELECT pg_terminate_backend({pid})")).unwrap();
@@ -118,7 +117,7 @@ fn a_session_that_is_ended_says_why_and_stays_ended() {
 
 #[test]
 fn passwords_are_proved_by_scram_and_md5() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     for (user, word) in [("scram_user", "s:c/r@m?"), ("md5_user", "md5 word")] {
         let mut session = server.tcp(&format!("user={user} password='{word}'"));
         assert_eq!(session.query_value::<String>("SELECT session_user").unwrap().as_deref(), Some(user));
@@ -129,7 +128,7 @@ fn passwords_are_proved_by_scram_and_md5() {
 
 #[test]
 fn options_and_the_first_suitable_of_several_hosts_are_used() {
-    let server = server_or_skip!(Server::shared());
+    let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain options='-c work_mem=3MB'");
     assert_eq!(session.query_value::<String>("SHOW work_mem").unwrap().as_deref(), Some("3MB"));
     let several = |attributes: &str| {

@@ -7,9 +7,9 @@ use std::process::Command;
 use dyno_target::connection::ConnectError;
 use dyno_target::settings::TargetError;
 use dyno_target::{Connection, TargetSettings};
+use dyno_test_servers::give_to_server;
 
-use crate::server_or_skip;
-use crate::support::{Server, give_to_server, wait_for};
+use crate::support::{Server, wait_for};
 
 /// A server with TLS, and the certificates around it.
 struct Secured {
@@ -26,7 +26,7 @@ const SERVER_CERTIFICATES: [(&str, &str, &str); 4] = [
 
 impl Secured {
     fn start() -> Option<Self> {
-        let server = Server::start("")?;
+        let server = Server::start(&[])?;
         let secured = Self { server };
         secured.authority("ca");
         secured.authority("stranger");
@@ -143,7 +143,7 @@ fn is_encrypted(session: Result<Connection, ConnectError>) {
 
 #[test]
 fn good_certificates_are_accepted_in_every_mode() {
-    let it = server_or_skip!(Secured::start());
+    let Some(it) = Secured::start() else { return };
     for mode in ["prefer", "require", "verify-ca", "verify-full"] {
         is_encrypted(it.connect("localhost", mode));
     }
@@ -165,7 +165,7 @@ fn good_certificates_are_accepted_in_every_mode() {
 
 #[test]
 fn wrong_certificates_are_refused_and_told_apart() {
-    let it = server_or_skip!(Secured::start());
+    let Some(it) = Secured::start() else { return };
     let error = it.connect_with("localhost", "verify-ca", "sslrootcert=stranger.crt").unwrap_err();
     assert!(matches!(error, ConnectError::CertificateNotTrusted { .. }), "{error}");
     let error = it.connect_with("localhost", "require", "sslrootcert=stranger.crt").unwrap_err();
@@ -191,7 +191,7 @@ fn wrong_certificates_are_refused_and_told_apart() {
 
 #[test]
 fn names_in_the_subject_and_certificates_that_are_their_own_root_are_accepted() {
-    let it = server_or_skip!(Secured::start());
+    let Some(it) = Secured::start() else { return };
     it.present("common");
     is_encrypted(it.connect("localhost", "verify-full"));
     let error = it.connect("elsewhere", "verify-full").unwrap_err();
@@ -210,7 +210,7 @@ fn names_in_the_subject_and_certificates_that_are_their_own_root_are_accepted() 
 
 #[test]
 fn scram_binds_to_the_channel_where_it_must() {
-    let it = server_or_skip!(Secured::start());
+    let Some(it) = Secured::start() else { return };
     let further = "user=scram_user password='s:c/r@m?' channel_binding=require";
     is_encrypted(it.settings("localhost", &format!("sslmode=require {further}")).connect());
     let error = it.settings("localhost", &format!("sslmode=disable {further}")).connect().unwrap_err();
@@ -219,7 +219,7 @@ fn scram_binds_to_the_channel_where_it_must() {
 
 #[test]
 fn a_client_certificate_logs_in_and_its_key_must_be_private() {
-    let it = server_or_skip!(Secured::start());
+    let Some(it) = Secured::start() else { return };
     let connect = |files: &str| {
         let directory = format!("={}/", it.server.directory.display());
         let files = files.replace('=', &directory);

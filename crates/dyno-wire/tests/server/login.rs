@@ -48,8 +48,7 @@ fn the_servers_refusals_keep_their_sqlstate() {
 
 #[test]
 fn one_session_too_many_is_refused_with_its_sqlstate() {
-    let Some(server) = postgres::Postgres::start(&["max_connections=6", "superuser_reserved_connections=3"])
-    else {
+    let Some(server) = postgres::start(&["max_connections=6", "superuser_reserved_connections=3"]) else {
         return;
     };
     let mut sessions = Vec::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use dyno_test_servers::succeed;
 use dyno_wire::endpoint::{ChannelBinding, Login, Tls, TlsSetup};
 use dyno_wire::link::Link;
 use dyno_wire::pg::frontend;
@@ -18,7 +19,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 
 use crate::client::{Client, login};
-use crate::postgres::{Postgres, run, shared};
+use crate::postgres::{Postgres, shared, start};
 
 /// Kinds of certificate: name and openssl's options.
 const KINDS: &[(&str, &[&str])] = &[
@@ -62,7 +63,7 @@ impl Certificate {
         let mut openssl = Command::new("openssl");
         openssl.args(["req", "-x509", "-nodes", "-days", "2"]).args(options);
         openssl.arg("-config").arg(path("cnf")).arg("-keyout").arg(path("key")).arg("-out").arg(path("crt"));
-        run(&mut openssl);
+        succeed(&mut openssl);
         Some(Self { certificate: path("crt"), key: path("key") })
     }
 
@@ -132,7 +133,7 @@ fn use_certificate(server: &Postgres, certificate: &Certificate) {
 #[test]
 fn scram_is_bound_to_every_kind_of_certificate() {
     let scratch = Scratch::new("kinds");
-    let Some(server) = Postgres::start(&[]) else { return };
+    let Some(server) = start(&[]) else { return };
     for (name, options) in KINDS {
         let Some(certificate) = Certificate::make(&scratch.0, name, options) else { return };
         use_certificate(&server, &certificate);
@@ -154,7 +155,7 @@ fn scram_is_bound_to_every_kind_of_certificate() {
 #[test]
 fn without_a_hash_to_bind_to_scram_goes_unbound_or_not_at_all() {
     let scratch = Scratch::new("unbound");
-    let Some(server) = Postgres::start(&[]) else { return };
+    let Some(server) = start(&[]) else { return };
     let Some(certificate) = Certificate::make(&scratch.0, "ed25519", &["-newkey", "ed25519"]) else { return };
     use_certificate(&server, &certificate);
     let preferring = bound(certificate.trusted(), ChannelBinding::Prefer);
@@ -167,7 +168,7 @@ fn without_a_hash_to_bind_to_scram_goes_unbound_or_not_at_all() {
 #[test]
 fn tls_is_used_when_offered_and_refused_when_wrong() {
     let scratch = Scratch::new("trust");
-    let Some(server) = Postgres::start(&[]) else { return };
+    let Some(server) = start(&[]) else { return };
     let Some(certificate) = Certificate::make(&scratch.0, "right", KINDS[0].1) else { return };
     let Some(other) = Certificate::make(&scratch.0, "other", KINDS[0].1) else { return };
     use_certificate(&server, &certificate);
@@ -208,7 +209,7 @@ fn a_server_without_tls_is_refused_unless_tls_is_only_preferred() {
 #[test]
 fn much_passes_through_tls_unharmed_in_both_directions() {
     let scratch = Scratch::new("much");
-    let Some(server) = Postgres::start(&[]) else { return };
+    let Some(server) = start(&[]) else { return };
     let Some(certificate) = Certificate::make(&scratch.0, "much", KINDS[3].1) else { return };
     use_certificate(&server, &certificate);
     let mut client =
@@ -254,7 +255,7 @@ fn cancel_over_tls(server: &Postgres, mut handshake: Handshake) {
 #[test]
 fn a_man_in_the_middle_is_found_out_by_channel_binding_alone() {
     let scratch = Scratch::new("middle");
-    let Some(server) = Postgres::start(&[]) else { return };
+    let Some(server) = start(&[]) else { return };
     let Some(certificate) = Certificate::make(&scratch.0, "server", KINDS[0].1) else { return };
     let Some(intruder) = Certificate::make(&scratch.0, "intruder", KINDS[0].1) else { return };
     use_certificate(&server, &certificate);

@@ -7,8 +7,8 @@ use dyno_test_servers::{Postgres, Setup, Shared, postgres_binaries};
 /// The server that tests share which leave it as it is. `None`, and a line that says so, where this machine has no
 /// PostgreSQL.
 pub(crate) fn shared() -> Option<Arc<Postgres>> {
-    static SHARED: Shared = Shared::new();
-    SHARED.get(Setup::default)
+    static SHARED: Shared<Postgres> = Shared::new();
+    SHARED.get(|| Postgres::start(&Setup::default()))
 }
 
 /// Makes a database; returns its URL.

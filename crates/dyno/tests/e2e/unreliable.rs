@@ -34,14 +34,13 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_not_its_report() {
 
 #[test]
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
-    let setup = Setup::default();
-    let Some(mut server) = Postgres::start(&setup) else { return };
+    let Some(mut server) = Postgres::start(&Setup::default()) else { return };
     let home = Home::new();
     let target = url(&server, "postgres");
     let mut running = home.start(&[&["run", "--json", "--target", &target], &LOAD[..], &["8s"]].concat());
     wait_for_load(&mut running);
     server.crash();
-    server.restart(&setup);
+    server.restart();
     let report = running.end().expect(0).report();
     assert_eq!(report.outcome(), "complete");
     let totals = &report.stage()["totals"];
