@@ -5,6 +5,7 @@
 
 mod clock;
 mod connecting;
+mod eager;
 pub mod engine;
 pub mod error;
 pub mod plan;

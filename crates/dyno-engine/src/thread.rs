@@ -15,6 +15,7 @@ use dyno_wire::endpoint::Endpoint;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
+use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::plan::{EngineConfig, StagePlan};
 use crate::poller::{Interest, Poller, Ready};
@@ -112,6 +113,9 @@ pub(crate) struct LoadThread {
     pub(crate) stage: Option<Running>,
     /// Error codes already reported in this stage.
     pub(crate) told: Vec<String>,
+    /// Sessions that a request was sent on since the last wait, in that order.
+    pub(crate) just_sent: Vec<u32>,
+    pub(crate) eagerness: Eagerness,
     pub(crate) inbox: Box<[u8]>,
     pub(crate) outbox: Vec<u8>,
     pub(crate) text: String,
@@ -149,6 +153,8 @@ impl LoadThread {
             timers: BinaryHeap::new(),
             stage: None,
             told: Vec::new(),
+            just_sent: Vec::with_capacity(1024),
+            eagerness: Eagerness::default(),
             inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
             outbox: Vec::with_capacity(INBOX_BYTES),
             text: String::with_capacity(4096),
@@ -173,6 +179,7 @@ impl LoadThread {
                     self.session_ready(ready);
                 }
             }
+            self.read_eagerly();
             self.times_passed(now_ns());
         }
         Ok(())
@@ -233,7 +240,9 @@ impl LoadThread {
         // Tokens are indexes of sessions, which are u32.
         let index = ready.token as u32;
         match self.sessions[index as usize].state {
-            State::Waiting | State::Recovering { .. } if !ready.writable => self.reply_ready(index),
+            State::Waiting | State::Recovering { .. } if !ready.writable => {
+                self.reply_ready(index);
+            }
             State::Connecting | State::LoggingIn(_) | State::Preparing => self.login_ready(index, ready),
             State::Disconnected => {}
             _ if ready.writable => self.flush(index),

@@ -17,15 +17,16 @@ use dyno_wire::pg::error::ServerError;
 const RETRIED: [&str; 2] = ["40001", "40P01"];
 
 impl LoadThread {
-    /// Part of an answer is there.
+    /// Reads what there is of an answer, and goes on when it is whole. A broken connection counts as answered.
     #[inline]
-    pub(crate) fn reply_ready(&mut self, index: u32) {
+    pub(crate) fn reply_ready(&mut self, index: u32) -> Received {
         let session = &mut self.sessions[index as usize];
         match session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
             Ok(Received::Answered) => self.answered(index, now_ns()),
-            Ok(Received::Partly | Received::Nothing) => {}
+            Ok(received) => return received,
             Err(error) => self.lost(index, error, now_ns()),
         }
+        Received::Answered
     }
 
     #[inline]
@@ -83,8 +84,9 @@ impl LoadThread {
                 transaction.commit_in_flight = step == Step::SendCommit;
                 session.state = State::Waiting;
                 session.scanner.start(syncs);
-                if let Err(error) = session.send(&self.outbox, &self.poller, u64::from(index)) {
-                    self.lost(index, error, now);
+                match session.send(&self.outbox, &self.poller, u64::from(index)) {
+                    Ok(()) => self.just_sent.push(index),
+                    Err(error) => self.lost(index, error, now),
                 }
             }
             Step::Send | Step::SendCommit => {

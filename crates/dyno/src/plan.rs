@@ -179,7 +179,7 @@ fn load(scenario: &Scenario) -> Result<Load, Failure> {
         || scenario.rate.is_some()
         || matches!(scenario.clients, Some(Clients::Ramp { .. }));
     if !single {
-        let seconds = |short, long| Duration::from_secs(if scenario.quick { short } else { long });
+        let ms = |short, long| Duration::from_millis(if scenario.quick { short } else { long });
         return Ok(Load::Ladder {
             rungs: match &scenario.clients {
                 Some(Clients::Ladder(rungs)) => Rungs::Listed(rungs.clone()),
@@ -188,8 +188,8 @@ fn load(scenario: &Scenario) -> Result<Load, Failure> {
                     max: AUTOMATIC_CLIENTS_MAX,
                 },
             },
-            step: named(scenario.step, "--step")?.unwrap_or(seconds(2, 5)),
-            hold: named(scenario.hold, "--hold")?.unwrap_or(seconds(3, 20)),
+            step: named(scenario.step, "--step")?.unwrap_or(ms(1500, 5000)),
+            hold: named(scenario.hold, "--hold")?.unwrap_or(ms(3000, 20_000)),
             think_time,
         });
     }

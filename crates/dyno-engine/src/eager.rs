@@ -1,0 +1,77 @@
+//! Reading before asking: when replies come faster than a thread can take them, it need not ask the kernel which
+//! sockets are ready. It reads the connections it has just sent on, in that order, until one has nothing yet, and
+//! saves most of its waits; where replies take their time it soon stops trying.
+
+use crate::session::{Received, State};
+use crate::thread::LoadThread;
+
+/// Reads in one round at most, so that other sockets, times and commands get their turn.
+const READS_MAX: usize = 256;
+/// Weight of the last try in the share of those that found a reply.
+const WEIGHT: f32 = 1.0 / 16.0;
+/// A try in vain costs a system call, and one that succeeds saves at most one: it must succeed more often than not.
+const SHARE_MIN: f32 = 0.6;
+/// Rounds after which it is tried again all the same, because the load may have changed.
+const ROUNDS_UNTRIED: u32 = 64;
+
+/// Whether reading eagerly pays at present.
+#[derive(Debug, Default)]
+pub(crate) struct Eagerness {
+    /// Share of the tries that found a reply, the recent ones weighing most.
+    share: f32,
+    rounds_untried: u32,
+}
+
+impl Eagerness {
+    fn is_worth_a_try(&mut self) -> bool {
+        if self.share < SHARE_MIN && self.rounds_untried < ROUNDS_UNTRIED {
+            self.rounds_untried += 1;
+            return false;
+        }
+        self.rounds_untried = 0;
+        true
+    }
+
+    fn tried(&mut self, found: bool) {
+        self.share += (if found { 1.0 } else { 0.0 } - self.share) * WEIGHT;
+    }
+}
+
+impl LoadThread {
+    /// Reads the sessions that were just sent on, in that order, until one has nothing yet.
+    pub(crate) fn read_eagerly(&mut self) {
+        // An open load waits for times as much as for sockets: its schedule comes first.
+        let closed = self.stage.as_ref().is_some_and(|stage| stage.schedule.is_none());
+        if closed && !self.just_sent.is_empty() && self.eagerness.is_worth_a_try() {
+            let mut at = 0;
+            while at < READS_MAX && at < self.just_sent.len() {
+                let index = self.just_sent[at];
+                at += 1;
+                if matches!(self.sessions[index as usize].state, State::Waiting) {
+                    let received = self.reply_ready(index);
+                    self.eagerness.tried(received != Received::Nothing);
+                    if received == Received::Nothing {
+                        break;
+                    }
+                }
+            }
+        }
+        self.just_sent.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_while_it_pays_and_stops_when_it_does_not() {
+        let mut eagerness = Eagerness::default();
+        let tries = (0..1000).filter(|_| eagerness.is_worth_a_try()).count();
+        assert!(tries <= 1000 / ROUNDS_UNTRIED as usize, "{tries} tries without any success so far");
+        (0..50).for_each(|_| eagerness.tried(true));
+        assert!((0..100).all(|_| eagerness.is_worth_a_try()));
+        (0..50).for_each(|_| eagerness.tried(false));
+        assert!(!eagerness.is_worth_a_try());
+    }
+}
