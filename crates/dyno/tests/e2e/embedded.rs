@@ -79,9 +79,7 @@ fn an_interrupted_run_is_kept_and_leaves_no_server() {
         return;
     }
     let home = Home::new();
-    let mut running = home.start(&[&LONG[..], &["--data-dir", &home.servers()]].concat());
-    let seen = wait_for_load(&mut running);
-    let server = server_of(&home);
+    let (running, seen, server) = start_long(&home);
     running.signal(Signal::INT);
     let ended = running.end().expect(2);
     ended.says(&["interrupted"]);
@@ -101,9 +99,7 @@ fn a_killed_run_is_stored_up_to_its_last_second_and_swept_by_the_next() {
         return;
     }
     let home = Home::new();
-    let mut running = home.start(&[&LONG[..], &["--data-dir", &home.servers()]].concat());
-    let seen = wait_for_load(&mut running);
-    let server = server_of(&home);
+    let (running, seen, server) = start_long(&home);
     running.signal(Signal::KILL);
     assert_eq!(running.end().code, None);
     wait_until_ended(server);
@@ -124,6 +120,14 @@ fn a_killed_run_is_stored_up_to_its_last_second_and_swept_by_the_next() {
     home.dyno(&[&["run", "--scale", "1", "--warm-up", "0", "--data-dir", &place], &brief[..]].concat())
         .expect(0);
     assert!(home.server_directories().is_empty(), "{:?}", home.server_directories());
+}
+
+/// A run under load: with what is stored of it by now, and its server's main process.
+fn start_long(home: &Home) -> (Running<'_>, Report, u32) {
+    let mut running = home.start(&[&LONG[..], &["--data-dir", &home.servers()]].concat());
+    let seen = wait_for_load(&mut running);
+    let server = server_of(home);
+    (running, seen, server)
 }
 
 fn wait_for_load(running: &mut Running<'_>) -> Report {
