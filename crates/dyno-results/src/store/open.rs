@@ -74,15 +74,17 @@ impl From<rusqlite::Error> for Refusal {
 
 /// Lets an empty database and a store of ours pass.
 fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
-    let application_id = pragma(connection, "application_id")?;
+    // One snapshot: another process may be making a store of the file at this moment.
+    let snapshot = connection.unchecked_transaction()?;
+    let application_id = pragma(&snapshot, "application_id")?;
     if application_id == APPLICATION_ID {
-        let found = pragma(connection, "user_version")?;
+        let found = pragma(&snapshot, "user_version")?;
         if found > VERSION {
             return Err(Refusal::Store(StoreError::Newer { path: path.to_owned(), found, known: VERSION }));
         }
         return Ok(());
     }
-    let empty: bool = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    let empty: bool = snapshot.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
     if empty && application_id == 0 {
         Ok(())
     } else {

@@ -112,6 +112,19 @@ fn names_are_never_given_twice() {
 }
 
 #[test]
+fn a_store_is_made_by_whoever_comes_first() {
+    for _ in 0..20 {
+        let scratch = Scratch::new();
+        let file = scratch.file();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| Store::open(&file).unwrap());
+            }
+        });
+    }
+}
+
+#[test]
 fn several_runs_are_written_at_once() {
     let scratch = Scratch::new();
     let events = clean_script().events;
