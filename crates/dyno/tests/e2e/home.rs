@@ -110,8 +110,10 @@ impl Running<'_> {
             if let Some(report) = self.home.report_so_far().filter(&mut reached) {
                 return report;
             }
-            let ended = self.process().try_wait().unwrap();
-            assert!(ended.is_none(), "`dyno {}` ended before {what}: {ended:?}", self.called);
+            if self.process().try_wait().unwrap().is_some() {
+                let Ended { called, code, out, err } = self.collect();
+                panic!("`dyno {called}` ended with {code:?} before {what}:\n--- out\n{out}--- err\n{err}");
+            }
             assert!(begun.elapsed() < PATIENCE, "`dyno {}` did not come to {what}", self.called);
             thread::sleep(Duration::from_millis(100));
         }
@@ -123,6 +125,10 @@ impl Running<'_> {
 
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
+        self.collect()
+    }
+
+    fn collect(&mut self) -> Ended {
         let output = self.process.take().unwrap().wait_with_output().unwrap();
         Ended::from_output(&self.called, output)
     }
