@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dyno_engine::engine::Observation;
 use dyno_engine::plan::{EngineConfig, Limit};
+use dyno_results::latency::Latency;
 
 use crate::bank::{closed, engine, for_ms, run, run_until, server};
 
@@ -34,7 +35,7 @@ fn without_further_tries_they_have_failed() {
     assert_eq!(server.psql("SELECT n FROM one").trim(), seen.done().to_string());
     assert_eq!(seen.sum(|part| part.retries), 0);
     assert!(seen.sum(|part| part.failed) > 0);
-    let failed: u64 = seen.sum(|part| part.failed_service.as_ref().map_or(0, |latency| latency.count()));
+    let failed: u64 = seen.sum(|part| part.failed_service.as_ref().map_or(0, Latency::count));
     assert_eq!(failed, seen.sum(|part| part.failed));
 }
 
