@@ -105,7 +105,7 @@ pub struct StageResult {
     /// Transactions per second; `None` where nothing was measured.
     pub throughput: Option<Estimate>,
     pub totals: Totals,
-    /// Sent to answered; `None` where nothing ended well.
+    /// Sent to answered, of all that began in the stage, as the other two; `None` where nothing ended well.
     pub service: Option<Percentiles>,
     /// Scheduled to answered; `None` in a closed loop.
     pub response: Option<Percentiles>,
@@ -113,7 +113,7 @@ pub struct StageResult {
     pub lag: Option<Percentiles>,
     /// One for each transaction type that occurred. Not `types`: those are the flattened stage's names.
     pub by_type: Vec<TypeResult>,
-    /// By SQLSTATE, or `connection`.
+    /// By SQLSTATE, or `connection`; those of the drain included.
     pub errors: BTreeMap<String, u64>,
     /// CPU of the driver's threads, microseconds per transaction.
     pub driver_cpu_us_per_transaction: Option<f64>,
@@ -123,17 +123,22 @@ pub struct StageResult {
     pub not_begun: u64,
 }
 
-/// Counts of a stage, the drain left out but for `done_with_drain`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+/// Counts of a stage. Outcomes come twice: of what ended within the load, which is what throughput rests on, and
+/// `_with_drain`, of everything that the stage began. All others include the drain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Totals {
     pub done: u64,
     pub failed: u64,
     pub unknown: u64,
+    /// Further tries, those of the drain included.
     pub retries: u64,
+    /// Statements answered, those of the drain included.
     pub statements: u64,
+    /// Connections that were lost and opened again, those of the drain included.
     pub reconnects: u64,
     /// Transactions that ended well, those of the drain included: what verification must find.
     pub done_with_drain: u64,
+    pub failed_with_drain: u64,
     pub unknown_with_drain: u64,
 }
 
@@ -141,8 +146,12 @@ pub struct Totals {
 #[derive(Debug, Clone, Serialize)]
 pub struct TypeResult {
     pub name: String,
+    /// Ended well within the load.
     pub done: u64,
+    /// Failed within the load.
     pub failed: u64,
+    pub failed_with_drain: u64,
+    /// Those of the drain included.
     pub retries: u64,
     pub service: Option<Percentiles>,
     pub response: Option<Percentiles>,

@@ -286,8 +286,8 @@ pub struct Interval {
     pub backlog: u64,
     /// Failed or retried statements by SQLSTATE (or `connection` for a lost one).
     pub errors: BTreeMap<String, u64>,
-    /// True for transactions that ended after the stage's time was up, while it drained; they count for
-    /// verification and not for throughput.
+    /// True for transactions that ended after the stage's time was up, while it drained; they count for latency,
+    /// errors and verification, and not for throughput.
     pub drain: bool,
 }
 
@@ -347,7 +347,7 @@ pub struct StageFinished {
     pub complete: bool,
     /// Clients that gave up because of an error.
     pub clients_aborted: u32,
-    /// Arrivals of an open load that were due and never begun.
+    /// Arrivals of an open load that were due before the end and not begun within the drain's limit either.
     pub not_begun: u64,
 }
 

@@ -28,6 +28,7 @@ pub(super) struct StageFold {
 struct TypeFold {
     done: u64,
     failed: u64,
+    failed_with_drain: u64,
     retries: u64,
     service: Option<Latency>,
     response: Option<Latency>,
@@ -60,20 +61,17 @@ impl StageFold {
 
     pub(super) fn add(&mut self, interval: &Interval) {
         for of_type in &interval.types {
-            self.totals.done_with_drain += of_type.done;
-            self.totals.unknown_with_drain += of_type.unknown;
-        }
-        // A drain has fewer and fewer clients at work: it counts for verification and for nothing else.
-        if interval.drain {
-            return;
-        }
-        for of_type in &interval.types {
-            add_totals(&mut self.totals, of_type);
-            self.types.entry(of_type.type_index).or_default().add(of_type);
+            add_totals(&mut self.totals, of_type, interval.drain);
+            self.types.entry(of_type.type_index).or_default().add(of_type, interval.drain);
         }
         self.totals.reconnects += interval.reconnects;
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;
+        }
+        // A drain has fewer and fewer clients at work: its rate is not that of the load. What ended in it began in
+        // the stage all the same, and to leave out its latencies would hide a stall that lasts to the end.
+        if interval.drain {
+            return;
         }
         self.slices.push(Slice {
             count: interval.types.iter().map(|of_type| of_type.done).sum(),
@@ -156,9 +154,12 @@ impl StageFold {
 }
 
 impl TypeFold {
-    fn add(&mut self, interval: &TypeInterval) {
-        self.done += interval.done;
-        self.failed += interval.failed;
+    fn add(&mut self, interval: &TypeInterval, drain: bool) {
+        if !drain {
+            self.done += interval.done;
+            self.failed += interval.failed;
+        }
+        self.failed_with_drain += interval.failed;
         self.retries += interval.retries;
         merge(&mut self.service, Some(&interval.service));
         merge(&mut self.response, interval.response.as_ref());
@@ -170,6 +171,7 @@ impl TypeFold {
             name,
             done: self.done,
             failed: self.failed,
+            failed_with_drain: self.failed_with_drain,
             retries: self.retries,
             service: self.service.as_ref().and_then(percentiles),
             response: self.response.as_ref().and_then(percentiles),
@@ -177,10 +179,15 @@ impl TypeFold {
     }
 }
 
-fn add_totals(totals: &mut Totals, interval: &TypeInterval) {
-    totals.done += interval.done;
-    totals.failed += interval.failed;
-    totals.unknown += interval.unknown;
+fn add_totals(totals: &mut Totals, interval: &TypeInterval, drain: bool) {
+    if !drain {
+        totals.done += interval.done;
+        totals.failed += interval.failed;
+        totals.unknown += interval.unknown;
+    }
+    totals.done_with_drain += interval.done;
+    totals.failed_with_drain += interval.failed;
+    totals.unknown_with_drain += interval.unknown;
     totals.retries += interval.retries;
     totals.statements += interval.statements;
 }

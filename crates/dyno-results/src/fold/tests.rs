@@ -62,18 +62,54 @@ fn a_stream_cut_anywhere_gives_a_report_and_all_of_it_the_same_as_at_once() {
 }
 
 #[test]
-fn a_drain_counts_for_verification_alone() {
+fn a_drain_counts_for_everything_but_throughput() {
     let report =
         with_intervals(&Load::write(StageKind::Hold, 4, &[100, 100, 100, 100, 7]), |index, interval| {
             interval.drain = index == 4;
             interval.types[0].unknown = u64::from(index == 4);
+            interval.types[0].failed = 2;
+            interval.types[0].retries = 3;
+            interval.errors.insert("40001".to_owned(), 5);
+            interval.reconnects = 1;
         });
     let stage = only_stage(&report);
-    assert_eq!((stage.totals.done, stage.totals.done_with_drain), (400, 407));
-    assert_eq!((stage.totals.unknown, stage.totals.unknown_with_drain), (0, 1));
-    assert_eq!(stage.throughput.unwrap().mean, 100.0);
-    assert_eq!(stage.service.unwrap().count, 400);
+    let totals = &stage.totals;
+    assert_eq!((totals.done, totals.done_with_drain), (400, 407));
+    assert_eq!((totals.failed, totals.failed_with_drain), (8, 10));
+    assert_eq!((totals.unknown, totals.unknown_with_drain), (0, 1));
+    assert_eq!((totals.retries, totals.reconnects), (15, 5));
+    assert_eq!(stage.errors["40001"], 25);
+    let of_type = &stage.by_type[0];
+    assert_eq!((of_type.done, of_type.failed, of_type.failed_with_drain), (400, 8, 10));
+    assert_eq!((stage.throughput.unwrap().mean, stage.seconds), (100.0, 5.0));
+    assert_eq!((stage.service.unwrap().count, of_type.service.unwrap().count), (407, 407));
     assert_eq!(report.timelines[0].load.tps, [100.0; 4]);
+}
+
+#[test]
+fn a_stall_that_reaches_the_end_shows_in_every_latency() {
+    // 100 a second are due; from the fourth second on nothing is answered, and the drain brings all that waited.
+    let mut load = Load::write(StageKind::Hold, 4, &[100, 100, 100, 0, 100]);
+    load.open = Some((100.0, 0));
+    let stalled_ns = 900_000_000;
+    let report = with_intervals(&load, |index, interval| {
+        interval.drain = index == 4;
+        if interval.drain {
+            let of_type = &mut interval.types[0];
+            for latency in [Some(&mut of_type.service), of_type.response.as_mut(), of_type.lag.as_mut()] {
+                let latency = latency.unwrap();
+                latency.clear();
+                latency.record_n(stalled_ns, 100);
+            }
+        }
+    });
+    let stage = only_stage(&report);
+    for latency in [stage.service, stage.response, stage.lag, stage.by_type[0].response] {
+        let latency = latency.unwrap();
+        assert_eq!(latency.count, 400);
+        assert!((latency.p90_us - 900_000.0).abs() < 900.0, "{latency:?}");
+    }
+    assert_eq!(stage.throughput.unwrap().mean, 75.0);
 }
 
 #[test]
