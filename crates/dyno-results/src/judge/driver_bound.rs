@@ -1,6 +1,6 @@
 //! `driver-bound`: the load generator was the limit, or was late.
 
-use super::evidence::{headlines, series_name, stage_name};
+use super::evidence::{loads, series_name, stage_name};
 use super::words::{percent, time_us};
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity};
@@ -14,7 +14,7 @@ const CLIENTS_AT_WORK_MAX: f64 = 0.5;
 const LAG_P50_US_MAX: f64 = 250.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    headlines(report)
+    loads(report)
         .into_iter()
         .filter_map(|(series, result)| {
             Some(Finding {
@@ -43,7 +43,9 @@ fn busy(result: &StageResult) -> Option<String> {
 /// Late although clients were free: at work on average are throughput times service time (Little's law).
 fn late(result: &StageResult) -> Option<String> {
     let lag_us = result.lag.filter(|lag| lag.p50_us > LAG_P50_US_MAX)?.p50_us;
-    let at_work = result.throughput?.mean * result.service?.mean_us / 1e6 / f64::from(result.stage.clients);
+    let clients_end = result.stage.clients_end.unwrap_or(result.stage.clients);
+    let clients = f64::midpoint(f64::from(result.stage.clients), f64::from(clients_end));
+    let at_work = result.throughput?.mean * result.service?.mean_us / 1e6 / clients;
     (at_work < CLIENTS_AT_WORK_MAX).then(|| {
         format!(
             "in {} half of the transactions were sent {} late or later, while only {} of the clients were at work",

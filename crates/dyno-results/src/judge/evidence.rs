@@ -26,6 +26,15 @@ pub(super) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
         .collect()
 }
 
+/// The headline stages and the ramps: every stage of which it matters whether the load was the one asked for.
+pub(super) fn loads(report: &Report) -> Vec<(&Series, &StageResult)> {
+    let ramps = report.series.iter().flat_map(|series| {
+        let holds = series.holds.iter().filter_map(|id| stage(report, *id));
+        holds.filter(|result| result.stage.kind == StageKind::Ramp).map(move |result| (series, result))
+    });
+    headlines(report).into_iter().chain(ramps).collect()
+}
+
 pub(super) fn stage(report: &Report, id: u32) -> Option<&StageResult> {
     report.stages.iter().find(|result| result.stage.id == id)
 }
@@ -35,7 +44,7 @@ pub(super) fn series_name(report: &Report, series: &Series) -> String {
     if report.targets.len() > 1 { format!("{}/{}", series.target, series.name) } else { series.name.clone() }
 }
 
-/// A stage in a sentence: `the hold of 30 s at 8 clients`.
+/// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`.
 pub(super) fn stage_name(result: &StageResult) -> String {
     let kind = match result.stage.kind {
         StageKind::Hold => "hold",
@@ -43,7 +52,13 @@ pub(super) fn stage_name(result: &StageResult) -> String {
         StageKind::Ramp => "ramp",
         StageKind::WarmUp => "warm-up",
     };
-    format!("the {kind} of {:.0} s at {}", result.seconds, super::words::clients(result.stage.clients))
+    let clients = super::words::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
+    match result.stage.clients_end {
+        Some(end) if end != result.stage.clients => {
+            format!("the {kind} of {:.0} s from {} to {clients}", result.seconds, result.stage.clients)
+        }
+        _ => format!("the {kind} of {:.0} s at {clients}", result.seconds),
+    }
 }
 
 pub(super) fn setting<'a>(report: &'a Report, target: &str, name: &str) -> Option<&'a Setting> {

@@ -1,7 +1,7 @@
 //! `rate-not-met`: the server did not keep up with an open load, so that response times grow for as long as it lasts.
 
-use super::evidence::{headlines, series_name, stage_name};
-use super::words::{percent, rate};
+use super::evidence::{loads, series_name, stage_name};
+use super::words::{count, list, percent, rate};
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 
@@ -11,14 +11,14 @@ const SHORTFALL_MIN: f64 = 0.02;
 const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    headlines(report)
+    loads(report)
         .into_iter()
         .filter_map(|(series, result)| {
             Some(Finding {
                 code: "rate-not-met".to_owned(),
                 severity: Severity::Doubt,
                 about: Some(series_name(report, series)),
-                evidence: shortfall(result)?,
+                evidence: evidence(result)?,
                 advice: "lower the rate or allow more clients; the response times say how long the backlog grew, not \
                          how the server answers"
                     .to_owned(),
@@ -27,9 +27,14 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         .collect()
 }
 
+fn evidence(result: &StageResult) -> Option<String> {
+    let parts: Vec<String> = [shortfall(result), never_begun(result)].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("in {} {}", stage_name(result), list(&parts)))
+}
+
 fn shortfall(result: &StageResult) -> Option<String> {
-    let Arrival::Open { rate_per_s, .. } = result.stage.arrival else { return None };
-    let due = rate_per_s * result.seconds;
+    let due_per_s = mean_rate_per_s(result)?;
+    let due = due_per_s * result.seconds;
     if due <= 0.0 {
         return None;
     }
@@ -38,11 +43,28 @@ fn shortfall(result: &StageResult) -> Option<String> {
     let missing = 1.0 - ended / due;
     (missing > SHORTFALL_MIN.max(DEVIATIONS / due.sqrt())).then(|| {
         format!(
-            "{} transactions a second ended in {}, where {} were due: {} are missing",
+            "{} transactions a second ended where {} were due ({} are missing)",
             rate(ended / result.seconds),
-            stage_name(result),
-            rate(rate_per_s),
+            rate(due_per_s),
             percent(missing)
         )
     })
+}
+
+/// However few: they have no response time, and would have had the longest.
+fn never_begun(result: &StageResult) -> Option<String> {
+    let due = if result.not_begun == 1 {
+        "transaction that was due was"
+    } else {
+        "transactions that were due were"
+    };
+    (result.not_begun > 0).then(|| format!("{} {due} never begun", count(result.not_begun)))
+}
+
+/// The rate that was asked for, over the time that the load lasted: a ramp that was cut short did not get to its end.
+fn mean_rate_per_s(result: &StageResult) -> Option<f64> {
+    let Arrival::Open { rate_per_s, .. } = result.stage.arrival else { return None };
+    let Some(end_per_s) = result.stage.rate_end_per_s else { return Some(rate_per_s) };
+    let done_share = result.stage.planned_s.map_or(1.0, |planned_s| (result.seconds / planned_s).min(1.0));
+    Some(rate_per_s + (end_per_s - rate_per_s) * done_share / 2.0)
 }

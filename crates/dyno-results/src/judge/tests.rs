@@ -441,6 +441,48 @@ fn a_rate_that_was_not_met_is_found() {
 }
 
 #[test]
+fn a_transaction_that_was_never_begun_is_found_however_few() {
+    let mut load = Load::write(StageKind::Hold, 8, &[1000; 10]);
+    load.open = Some((1000.0, 20));
+    let mut report = with_hold(&load);
+    must_be_silent(&report, "rate-not-met");
+    let last = report.stages.last_mut().unwrap();
+    last.not_begun = 1;
+    let words = ["in the hold of 10 s at 8 clients 1 transaction that was due was never begun"];
+    must_find(&report, "rate-not-met", Severity::Doubt, &words);
+    report.stages.last_mut().unwrap().not_begun = 2000;
+    let words = ["2,000 transactions that were due were never begun"];
+    must_find(&report, "rate-not-met", Severity::Doubt, &words);
+}
+
+#[test]
+fn a_ramp_is_held_to_the_mean_of_its_rates() {
+    let mut load = Load::write(StageKind::Ramp, 8, &[500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400]);
+    load.open = Some((500.0, 20));
+    let mut report = with_hold(&load);
+    let ramp = report.stages.last_mut().unwrap();
+    // 950 a second ended, and so many were due.
+    ramp.stage.rate_end_per_s = Some(1400.0);
+    must_be_silent(&report, "rate-not-met");
+    report.stages.last_mut().unwrap().stage.rate_end_per_s = Some(1900.0);
+    let words =
+        ["in the ramp of 10 s", "950 transactions a second ended where 1,200 were due (21 % are missing)"];
+    must_find(&report, "rate-not-met", Severity::Doubt, &words);
+    // One that was cut short after half of its time had come to 1,200 a second: 850 on average.
+    let ramp = report.stages.last_mut().unwrap();
+    ramp.stage.planned_s = Some(20.0);
+    must_be_silent(&report, "rate-not-met");
+}
+
+#[test]
+fn a_driver_is_found_to_bound_a_ramp() {
+    let mut report = with_hold(&Load::write(StageKind::Ramp, 8, &[100; 10]));
+    must_be_silent(&report, "driver-bound");
+    report.stages.last_mut().unwrap().driver_thread_busy_max = Some(0.95);
+    must_find(&report, "driver-bound", Severity::Doubt, &["95 % of the ramp of 10 s"]);
+}
+
+#[test]
 fn every_code_is_documented() {
     let document = include_str!("../../../../docs/findings.md");
     let documented: Vec<&str> = document.lines().filter_map(|line| line.strip_prefix("## ")).collect();
