@@ -1,9 +1,9 @@
 //! Makes the tables and their rows: drop, tables, data, vacuum, keys, as `pgbench -i` does, each step timed.
 //!
 //! One connection does it all. Two that each load half of the accounts are slower in sum: COPY with FREEZE is open
-//! only to the transaction that truncated the table, and without it VACUUM has to rewrite every page afterwards
-//! (scale 100 on two cores: 4.1 s + 3.2 s, against 5.7 s + 0.3 s).
+//! only to the transaction that truncated the table, and without it VACUUM has to rewrite every page afterwards.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use dyno_results::event::PrepareStep;
@@ -24,8 +24,8 @@ const SORT_MB_PER_PROCESS: u64 = 32;
 const SORT_MB_MAX: u64 = 1024;
 
 /// What to prepare.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PrepareOptions {
+#[derive(Debug, Clone)]
+pub struct PrepareOptions<'a> {
     /// The target's short name, for the steps that are reported.
     pub target: String,
     pub scale: u64,
@@ -39,9 +39,11 @@ pub struct PrepareOptions {
     pub free_disk_bytes: Option<u64>,
     /// Drop tables of these names even if they are not pgbench's.
     pub replace_foreign: bool,
+    /// Once it is set, the preparation ends before the next statement, and a load before the next message.
+    pub stop: Option<&'a AtomicBool>,
 }
 
-impl PrepareOptions {
+impl PrepareOptions<'_> {
     /// What `pgbench -i -s scale` makes.
     #[must_use]
     pub fn new(target: &str, scale: u64) -> Self {
@@ -53,6 +55,7 @@ impl PrepareOptions {
             cpus: None,
             free_disk_bytes: None,
             replace_foreign: false,
+            stop: None,
         }
     }
 }
@@ -71,11 +74,12 @@ pub enum Progress {
 /// Drops the tables that are there and makes new ones. Sets the session's `statement_timeout` to 0.
 ///
 /// # Errors
-/// The scale is absurd or does not fit, a table of the same name is not pgbench's, or the server refuses a step;
-/// the data is then not usable, and [`state`] says so.
+/// The scale is absurd or does not fit, a table of the same name is not pgbench's, the server refuses a step, or
+/// [`PrepareOptions::stop`] was set; the data is then not usable, unless nothing was begun, and [`state`] says so.
+/// The session stays usable unless the connection was lost.
 pub fn prepare(
     connection: &mut Connection,
-    options: &PrepareOptions,
+    options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
     if let (State::NotOurs { table, why }, false) = (state(connection)?, options.replace_foreign) {
@@ -97,9 +101,22 @@ struct Made {
     bytes: Option<u64>,
 }
 
+/// Why a step did not come to its end.
+#[derive(Debug)]
+enum StepError {
+    Stopped,
+    Query(QueryError),
+}
+
+impl From<QueryError> for StepError {
+    fn from(source: QueryError) -> Self {
+        Self::Query(source)
+    }
+}
+
 struct Preparation<'a> {
     connection: &'a mut Connection,
-    options: &'a PrepareOptions,
+    options: &'a PrepareOptions<'a>,
     scale: u32,
     progress: &'a mut dyn FnMut(Progress),
 }
@@ -108,8 +125,9 @@ impl Preparation<'_> {
     fn step(
         &mut self,
         step: &'static str,
-        run: impl FnOnce(&mut Self) -> Result<Made, QueryError>,
+        run: impl FnOnce(&mut Self) -> Result<Made, StepError>,
     ) -> Result<(), PrepareError> {
+        self.go_on().map_err(|error| PrepareError::of(step, error))?;
         (self.progress)(Progress::Begun { step });
         let started = Instant::now();
         let made = run(self).map_err(|error| PrepareError::of(step, error))?;
@@ -124,10 +142,23 @@ impl Preparation<'_> {
         Ok(())
     }
 
+    /// An error if the preparation is to end.
+    fn go_on(&self) -> Result<(), StepError> {
+        let stopped = self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped { Err(StepError::Stopped) } else { Ok(()) }
+    }
+
+    /// Runs a statement that may take long, or that is one of many; returns the rows it touched.
+    fn execute(&mut self, sql: &str) -> Result<u64, StepError> {
+        self.go_on()?;
+        Ok(self.connection.execute(sql)?)
+    }
+
     /// Free space once the old tables are gone.
     fn free_disk_bytes(&mut self) -> Result<Option<u64>, PrepareError> {
         let Some(free) = self.options.free_disk_bytes else { return Ok(None) };
-        let old = self.size("pg_total_relation_size").map_err(|error| PrepareError::of("drop", error))?;
+        let old =
+            self.size("pg_total_relation_size").map_err(|error| PrepareError::of("drop", error.into()))?;
         Ok(Some(free.saturating_add(old.unwrap_or(0))))
     }
 
@@ -140,16 +171,16 @@ impl Preparation<'_> {
         self.connection.query_value(&sql)
     }
 
-    fn drop_tables(&mut self) -> Result<Made, QueryError> {
+    fn drop_tables(&mut self) -> Result<Made, StepError> {
         // A role's time limit is meant for its queries; a large load would run into it.
-        self.connection.execute("set statement_timeout = 0")?;
+        self.execute("set statement_timeout = 0")?;
         for table in Table::ALL {
             self.drop_table(table)?;
         }
         Ok(Made::default())
     }
 
-    fn drop_table(&mut self, table: Table) -> Result<(), QueryError> {
+    fn drop_table(&mut self, table: Table) -> Result<(), StepError> {
         let kind: Option<String> = self.connection.query_value(&format!(
             "select case relkind when 'v' then 'view' when 'm' then 'materialized view' \
                                  when 'f' then 'foreign table' when 'S' then 'sequence' else 'table' end \
@@ -157,24 +188,24 @@ impl Preparation<'_> {
             table.name()
         ))?;
         if let Some(kind) = kind {
-            self.connection.execute(&format!("drop {kind} {}", table.name()))?;
+            self.execute(&format!("drop {kind} {}", table.name()))?;
         }
         Ok(())
     }
 
-    fn create_tables(&mut self) -> Result<Made, QueryError> {
+    fn create_tables(&mut self) -> Result<Made, StepError> {
         let storage = Storage { fillfactor: self.options.fillfactor, unlogged: self.options.unlogged };
         for table in Table::ALL {
-            self.connection.execute(&table.create_sql(self.scale, storage))?;
+            self.execute(&table.create_sql(self.scale, storage))?;
         }
         Ok(Made::default())
     }
 
     /// Loads all tables in one transaction that truncates them first, for only that lets COPY write rows as already
     /// frozen: nothing needs to be visited again.
-    fn load(&mut self) -> Result<Made, QueryError> {
+    fn load(&mut self) -> Result<Made, StepError> {
         self.in_transaction(|this| {
-            this.connection.execute(&format!("truncate table {ALL_TABLES}"))?;
+            this.execute(&format!("truncate table {ALL_TABLES}"))?;
             let total = Table::ALL.iter().map(|table| table.rows(this.scale)).sum();
             let mut done = 0;
             for table in [Table::Branches, Table::Tellers, Table::Accounts] {
@@ -184,7 +215,9 @@ impl Preparation<'_> {
         })
     }
 
-    fn copy(&mut self, table: Table, done: &mut u64, total: u64) -> Result<(), QueryError> {
+    fn copy(&mut self, table: Table, done: &mut u64, total: u64) -> Result<(), StepError> {
+        self.go_on()?;
+        let stop = self.options.stop;
         let mut copy =
             self.connection.copy_in(&format!("copy {} from stdin with (freeze on)", table.name()))?;
         let mut rows = Rows::of(table, self.scale);
@@ -196,24 +229,28 @@ impl Preparation<'_> {
             }
             copy.send(&buffer)?;
             (self.progress)(Progress::Rows { done: *done, total });
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                // Dropped unfinished, the copy is given up.
+                return Err(StepError::Stopped);
+            }
         }
         copy.finish()?;
         Ok(())
     }
 
     /// After a load of frozen rows this visits hardly a page: it is there for the statistics.
-    fn vacuum(&mut self) -> Result<Made, QueryError> {
+    fn vacuum(&mut self) -> Result<Made, StepError> {
         for table in Table::ALL {
-            self.connection.execute(&format!("vacuum analyze {}", table.name()))?;
+            self.execute(&format!("vacuum analyze {}", table.name()))?;
         }
         Ok(Made::default())
     }
 
-    fn add_keys(&mut self) -> Result<Made, QueryError> {
+    fn add_keys(&mut self) -> Result<Made, StepError> {
         self.in_transaction(|this| {
             this.set_sort_memory()?;
             for sql in Table::ALL.into_iter().filter_map(Table::key_sql) {
-                this.connection.execute(&sql)?;
+                this.execute(&sql)?;
             }
             Ok(Made { rows: None, bytes: this.size("pg_indexes_size")? })
         })
@@ -221,26 +258,28 @@ impl Preparation<'_> {
 
     /// Gives index builds just what lets a process run on each processor, as far as the server's
     /// `max_parallel_maintenance_workers` goes. The accounts come sorted, so more memory gains nothing and costs page
-    /// faults, and more processes wait for each other: at scale 100 on two cores 256 MB took 1.13 times as long as
-    /// 64 MB, with three processes 1.25 times.
-    fn set_sort_memory(&mut self) -> Result<(), QueryError> {
+    /// faults, and more processes than processors wait for each other.
+    fn set_sort_memory(&mut self) -> Result<(), StepError> {
         let workers: u64 = self
             .connection
             .query_value("select current_setting('max_parallel_maintenance_workers', true)")?
             .unwrap_or(0);
         let processes = (workers + 1).min(self.options.cpus.map_or(2, u64::from)).max(2);
         let megabytes = (processes * SORT_MB_PER_PROCESS).min(SORT_MB_MAX);
-        self.connection.execute(&format!("set local maintenance_work_mem = '{megabytes}MB'"))?;
+        self.execute(&format!("set local maintenance_work_mem = '{megabytes}MB'"))?;
         Ok(())
     }
 
     fn in_transaction(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Made, QueryError>,
-    ) -> Result<Made, QueryError> {
-        self.connection.execute("begin")?;
+        run: impl FnOnce(&mut Self) -> Result<Made, StepError>,
+    ) -> Result<Made, StepError> {
+        self.execute("begin")?;
         match run(self) {
-            Ok(made) => self.connection.execute("commit").map(|_| made),
+            Ok(made) => {
+                self.connection.execute("commit")?;
+                Ok(made)
+            }
             Err(error) => {
                 // The first error says what went wrong; a rollback that fails as well adds nothing to it.
                 let _ = self.connection.execute("rollback");
@@ -272,12 +311,18 @@ pub enum PrepareError {
          to the database's owner alone)"
     )]
     Denied { step: &'static str, source: QueryError },
+    #[error("stopped while preparing tpcb (step {step}); its data is not complete: run again with --prepare")]
+    Stopped { step: &'static str },
     #[error("cannot prepare tpcb (step {step}): {source}")]
     Failed { step: &'static str, source: QueryError },
 }
 
 impl PrepareError {
-    fn of(step: &'static str, source: QueryError) -> Self {
+    fn of(step: &'static str, error: StepError) -> Self {
+        let source = match error {
+            StepError::Stopped => return Self::Stopped { step },
+            StepError::Query(source) => source,
+        };
         match source.sqlstate() {
             Some("53100") => Self::DiskFull { step, source },
             Some("42501") => Self::Denied { step, source },

@@ -1,9 +1,11 @@
 //! What stands on a target is recognised, and what is not pgbench's is left alone.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dyno_target::connection::Connection;
 use dyno_workload::tpcb::{
-    Baseline, NotReady, PrepareError, PrepareOptions, State, StateError, Table, VerifyError, prepare, reset,
-    state,
+    Baseline, NotReady, PrepareError, PrepareOptions, Progress, State, StateError, Table, VerifyError,
+    prepare, reset, state,
 };
 
 use crate::prepared;
@@ -108,6 +110,44 @@ fn a_scale_that_does_not_fit_is_refused_before_anything_is_dropped() {
     let options = PrepareOptions { free_disk_bytes: Some(2_000_000_000), ..PrepareOptions::new("pg", 1000) };
     let refused = prepare(&mut connection, &options, &mut |_| {}).unwrap_err().to_string();
     assert!(refused.contains("16.8 GB") && refused.contains("would fit"), "{refused}");
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
+}
+
+/// Stopped at `when`, which is told what has been reported; returns the step in which it ended.
+fn stopped(connection: &mut Connection, when: impl Fn(&Progress) -> bool) -> &'static str {
+    let stop = AtomicBool::new(false);
+    let options = PrepareOptions { stop: Some(&stop), ..PrepareOptions::new("pg", 2) };
+    let mut look = |progress: Progress| {
+        if when(&progress) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    match prepare(connection, &options, &mut look) {
+        Err(PrepareError::Stopped { step }) => step,
+        other => panic!("not stopped: {other:?}"),
+    }
+}
+
+#[test]
+fn a_preparation_stops_where_it_is_and_leaves_a_usable_session() {
+    let Some(server) = Server::start() else { return };
+    let mut connection = server.create("ours");
+    prepared(&mut connection, 1).unwrap();
+    let begun = |step: &'static str| move |progress: &Progress| *progress == Progress::Begun { step };
+    assert_eq!(stopped(&mut connection, begun("drop")), "drop");
+    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 }, "nothing was dropped yet");
+
+    let loading = |progress: &Progress| matches!(progress, Progress::Rows { done, .. } if *done > 50_000);
+    assert_eq!(stopped(&mut connection, loading), "data");
+    let rows: Option<u64> = connection.query_value("select count(*) from pgbench_accounts").unwrap();
+    assert_eq!(rows, Some(0), "the load was rolled back");
+    assert!(matches!(state(&mut connection).unwrap(), State::Damaged { .. }));
+
+    assert_eq!(stopped(&mut connection, begun("keys")), "keys");
+    assert!(matches!(state(&mut connection).unwrap(), State::Damaged { .. }));
+    let between = |progress: &Progress| matches!(progress, Progress::Finished(step) if step.step == "tables");
+    assert_eq!(stopped(&mut connection, between), "data");
+    prepared(&mut connection, 1).unwrap();
     assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
 }
 
