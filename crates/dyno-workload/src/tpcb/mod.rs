@@ -3,6 +3,7 @@
 //! Data prepared here serves pgbench and data of `pgbench -i` serves here, so nothing in the schema, the contents
 //! or the statements may differ from pgbench's. See `docs/workloads.md`.
 
+mod digits;
 mod load;
 mod prepare;
 mod rows;

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::digits::grouped;
+
 /// Above this the data would be 16 TB, and 32-bit branch and teller numbers come near their end.
 pub const SCALE_MAX: u64 = 1_000_000;
 
@@ -21,7 +23,7 @@ pub fn data_bytes(scale: u32) -> u64 {
 ///
 /// - Wanted: eight branches for each processor (the ladder seldom gains beyond that many clients, and TPC-B with
 ///   fewer branches than clients measures waiting for a branch's row); 50 to 200, or with `quick` two for each
-///   processor, 10 to 20. A unit takes about 0.1 s to prepare, so this is 5 to 20 s, or 1 to 2 s.
+///   processor, 10 to 20. Preparing that should take seconds rather than minutes.
 /// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the
 ///   free disk, which leaves room for WAL and for what the load writes.
 #[must_use]
@@ -67,7 +69,8 @@ fn gigabytes(bytes: u64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScaleError {
     #[error(
-        "scale {scale} is out of range: tpcb takes 1 to {SCALE_MAX} (a unit is 100,000 accounts, about 16 MB)"
+        "scale {scale} is out of range: tpcb takes 1 to {} (a unit is 100,000 accounts, about 16 MB)",
+        grouped(SCALE_MAX)
     )]
     OutOfRange { scale: u64 },
     #[error(

@@ -4,6 +4,7 @@
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
+use super::digits::grouped;
 use super::schema::Table;
 
 /// Accounts that are looked up, evenly over all, to see that none are missing.
@@ -157,12 +158,21 @@ fn contents(connection: &mut Connection) -> Result<State, StateError> {
     let scale = match u32::try_from(branches) {
         Ok(0) => return damaged("pgbench_branches is empty".to_owned()),
         Ok(scale) if last_branch == branches => scale,
-        _ => return damaged(format!("pgbench_branches has {branches} rows and ends with {last_branch}")),
+        _ => {
+            return damaged(format!(
+                "pgbench_branches has {} rows and ends with {}",
+                grouped(branches),
+                grouped(last_branch)
+            ));
+        }
     };
     let expected = Table::Tellers.rows(scale) as i64;
     if [tellers, last_teller] != [expected, expected] {
         return damaged(format!(
-            "pgbench_tellers has {tellers} rows and ends with {last_teller}: not the {expected} of scale {scale}"
+            "pgbench_tellers has {} rows and ends with {}: not the {} of scale {scale}",
+            grouped(tellers),
+            grouped(last_teller),
+            grouped(expected)
         ));
     }
     Ok(match missing_accounts(connection, scale)? {
@@ -187,7 +197,10 @@ fn missing_accounts(connection: &mut Connection, scale: u32) -> Result<Option<St
         Some("pgbench_accounts is empty".to_owned())
     } else if [first, last] != [1, expected] {
         Some(format!(
-            "pgbench_accounts runs from {first} to {last}, not from 1 to {expected} as scale {scale} does"
+            "pgbench_accounts runs from {} to {}, not from 1 to {} as scale {scale} does",
+            grouped(first),
+            grouped(last),
+            grouped(expected)
         ))
     } else if probed != PROBES {
         Some(format!("of {PROBES} accounts looked up, {} are missing", PROBES - probed))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use dyno_results::event::Check;
 
 use super::Script;
+use super::digits::grouped;
 use super::verify::{Commits, Snapshot};
 
 /// Every check that applies to `script`.
@@ -56,20 +57,24 @@ impl Change<'_> {
     fn history(&self, Commits { acknowledged, unknown }: Commits) -> Verdict {
         let found = self.after.history.rows as i128 - self.before.history.rows as i128;
         let (low, high) = (i128::from(acknowledged), i128::from(acknowledged) + i128::from(unknown));
-        let unknown =
-            if unknown == 0 { String::new() } else { format!(" ({unknown} more of unknown outcome)") };
+        let (commits, rows) = (grouped(acknowledged), grouped(found));
+        let unknown = match unknown {
+            0 => String::new(),
+            unknown => format!(" ({} more of unknown outcome)", grouped(unknown)),
+        };
+        let told = format!("{commits} commits acknowledged{unknown}, {rows} found");
         let detail = if found < low {
-            format!("{acknowledged} commits acknowledged{unknown}, {found} found: {} are lost", low - found)
+            format!("{told}: {} are lost", grouped(low - found))
         } else if found > high {
-            format!("{acknowledged} commits acknowledged{unknown}, {found} found: {} too many", found - high)
+            format!("{told}: {} too many", grouped(found - high))
         } else {
-            format!("{acknowledged} commits acknowledged{unknown}, {found} found")
+            told
         };
         Verdict {
             name: "history-holds-every-commit",
             passed: (low..=high).contains(&found),
-            expected: if low == high { low.to_string() } else { format!("{low} to {high}") },
-            found: found.to_string(),
+            expected: if low == high { commits } else { format!("{commits} to {}", grouped(high)) },
+            found: rows,
             detail,
         }
     }
@@ -132,10 +137,14 @@ impl Change<'_> {
     fn listed(&self, name: &'static str, good: &str, wrong: &[String]) -> Verdict {
         let all = self.after.tellers.len() + self.after.branches.len();
         let detail = match wrong {
-            [] => format!("{good} ({all} compared)"),
-            [first, ..] => format!("{} of {all} tellers and branches are wrong, first {first}", wrong.len()),
+            [] => format!("{good} ({} compared)", grouped(all)),
+            [first, ..] => format!(
+                "{} of {} tellers and branches are wrong, first {first}",
+                grouped(wrong.len()),
+                grouped(all)
+            ),
         };
-        let found = format!("{} wrong", wrong.len());
+        let found = format!("{} wrong", grouped(wrong.len()));
         Verdict { name, passed: wrong.is_empty(), expected: "0 wrong".to_owned(), found, detail }
     }
 
@@ -144,9 +153,9 @@ impl Change<'_> {
         let counts = |of: &Snapshot| {
             format!(
                 "{} accounts, {} tellers, {} branches",
-                of.accounts.rows,
-                of.tellers.len(),
-                of.branches.len()
+                grouped(of.accounts.rows),
+                grouped(of.tellers.len()),
+                grouped(of.branches.len())
             )
         };
         let (expected, found) = (counts(self.before), counts(self.after));
@@ -160,16 +169,17 @@ impl Change<'_> {
 
     fn nothing(&self) -> Verdict {
         let show = |of: &Snapshot| {
-            let (tellers, branches) = (of.tellers.values().sum::<i64>(), of.branches.values().sum::<i64>());
+            let sum = |balances: &BTreeMap<i64, i64>| grouped(balances.values().sum::<i64>());
             format!(
-                "{} accounts with {}, {} tellers with {tellers}, {} branches with {branches}, \
-                 {} rows of history with {}",
-                of.accounts.rows,
-                of.accounts.sum,
-                of.tellers.len(),
-                of.branches.len(),
-                of.history.rows,
-                of.history.sum
+                "{} accounts with {}, {} tellers with {}, {} branches with {}, {} rows of history with {}",
+                grouped(of.accounts.rows),
+                grouped(of.accounts.sum),
+                grouped(of.tellers.len()),
+                sum(&of.tellers),
+                grouped(of.branches.len()),
+                sum(&of.branches),
+                grouped(of.history.rows),
+                grouped(of.history.sum)
             )
         };
         let passed = self.before == self.after;
@@ -187,14 +197,15 @@ impl Change<'_> {
 }
 
 fn sums_agree(name: &'static str, good: &str, history: i64, sums: &[(&str, i64)]) -> Verdict {
-    let list: Vec<String> = sums.iter().map(|(table, sum)| format!("{table} {sum}")).collect();
+    let list: Vec<String> = sums.iter().map(|(table, sum)| format!("{table} {}", grouped(*sum))).collect();
     let found = list.join(", ");
     let passed = sums.iter().all(|&(_, sum)| sum == history);
+    let history = grouped(history);
     let detail = match passed {
         true => format!("{good}: {history}"),
         false => format!("balances grew by {found}, the history by {history}"),
     };
-    Verdict { name, passed, expected: history.to_string(), found, detail }
+    Verdict { name, passed, expected: history, found, detail }
 }
 
 /// The rows whose balance changed by another amount than the history has for them.
@@ -213,8 +224,9 @@ fn disagreeing(
         .into_iter()
         .filter_map(|number| {
             let (balance, history) = (growth(balances, number), growth(history, number));
+            let (grew, noted) = (grouped(balance), grouped(history));
             (balance != history)
-                .then(|| format!("{what} {number}: its balance grew by {balance}, its history by {history}"))
+                .then(|| format!("{what} {number}: its balance grew by {grew}, its history by {noted}"))
         })
         .collect()
 }
@@ -317,5 +329,11 @@ mod tests {
             "3 commits acknowledged (1 more of unknown outcome), 1 found: 2 are lost"
         );
         assert_eq!((checks[0].expected.as_deref(), checks[0].found.as_deref()), (Some("3 to 4"), Some("1")));
+
+        let commits = Commits { acknowledged: 21_747, unknown: 0 };
+        let checks = judge("pg", &before(), &after(), Script::TpcbLike, commits);
+        assert_eq!(checks[0].detail, "21,747 commits acknowledged, 1 found: 21,746 are lost");
+        assert_eq!(checks[0].expected.as_deref(), Some("21,747"));
+        assert_eq!(checks[3].found.as_deref(), Some("200,000 accounts, 2 tellers, 2 branches"));
     }
 }

@@ -46,7 +46,7 @@ fn damage_is_recognised() {
     prepared(&mut connection, 2).unwrap();
     let damages = [
         ("delete from pgbench_accounts where aid between 50000 and 60000", "are missing"),
-        ("delete from pgbench_accounts where aid = 200000", "from 1 to 199999"),
+        ("delete from pgbench_accounts where aid = 200000", "from 1 to 199,999"),
         ("truncate pgbench_accounts", "pgbench_accounts is empty"),
         ("alter table pgbench_accounts drop constraint pgbench_accounts_pkey", "no primary key on aid"),
         ("delete from pgbench_tellers where tid = 5", "pgbench_tellers has 19 rows"),
