@@ -136,6 +136,9 @@ pub struct Totals {
     pub statements: u64,
     /// Connections that were lost and opened again, those of the drain included.
     pub reconnects: u64,
+    /// Time that clients could not work because their connections were lost, summed over clients, the drain
+    /// included; seconds.
+    pub lost_s: f64,
     /// Transactions that ended well, those of the drain included: what verification must find.
     pub done_with_drain: u64,
     pub failed_with_drain: u64,

@@ -65,6 +65,7 @@ impl StageFold {
             self.types.entry(of_type.type_index).or_default().add(of_type, interval.drain);
         }
         self.totals.reconnects += interval.reconnects;
+        self.totals.lost_s += interval.lost_ms / 1000.0;
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;
         }

@@ -71,13 +71,14 @@ fn a_drain_counts_for_everything_but_throughput() {
             interval.types[0].retries = 3;
             interval.errors.insert("40001".to_owned(), 5);
             interval.reconnects = 1;
+            interval.lost_ms = 250.0;
         });
     let stage = only_stage(&report);
     let totals = &stage.totals;
     assert_eq!((totals.done, totals.done_with_drain), (400, 407));
     assert_eq!((totals.failed, totals.failed_with_drain), (8, 10));
     assert_eq!((totals.unknown, totals.unknown_with_drain), (0, 1));
-    assert_eq!((totals.retries, totals.reconnects), (15, 5));
+    assert_eq!((totals.retries, totals.reconnects, totals.lost_s), (15, 5, 1.25));
     assert_eq!(stage.errors["40001"], 25);
     let of_type = &stage.by_type[0];
     assert_eq!((of_type.done, of_type.failed, of_type.failed_with_drain), (400, 8, 10));
