@@ -1,70 +1,46 @@
-//! `errors`: transactions that failed, were tried again or ended in the unknown, by SQLSTATE.
+//! `errors`: transactions that failed, were tried again or ended in the unknown, by SQLSTATE, and lost connections.
 
 use std::collections::BTreeMap;
 
-use super::evidence::{series_name, stage};
-use super::words::{count, list, percent};
+use super::evidence::{series_name, stage_name};
+use super::words::{count, list, percent, time_us};
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity};
+use crate::event::{Finding, Severity, StageKind};
 
 /// From this share of failed transactions on, throughput says little of what was asked for.
 const FAILED_SHARE_DOUBT: f64 = 0.01;
 /// From here on it says nothing.
 const FAILED_SHARE_INVALID: f64 = 0.5;
+/// From this share of the clients' time lost to broken connections on, the load was not the one that was asked for.
+const LOST_SHARE_DOUBT: f64 = 0.01;
 /// SQLSTATEs that are named.
 const CODES_SHOWN: usize = 4;
+/// Stages that are named.
+const STAGES_SHOWN: usize = 3;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.series.iter().filter_map(|series| judge_series(report, series)).collect()
 }
 
+/// A warm-up is in no figure and lowers none, so that it weighs nothing; but what went wrong in it is told.
 fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
-    let stages: Vec<&StageResult> =
-        series.ladder.iter().chain(&series.holds).filter_map(|id| stage(report, *id)).collect();
-    let sum = |pick: fn(&StageResult) -> u64| stages.iter().map(|result| pick(result)).sum::<u64>();
-    let failed = sum(|result| result.totals.failed);
-    // What hung until the end of a drain counts as well: nobody knows of it either.
-    let unknown = sum(|result| result.totals.unknown_with_drain);
-    let retries = sum(|result| result.totals.retries);
-    let reconnects = sum(|result| result.totals.reconnects);
-    let aborted = sum(|result| u64::from(result.clients_aborted));
-    let mut codes: BTreeMap<&str, u64> = BTreeMap::new();
-    for (code, times) in stages.iter().flat_map(|result| &result.errors) {
-        *codes.entry(code).or_default() += times;
-    }
-    if failed + unknown + retries + reconnects + aborted == 0 && codes.is_empty() {
+    let (warm_ups, measured): (Vec<&StageResult>, Vec<&StageResult>) = report
+        .stages
+        .iter()
+        .filter(|result| result.stage.target == series.target && result.stage.series == series.name)
+        .filter(|result| Troubles::of(result).is_any())
+        .partition(|result| result.stage.kind == StageKind::WarmUp);
+    if warm_ups.is_empty() && measured.is_empty() {
         return None;
     }
-    let ended = failed + unknown + sum(|result| result.totals.done);
-    // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
-    let worst = stages.iter().map(|result| failed_share(result)).fold(0.0, f64::max);
-    let severity = match worst {
-        _ if worst >= FAILED_SHARE_INVALID => Severity::Invalid,
-        _ if worst >= FAILED_SHARE_DOUBT || aborted > 0 => Severity::Doubt,
-        _ => Severity::Note,
-    };
-    let parts: Vec<String> = [
-        (
-            failed,
-            format!("{} of {} transactions failed ({})", count(failed), count(ended), share(failed, ended)),
-        ),
-        (unknown, format!("the outcome of {} is unknown", count(unknown))),
-        (retries, format!("{} further tries were made", count(retries))),
-        (reconnects, format!("{} connections were lost", count(reconnects))),
-        (aborted, format!("{} clients gave up", count(aborted))),
-    ]
-    .into_iter()
-    .filter_map(|(number, part)| (number > 0).then_some(part))
-    .collect();
-    let mut evidence = if parts.is_empty() { "statements failed".to_owned() } else { list(&parts) };
-    if !codes.is_empty() {
-        evidence.push_str(&format!(": {}", by_code(&codes)));
-    }
+    let evidence: Vec<String> =
+        [measured.as_slice(), warm_ups.as_slice()].into_iter().filter_map(told).collect();
     Some(Finding {
         code: "errors".to_owned(),
-        severity,
+        // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
+        severity: measured.iter().map(|result| severity(result)).max().unwrap_or(Severity::Note),
         about: Some(series_name(report, series)),
-        evidence,
+        evidence: evidence.join("; "),
         advice:
             "see the run's notices and the server's log for what was said; the figures count only what ended \
                  well"
@@ -72,14 +48,109 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     })
 }
 
-fn failed_share(result: &StageResult) -> f64 {
-    let bad = result.totals.failed + result.totals.unknown;
-    let all = bad + result.totals.done;
-    if all == 0 { 0.0 } else { bad as f64 / all as f64 }
+fn severity(result: &StageResult) -> Severity {
+    let troubles = Troubles::of(result);
+    let clients = result.stage.clients.max(result.stage.clients_end.unwrap_or(0));
+    let lost_share = share(troubles.lost_s, result.seconds * f64::from(clients));
+    match share((troubles.failed + troubles.unknown) as f64, troubles.ended as f64) {
+        failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
+        failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
+        _ if troubles.aborted > 0 || lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
+        _ => Severity::Note,
+    }
 }
 
-fn share(part: u64, all: u64) -> String {
-    percent(if all == 0 { 0.0 } else { part as f64 / all as f64 })
+/// `in the hold of 20 s at 8 clients 20 of 19,800 transactions failed (0.10 %): 57014 (query canceled) 20`
+fn told(stages: &[&StageResult]) -> Option<String> {
+    let names: Vec<String> = stages.iter().map(|result| stage_name(result)).collect();
+    let place = match names.as_slice() {
+        [] => return None,
+        few if few.len() <= STAGES_SHOWN => list(few),
+        [first, ..] => format!("{} stages, {first} the first,", names.len()),
+    };
+    let mut troubles = Troubles::default();
+    stages.iter().for_each(|result| troubles.add(&Troubles::of(result)));
+    Some(format!("in {place} {}", troubles.words()))
+}
+
+/// What did not go well in some stages, their drains included: a failure that comes late is one all the same.
+#[derive(Debug, Default)]
+struct Troubles<'a> {
+    /// Transactions that ended in any way.
+    ended: u64,
+    failed: u64,
+    unknown: u64,
+    retries: u64,
+    reconnects: u64,
+    lost_s: f64,
+    aborted: u64,
+    codes: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Troubles<'a> {
+    fn of(result: &'a StageResult) -> Self {
+        let totals = &result.totals;
+        Self {
+            ended: totals.done_with_drain + totals.failed_with_drain + totals.unknown_with_drain,
+            failed: totals.failed_with_drain,
+            unknown: totals.unknown_with_drain,
+            retries: totals.retries,
+            reconnects: totals.reconnects,
+            lost_s: totals.lost_s,
+            aborted: u64::from(result.clients_aborted),
+            codes: result.errors.iter().map(|(code, times)| (code.as_str(), *times)).collect(),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.ended += other.ended;
+        self.failed += other.failed;
+        self.unknown += other.unknown;
+        self.retries += other.retries;
+        self.reconnects += other.reconnects;
+        self.lost_s += other.lost_s;
+        self.aborted += other.aborted;
+        for (code, times) in &other.codes {
+            *self.codes.entry(code).or_default() += times;
+        }
+    }
+
+    fn is_any(&self) -> bool {
+        let counted = self.failed + self.unknown + self.retries + self.reconnects + self.aborted;
+        counted > 0 || self.lost_s > 0.0 || !self.codes.is_empty()
+    }
+
+    fn words(&self) -> String {
+        let failed_share = percent(share(self.failed as f64, self.ended as f64));
+        let lost = time_us(self.lost_s * 1e6);
+        let parts: Vec<String> = [
+            (
+                self.failed > 0,
+                format!(
+                    "{} of {} transactions failed ({failed_share})",
+                    count(self.failed),
+                    count(self.ended)
+                ),
+            ),
+            (self.unknown > 0, format!("the outcome of {} is unknown", count(self.unknown))),
+            (self.retries > 0, format!("{} further tries were made", count(self.retries))),
+            (
+                self.reconnects > 0,
+                format!("{} connections were lost and opened again", count(self.reconnects)),
+            ),
+            (self.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
+            (self.aborted > 0, format!("{} clients gave up", count(self.aborted))),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, part)| is_so.then_some(part))
+        .collect();
+        let words = if parts.is_empty() { "statements failed".to_owned() } else { list(&parts) };
+        if self.codes.is_empty() { words } else { format!("{words}: {}", by_code(&self.codes)) }
+    }
+}
+
+fn share(part: f64, all: f64) -> f64 {
+    if all > 0.0 { part / all } else { 0.0 }
 }
 
 /// `40001 (serialization failure) 300, 57014 (query canceled) 12`, the most frequent first.

@@ -4,7 +4,7 @@ use super::*;
 use crate::document::Percentiles;
 use crate::event::{Embedded, Event, Finished, Host, Outcome, Severity, StageKind};
 use crate::fold::{Fold, fold};
-use crate::planted::{GIB, Load, Script, check, clean_report, clean_script, setting, wobble};
+use crate::planted::{GIB, Load, Script, check, clean_report, clean_script, interval, setting, wobble};
 
 fn found(report: &Report, code: &str) -> Option<Finding> {
     let mut findings = judge(report).into_iter().filter(|finding| finding.code == code);
@@ -251,13 +251,30 @@ fn reads_do_not_contend_for_branches() {
 #[test]
 fn errors_weigh_by_their_share() {
     let mut report = clean_report();
-    hold(&mut report).totals.failed = 20;
+    hold(&mut report).totals.failed_with_drain = 20;
     hold(&mut report).errors.insert("57014".to_owned(), 20);
-    must_find(&report, "errors", Severity::Note, &["20 of ", "57014 (query canceled) 20"]);
-    hold(&mut report).totals.failed = 1000;
+    let words = ["in the hold of 20 s at 8 clients 20 of 19,", "(0.10 %)", "57014 (query canceled) 20"];
+    must_find(&report, "errors", Severity::Note, &words);
+    hold(&mut report).totals.failed_with_drain = 1000;
     must_find(&report, "errors", Severity::Doubt, &["1,000 of"]);
-    hold(&mut report).totals.failed = 100_000;
+    hold(&mut report).totals.failed_with_drain = 100_000;
     must_find(&report, "errors", Severity::Invalid, &["100,000 of"]);
+}
+
+#[test]
+fn failures_of_a_drain_weigh_as_those_of_the_load() {
+    let mut script = clean_script();
+    let load = Load::write(StageKind::Hold, 8, &[100]);
+    let id = script.start_stage(&load);
+    script.push(Event::Interval(interval(&load, id, 0, 100)));
+    let mut drain = interval(&load, id, 1, 0);
+    drain.drain = true;
+    drain.types[0].failed = 8;
+    drain.errors.insert("57P01".to_owned(), 8);
+    script.push(Event::Interval(drain));
+    script.finish_stage(id, 1);
+    let words = ["in the hold of 1 s at 8 clients 8 of 108 transactions failed", "57P01 (admin shutdown) 8"];
+    must_find(&fold(&script.events), "errors", Severity::Doubt, &words);
 }
 
 #[test]
@@ -268,6 +285,49 @@ fn retries_lost_connections_and_clients_that_gave_up_are_found() {
     hold(&mut report).totals.reconnects = 2;
     hold(&mut report).clients_aborted = 1;
     must_find(&report, "errors", Severity::Doubt, &["2 connections were lost", "1 clients gave up"]);
+}
+
+#[test]
+fn time_lost_to_broken_connections_is_told_and_weighed() {
+    // Eight clients for 20 s: 160 s of clients' time.
+    let mut report = clean_report();
+    hold(&mut report).totals.lost_s = 1.5;
+    must_find(&report, "errors", Severity::Note, &["broken connections cost 1.5 s of the clients' time"]);
+    hold(&mut report).totals.lost_s = 1.7;
+    must_find(&report, "errors", Severity::Doubt, &["1.7 s"]);
+}
+
+#[test]
+fn trouble_is_told_of_any_stage_and_weighs_nothing_in_a_warm_up() {
+    let mut script = clean_script();
+    script.events.pop();
+    let warm_up = script.play(&Load::write(StageKind::WarmUp, 8, &[100; 5])) as usize;
+    let ramp = script.play(&Load::write(StageKind::Ramp, 8, &[100; 5])) as usize;
+    script.finish();
+    let mut report = fold(&script.events);
+    must_be_silent(&report, "errors");
+
+    report.stages[warm_up].totals.reconnects = 1;
+    report.stages[warm_up].totals.failed_with_drain = 400;
+    must_find(
+        &report,
+        "errors",
+        Severity::Note,
+        &["in the warm-up of 5 s at 8 clients 400 of 900", "1 conn"],
+    );
+    report.stages[ramp].stage.clients_end = Some(64);
+    report.stages[ramp].totals.failed_with_drain = 400;
+    must_find(
+        &report,
+        "errors",
+        Severity::Doubt,
+        &["in the ramp of 5 s from 8 to 64 clients 400 of 900", "; in the warm-up of 5 s"],
+    );
+    for rung in 0..3 {
+        report.stages[rung].totals.retries = 1;
+    }
+    let words = ["in 4 stages, the rung of 5 s at 1 client the first,", "3 further tries"];
+    must_find(&report, "errors", Severity::Doubt, &words);
 }
 
 #[test]
