@@ -188,6 +188,7 @@ export type StageResult = Arrival & {
   not_begun: number;
 };
 
+/** Outcomes come twice: within the load, and of all that began in the stage; the others include the drain. */
 export interface Totals {
   done: number;
   failed: number;
@@ -195,7 +196,10 @@ export interface Totals {
   retries: number;
   statements: number;
   reconnects: number;
+  /** Time that clients could not work because their connections were lost, summed over clients. */
+  lost_s: number;
   done_with_drain: number;
+  failed_with_drain: number;
   unknown_with_drain: number;
 }
 
@@ -204,6 +208,7 @@ export interface TypeResult {
   name: string;
   done: number;
   failed: number;
+  failed_with_drain: number;
   retries: number;
   service: Percentiles | null;
   response: Percentiles | null;

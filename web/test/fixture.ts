@@ -205,7 +205,9 @@ function stageOf(
     service,
     response: null,
     lag: null,
-    by_type: [{ name: plan.workload, done, failed: 0, retries: 0, service, response: null }],
+    by_type: [
+      { name: plan.workload, done, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
+    ],
     errors: {},
     driver_cpu_us_per_transaction: 7.2,
     driver_thread_busy_max: Math.min(0.9, tps / 120_000 + 0.05),
@@ -226,7 +228,9 @@ function totals(done: number): Totals {
     retries: 0,
     statements: done,
     reconnects: 0,
+    lost_s: 0,
     done_with_drain: done + 4,
+    failed_with_drain: 0,
     unknown_with_drain: 0,
   };
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dyno_report::live::{Live, Mode};
-use dyno_results::event::Event;
+use dyno_results::event::{Event, Stamped};
 
 use self::stream::Plan;
 
@@ -33,10 +33,14 @@ impl Write for Kept {
 
 /// What a run leaves on standard error. `Prepare` events are preceded by a progress report, as in a real run.
 fn shown(mode: Mode, plan: &Plan) -> String {
+    shown_events(mode, plan.events())
+}
+
+fn shown_events(mode: Mode, events: Vec<Stamped>) -> String {
     let kept = Kept::default();
     let live = Live::new(mode, Some(Box::new(kept.clone())));
     live.activity("starting PostgreSQL 18.1");
-    for stamped in plan.events() {
+    for stamped in events {
         if let Event::Prepare(step) = &stamped.event {
             live.prepare_progress(&step.step, 0, step.rows);
         }
@@ -91,6 +95,28 @@ fn plain_lines_of_a_stopped_open_loop() {
     read      hold 500/s Poisson, 8 clients · 5 s of 12 s · 500 TPS · p50 116 µs · p99 317 µs · no errors · CPU server 1.3 driver 0.6
     finished  incomplete after 13 s: stopped by Ctrl-C
     ");
+}
+
+#[test]
+fn a_stage_that_ended_is_told_with_its_drain() {
+    let mut events = Plan { ladder: vec![], hold_s: 4, ..Plan::default() }.events();
+    for stamped in &mut events {
+        if let Event::Interval(interval) = &mut stamped.event
+            && interval.index == 3
+        {
+            // The last quarter of the hold stalled until its time was up.
+            interval.drain = true;
+            interval.types[0].failed = 5;
+            interval.types[0].service.clear();
+            interval.types[0].service.record_n(900_000_000, 20_000);
+        }
+    }
+    let text = shown_events(Mode::Plain, events);
+    let holds: Vec<&str> = text.lines().filter(|line| line.contains(" hold ")).collect();
+    assert_eq!(holds.len(), 2, "{text}");
+    for hold in holds {
+        assert!(hold.contains("p99 900 ms") && hold.contains("5 failed") && hold.ends_with("3 s"), "{hold}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use console::measure_text_width;
 use dyno_report::summary::{render, render_findings};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::{Estimate, Percentiles, Report};
-use dyno_results::event::Outcome;
+use dyno_results::event::{Event, Outcome};
 use dyno_results::fold::fold;
 use proptest::prelude::*;
 
@@ -232,6 +232,23 @@ fn errors_are_counted_by_code() {
 }
 
 #[test]
+fn troubles_of_a_drain_and_lost_time_are_told() {
+    let mut events = Plan { ladder: vec![8], hold_s: 1, ..Plan::default() }.events();
+    for stamped in &mut events {
+        if let Event::Interval(interval) = &mut stamped.event {
+            // All that ended did so in the drain, and three connections were lost meanwhile.
+            interval.types[0].failed = 3;
+            interval.drain = true;
+            interval.reconnects = 3;
+            interval.lost_ms = 1400.0;
+        }
+    }
+    let text = render(&fold(&events), None, Terminal::plain(100));
+    assert!(text.contains("errors: 3 failed · 3 reconnected · 1.4 s of clients' time lost"), "{text}");
+    assert!(text.lines().any(|line| line.trim_start().starts_with("failed")), "{text}");
+}
+
+#[test]
 fn checks_that_failed_or_were_not_made() {
     let mut report = fold(&Plan { ladder: vec![], hold_s: 1, ..Plan::default() }.events());
     report.checks[0].passed = Some(false);
@@ -316,8 +333,9 @@ fn spoil(report: &mut Report, numbers: &[f64], count: u64) {
         stage.seconds = number();
         stage.stage.planned_s = Some(number());
         stage.throughput = Some(estimate(&mut number));
-        stage.totals.failed = count / 4;
-        stage.totals.unknown = count / 4;
+        stage.totals.failed_with_drain = count / 4;
+        stage.totals.unknown_with_drain = count / 4;
+        stage.totals.lost_s = number();
         stage.service = Some(Percentiles {
             count,
             mean_us: number(),

@@ -201,7 +201,7 @@ function peakLine(series: Series, hold: StageResult | null): Child {
 }
 
 function outcomes(hold: StageResult): Child {
-  const { done, failed, unknown, retries } = hold.totals;
+  const { done, failed_with_drain: failed, unknown_with_drain: unknown, retries } = hold.totals;
   const warn = (times: number, words: string): Child =>
     times > 0 ? el("strong", { class: "warned" }, `${count(times)} ${words}`) : `${count(times)} ${words}`;
   const parts: Child[] = [`${count(done)} transactions`, " · ", warn(failed, "failed")];

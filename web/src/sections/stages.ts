@@ -22,8 +22,8 @@ export function stagesSection(report: Report): HTMLElement | null {
     { label: "p99.9", figures: true },
     { label: "Max", figures: true },
     ...(open ? [{ label: "Lag p99", figures: true, title: "scheduled to sent" }] : []),
-    { label: "Done", figures: true },
-    { label: "Failed", figures: true },
+    { label: "Done", figures: true, title: "ended well before the time was up" },
+    { label: "Failed", figures: true, title: "all that began in the stage" },
     { label: "Retries", figures: true },
     { label: "Driver CPU", figures: true, title: "of the driver's threads, per transaction" },
     { label: "Busiest thread", figures: true, title: "share of its time that the busiest driver thread ran" },
@@ -63,7 +63,7 @@ function stageRow(stage: StageResult, several: boolean, open: boolean): Row {
       ...percentileCells(latencyOf(stage)),
       ...(open ? [stage.lag === null ? "" : latency(stage.lag.p99_us)] : []),
       count(stage.totals.done),
-      count(stage.totals.failed),
+      count(stage.totals.failed_with_drain),
       count(stage.totals.retries),
       orUnknown(cpu === null ? null : latency(cpu)),
       orUnknown(busy === null ? null : share(busy)),
@@ -78,12 +78,14 @@ function percentileCells(found: Percentiles | null): Child[] {
 }
 
 function remarks(stage: StageResult): string {
+  const { totals } = stage;
   const errors = Object.entries(stage.errors).map(([code, times]) => `${code}: ${count(times)}`);
   return [
     ...(stage.complete ? [] : ["cut short"]),
     ...errors,
-    ...(stage.totals.unknown > 0 ? [`${count(stage.totals.unknown)} of unknown outcome`] : []),
-    ...(stage.totals.reconnects > 0 ? [`${count(stage.totals.reconnects)} reconnects`] : []),
+    ...(totals.unknown_with_drain > 0 ? [`${count(totals.unknown_with_drain)} of unknown outcome`] : []),
+    ...(totals.reconnects > 0 ? [`${count(totals.reconnects)} reconnects`] : []),
+    ...(totals.lost_s > 0 ? [`${latency(totals.lost_s * 1e6)} of clients' time lost`] : []),
     ...(stage.clients_aborted > 0 ? [`${count(stage.clients_aborted)} clients gave up`] : []),
     ...(stage.not_begun > 0 ? [`${count(stage.not_begun)} due and never begun`] : []),
   ].join(" · ");
@@ -104,7 +106,7 @@ function typeRows(stage: StageResult, open: boolean): Row[] {
       ...percentileCells(stage.arrival === "open" ? type.response : type.service),
       ...(open ? [""] : []),
       count(type.done),
-      count(type.failed),
+      count(type.failed_with_drain),
       count(type.retries),
       "",
       "",

@@ -73,6 +73,19 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(await page.innerText("h1")).toContain(HOSTILE.slice(0, 60));
   });
 
+  test("shows what a drain brought, and time lost to broken connections", async () => {
+    const report = syntheticReport();
+    const totals = report.stages[report.stages.length - 1]?.totals;
+    if (totals === undefined) throw new Error("the fixture has no stage");
+    Object.assign(totals, { failed_with_drain: 17, unknown_with_drain: 3, reconnects: 2, lost_s: 1.4 });
+    const { page, complaints } = await browser.open({ html: pageWith(report) }, LOOKS.light as Look);
+    const rows = await page.locator("#stages tr", { hasText: "2 reconnects" }).allInnerTexts();
+    expect(complaints).toEqual([]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatch(/\b17\b/);
+    expect(rows[0]).toContain("3 of unknown outcome · 2 reconnects · 1.4 s of clients' time lost");
+  });
+
   test("says what is unknown of a run that was killed at once", async () => {
     const { page, complaints } = await browser.open({ html: pageWith(emptyReport()) }, LOOKS.light as Look);
     const text = await page.innerText("body");

@@ -96,13 +96,15 @@ pub(super) struct Moment {
     pub(super) backlog: u64,
 }
 
-/// A stage's sums, the drain left out.
+/// A stage's sums. As in the report, latency and troubles include the drain, and throughput does not.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    /// Ended well within the load.
     pub(super) done: u64,
     /// Failed for good, or of unknown outcome.
     pub(super) failed: u64,
     pub(super) retries: u64,
+    /// Of load.
     pub(super) seconds: f64,
     latency: Option<Latency>,
 }
@@ -187,30 +189,27 @@ impl Board {
         let Some(running) = self.running.as_mut().filter(|running| running.stage.id == interval.stage) else {
             return;
         };
-        let failed: u64 = interval.types.iter().map(|kind| kind.failed + kind.unknown).sum();
-        let retries: u64 = interval.types.iter().map(|kind| kind.retries).sum();
-        running.tally.failed += failed;
-        running.tally.retries += retries;
-        if interval.drain {
-            return;
-        }
-        let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
-        let seconds = interval.duration_ms / 1e3;
         let mut latency: Option<Latency> = None;
         for kind in &interval.types {
+            running.tally.failed += kind.failed + kind.unknown;
+            running.tally.retries += kind.retries;
             merge(&mut latency, kind.response.as_ref().unwrap_or(&kind.service));
         }
-        running.last = Some(Moment {
-            tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
-            p50_us: percentile_us(latency.as_ref(), 50.0),
-            p99_us: percentile_us(latency.as_ref(), 99.0),
-            clients: interval.clients,
-            backlog: interval.backlog,
-        });
-        running.tally.done += done;
-        running.tally.seconds += seconds;
         if let Some(latency) = &latency {
             merge(&mut running.tally.latency, latency);
+        }
+        if !interval.drain {
+            let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
+            let seconds = interval.duration_ms / 1e3;
+            running.tally.done += done;
+            running.tally.seconds += seconds;
+            running.last = Some(Moment {
+                tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
+                p50_us: percentile_us(latency.as_ref(), 50.0),
+                p99_us: percentile_us(latency.as_ref(), 99.0),
+                clients: interval.clients,
+                backlog: interval.backlog,
+            });
         }
         let (tps, failed) = (running.tally.tps(), running.tally.failed);
         if let Some(rung) = self.rung(interval.stage) {

@@ -90,7 +90,7 @@ fn rung(stage: &StageResult, peak: Option<&Peak>) -> Rung {
     Rung {
         clients: stage.stage.clients,
         tps: stage.throughput.map(|throughput| throughput.mean),
-        failed: stage.totals.failed + stage.totals.unknown,
+        failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
         state,
     }
 }
@@ -221,7 +221,7 @@ fn types(stage: &StageResult, sheet: &mut Sheet) {
     }
 }
 
-/// What did not go well, with counts.
+/// What did not go well, with counts; the drain included.
 fn troubles(stage: &StageResult, sheet: &mut Sheet) {
     let totals = &stage.totals;
     let mut parts = Vec::new();
@@ -230,17 +230,21 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
             parts.push(format!("{} {words}", format::count(count)));
         }
     };
-    tell(totals.failed, "failed");
-    tell(totals.unknown, "of unknown outcome");
+    tell(totals.failed_with_drain, "failed");
+    tell(totals.unknown_with_drain, "of unknown outcome");
     tell(totals.retries, "retried");
     tell(totals.reconnects, "reconnected");
     tell(u64::from(stage.clients_aborted), "clients gave up");
     tell(stage.not_begun, "arrivals never begun");
+    if totals.lost_s > 0.0 {
+        parts.push(format!("{} of clients' time lost", format::latency_us(totals.lost_s * 1e6)));
+    }
     if !stage.errors.is_empty() {
         parts.push(errors_by_code(stage));
     }
     if !parts.is_empty() {
-        let grave = totals.failed + totals.unknown + u64::from(stage.clients_aborted) + stage.not_begun > 0;
+        let ended_badly = totals.failed_with_drain + totals.unknown_with_drain;
+        let grave = ended_badly + u64::from(stage.clients_aborted) + stage.not_begun > 0;
         let paint = if grave { Paint::bad } else { Paint::doubt };
         sheet.paragraph("", &format!("errors: {}", parts.join(DOT)), paint);
     }
