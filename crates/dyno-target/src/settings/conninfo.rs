@@ -1,5 +1,7 @@
 //! Connection strings of the form `host=… port=… user='…'`, with libpq's quoting.
 
+use std::ops::Range;
+
 use super::error::TargetError;
 use super::parameters::Parameters;
 
@@ -18,26 +20,15 @@ pub(super) fn parse(text: &str) -> Result<Parameters, TargetError> {
     }
 }
 
-/// The string with passwords replaced. One that cannot be read is replaced as a whole.
-pub(super) fn redact(text: &str) -> String {
-    let mut redacted = String::new();
-    let mut reader = Reader { text, at: 0 };
-    loop {
-        let start = reader.at;
-        reader.skip_spaces();
-        if reader.rest().is_empty() {
-            return redacted;
-        }
-        let Ok(name) = reader.name() else { return "***".to_owned() };
-        let value = reader.at;
-        if reader.value().is_err() {
-            return "***".to_owned();
-        }
-        let hidden = name.contains("password");
-        let end = if hidden { value } else { reader.at };
-        redacted.push_str(text.get(start..end).unwrap_or_default());
-        redacted.push_str(if hidden { "***" } else { "" });
-    }
+/// Where the value is that begins at byte `at`, after spaces and without its quotes. Reaches to the end of the text
+/// if it is not closed.
+pub(super) fn value_at(text: &str, at: usize) -> Range<usize> {
+    let mut reader = Reader { text, at };
+    reader.skip_spaces();
+    let quote = usize::from(reader.rest().starts_with('\''));
+    let start = reader.at + quote;
+    let end = if reader.value().is_ok() { reader.at - quote } else { text.len() };
+    start..end
 }
 
 struct Reader<'a> {

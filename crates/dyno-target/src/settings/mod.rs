@@ -10,6 +10,7 @@ pub mod environment;
 mod error;
 mod parameters;
 mod pgpass;
+mod redact;
 mod resolve;
 mod service;
 mod url;
@@ -158,14 +159,11 @@ impl TargetSettings {
     }
 }
 
-/// `text` as typed, with every password in it replaced by `***`; for the command line in reports.
+/// `text` as typed, with every password in it replaced by `***`; for the command line in reports. It may be a
+/// target's name, an option that holds one, or anything else.
 #[must_use]
 pub fn without_password(text: &str) -> String {
-    match url::without_scheme(text) {
-        Some(rest) => format!("{}{}", text.strip_suffix(rest).unwrap_or_default(), url::redact(rest)),
-        None if looks_like_conninfo(text) => conninfo::redact(text),
-        None => text.to_owned(),
-    }
+    redact::redact(text)
 }
 
 fn looks_like_conninfo(text: &str) -> bool {

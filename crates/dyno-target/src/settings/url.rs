@@ -109,7 +109,7 @@ fn parse_pair(pair: &str, parameters: &mut Parameters) -> Result<(), TargetError
     parameters.set(&name, value)
 }
 
-fn decode(text: &str, part: &str) -> Result<String, TargetError> {
+pub(super) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -140,30 +140,6 @@ pub(super) fn encode(text: &str) -> String {
 /// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
 pub(super) fn encode_query(text: &str) -> String {
     encode_but(text, b"-._~/:,=")
-}
-
-/// What follows `postgres://`, with passwords replaced. Rather too much is replaced than too little: an `@`, `/`
-/// or `?` that should have been encoded does not end a password.
-pub(super) fn redact(rest: &str) -> String {
-    let (credentials, place) = match rest.rsplit_once('@') {
-        Some((credentials, place)) => (Some(credentials), place),
-        None => (None, rest),
-    };
-    let credentials = credentials.map(|text| match text.split_once(':') {
-        Some((user, _)) => format!("{user}:***@"),
-        None => format!("{text}@"),
-    });
-    let (front, query) = place.split_once('?').map_or((place, None), |(front, query)| (front, Some(query)));
-    let query = query.map(|query| {
-        let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, _)) if decode(name, "").is_ok_and(|it| it.contains("password")) => {
-                format!("{name}=***")
-            }
-            _ => pair.to_owned(),
-        });
-        format!("?{}", pairs.collect::<Vec<_>>().join("&"))
-    });
-    format!("{}{front}{}", credentials.unwrap_or_default(), query.unwrap_or_default())
 }
 
 fn encode_but(text: &str, plain: &[u8]) -> String {
