@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use rustix::process::getpid;
+use rustix::thread::sched_getaffinity;
+
 use super::source::text;
 
 /// The model's name as the kernel shows it; `None` on processors that have none (most ARM servers).
@@ -12,6 +15,12 @@ pub(super) fn model() -> Option<String> {
 /// Processors that are online.
 pub(super) fn count() -> Option<u32> {
     list_length(&text("/sys/devices/system/cpu/online")?)
+}
+
+/// Processors that this process may run on, as `taskset` or a cpuset has it. Asked of its first thread: others may
+/// have been bound to a processor each.
+pub(super) fn allowed() -> Option<u32> {
+    sched_getaffinity(Some(getpid())).ok().map(|set| set.count())
 }
 
 /// The frequency governor of the first processor.
