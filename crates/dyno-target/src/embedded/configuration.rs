@@ -1,9 +1,9 @@
 //! What is written into a new database's directory before its server starts: settings, and who may log in.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::directory::RunDirectory;
 use super::profile::{ConfiguredSetting, WAL_COMPRESSION};
 use super::user::RunAs;
 
@@ -31,7 +31,8 @@ impl Listening<'_> {
 /// Appends to what `initdb` wrote. A setting that stands twice counts as it stands last, so this may be called
 /// again with another port.
 pub(super) fn write(
-    data: &Path,
+    directory: &RunDirectory,
+    user: &RunAs,
     settings: &[ConfiguredSetting],
     listening: &Listening<'_>,
 ) -> io::Result<()> {
@@ -41,17 +42,18 @@ pub(super) fn write(
     }
     let addresses = if listening.tcp_port.is_some() { "127.0.0.1" } else { "" };
     let port = listening.port();
-    let directory = listening.socket_directory.to_string_lossy();
+    let socket_directory = listening.socket_directory.to_string_lossy();
     text.push_str(&format!(
         "# Only dyno's own connections.\nlisten_addresses = '{addresses}'\nport = {port}\n"
     ));
-    text.push_str(&format!("unix_socket_directories = {}\n", quoted(&directory)));
+    text.push_str(&format!("unix_socket_directories = {}\n", quoted(&socket_directory)));
     text.push_str("# dyno reads the log.\nlc_messages = 'C'\n");
-    File::options().append(true).open(data.join("postgresql.conf"))?.write_all(text.as_bytes())?;
+    directory.data_file("postgresql.conf", user)?.write_all(text.as_bytes())?;
     // The socket lies in a directory that only the server's user and root can enter.
-    fs::write(
-        data.join("pg_hba.conf"),
-        "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\nlocal replication all trust\n",
+    let mut access = directory.data_file("pg_hba.conf", user)?;
+    access.set_len(0)?;
+    access.write_all(
+        b"local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\nlocal replication all trust\n",
     )
 }
 

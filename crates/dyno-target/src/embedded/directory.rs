@@ -1,15 +1,20 @@
 //! The private directory of one run: data, socket, log, and the mark that says whose it is.
 //!
 //! The mark is a file that dyno holds locked as long as it lives; the kernel lets go of the lock however dyno
-//! ends. It also names dyno's process, for filesystems that do not lock. Only a directory whose mark is whole is
-//! ever taken for one of ours, so the mark is put in place by a rename.
+//! ends. It also names dyno's process, for filesystems that do not lock. The mark is put in place by a rename, so
+//! that it is whole or not there; a directory without one is taken for ours only if there is nothing in it.
+//!
+//! Called by root, dyno gives the directory to an unprivileged user, who may then put links anywhere in it. So from
+//! then on root opens nothing in it by its path, but from the directory itself and never through a link.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
 
 use super::error::EmbeddedError;
 use super::user::RunAs;
@@ -18,6 +23,12 @@ use crate::host::process_start;
 /// What the names of our directories begin with.
 pub(super) const PREFIX: &str = "dyno-";
 const OWNER_FILE: &str = "owner";
+/// The mark before it is whole.
+const UNFINISHED_FILE: &str = ".owner";
+const DATA: &str = "data";
+const LOG: &str = "log";
+/// The end of the log that is read.
+const LOG_TAIL_BYTES: u64 = 64 << 10;
 /// The port only names the socket's file here.
 pub(super) const SOCKET_PORT: u16 = 5432;
 /// Bytes of `sockaddr_un.sun_path`, less the zero at its end.
@@ -27,6 +38,9 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 #[derive(Debug)]
 pub(super) struct RunDirectory {
     path: PathBuf,
+    /// The directory itself, whatever has become of its path.
+    directory: File,
+    log: File,
     /// Held for its lock.
     _owner: File,
     removed: bool,
@@ -45,10 +59,17 @@ impl RunDirectory {
         }
         let failed = |source| EmbeddedError::Directory { directory: base.clone(), source };
         DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
-        let owner = mark(&path).inspect_err(|_| discard(&path)).map_err(failed)?;
-        let directory = Self { path, _owner: owner, removed: false };
-        directory.give_to(&directory.path, user)?;
-        Ok(directory)
+        let begin = || {
+            let owner = mark(&path)?;
+            let log =
+                File::options().read(true).append(true).create_new(true).mode(0o600).open(path.join(LOG))?;
+            let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
+            Ok((owner, log, File::options().read(true).custom_flags(flags).open(&path)?))
+        };
+        let (owner, log, directory) = begin().inspect_err(|_| discard(&path)).map_err(failed)?;
+        let made = Self { path, directory, log, _owner: owner, removed: false };
+        give_to(&made.directory, user)?;
+        Ok(made)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -56,24 +77,62 @@ impl RunDirectory {
     }
 
     pub(super) fn data(&self) -> PathBuf {
-        self.path.join("data")
+        self.path.join(DATA)
     }
 
-    pub(super) fn log(&self) -> PathBuf {
-        self.path.join("log")
+    /// The log, emptied, for the server to append to.
+    pub(super) fn empty_log(&self) -> io::Result<File> {
+        self.log.set_len(0)?;
+        self.log.try_clone()
+    }
+
+    /// The last lines of the log, `lines` at most.
+    pub(super) fn log_tail(&self, lines: usize) -> String {
+        let length = self.log.metadata().map_or(0, |metadata| metadata.len());
+        let start = length.saturating_sub(LOG_TAIL_BYTES);
+        let mut bytes = vec![0; usize::try_from(length - start).unwrap_or_default()];
+        if self.log.read_exact_at(&mut bytes, start).is_err() {
+            return String::new();
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let all: Vec<&str> = text.lines().collect();
+        all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
+    }
+
+    /// Makes a file that only the server's user (and root) can read.
+    pub(super) fn create_private(&self, name: &str, user: &RunAs) -> Result<File, EmbeddedError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.directory, name, flags, Mode::RUSR | Mode::WUSR);
+        let file = file.map(File::from).map_err(|error| EmbeddedError::Directory {
+            directory: self.path.clone(),
+            source: error.into(),
+        })?;
+        give_to(&file, user)?;
+        Ok(file)
+    }
+
+    pub(super) fn remove_file(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.directory, name, AtFlags::empty())?)
+    }
+
+    /// A file that `initdb` made in the data directory, to append to. It must be the user's alone: a link to a
+    /// file elsewhere is refused.
+    pub(super) fn data_file(&self, name: &str, user: &RunAs) -> io::Result<File> {
+        let no_link = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let data: OwnedFd =
+            openat(&self.directory, DATA, OFlags::RDONLY | OFlags::DIRECTORY | no_link, Mode::empty())?;
+        // Opening a pipe must not wait for its reader.
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | no_link;
+        let file = File::from(openat(&data, name, flags, Mode::empty())?);
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.uid() != user.uid || metadata.nlink() != 1 {
+            return Err(io::Error::other(format!("{DATA}/{name} is not the file that initdb made")));
+        }
+        Ok(file)
     }
 
     pub(super) fn socket(&self) -> PathBuf {
         socket_path(&self.path)
-    }
-
-    /// Makes `path` the property of the user that the server runs as.
-    pub(super) fn give_to(&self, path: &Path, user: &RunAs) -> Result<(), EmbeddedError> {
-        if !user.switch {
-            return Ok(());
-        }
-        std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid))
-            .map_err(|source| EmbeddedError::SwitchUser { user: user.name.clone(), source })
     }
 
     /// Removes the directory with all that is in it.
@@ -91,35 +150,77 @@ impl Drop for RunDirectory {
     }
 }
 
-/// A directory of a dyno that has ended, with the lock that keeps others from taking it at the same time.
+/// Makes an open file the property of the user that the server runs as.
+fn give_to(file: &File, user: &RunAs) -> Result<(), EmbeddedError> {
+    if !user.switch {
+        return Ok(());
+    }
+    std::os::unix::fs::fchown(file, Some(user.uid), Some(user.gid))
+        .map_err(|source| EmbeddedError::SwitchUser { user: user.name.clone(), source })
+}
+
+/// A directory of a dyno that has ended.
 #[derive(Debug)]
 pub(super) struct Abandoned {
     pub(super) path: PathBuf,
-    _owner: File,
+    /// The mark, with the lock that keeps others from taking the directory at the same time. `None` where dyno
+    /// ended before there was one.
+    owner: Option<File>,
 }
 
 impl Abandoned {
     /// `path` if it is certainly one of ours and its dyno certainly is no more.
     pub(super) fn claim(path: &Path, user: &RunAs) -> Option<Self> {
-        let named = path.file_name()?.to_str()?.starts_with(PREFIX);
+        let name = path.file_name()?.to_str()?;
         let metadata = path.symlink_metadata().ok()?;
-        // In a directory that all can write, a stranger can make anything: only what the server's user owns and
-        // has closed to others is looked into.
-        let private = metadata.is_dir() && metadata.mode() & 0o077 == 0 && metadata.uid() == user.uid;
-        if !named || !private {
+        // In a directory that all can write, a stranger can make anything: only what the server's user owns, or
+        // dyno's own before it gives it away, and has closed to others is looked into.
+        let ours = [user.uid, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+        if !name.starts_with(PREFIX) || !metadata.is_dir() || metadata.mode() & 0o077 != 0 || !ours {
             return None;
         }
         let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
-        let owner = File::options().read(true).custom_flags(no_follow).open(path.join(OWNER_FILE)).ok()?;
+        let owner = match File::options().read(true).custom_flags(no_follow).open(path.join(OWNER_FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let age = metadata.modified().ok()?.elapsed().ok()?;
+                let unmarked = age >= UNMARKED_AGE && process_start(pid_in(name)?).is_none() && is_bare(path);
+                return unmarked.then(|| Self { path: path.to_path_buf(), owner: None });
+            }
+            owner => owner.ok()?,
+        };
         let process = OwnerProcess::parse(&io::read_to_string(&owner).ok()?)?;
         flock(&owner, FlockOperation::NonBlockingLockExclusive).ok()?;
         let lives = process_start(process.pid).is_some_and(|ticks| ticks == process.started_ticks);
-        (!lives).then(|| Self { path: path.to_path_buf(), _owner: owner })
+        (!lives).then(|| Self { path: path.to_path_buf(), owner: Some(owner) })
     }
 
     pub(super) fn remove(self) -> io::Result<()> {
-        remove_all(&self.path)
+        if self.owner.is_some() {
+            return remove_all(&self.path);
+        }
+        // Should something have come into it, the directory stays.
+        match fs::remove_file(self.path.join(UNFINISHED_FILE)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::remove_dir(&self.path),
+        }
     }
+}
+
+/// Between making a directory and marking it lie microseconds. A dyno in a container that shares the disk may be
+/// just there, and its process cannot be seen from here.
+const UNMARKED_AGE: Duration = Duration::from_secs(60);
+
+/// The process in a name as [`RunDirectory::make`] chooses it.
+fn pid_in(name: &str) -> Option<u32> {
+    let (pid, random) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let chosen = random.len() == 8 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if chosen { pid.parse().ok() } else { None }
+}
+
+/// Whether nothing is in a directory but, at most, the beginning of a mark.
+fn is_bare(path: &Path) -> bool {
+    fs::read_dir(path)
+        .is_ok_and(|mut entries| entries.all(|it| it.is_ok_and(|it| it.file_name() == UNFINISHED_FILE)))
 }
 
 /// The process that made a directory. With its start a pid is not mistaken for a later process of that number.
@@ -140,7 +241,7 @@ impl OwnerProcess {
 fn mark(directory: &Path) -> io::Result<File> {
     let pid = std::process::id();
     let started_ticks = process_start(pid).ok_or_else(|| io::Error::other("/proc cannot be read"))?;
-    let unfinished = directory.join(".owner");
+    let unfinished = directory.join(UNFINISHED_FILE);
     let mut file = File::create_new(&unfinished)?;
     // Without locks the process alone decides.
     let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
@@ -234,6 +335,95 @@ mod tests {
         let link = base.join("dyno-1-link");
         std::os::unix::fs::symlink(base.join("dyno-1-gone"), &link).unwrap();
         assert!(!claimed(link));
+        fs::remove_dir_all(base).unwrap();
+    }
+
+    /// Larger than any pid of Linux.
+    const NOBODYS_PID: u32 = 1 << 30;
+
+    #[test]
+    fn what_a_dyno_left_before_it_was_marked_or_given_away_is_claimed() {
+        let base = base("early");
+        let user = RunAs::choose();
+        let make = |name: String, age: Duration| {
+            let path = base.join(name);
+            DirBuilder::new().mode(0o700).create(&path).unwrap();
+            File::open(&path).unwrap().set_modified(std::time::SystemTime::now() - age).unwrap();
+            path
+        };
+        let old = UNMARKED_AGE * 2;
+        let gone = |random: &str| format!("{PREFIX}{NOBODYS_PID}-{random}");
+        let claimed = |path: &Path| Abandoned::claim(path, &user);
+
+        let empty = make(gone("00000001"), old);
+        claimed(&empty).unwrap().remove().unwrap();
+        assert!(!empty.exists());
+        let begun = make(gone("00000002"), old);
+        fs::write(begun.join(UNFINISHED_FILE), "pid").unwrap();
+        assert!(claimed(&begun).is_none(), "it is being marked just now");
+        File::open(&begun).unwrap().set_modified(std::time::SystemTime::now() - old).unwrap();
+        claimed(&begun).unwrap().remove().unwrap();
+        assert!(!begun.exists());
+
+        assert!(claimed(&make(gone("00000003"), Duration::ZERO)).is_none(), "it is too young");
+        assert!(claimed(&make(gone("notes"), old)).is_none(), "dyno gives no such name");
+        let mine = format!("{PREFIX}{}-00000004", std::process::id());
+        assert!(claimed(&make(mine, old)).is_none(), "its process lives");
+        let filled = make(gone("00000005"), old);
+        let claim = claimed(&filled).unwrap();
+        fs::write(filled.join("thesis"), "").unwrap();
+        assert!(claim.remove().is_err() && filled.join("thesis").exists());
+        File::open(&filled).unwrap().set_modified(std::time::SystemTime::now() - old).unwrap();
+        assert!(claimed(&filled).is_none(), "something is in it");
+
+        // Marked, and still dyno's own.
+        let marked = make(gone("00000006"), Duration::ZERO);
+        fs::write(marked.join(OWNER_FILE), format!("pid {NOBODYS_PID}\nstarted_ticks 1\n")).unwrap();
+        claimed(&marked).unwrap().remove().unwrap();
+        assert!(!marked.exists());
+        fs::remove_dir_all(base).unwrap();
+    }
+
+    #[test]
+    fn links_in_the_directory_lead_nowhere() {
+        use std::io::Write as _;
+        use std::os::unix::fs::symlink;
+        let base = base("links");
+        let user = RunAs::choose();
+        let directory = RunDirectory::make(&base, &user).unwrap();
+        let elsewhere = base.join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let treasure = elsewhere.join("pg_hba.conf");
+        fs::write(&treasure, "treasure").unwrap();
+        let own = |path: &Path| std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).unwrap();
+        own(&treasure);
+
+        // The log and the password.
+        fs::remove_file(directory.path().join(LOG)).unwrap();
+        symlink(&treasure, directory.path().join(LOG)).unwrap();
+        directory.empty_log().unwrap().write_all(b"one\ntwo\nthree\n").unwrap();
+        assert_eq!(directory.log_tail(2), "two\nthree");
+        symlink(&treasure, directory.path().join("password")).unwrap();
+        assert!(directory.create_private("password", &user).is_err());
+
+        // The configuration: a link to a file, to the directory, and another name of the file.
+        fs::create_dir(directory.data()).unwrap();
+        let file = directory.data().join("pg_hba.conf");
+        fs::write(&file, "").unwrap();
+        own(&file);
+        directory.data_file("pg_hba.conf", &user).unwrap();
+        fs::remove_file(&file).unwrap();
+        symlink(&treasure, &file).unwrap();
+        assert!(directory.data_file("pg_hba.conf", &user).is_err());
+        fs::remove_file(&file).unwrap();
+        fs::hard_link(&treasure, &file).unwrap();
+        assert!(directory.data_file("pg_hba.conf", &user).is_err());
+        fs::remove_dir_all(directory.data()).unwrap();
+        symlink(&elsewhere, directory.data()).unwrap();
+        assert!(directory.data_file("pg_hba.conf", &user).is_err());
+
+        drop(directory);
+        assert_eq!(fs::read_to_string(&treasure).unwrap(), "treasure");
         fs::remove_dir_all(base).unwrap();
     }
 

@@ -1,9 +1,7 @@
 //! A PostgreSQL of dyno's own, from nothing to serving and back to nothing.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -174,7 +172,7 @@ impl EmbeddedServer {
     /// The last lines of the server's log, for the message of an error that the server had a part in.
     #[must_use]
     pub fn log_tail(&self) -> String {
-        log_tail(&self.directory.log())
+        self.directory.log_tail(LOG_LINES)
     }
 
     /// Stops the server and removes everything it had. Dropping does the same without telling of a failure.
@@ -253,15 +251,17 @@ impl Maker<'_> {
         // Nothing here outlives the run, so nothing needs to be on the disk before it.
         command.arg("--no-sync");
         command.args(profile.checksums_argument(self.binaries.version));
-        let password_file = self.directory.path().join("password");
+        // A file that only the server's user can read, for the moment that `initdb` takes.
+        const PASSWORD_FILE: &str = "password";
         if let Some(password) = password {
-            self.write_password(&password_file, password)?;
-            command.arg("--pwfile").arg(&password_file);
+            let mut file = self.directory.create_private(PASSWORD_FILE, self.user)?;
+            writeln!(file, "{}", password.reveal()).map_err(|error| self.unwritable(error))?;
+            command.arg("--pwfile").arg(self.directory.path().join(PASSWORD_FILE));
         }
         end_with_dyno(&mut command, Signal::KILL);
         let output = command.output().map_err(|error| self.not_run("initdb", error))?;
         if password.is_some() {
-            fs::remove_file(&password_file).map_err(|error| self.unwritable(error))?;
+            self.directory.remove_file(PASSWORD_FILE).map_err(|error| self.unwritable(error))?;
         }
         if output.status.success() {
             return Ok(());
@@ -316,8 +316,9 @@ impl Maker<'_> {
             socket_port: SOCKET_PORT,
             tcp_port: tcp.map(|tcp| tcp.port),
         };
-        configuration::write(self.data, settings, &listening).map_err(|error| self.unwritable(error))?;
-        let log = File::create(self.directory.log()).map_err(|error| self.unwritable(error))?;
+        configuration::write(self.directory, self.user, settings, &listening)
+            .map_err(|error| self.unwritable(error))?;
+        let log = self.directory.empty_log().map_err(|error| self.unwritable(error))?;
         let log_again = log.try_clone().map_err(|error| self.unwritable(error))?;
         let mut command = self.user.command(&self.program("postgres"));
         command.arg("-D").arg(self.data).stdout(Stdio::from(log)).stderr(Stdio::from(log_again));
@@ -325,14 +326,6 @@ impl Maker<'_> {
         let socket = listening.socket();
         ready::wait(&postmaster, &socket, USER, progress).map_err(|why| self.not_started(why))?;
         Ok(postmaster)
-    }
-
-    /// A file that only the server's user can read, for the moment that `initdb` takes.
-    fn write_password(&self, path: &Path, password: &Password) -> Result<(), EmbeddedError> {
-        let file = File::options().write(true).create_new(true).mode(0o600).open(path);
-        let written = file.and_then(|mut file| writeln!(file, "{}", password.reveal()));
-        written.map_err(|error| self.unwritable(error))?;
-        self.directory.give_to(path, self.user)
     }
 
     fn not_run(&self, program: &str, source: io::Error) -> EmbeddedError {
@@ -346,19 +339,12 @@ impl Maker<'_> {
 
     fn not_started(&self, why: String) -> EmbeddedError {
         let binaries = self.binaries.directory.display().to_string();
-        EmbeddedError::Start { binaries, why, log: log_tail(&self.directory.log()) }
+        EmbeddedError::Start { binaries, why, log: self.directory.log_tail(LOG_LINES) }
     }
 
     fn unwritable(&self, source: io::Error) -> EmbeddedError {
         EmbeddedError::Directory { directory: self.directory.path().to_path_buf(), source }
     }
-}
-
-fn log_tail(path: &Path) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
 }
 
 fn free_port() -> io::Result<u16> {
