@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use crate::clock::now_ns;
 use crate::error::SessionError;
 use crate::poller::Ready;
@@ -15,11 +17,13 @@ const OPENING_MAX: u32 = 16;
 /// Wait before the second attempt to reconnect; doubled at each further one.
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
 const BACKOFF_MAX: Duration = Duration::from_secs(1);
+/// Pause while the server's queue of new connections is full.
+const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
 
 impl LoadThread {
-    /// Sees to it that this thread's share of `clients` clients is connected.
+    /// Sees to it that this thread's share of `clients` clients is connected, those that were lost included.
     pub(crate) fn connect_clients(&mut self, clients: u32) {
-        self.connecting = true;
+        self.connecting = Some(self.share_of(clients));
         let now = now_ns();
         loop {
             // Clients are dealt to the threads in turn.
@@ -30,13 +34,24 @@ impl LoadThread {
             self.to_open.push_back(self.sessions.len() as u32);
             self.sessions.push(Session::new(self.workload.client(id, self.config.seed)));
         }
+        // Nothing is to grow while the load runs.
+        self.timers.reserve(2 * self.sessions.len());
+        self.idle.reserve(self.sessions.len());
+        self.to_open.reserve(self.sessions.len());
+        self.just_sent.reserve(self.sessions.len());
         self.open_more(now);
         self.tell_if_connected();
     }
 
+    /// How many of `clients` clients are this thread's: they are dealt to the threads in turn.
+    pub(crate) fn share_of(&self, clients: u32) -> u32 {
+        clients.saturating_sub(self.number).div_ceil(self.config.threads)
+    }
+
     fn tell_if_connected(&mut self) {
-        if self.connecting && self.to_open.is_empty() && self.opening == 0 {
-            self.connecting = false;
+        let Some(share) = self.connecting else { return };
+        if self.sessions[..share as usize].iter().all(Session::is_connected) {
+            self.connecting = None;
             self.report(ReportKind::Connected);
         }
     }
@@ -49,10 +64,16 @@ impl LoadThread {
             if !matches!(session.state, State::Disconnected) {
                 continue;
             }
-            session.attempts += 1;
+            session.attempts = session.attempts.saturating_add(1);
             self.opening += 1;
             match session.open(&self.endpoint.address, &self.poller, u64::from(index)) {
                 Ok(()) => self.set_timer(index, now + nanoseconds(self.config.connect_timeout)),
+                // The queue of a Unix socket is full: nothing is wrong, it is only too early.
+                Err(SessionError::Io { source: Errno::AGAIN, .. }) => {
+                    self.opening -= 1;
+                    session.close();
+                    self.set_timer(index, now + nanoseconds(QUEUE_FULL_PAUSE));
+                }
                 Err(error) => self.connect_failed(index, error, now),
             }
         }
@@ -116,10 +137,11 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         session.state = State::Idle;
         session.timer_ns = None;
-        session.attempts = 0;
         if let Some(lost_ns) = session.lost_ns.take() {
-            self.recorder.current.reconnects += 1;
-            self.recorder.current.lost_ns += now.saturating_sub(lost_ns);
+            let record = &mut self.recorder.current;
+            record.reconnects += 1;
+            // What passed before this interval is in those before it.
+            record.lost_ns += now.saturating_sub(lost_ns.max(record.start_ns));
             self.next_transaction(index, now);
         } else {
             self.report(ReportKind::ClientConnected);
@@ -133,16 +155,19 @@ impl LoadThread {
         self.opening -= 1;
         let session = &mut self.sessions[index as usize];
         session.close();
-        if session.lost_ns.is_none() {
+        let attempts = session.attempts;
+        let given_up = session.lost_ns.is_none_or(|lost_ns| {
+            let lost_for_ns = now.saturating_sub(lost_ns);
+            self.connecting.is_some() && lost_for_ns >= nanoseconds(self.config.reconnect_timeout)
+        });
+        if given_up {
             self.to_open.clear();
-            self.connecting = false;
+            self.connecting = None;
             self.report(ReportKind::ConnectFailed(error));
             return;
         }
-        let doubled = 1u32 << session.attempts.saturating_sub(1).min(10);
-        let backoff = BACKOFF_FIRST.saturating_mul(doubled).min(BACKOFF_MAX);
         self.tell_error(error);
-        self.set_timer(index, now + nanoseconds(backoff));
+        self.set_timer(index, now + backoff_ns(attempts));
     }
 
     /// A connection broke. What was under way on it has failed, or nobody knows.
@@ -150,28 +175,38 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         session.close();
         session.lost_ns = Some(now);
-        session.attempts = 0;
-        // What a draining stage has abandoned is told once and is no error of the server's.
+        let attempts = session.attempts;
         if self.stage.is_some() {
-            let code =
-                error.server_error().map_or(ErrorCode::Connection, |error| ErrorCode::SqlState(error.code));
-            self.recorder.current.error(code);
+            let state = error.server_error().map(|error| error.code);
+            self.recorder.current.error(state.map_or(ErrorCode::Connection, ErrorCode::SqlState));
         }
         self.tell_error(error);
         self.end_lost_transaction(index, now);
-        self.to_open.push_back(index);
-        self.open_more(now);
+        if attempts == 0 {
+            self.to_open.push_back(index);
+            self.open_more(now);
+        } else {
+            // It brought nothing since it was last opened: a server that closes every connection is not hurried.
+            self.set_timer(index, now + backoff_ns(attempts));
+        }
     }
 
     /// Reports the first error of each kind with its text.
     pub(crate) fn tell_error(&mut self, error: SessionError) {
-        let kind =
-            error.server_error().map_or_else(|| error.to_string(), |error| error.code.as_str().to_owned());
-        if !self.told.contains(&kind) {
-            self.told.push(kind);
+        let first = match error.server_error() {
+            Some(error) => self.told.insert_state(error.code),
+            None => self.told.insert_text(error.to_string()),
+        };
+        if first {
             self.report(ReportKind::Error(error));
         }
     }
+}
+
+/// The pause after `attempts` attempts in vain.
+fn backoff_ns(attempts: u32) -> u64 {
+    let doubled = 1u32 << attempts.saturating_sub(1).min(10);
+    nanoseconds(BACKOFF_FIRST.saturating_mul(doubled).min(BACKOFF_MAX))
 }
 
 /// A duration in whole nanoseconds; beyond 584 years it is for ever.

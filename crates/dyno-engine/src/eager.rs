@@ -43,8 +43,9 @@ impl LoadThread {
         // An open load waits for times as much as for sockets: its schedule comes first.
         let closed = self.stage.as_ref().is_some_and(|stage| stage.schedule.is_none());
         if closed && !self.just_sent.is_empty() && self.eagerness.is_worth_a_try() {
+            let until_ns = self.next_time_ns().unwrap_or(u64::MAX);
             let mut at = 0;
-            while at < READS_MAX && at < self.just_sent.len() {
+            while at < READS_MAX && at < self.just_sent.len() && self.read_ns < until_ns {
                 let index = self.just_sent[at];
                 at += 1;
                 if matches!(self.sessions[index as usize].state, State::Waiting) {

@@ -105,13 +105,14 @@ impl Engine {
         Ok(Self { threads, reports, address: endpoint.address.clone(), connected: 0 })
     }
 
-    /// Clients that are connected and prepared.
+    /// Clients that were connected so far; some may have lost their connection since.
     #[must_use]
     pub fn connected(&self) -> u32 {
         self.connected
     }
 
-    /// Sees to it that `clients` clients are connected and prepared. `progress` hears how many are.
+    /// Sees to it that `clients` clients are connected and prepared, those whose connections were lost included.
+    /// `progress` hears how many there are while new ones come.
     ///
     /// After an error the engine is of no further use.
     pub fn connect(
@@ -120,9 +121,6 @@ impl Engine {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u32),
     ) -> Result<(), EngineError> {
-        if clients <= self.connected {
-            return Ok(());
-        }
         allow_open_files(clients)?;
         self.command(&Command::Connect { clients });
         let mut waiting = self.threads.len();
@@ -156,6 +154,18 @@ impl Engine {
         let start_ns = now_ns() + START_DELAY_NS;
         self.command(&Command::Run { plan: plan.clone(), start_ns });
         let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
+        let collected = self.collect_stage(&mut collector, stop, observe);
+        // Even if a thread broke: what the others measured is kept.
+        collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
+        collected.map(|()| collector.outcome())
+    }
+
+    fn collect_stage(
+        &self,
+        collector: &mut Collector,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(Observation),
+    ) -> Result<(), EngineError> {
         let mut stopping = false;
         while !collector.is_finished() {
             if !stopping && stop.load(Ordering::Relaxed) {
@@ -163,13 +173,12 @@ impl Engine {
                 self.command(&Command::Stop);
             }
             match self.reports.recv_timeout(STOP_LOOK) {
-                Ok(report) => self.collect(report, &mut collector, observe)?,
+                Ok(report) => self.collect(report, collector, observe)?,
                 Err(RecvTimeoutError::Timeout) => self.check_threads()?,
                 Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
             }
         }
-        collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
-        Ok(collector.outcome())
+        Ok(())
     }
 
     fn collect(
@@ -301,6 +310,7 @@ impl Collector {
         let rest = self.intervals.split_off(&ready);
         let mut flushed: Vec<_> = std::mem::replace(&mut self.intervals, rest).into_values().collect();
         if last {
+            flushed.extend(std::mem::take(&mut self.intervals).into_values());
             flushed.extend(self.drain.take());
         }
         flushed.into_iter().filter_map(Merged::finish).collect()

@@ -19,6 +19,8 @@ pub(crate) enum ErrorCode {
     SqlState(SqlState),
     /// The connection broke or the server's bytes made no sense.
     Connection,
+    /// One kind too many to be counted apart.
+    Other,
 }
 
 impl ErrorCode {
@@ -26,6 +28,7 @@ impl ErrorCode {
         match self {
             Self::SqlState(code) => code.as_str().to_owned(),
             Self::Connection => "connection".to_owned(),
+            Self::Other => "other".to_owned(),
         }
     }
 }
@@ -50,8 +53,7 @@ struct TypeRecord {
     service: Latency,
     /// Response time and schedule lag, in an open loop.
     open: Option<Box<(Latency, Latency)>>,
-    /// Made when the first transaction fails.
-    failed_service: Option<Box<Latency>>,
+    failed_service: Latency,
 }
 
 impl TypeRecord {
@@ -64,7 +66,7 @@ impl TypeRecord {
             statements: 0,
             service: Latency::new(),
             open: open.then(Box::default),
-            failed_service: None,
+            failed_service: Latency::new(),
         }
     }
 
@@ -75,9 +77,7 @@ impl TypeRecord {
             open.0.clear();
             open.1.clear();
         }
-        if let Some(failed) = &mut self.failed_service {
-            failed.clear();
-        }
+        self.failed_service.clear();
     }
 }
 
@@ -110,7 +110,7 @@ impl Record {
             lost_ns: 0,
             backlog: 0,
             types: (0..types).map(|_| TypeRecord::new(open)).collect(),
-            errors: Vec::with_capacity(ERROR_CODES_MAX),
+            errors: Vec::with_capacity(ERROR_CODES_MAX + 1),
         })
     }
 
@@ -141,7 +141,7 @@ impl Record {
     pub(crate) fn failed(&mut self, ended: Ended) {
         let record = &mut self.types[ended.type_index];
         record.failed += 1;
-        record.failed_service.get_or_insert_default().record(ended.ended_ns.saturating_sub(ended.sent_ns));
+        record.failed_service.record(ended.ended_ns.saturating_sub(ended.sent_ns));
     }
 
     pub(crate) fn unknown(&mut self, type_index: usize) {
@@ -160,10 +160,10 @@ impl Record {
     pub(crate) fn error(&mut self, code: ErrorCode) {
         if let Some((_, count)) = self.errors.iter_mut().find(|(known, _)| *known == code) {
             *count += 1;
-        } else if self.errors.len() < ERROR_CODES_MAX {
+        } else if self.errors.len() < ERROR_CODES_MAX || code == ErrorCode::Other {
             self.errors.push((code, 1));
-        } else if let Some((_, count)) = self.errors.last_mut() {
-            *count += 1;
+        } else {
+            self.error(ErrorCode::Other);
         }
     }
 }
@@ -296,8 +296,8 @@ fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
         sum.response.get_or_insert_default().merge(&open.0);
         sum.lag.get_or_insert_default().merge(&open.1);
     }
-    if let Some(failed) = part.failed_service.as_deref().filter(|failed| !failed.is_empty()) {
-        sum.failed_service.get_or_insert_default().merge(failed);
+    if !part.failed_service.is_empty() {
+        sum.failed_service.get_or_insert_default().merge(&part.failed_service);
     }
 }
 

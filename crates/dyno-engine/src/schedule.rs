@@ -7,6 +7,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use crate::clock::SECOND_NS;
 use crate::plan::Arrivals;
 
+/// Most arrivals that are counted by drawing each.
+const SKIPPED_ONE_BY_ONE: f64 = 100_000.0;
+
 /// One thread's share of an open load: its due times, one after the other.
 ///
 /// The times depend on nothing that the server does: late work keeps its place and is never dropped. Arrivals are
@@ -72,8 +75,15 @@ impl Schedule {
         };
     }
 
-    /// How many transactions are due before `until_ns`; the schedule goes on to the first that is not.
+    /// How many transactions are due before `until_ns`; the schedule goes on to the first that is not. Beyond
+    /// [`SKIPPED_ONE_BY_ONE`] it is the expected number, because to draw them all would take too long.
     pub(crate) fn skip_until(&mut self, until_ns: u64) -> u64 {
+        let expected = self.count_at(until_ns.saturating_sub(self.start_ns) as f64);
+        if expected - self.count > SKIPPED_ONE_BY_ONE {
+            let skipped = (expected - self.count).ceil();
+            self.count += skipped;
+            return skipped as u64;
+        }
         let mut skipped = 0;
         while self.due_ns() < until_ns {
             self.advance();

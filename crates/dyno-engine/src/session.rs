@@ -33,6 +33,8 @@ pub(crate) enum State {
     Idle,
     /// Waits for a time: think time before a transaction, or a client's own sleep within one.
     Sleeping,
+    /// Ended a transaction that needed no server. Waits for the others to have had their turn; then goes on.
+    Yielding,
     /// A request was sent. Waits for all of its answer.
     Waiting,
     /// The statement that ends a failed transaction was sent. Waits for its answer; then the transaction is
@@ -75,7 +77,7 @@ pub(crate) struct Session {
     pub(crate) timer_ns: Option<u64>,
     /// When the connection was lost, until it is there again.
     pub(crate) lost_ns: Option<u64>,
-    /// Attempts to connect since it was lost.
+    /// Attempts to connect since a transaction last ended well.
     pub(crate) attempts: u32,
     socket: Option<OwnedFd>,
     link: Link,
@@ -182,8 +184,10 @@ impl Session {
         self.socket = None;
         self.link = Link::Plain;
         self.scanner = ReplyScanner::default();
+        self.interest = Interest::Read;
         self.unread = Vec::new();
         self.unsent = Vec::new();
+        self.sealed = Vec::new();
         self.timer_ns = None;
         self.state = State::Disconnected;
     }
@@ -203,11 +207,14 @@ impl Session {
     ) -> Result<bool, SessionError> {
         let received = if readable { self.receive_raw(inbox)? } else { None };
         let State::LoggingIn(handshake) = &mut self.state else { return Ok(false) };
-        if let Some(count) = received {
-            handshake.handle_input(&inbox[..count])?;
-        }
+        let taken = received.map_or(Ok(()), |count| handshake.handle_input(&inbox[..count]));
         outbox.clear();
         handshake.poll_output(outbox);
+        if let Err(error) = taken {
+            // TLS owes the server an alert that says why; whether it arrives does not matter.
+            let _ = self.send_raw(outbox, poller, token);
+            return Err(error.into());
+        }
         let done = handshake.is_done();
         if !outbox.is_empty() {
             self.send_raw(outbox, poller, token)?;
@@ -317,5 +324,13 @@ impl Session {
                 Err(told.unwrap_or(SessionError::Io { doing: "receive", source }))
             }
         }
+    }
+
+    /// Connected, logged in and prepared.
+    pub(crate) fn is_connected(&self) -> bool {
+        !matches!(
+            self.state,
+            State::Disconnected | State::Connecting | State::LoggingIn(_) | State::Preparing
+        )
     }
 }

@@ -18,8 +18,9 @@ enum Phase {
     /// Waits for the start that all threads share.
     Pending,
     Load,
-    /// The load is over; what is under way may end until the deadline.
+    /// The load is over. What was due before its end may still begin until the one time, and end until the other.
     Drain {
+        begin_until_ns: u64,
         deadline_ns: u64,
     },
 }
@@ -54,10 +55,26 @@ impl Running {
         self.phase == Phase::Load
     }
 
+    /// Whether a transaction may begin: within the load, and one of an open load that was due within it.
+    #[inline]
+    pub(crate) fn begins(&self, now: u64) -> bool {
+        match self.phase {
+            Phase::Pending => false,
+            Phase::Load => true,
+            Phase::Drain { begin_until_ns, .. } => now < begin_until_ns && self.has_late_work(),
+        }
+    }
+
+    /// Whether arrivals that were due before the load's end have not begun.
+    fn has_late_work(&self) -> bool {
+        self.schedule.as_ref().is_some_and(|schedule| schedule.due_ns() < self.finished.load_end_ns)
+    }
+
     pub(crate) fn next_time_ns(&self, recorder: &Recorder, has_idle: bool) -> Option<u64> {
         match self.phase {
             Phase::Pending => Some(self.start_ns),
-            Phase::Drain { deadline_ns } => Some(deadline_ns),
+            Phase::Drain { begin_until_ns, .. } if self.has_late_work() => Some(begin_until_ns),
+            Phase::Drain { deadline_ns, .. } => Some(deadline_ns),
             Phase::Load => {
                 let due = self.schedule.as_ref().filter(|_| has_idle).map(Schedule::due_ns);
                 let times = [Some(recorder.current.end_ns), due, self.ramp_ns];
@@ -126,7 +143,12 @@ impl LoadThread {
                 self.dispatch_arrivals();
                 self.end_if_nothing_is_left();
             }
-            Phase::Drain { .. } => {}
+            Phase::Drain { begin_until_ns, .. } => {
+                self.dispatch_arrivals();
+                if now >= begin_until_ns {
+                    self.give_up_late_work();
+                }
+            }
         }
         self.finish_if_drained(now);
     }
@@ -147,8 +169,7 @@ impl LoadThread {
 
     /// Makes this thread's share of `clients` clients active, and no other.
     fn activate(&mut self, clients: u32) {
-        let share = clients.saturating_sub(self.number).div_ceil(self.config.threads);
-        let share = share.min(self.sessions.len() as u32);
+        let share = self.share_of(clients).min(self.sessions.len() as u32);
         let Some(stage) = &mut self.stage else { return };
         let before = std::mem::replace(&mut stage.clients, share);
         if share < before {
@@ -181,11 +202,10 @@ impl LoadThread {
 
     /// Gives due transactions of an open load to idle clients.
     fn dispatch_arrivals(&mut self) {
-        while self.load_goes_on() {
-            let Some(schedule) = self.stage.as_mut().and_then(|stage| stage.schedule.as_mut()) else {
-                return;
-            };
+        loop {
             let now = now_ns();
+            let Some(stage) = self.stage.as_mut().filter(|stage| stage.begins(now)) else { return };
+            let Some(schedule) = &mut stage.schedule else { return };
             let due_ns = schedule.due_ns();
             if due_ns > now {
                 return;
@@ -220,17 +240,22 @@ impl LoadThread {
             let current = &mut self.recorder.current;
             current.cpu_ns = cpu_ns - std::mem::replace(&mut stage.cpu_ns, cpu_ns);
             current.clients = stage.clients;
+            let start_ns = current.start_ns;
+            let lost =
+                self.sessions.iter().filter(|session| session.active).filter_map(|session| session.lost_ns);
+            current.lost_ns += lost.map(|lost_ns| end_ns.saturating_sub(lost_ns.max(start_ns))).sum::<u64>();
             current.backlog = stage.schedule.as_ref().map_or(0, |schedule| schedule.backlog(end_ns));
             let ends = stage.end_ns == Some(end_ns);
             let next_end_ns = if ends { u64::MAX } else { stage.interval_end_ns(end_ns) };
             let record = self.recorder.rotate(next_end_ns);
             if ends {
                 self.recorder.current.drain = true;
-                stage.phase = Phase::Drain { deadline_ns: now + nanoseconds(self.config.drain_timeout) };
+                let drain_ns = nanoseconds(self.config.drain_timeout);
+                // Half of the drain is for beginning what is late, so that the other half is left to end it.
+                stage.phase =
+                    Phase::Drain { begin_until_ns: now + drain_ns / 2, deadline_ns: now + drain_ns };
                 stage.finished.load_end_ns = end_ns;
                 stage.finished.complete = stage.finished.complete || stage.plan.duration_ns().is_some();
-                stage.finished.not_begun =
-                    stage.schedule.as_mut().map_or(0, |schedule| schedule.skip_until(end_ns));
             }
             self.report(ReportKind::Record(record));
             self.stop_if_server_is_gone(now);
@@ -273,7 +298,7 @@ impl LoadThread {
         let Some(stage) = &mut self.stage else { return };
         match stage.phase {
             Phase::Pending => {
-                stage.phase = Phase::Drain { deadline_ns: now };
+                stage.phase = Phase::Drain { begin_until_ns: now, deadline_ns: now };
                 stage.finished.load_end_ns = stage.start_ns;
                 self.recorder.current.drain = true;
             }
@@ -281,6 +306,10 @@ impl LoadThread {
                 self.end_load(now);
                 if let Some(stage) = &mut self.stage {
                     stage.finished.complete = false;
+                    if let Phase::Drain { begin_until_ns, .. } = &mut stage.phase {
+                        // Whoever stops does not wait for what is late.
+                        *begin_until_ns = now;
+                    }
                 }
             }
             Phase::Drain { .. } => {}
@@ -299,13 +328,16 @@ impl LoadThread {
     }
 
     fn finish_if_drained(&mut self, now: u64) {
-        let Some(Running { phase: Phase::Drain { deadline_ns }, in_flight, .. }) = self.stage else { return };
-        if in_flight > 0 && now < deadline_ns {
+        let Some(stage) = &self.stage else { return };
+        let Phase::Drain { deadline_ns, .. } = stage.phase else { return };
+        let in_flight = stage.in_flight;
+        if (in_flight > 0 || stage.begins(now)) && now < deadline_ns {
             return;
         }
         if in_flight > 0 {
             self.abandon(now);
         }
+        self.give_up_late_work();
         if let Some(mut stage) = self.stage.take() {
             if !self.recorder.is_empty() {
                 self.recorder.current.end_ns = now;
@@ -314,7 +346,7 @@ impl LoadThread {
             }
             for session in &mut self.sessions {
                 session.active = false;
-                if matches!(session.state, State::Sleeping) {
+                if matches!(session.state, State::Sleeping | State::Yielding) {
                     session.timer_ns = None;
                     session.state = State::Idle;
                 }
@@ -322,6 +354,14 @@ impl LoadThread {
             stage.finished.drained_ns = now;
             self.report(ReportKind::StageFinished(stage.finished));
         }
+    }
+
+    /// Counts what was due and never begun; nothing is late afterwards.
+    fn give_up_late_work(&mut self) {
+        let Some(stage) = &mut self.stage else { return };
+        let load_end_ns = stage.finished.load_end_ns;
+        let given_up = stage.schedule.as_mut().map_or(0, |schedule| schedule.skip_until(load_end_ns));
+        stage.finished.not_begun += given_up;
     }
 
     /// Breaks the connections on which something is still under way.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_wire::endpoint::Endpoint;
+use dyno_wire::pg::error::SqlState;
+use dyno_wire::pg::frontend;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
@@ -88,6 +90,38 @@ pub(crate) struct ThreadSetup {
     pub(crate) recorder: Recorder,
 }
 
+/// Errors that the engine was already told of.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    states: Vec<SqlState>,
+    texts: Vec<String>,
+}
+
+impl Told {
+    pub(crate) fn clear(&mut self) {
+        self.states.clear();
+        self.texts.clear();
+    }
+
+    /// True if it is new.
+    pub(crate) fn insert_state(&mut self, state: SqlState) -> bool {
+        let new = !self.states.contains(&state);
+        if new {
+            self.states.push(state);
+        }
+        new
+    }
+
+    /// True if it is new.
+    pub(crate) fn insert_text(&mut self, text: String) -> bool {
+        let new = !self.texts.contains(&text);
+        if new {
+            self.texts.push(text);
+        }
+        new
+    }
+}
+
 /// A running load thread.
 pub(crate) struct LoadThread {
     pub(crate) number: u32,
@@ -105,17 +139,19 @@ pub(crate) struct LoadThread {
     pub(crate) to_open: VecDeque<u32>,
     /// Sessions between socket and prepared.
     pub(crate) opening: u32,
-    /// A `Connect` command is not yet fulfilled.
-    pub(crate) connecting: bool,
+    /// This thread's share of the clients of a `Connect` command that is not yet fulfilled.
+    pub(crate) connecting: Option<u32>,
     /// Clients of an open load with nothing to do, longest idle first.
     pub(crate) idle: VecDeque<u32>,
-    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(crate) timers: BinaryHeap<Reverse<(u64, u32)>>,
     pub(crate) stage: Option<Running>,
-    /// Error codes already reported in this stage.
-    pub(crate) told: Vec<String>,
+    /// What was already reported in this stage.
+    pub(crate) told: Told,
     /// Sessions that a request was sent on since the last wait, in that order.
     pub(crate) just_sent: Vec<u32>,
     pub(crate) eagerness: Eagerness,
+    /// When an answer was last read.
+    pub(crate) read_ns: u64,
     pub(crate) inbox: Box<[u8]>,
     pub(crate) outbox: Vec<u8>,
     pub(crate) text: String,
@@ -148,13 +184,14 @@ impl LoadThread {
             sessions: Vec::new(),
             to_open: VecDeque::new(),
             opening: 0,
-            connecting: false,
+            connecting: None,
             idle: VecDeque::new(),
             timers: BinaryHeap::new(),
             stage: None,
-            told: Vec::new(),
+            told: Told::default(),
             just_sent: Vec::with_capacity(1024),
             eagerness: Eagerness::default(),
+            read_ns: 0,
             inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
             outbox: Vec::with_capacity(INBOX_BYTES),
             text: String::with_capacity(4096),
@@ -182,11 +219,24 @@ impl LoadThread {
             self.read_eagerly();
             self.times_passed(now_ns());
         }
+        self.say_goodbye();
         Ok(())
     }
 
+    /// Ends the sessions in good order, so that the server need not find out by itself.
+    fn say_goodbye(&mut self) {
+        let mut goodbye = Vec::new();
+        frontend::terminate(&mut goodbye);
+        for (session, token) in self.sessions.iter_mut().zip(0..) {
+            if session.is_connected() {
+                // A connection that broke in this moment needs no goodbye.
+                let _ = session.send(&goodbye, &self.poller, token);
+            }
+        }
+    }
+
     /// The next time at which something is to be done without any socket being ready.
-    fn next_time_ns(&mut self) -> Option<u64> {
+    pub(crate) fn next_time_ns(&mut self) -> Option<u64> {
         self.drop_stale_timers();
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         let stage =
@@ -231,6 +281,7 @@ impl LoadThread {
                 self.connect_failed(index, SessionError::TimedOut(self.config.connect_timeout), now);
             }
             State::Sleeping => self.woken(index, now),
+            State::Yielding => self.next_transaction(index, now),
             State::Idle | State::Waiting | State::Recovering { .. } | State::Aborted => {}
         }
         self.open_more(now);
@@ -258,9 +309,13 @@ impl LoadThread {
         }
     }
 
-    /// Something came that nothing was asked for: a notice, or the end of the connection.
+    /// Something came that nothing was asked for: a notice, why the server ends the connection, its end.
     fn unasked(&mut self, index: u32) {
         let session = &mut self.sessions[index as usize];
+        if session.scanner.is_done() {
+            // Listens as if for an answer that never comes, so that the server's words are kept.
+            session.scanner.start(1);
+        }
         if let Err(error) = session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
             self.lost(index, error, now_ns());
         }

@@ -22,7 +22,10 @@ impl LoadThread {
     pub(crate) fn reply_ready(&mut self, index: u32) -> Received {
         let session = &mut self.sessions[index as usize];
         match session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
-            Ok(Received::Answered) => self.answered(index, now_ns()),
+            Ok(Received::Answered) => {
+                self.read_ns = now_ns();
+                self.answered(index, self.read_ns);
+            }
             Ok(received) => return received,
             Err(error) => self.lost(index, error, now_ns()),
         }
@@ -104,11 +107,11 @@ impl LoadThread {
     /// A sleep is over: the client's own, or its think time.
     pub(crate) fn woken(&mut self, index: u32, now: u64) {
         self.rotate_until(now);
-        let goes_on = self.load_goes_on();
+        let begins = self.stage.as_ref().is_some_and(|stage| stage.begins(now));
         let session = &mut self.sessions[index as usize];
         if session.transaction.is_some() {
             self.step(index, None, now);
-        } else if session.active && goes_on {
+        } else if session.active && begins {
             self.begin(index, now, now);
         } else {
             session.state = State::Idle;
@@ -119,14 +122,14 @@ impl LoadThread {
     fn done(&mut self, index: u32, now: u64) {
         let session = &mut self.sessions[index as usize];
         let Some(transaction) = session.transaction.take() else { return };
-        session.failures_in_a_row = 0;
+        (session.failures_in_a_row, session.attempts) = (0, 0);
         self.recorder.current.done(ended(&transaction, now));
         self.transaction_ended(index);
         if transaction.sent {
             self.next_transaction(index, now);
         } else {
             // It needed no server: give the others their turn before the next one.
-            self.sessions[index as usize].state = State::Sleeping;
+            self.sessions[index as usize].state = State::Yielding;
             self.set_timer(index, now);
         }
     }
@@ -143,7 +146,7 @@ impl LoadThread {
     pub(crate) fn next_transaction(&mut self, index: u32, now: u64) {
         let session = &mut self.sessions[index as usize];
         session.state = State::Idle;
-        let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on()) else { return };
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.begins(now)) else { return };
         if !session.active {
             return;
         }

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use dyno_engine::engine::Observation;
-use dyno_engine::plan::{EngineConfig, Limit};
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit};
 use dyno_results::latency::Latency;
 
 use crate::bank::{closed, engine, for_ms, run, run_until, server};
+
+/// Ends all sessions but the one that asks.
+const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
 
 #[test]
 fn serialization_failures_are_tried_again() {
@@ -59,9 +63,7 @@ fn broken_connections_come_back_and_nothing_acknowledged_is_lost() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     let seen = run_until(&mut engine, &closed(4, for_ms(4000)), &stop, &mut |_| {
         if !std::mem::replace(&mut killed, true) {
-            server.psql(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
-            );
+            server.psql(TERMINATE);
         }
     });
     let reconnects: u64 = seen.intervals.iter().map(|interval| interval.reconnects).sum();
@@ -88,4 +90,45 @@ fn a_server_that_is_gone_ends_the_stage() {
     });
     assert!(!seen.outcome.complete);
     assert!(seen.done() > 0 && !seen.errors.is_empty());
+}
+
+#[test]
+fn a_client_that_waits_is_told_why_the_server_ended_its_connection() {
+    let Some(server) = server("SELECT 1") else { return };
+    let mut engine = engine(&server, &["SELECT $1::int + $2::int"], EngineConfig::new(1));
+    let mut plan = closed(4, for_ms(3000));
+    // Long pauses: the connections are idle when they are ended.
+    plan.arrivals = Arrivals::Closed { think_time: Duration::from_millis(700) };
+    let mut ended = false;
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let seen = run_until(&mut engine, &plan, &stop, &mut |_| {
+        if !std::mem::replace(&mut ended, true) {
+            server.psql(TERMINATE);
+        }
+    });
+    let count =
+        |code: &str| seen.intervals.iter().filter_map(|interval| interval.errors.get(code)).sum::<u64>();
+    assert_eq!((count("57P01"), count("connection")), (4, 0), "{:?}", seen.errors);
+}
+
+#[test]
+fn a_stage_starts_with_all_clients_although_the_last_one_lost_some() {
+    let Some(server) = server("CREATE TABLE log (client int, number int)") else { return };
+    let mut engine = engine(&server, &["INSERT INTO log VALUES ($1, $2)"], EngineConfig::new(2));
+    assert!(run(&mut engine, &closed(4, for_ms(200))).outcome.complete);
+    let sessions = "SELECT coalesce(array_agg(pid), '{}') FROM pg_stat_activity \
+                    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    let before = server.psql(sessions);
+    server.psql(TERMINATE);
+    let left = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY ('{}')", before.trim());
+    for _ in 0..500 {
+        if server.psql(&left).trim() == "0" {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // They are gone; that their sockets say so as well takes no time to speak of.
+    std::thread::sleep(Duration::from_millis(200));
+    let seen = run(&mut engine, &closed(4, Limit::TransactionsPerClient(10)));
+    assert_eq!((seen.done(), seen.sum(|part| part.failed)), (40, 0), "{:?}", seen.errors);
 }

@@ -78,3 +78,38 @@ fn a_stall_of_a_second_shows_in_a_thousand_response_times() {
     let hidden = service.count() - service.count_at_most(500_000_000);
     assert!(hidden <= 16 * 2, "{hidden} service times over 500 ms");
 }
+
+/// A stall that lasts until the load's end is not forgotten: what was due is begun late, and its wait is recorded.
+#[test]
+fn a_stall_at_the_end_of_a_stage_shows_too() {
+    let Some(server) = server("CREATE TABLE gate (id int)") else { return };
+    let lines = ["BEGIN", "LOCK TABLE gate IN ROW SHARE MODE", "COMMIT"];
+    let mut engine = engine(&server, &lines, EngineConfig::new(1));
+    let stalling = [
+        "SELECT pg_sleep(1)",
+        "BEGIN",
+        "LOCK TABLE gate IN ACCESS EXCLUSIVE MODE",
+        "SELECT pg_sleep(2)",
+        "COMMIT",
+    ];
+    let mut psql = server.command("psql", "postgres");
+    psql.args(["-X", "-q"]).args(stalling.iter().flat_map(|sql| ["-c", sql]));
+    let mut stall = psql.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let seen = run(&mut engine, &open(8, 500.0, 500.0, Distribution::Constant, 2000));
+    assert!(stall.wait().unwrap().success());
+    // All 1,000 that were due have begun and ended, most of the stalled ones in the drain.
+    assert_eq!((seen.done(), seen.outcome.not_begun), (1000, 0));
+    let all = responses(&seen);
+    let slow = all.count() - all.count_at_most(500_000_000);
+    assert!(slow > 100, "{slow} of 1000 waited more than half a second");
+}
+
+#[test]
+fn what_cannot_be_begun_in_the_drain_is_counted() {
+    let Some(server) = server("SELECT 1") else { return };
+    let config = EngineConfig { drain_timeout: Duration::from_millis(400), ..EngineConfig::new(1) };
+    let mut engine = engine(&server, &["SELECT pg_sleep(0.05 + 0 * ($1::int + $2::int))"], config);
+    let seen = run(&mut engine, &open(2, 1000.0, 1000.0, Distribution::Constant, 1000));
+    assert_eq!(seen.done() + seen.sum(|part| part.failed) + seen.outcome.not_begun, 1000);
+    assert!(seen.outcome.not_begun > 800, "two clients can do about forty a second");
+}
