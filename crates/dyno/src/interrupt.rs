@@ -1,9 +1,9 @@
-//! Ctrl-C and SIGTERM: the first asks the run to end in good order, the second ends the process.
+//! Ctrl-C, SIGTERM, a terminal that is closed (SIGHUP) and SIGQUIT: the first asks the run to end in good order, the second ends the process.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
 /// The exit status of a process that a second signal ended, as shells have it for SIGINT.
@@ -13,7 +13,7 @@ const KILLED: i32 = 130;
 /// ended by its guard, and its directory removed at the next start.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
         // In this order: the flag is looked at before it is set. Without the handlers signals end dyno at once,
         // which leaves nothing behind but what the next start removes.
         let _ = flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&stop));
