@@ -8,6 +8,7 @@ mod interrupt;
 mod place;
 mod plan;
 mod scenario;
+mod secrets;
 mod units;
 
 use std::process::ExitCode;
@@ -30,8 +31,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version are printed where they were asked for; everything else is a mistake.
             let code = if error.use_stderr() { NOT_STARTED } else { DONE };
-            // If the terminal is gone there is nobody to tell.
-            let _ = error.print();
+            print_usage(&error);
             return ExitCode::from(code);
         }
     };
@@ -50,5 +50,21 @@ fn main() -> ExitCode {
             command::tell(&failure);
             ExitCode::from(NOT_STARTED)
         }
+    }
+}
+
+/// Prints help, or what is wrong with what was typed. That quotes words, which may hold a password.
+fn print_usage(error: &clap::Error) {
+    let mut text = error.render().to_string();
+    let plain = text.clone();
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        text = text.replace(&*word, &secrets::hidden(&word));
+    }
+    if text == plain {
+        // If the terminal is gone there is nobody to tell.
+        let _ = error.print();
+    } else {
+        eprint!("{text}");
     }
 }

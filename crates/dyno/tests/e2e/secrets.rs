@@ -46,8 +46,15 @@ fn a_password_reaches_no_output_and_no_file() {
     ];
     let home = Home::new();
     for way in &ways {
-        for further in [&["--target", way][..], &["--json", "--target", way]] {
+        let (joined, short) = (format!("--target={way}"), format!("-t{way}"));
+        for further in [&["--target", way][..], &["--json", &joined], &["-q", &short]] {
             let ended = home.dyno(&[&["run"], further, &BRIEF[..]].concat()).expect(0);
+            assert_silent(&ended, way);
+        }
+        // Where no target is expected, it is refused without being quoted.
+        let misplaced = home.dyno(&["run", way]).expect(1);
+        misplaced.says(&["did you mean --target?"]);
+        for ended in [misplaced, home.dyno(&[way]).expect(1), home.dyno(&["run", "quick", way]).expect(1)] {
             assert_silent(&ended, way);
         }
     }
