@@ -19,11 +19,15 @@ pub(crate) enum Failure {
     ScenarioRead { path: PathBuf, source: std::io::Error },
     #[error("there is no scenario `{named}`")]
     ScenarioUnknown { named: String },
+    /// `named` is without any password.
+    #[error("`{named}` is no scenario")]
+    ScenarioIsTarget { named: String },
+    // Not its source: the message holds all of it.
     #[error(
-        "the scenario {named} is wrong: {}{}", source.to_string().trim_end(),
+        "the scenario {named} is wrong: {}{}", error.to_string().trim_end(),
         nearest.as_ref().map(|field| format!("\ndid you mean `{field}`?")).unwrap_or_default()
     )]
-    ScenarioWrong { named: String, nearest: Option<String>, source: Box<toml::de::Error> },
+    ScenarioWrong { named: String, nearest: Option<String>, error: Box<toml::de::Error> },
     #[error("{what}")]
     Absurd { what: String },
     #[error(transparent)]
@@ -50,11 +54,15 @@ pub(crate) enum Failure {
     Prepare(#[from] PrepareError),
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    #[error("another session of {url} has kept {table} locked for {seconds} s: {source}")]
+    Locked { table: &'static str, url: String, seconds: u64, source: QueryError },
     /// The server does not allow as many connections as the load needs.
     #[error("the load asks for {wanted} clients, and {url} has room for {free} more connections")]
     TooFewConnections { url: String, wanted: u32, free: u32, fits: Vec<u32> },
     #[error("the load could not be started on {url}: {source}")]
     Engine { url: String, source: Box<EngineError> },
+    #[error("{workload} with {clients} clients on {url} broke off: {source}")]
+    LoadBroken { workload: String, clients: u32, url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
     StageCut { workload: String, clients: u32, url: String, why: String },
     #[error("interrupted")]
@@ -79,6 +87,9 @@ impl Failure {
                 "`dyno scenarios` lists those that come with dyno; a file of your own is named with its path"
                     .to_owned(),
             ),
+            Self::ScenarioIsTarget { .. } => {
+                Some("did you mean --target? It stands before a database's URL".to_owned())
+            }
             Self::TooFewConnections { fits, free, .. } => {
                 let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
                 Some(if fits.is_empty() {
@@ -89,9 +100,12 @@ impl Failure {
                     )
                 })
             }
+            Self::Locked { .. } => Some(
+                "end that session, or wait until it is done (pg_locks and pg_stat_activity show it)"
+                    .to_owned(),
+            ),
             Self::Engine { source, .. } => engine_help(source),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
-            Self::Page(PageError::NotBuilt) => None,
             _ => None,
         }
     }

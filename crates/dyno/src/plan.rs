@@ -70,6 +70,7 @@ pub(crate) enum Rungs {
 impl Plan {
     /// Decides what the scenario leaves open. `seed` is used where it names none.
     pub(crate) fn resolve(scenario: &Scenario, seed: u64) -> Result<Self, Failure> {
+        refuse_contradictions(scenario)?;
         let series = registry::find(scenario.workload.as_deref().unwrap_or("tpcb"))?;
         let quick = scenario.quick;
         Ok(Self {
@@ -144,6 +145,35 @@ impl Plan {
             "warm_up_s": self.warm_up.as_secs_f64(),
             "load": load,
         })
+    }
+}
+
+/// Refuses what cannot hold at once. Looked at here and not while reading the command line: either half may come
+/// from a scenario.
+fn refuse_contradictions(scenario: &Scenario) -> Result<(), Failure> {
+    let ramps = matches!(scenario.clients, Some(Clients::Ramp { start, end }) if start != end)
+        || scenario.rate.is_some_and(Rate::is_ramp);
+    let (counted, open) = (scenario.transactions.is_some(), scenario.rate.is_some());
+    let contradictions = [
+        (
+            scenario.target.is_some() && scenario.names_embedded(),
+            "--server, --profile and --data-dir are for a server that dyno starts, and --target names one that runs: \
+             leave out the one or the other",
+        ),
+        (
+            counted && scenario.duration.is_some(),
+            "--duration or --transactions ends a stage: name only one of them",
+        ),
+        (counted && ramps, "a ramp takes its time: name its --duration instead of --transactions"),
+        (
+            open && scenario.think_time.is_some(),
+            "--rate says when transactions are due, so clients do not pause between them: leave out --think-time",
+        ),
+        (!open && scenario.arrivals.is_some(), "--arrivals is about an open loop: name its --rate too"),
+    ];
+    match contradictions.into_iter().find(|(holds, _)| *holds) {
+        Some((_, what)) => Err(Failure::Absurd { what: what.to_owned() }),
+        None => Ok(()),
     }
 }
 

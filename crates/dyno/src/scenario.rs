@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::secrets::{hidden, is_like_target};
 use crate::units::{Clients, Rate, Time};
 
 /// Scenarios that come with dyno: name and TOML.
@@ -31,16 +32,16 @@ pub(crate) struct Scenario {
 
     /// Binaries of the embedded server: postgres, postgres@17, postgres@16.4 or a directory [default: the newest
     /// that is installed, else fetched]
-    #[arg(long, value_name = "SERVER", help_heading = "Target", conflicts_with = "target")]
+    #[arg(long, value_name = "SERVER", help_heading = "Target")]
     pub(crate) server: Option<String>,
 
     /// Settings of the embedded server: default, production (durable, sized to the machine) or extreme (unsafe)
     /// [default: production]
-    #[arg(long, value_name = "PROFILE", help_heading = "Target", conflicts_with = "target")]
+    #[arg(long, value_name = "PROFILE", help_heading = "Target")]
     pub(crate) profile: Option<String>,
 
     /// Directory for the embedded server's data [default: /var/tmp]
-    #[arg(long, value_name = "DIR", help_heading = "Target", conflicts_with = "target")]
+    #[arg(long, value_name = "DIR", help_heading = "Target")]
     pub(crate) data_dir: Option<PathBuf>,
 
     /// Workload by name or beginning of one: tpcb (reads, then writes), tpcb/select-only, … [default: tpcb]
@@ -98,7 +99,7 @@ pub(crate) struct Scenario {
     pub(crate) duration: Option<Time>,
 
     /// One stage in which each client does this many transactions
-    #[arg(long, value_name = "N", help_heading = "Load", conflicts_with = "duration")]
+    #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) transactions: Option<u64>,
 
     /// Open loop: transactions are due at this rate whatever the server does; 100..5000/s is a ramp
@@ -106,11 +107,11 @@ pub(crate) struct Scenario {
     pub(crate) rate: Option<Rate>,
 
     /// Times between arrivals of an open loop [default: poisson]
-    #[arg(long, value_name = "KIND", help_heading = "Load", requires = "rate")]
+    #[arg(long, value_name = "KIND", help_heading = "Load")]
     pub(crate) arrivals: Option<ArrivalKind>,
 
     /// Pause of each client between transactions of a closed loop [default: none]
-    #[arg(long, value_name = "TIME", help_heading = "Load", conflicts_with = "rate")]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) think_time: Option<Time>,
 
     /// Tries for a transaction that meets a serialization failure or deadlock [default: 10]
@@ -156,6 +157,9 @@ impl Scenario {
     /// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it.
     pub(crate) fn load(named: &str) -> Result<Self, Failure> {
         let path = Path::new(named);
+        if is_like_target(named) && !path.is_file() {
+            return Err(Failure::ScenarioIsTarget { named: hidden(named) });
+        }
         if named.ends_with(".toml") || path.is_file() {
             let text = std::fs::read_to_string(path)
                 .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
@@ -172,14 +176,21 @@ impl Scenario {
         toml::from_str(text).map_err(|error| Failure::ScenarioWrong {
             named: named.to_owned(),
             nearest: nearest_field(error.message()),
-            source: Box::new(error),
+            error: Box::new(error),
         })
+    }
+
+    /// True where something is said about an embedded server.
+    pub(crate) fn names_embedded(&self) -> bool {
+        self.server.is_some() || self.profile.is_some() || self.data_dir.is_some()
     }
 
     /// What the command line says goes before what the scenario says.
     pub(crate) fn or(self, other: Self) -> Self {
-        // A target and an embedded server exclude each other: the command line's choice sets the scenario's aside.
-        let (here, embedded) = (self.target.is_some(), self.server.is_some() || self.profile.is_some());
+        // What excludes each other is one choice, and that of the command line sets the scenario's aside: a target or
+        // an embedded server, a duration or a count of transactions.
+        let (here, embedded) = (self.target.is_some(), self.names_embedded());
+        let (timed, counted) = (self.duration.is_some(), self.transactions.is_some());
         Self {
             about: self.about.or(other.about),
             target: self.target.or(other.target.filter(|_| !embedded)),
@@ -196,8 +207,8 @@ impl Scenario {
             warm_up: self.warm_up.or(other.warm_up),
             step: self.step.or(other.step),
             hold: self.hold.or(other.hold),
-            duration: self.duration.or(other.duration),
-            transactions: self.transactions.or(other.transactions),
+            duration: self.duration.or(other.duration.filter(|_| !counted)),
+            transactions: self.transactions.or(other.transactions.filter(|_| !timed)),
             rate: self.rate.or(other.rate),
             arrivals: self.arrivals.or(other.arrivals),
             think_time: self.think_time.or(other.think_time),
@@ -259,5 +270,18 @@ mod tests {
         };
         let both = typed.or(file);
         assert_eq!((both.scale, both.seed, both.profile), (Some(3), Some(1), None));
+    }
+
+    #[test]
+    fn a_choice_of_the_command_line_sets_the_scenarios_aside() {
+        let file = Scenario::parse("x", "target = \"postgres://h\"\ntransactions = 5").unwrap();
+        let typed = Scenario {
+            data_dir: Some("/d".into()),
+            duration: Some("5s".parse().unwrap()),
+            ..Scenario::default()
+        };
+        let both = typed.or(file);
+        assert_eq!((both.target, both.transactions), (None, None));
+        assert!(both.data_dir.is_some() && both.duration.is_some());
     }
 }

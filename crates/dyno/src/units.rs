@@ -54,6 +54,12 @@ pub(crate) struct Rate {
     pub(crate) end_per_s: f64,
 }
 
+impl Rate {
+    pub(crate) fn is_ramp(self) -> bool {
+        self.start_per_s.to_bits() != self.end_per_s.to_bits()
+    }
+}
+
 impl FromStr for Rate {
     type Err = String;
 
