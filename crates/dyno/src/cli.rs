@@ -70,7 +70,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Show nothing while it runs
+    /// Print errors only, and with --json the report
     #[arg(long, short = 'q', help_heading = "Report")]
     pub(crate) quiet: bool,
 

@@ -30,11 +30,25 @@ pub(crate) fn run_directory(store: &Path, run: &str) -> PathBuf {
     store.parent().unwrap_or(Path::new(".")).join("runs").join(run)
 }
 
+/// Sees to it before a run that a file can be written after it, making its directory. What is there stays.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let existed = path.symlink_metadata().is_ok();
+    make_directory_of(path)
+        .and_then(|()| std::fs::OpenOptions::new().append(true).create(true).open(path))
+        .and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(path) })
+        .map_err(|source| Failure::Write { path: path.to_owned(), source })
+}
+
 /// Writes a file, making its directory.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |source| Failure::Write { path: path.to_owned(), source };
-    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(failed)?;
+    make_directory_of(path)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(|source| Failure::Write { path: path.to_owned(), source })
+}
+
+fn make_directory_of(path: &Path) -> std::io::Result<()> {
+    match path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        Some(directory) => std::fs::create_dir_all(directory),
+        None => Ok(()),
     }
-    std::fs::write(path, text).map_err(failed)
 }

@@ -9,7 +9,6 @@ use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Severity, Started};
-use dyno_target::settings::without_password;
 
 use super::{print, print_json, tell};
 use crate::campaign::{self, Context, Stream};
@@ -17,12 +16,15 @@ use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::scenario::Scenario;
-use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, interrupt, place};
+use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let RunArguments { scenario, fields, json, html, quiet, strict, store } = arguments;
     let named = scenario.as_deref().map_or(Ok(Scenario::default()), Scenario::load)?;
     let plan = Plan::resolve(&fields.or(named), seed_from_clock())?;
+    if let Some(path) = &html {
+        place::check_writable(path)?;
+    }
     let stop = interrupt::stop_flag();
     let store = place::open_store(&store)?;
     let now = jiff::Zoned::now();
@@ -47,35 +49,47 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
         stream.discard()?;
         return Ok(NOT_STARTED);
     }
-    let page = write_pages(&report, &place::run_directory(store.path(), &name), html.as_deref());
-    show(&report, page.as_ref().ok().and_then(Option::as_deref), json)?;
+    let pages = Pages::write(&report, &place::run_directory(store.path(), &name), html.as_deref());
+    if json {
+        print_json(&report)?;
+    } else if !quiet {
+        print(&summary::render(&report, pages.written.as_deref(), Terminal::stdout()))?;
+    }
     let mut code = exit_code(&report, ended.is_ok(), measured, strict);
     let store_failure = stream.take_store_failure().map(Failure::from);
-    for failure in [ended.err(), store_failure, page.err()].into_iter().flatten() {
+    for failure in [ended.err(), store_failure, pages.failure].into_iter().flatten() {
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
     }
     Ok(code)
 }
 
-fn show(report: &Report, page: Option<&Path>, json: bool) -> Result<(), Failure> {
-    if json { print_json(report) } else { print(&summary::render(report, page, Terminal::stdout())) }
+/// The page of a run: beside the store, and where the user wants it.
+#[derive(Default)]
+struct Pages {
+    /// Where a reader finds it.
+    written: Option<PathBuf>,
+    failure: Option<Failure>,
 }
 
-/// Writes the page beside the store, and where the user wants it. A dyno built without the page writes none, and
-/// says so only to who asked for one.
-fn write_pages(report: &Report, directory: &Path, wanted: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    let html = match page::render(report) {
-        Ok(html) => html,
-        Err(PageError::NotBuilt) if wanted.is_none() => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    if let Some(path) = wanted {
-        place::write(path, &html)?;
+impl Pages {
+    /// Writes first the page beside the store, which is kept whatever becomes of the other. A dyno built without the
+    /// page writes none, and says so only to who asked for one.
+    fn write(report: &Report, directory: &Path, wanted: Option<&Path>) -> Self {
+        let html = match page::render(report) {
+            Ok(html) => html,
+            Err(PageError::NotBuilt) if wanted.is_none() => return Self::default(),
+            Err(error) => return Self { failure: Some(error.into()), ..Self::default() },
+        };
+        let mut pages = Self::default();
+        for path in [Some(directory.join("report.html")), wanted.map(Path::to_owned)].into_iter().flatten() {
+            match place::write(&path, &html) {
+                Ok(()) => pages.written = Some(path),
+                Err(failure) => pages.failure = Some(failure),
+            }
+        }
+        pages
     }
-    let path = directory.join("report.html");
-    place::write(&path, &html)?;
-    Ok(Some(wanted.map_or(path, Path::to_owned)))
 }
 
 fn exit_code(report: &Report, complete: bool, measured: bool, strict: bool) -> u8 {
@@ -96,6 +110,6 @@ fn seed_from_clock() -> u64 {
 /// What was typed, without passwords.
 fn command_line() -> Vec<String> {
     let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| without_password(&word.to_string_lossy())).collect();
+        std::env::args_os().skip(1).map(|word| secrets::hidden(&word.to_string_lossy())).collect();
     std::iter::once("dyno".to_owned()).chain(words).collect()
 }
