@@ -1,24 +1,21 @@
 //! The workload's data: what is there is used, what is missing is made.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dyno_results::event::{Event, PrepareStep};
 use dyno_workload::tpcb::{self, PrepareOptions, Progress, State};
 
 use super::Context;
+use super::admin::cancellable;
 use super::rollers::{NAME, Rollers};
 use crate::failure::Failure;
 use crate::scenario::Prepare;
-
-/// How often it is looked whether the user wants to stop.
-const STOP_LOOK: Duration = Duration::from_millis(50);
 
 /// Sees to it that the data is there, and says its scale.
 pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<u32, Failure> {
     let plan = context.plan;
     if plan.prepare != Prepare::Always {
-        let state = tpcb::state(&mut rollers.connection)?;
+        let state = cancellable(context, &mut rollers.connection, tpcb::state)?;
         let missing = matches!(state, State::Missing);
         if !missing || plan.prepare == Prepare::Never {
             let wanted = plan.scale.map(|scale| u32::try_from(scale).unwrap_or(u32::MAX));
@@ -36,35 +33,19 @@ pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<u3
     let cpus = (rollers.same_host == Some(true)).then_some(rollers.cpus);
     let options = PrepareOptions { cpus, free_disk_bytes, ..PrepareOptions::new(NAME, scale) };
     prepare(context, rollers, &options)?;
-    let state = tpcb::state(&mut rollers.connection)?;
+    let state = cancellable(context, &mut rollers.connection, tpcb::state)?;
     Ok(state.ready(None)?)
 }
 
 fn prepare(context: &Context<'_>, rollers: &mut Rollers, options: &PrepareOptions) -> Result<(), Failure> {
     let stream = context.stream;
-    let ended = AtomicBool::new(false);
-    let canceller = rollers.connection.cancel_handle();
-    let prepared = std::thread::scope(|scope| {
-        // A statement that runs for minutes is cancelled when the user asks to stop.
-        scope.spawn(|| {
-            while !ended.load(Ordering::Relaxed) {
-                if context.is_stopped() {
-                    // If it cannot be cancelled, the statement ends by itself.
-                    let _ = canceller.cancel();
-                }
-                std::thread::sleep(STOP_LOOK);
-            }
-        });
-        let prepared = tpcb::prepare(&mut rollers.connection, options, &mut |progress| match progress {
+    cancellable(context, &mut rollers.connection, |connection| {
+        tpcb::prepare(connection, options, &mut |progress| match progress {
             Progress::Begun { step } => stream.prepare_progress(step, 0, None),
             Progress::Rows { done, total } => stream.prepare_progress("data", done, Some(total)),
             Progress::Finished(step) => stream.emit(Event::Prepare(step)),
-        });
-        ended.store(true, Ordering::Relaxed);
-        prepared
-    });
-    context.check_stopped()?;
-    prepared?;
+        })
+    })?;
     checkpoint(context, rollers)
 }
 
@@ -76,7 +57,11 @@ fn checkpoint(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failur
     }
     context.stream.prepare_progress("checkpoint", 0, None);
     let started = Instant::now();
-    rollers.connection.execute("CHECKPOINT").map_err(|source| rollers.query_failed("CHECKPOINT", source))?;
+    let url = &rollers.url;
+    cancellable(context, &mut rollers.connection, |connection| {
+        let failed = |source| Failure::Query { doing: "CHECKPOINT", url: url.clone(), source };
+        connection.execute("CHECKPOINT").map_err(failed)
+    })?;
     context.stream.emit(Event::Prepare(PrepareStep {
         target: NAME.to_owned(),
         workload: tpcb::NAME.to_owned(),

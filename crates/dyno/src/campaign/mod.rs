@@ -1,11 +1,13 @@
 //! The story of a run: a database is put on the rollers, described, filled, loaded series by series, verified,
 //! judged. Each step is told to the stream as it happens; measuring itself is the engine's and the probe's.
 
+mod admin;
 mod data;
 mod rollers;
 mod series;
 mod stages;
 mod stream;
+mod verification;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -67,6 +69,7 @@ fn measure(context: &Context<'_>) -> Result<(), Failure> {
 }
 
 fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
+    context.check_stopped()?;
     rollers.describe(context)?;
     // Before the data, which may take long to make.
     series::check_room(context, rollers)?;

@@ -2,10 +2,11 @@
 //! user named.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use dyno_results::event::Event;
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::embedded::{EmbeddedServer, Options};
+use dyno_target::embedded::{EmbeddedServer, Machine, Options};
 use dyno_target::probe::{self, HostOptions, Probe};
 use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
@@ -22,6 +23,11 @@ pub(crate) const OWN_CONNECTIONS: u32 = 3;
 /// Connections that an embedded server allows at least for each processor: beyond this a ladder has passed its peak.
 const EMBEDDED_CONNECTIONS_PER_CPU: u32 = 64;
 const EMBEDDED_CONNECTIONS_MIN: u32 = 256;
+/// How long it is waited for ended sessions to be gone; how often it is looked; and after which time without a
+/// change no more are expected to go.
+const ROOM_WAIT: Duration = Duration::from_secs(3);
+const ROOM_LOOK: Duration = Duration::from_millis(50);
+const ROOM_STEADY: Duration = Duration::from_millis(500);
 
 /// A database on the rollers.
 pub(crate) struct Rollers {
@@ -37,13 +43,17 @@ pub(crate) struct Rollers {
     data_directory: Option<PathBuf>,
     pub(crate) cpus: u32,
     pub(crate) memory_bytes: Option<u64>,
+    /// Connections that the load could open when that was looked at first, before dyno opened any.
+    room: Option<u32>,
+    /// True once the probe has a connection, or will have one at any moment.
+    watched: bool,
 }
 
 impl Rollers {
     /// Starts the embedded server, or connects to the named one.
     pub(crate) fn set_up(context: &Context<'_>) -> Result<Self, Failure> {
-        let host = host::facts(None);
-        let cpus = host.cpus.unwrap_or(1);
+        // What this process may use of the machine, which may be less than there is.
+        let Machine { cpus, memory_bytes, .. } = Machine::of(&host::facts(None), 0);
         let (endpoint, url, embedded) = match &context.plan.place {
             Place::Embedded { .. } => {
                 let server = start_embedded(context, cpus)?;
@@ -70,7 +80,6 @@ impl Rollers {
                 })?
                 .map_or((None, None), |process| (Some(process.pid), process.data_directory)),
         };
-        let memory_bytes = host.memory_limit_bytes.or(host.memory_bytes);
         Ok(Self {
             endpoint,
             url,
@@ -81,6 +90,8 @@ impl Rollers {
             data_directory,
             cpus,
             memory_bytes,
+            room: None,
+            watched: false,
         })
     }
 
@@ -115,7 +126,7 @@ impl Rollers {
     }
 
     /// Begins to read host and database once a second, until what it returns is dropped.
-    pub(crate) fn watch(&self, context: &Context<'_>) -> Option<Probe> {
+    pub(crate) fn watch(&mut self, context: &Context<'_>) -> Option<Probe> {
         let host = HostOptions { server_pid: self.server_pid, disk: self.data_directory.clone() };
         let options = probe::Options {
             database: Some(self.endpoint.clone()),
@@ -124,7 +135,10 @@ impl Rollers {
         };
         let stream = context.stream.clone();
         match Probe::start(options, move |event| stream.emit(event)) {
-            Ok(probe) => Some(probe),
+            Ok(probe) => {
+                self.watched = true;
+                Some(probe)
+            }
             Err(error) => {
                 context.stream.notice(NAME, None, format!("neither host nor database is watched: {error}"));
                 None
@@ -132,12 +146,30 @@ impl Rollers {
         }
     }
 
-    /// Connections that the load may open.
-    pub(crate) fn free_connections(&mut self) -> Result<Option<u32>, Failure> {
+    /// Connections that the load may open, of which it can use `wanted`. Sessions that were just ended count until
+    /// the server is done with them: where there are too few, it is waited as long as they become more.
+    pub(crate) fn free_connections(&mut self, wanted: u32) -> Result<Option<u32>, Failure> {
+        let wanted = self.room.map_or(wanted, |room| wanted.min(room));
+        let started = Instant::now();
+        let (mut last, mut changed) = (None, started);
+        loop {
+            let Some(free) = self.count_free()? else { return Ok(None) };
+            if last != Some(free) {
+                (last, changed) = (Some(free), Instant::now());
+            }
+            if free >= wanted || changed.elapsed() >= ROOM_STEADY || started.elapsed() >= ROOM_WAIT {
+                return Ok(Some(free.min(*self.room.get_or_insert(free))));
+            }
+            std::thread::sleep(ROOM_LOOK);
+        }
+    }
+
+    fn count_free(&mut self) -> Result<Option<u32>, Failure> {
         let free = inspect::connections_allowed(self.reconnect_if_broken()?);
         let free = free.map_err(|source| self.query_failed("counting the free connections", source))?;
-        // The connection that asks is already among those in use.
-        Ok(free.map(|free| free.saturating_sub(OWN_CONNECTIONS - 1)))
+        // The connection that asks is already among those in use, and then the probe's.
+        let open = 1 + u32::from(self.watched);
+        Ok(free.map(|free| free.saturating_sub(OWN_CONNECTIONS - open)))
     }
 
     /// Opens the connection anew if the server has broken it in the meantime.
@@ -187,5 +219,8 @@ fn start_embedded(context: &Context<'_>, cpus: u32) -> Result<EmbeddedServer, Fa
         ..Options::default()
     };
     context.stream.activity("starting an embedded PostgreSQL");
-    Ok(EmbeddedServer::start(&options, &mut |text| context.stream.activity(text))?)
+    let started = EmbeddedServer::start(&options, &mut |text| context.stream.activity(text));
+    // To fetch and to start it cannot be interrupted; a Ctrl-C in a terminal reaches what was started as well.
+    context.check_stopped()?;
+    Ok(started?)
 }

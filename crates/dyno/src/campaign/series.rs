@@ -7,14 +7,16 @@ use std::time::Duration;
 use dyno_engine::engine::Engine;
 use dyno_engine::plan::{Arrivals, EngineConfig};
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Event, StageKind};
+use dyno_results::event::StageKind;
 use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
 use dyno_workload::registry::Series;
-use dyno_workload::tpcb::{self, Baseline, Commits, TpcB};
+use dyno_workload::tpcb::{self, TpcB, VerifyError};
 
 use super::Context;
+use super::admin::cancellable;
 use super::rollers::{NAME, Rollers};
 use super::stages::{StageLoad, StageSum, Stages, Subject};
+use super::verification::Verification;
 use crate::failure::Failure;
 use crate::plan::{Load, Rungs};
 
@@ -24,6 +26,10 @@ const OPEN_CLIENTS: u32 = 64;
 const THREADS_MAX: u32 = 16;
 /// Clients of a warm-up before a ladder, for each processor.
 const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
+/// How long dyno waits for a table that somebody else has locked.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// The SQLSTATE of a wait that was longer.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
 
 /// Runs a series on data of `scale`.
 pub(super) fn run(
@@ -36,9 +42,9 @@ pub(super) fn run(
     let script = series.script;
     let free = check_room(context, rollers)?;
     if script.writes() {
-        tpcb::reset(rollers.reconnect_if_broken()?)?;
+        reset(context, rollers)?;
     }
-    let baseline = take_baseline(context, rollers)?;
+    let verification = Verification::begin(context, rollers, script)?;
     let workload: Arc<dyn Workload> = Arc::new(TpcB::new(script, scale));
     let config = engine_config(context, rollers);
     let threads = config.threads;
@@ -60,41 +66,31 @@ pub(super) fn run(
         free,
     };
     let loaded = run.load();
-    let commits = Commits {
-        acknowledged: run.sums.iter().map(|sum| sum.done).sum(),
-        unknown: run.sums.iter().map(|sum| sum.unknown).sum(),
-    };
     // Ends the clients: what they left behind is looked at while nothing moves.
-    drop(run);
-    if let Err(Failure::Engine { .. }) = loaded {
-        // The engine itself gave up, so not all that was acknowledged was counted: there is nothing to check by.
-        return loaded;
-    }
-    let verified = baseline.map_or(Ok(()), |baseline| verify(context, rollers, &baseline, series, commits));
+    let SeriesRun { sums, engine, .. } = run;
+    drop(engine);
+    let verified = verification.end(context, rollers, &sums);
     // A check that could not be made after a broken load is no news beside what broke it.
     loaded.and(verified)
 }
 
-fn take_baseline(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<Baseline>, Failure> {
-    if !context.plan.verify {
-        return Ok(None);
-    }
-    context.stream.activity("reading the balances before the load");
-    Ok(Some(Baseline::take(rollers.reconnect_if_broken()?)?))
-}
-
-fn verify(
-    context: &Context<'_>,
-    rollers: &mut Rollers,
-    baseline: &Baseline,
-    series: &Series,
-    commits: Commits,
-) -> Result<(), Failure> {
-    context.stream.activity("verifying");
+/// Brings the tables into the state in which a load begins. Emptying one waits for whoever has it in use, which is
+/// for others to end.
+fn reset(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
+    let url = rollers.url.clone();
     let connection = rollers.reconnect_if_broken()?;
-    for check in tpcb::verify(connection, NAME, baseline, series.script, commits)? {
-        context.stream.emit(Event::Check(check));
-    }
+    cancellable(context, connection, |connection| {
+        let failed = |source| Failure::Query { doing: "setting lock_timeout", url: url.clone(), source };
+        let limit = format!("set lock_timeout = '{}s'", LOCK_WAIT.as_secs());
+        connection.execute(&limit).map_err(failed)?;
+        tpcb::reset(connection).map_err(|error| match error {
+            VerifyError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
+                Failure::Locked { table, url: url.clone(), seconds: LOCK_WAIT.as_secs(), source }
+            }
+            error => error.into(),
+        })?;
+        connection.execute("reset lock_timeout").map_err(failed)
+    })?;
     Ok(())
 }
 
@@ -114,7 +110,7 @@ fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
 /// Refuses clients that the server has no room for, and says which would fit; returns how many it has room for,
 /// where it says.
 pub(super) fn check_room(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
-    let room = rollers.free_connections()?;
+    let room = rollers.free_connections(clients_wanted(&context.plan.load, rollers.cpus))?;
     let (Some(wanted), Some(free)) = (context.plan.clients_named(), room) else { return Ok(room) };
     if wanted <= free {
         return Ok(room);
@@ -128,6 +124,25 @@ pub(super) fn check_room(context: &Context<'_>, rollers: &mut Rollers) -> Result
         fits.push(free);
     }
     Err(Failure::TooFewConnections { url: rollers.url.clone(), wanted, free, fits })
+}
+
+/// The most clients that a load may come to where there is room for them.
+fn clients_wanted(load: &Load, cpus: u32) -> u32 {
+    match load {
+        Load::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
+        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
+        Load::Single { clients, clients_end, arrivals, .. } => {
+            (*clients).max(*clients_end).unwrap_or_else(|| clients_default(*arrivals, cpus))
+        }
+    }
+}
+
+/// The clients of a single stage where the user names none.
+fn clients_default(arrivals: Arrivals, cpus: u32) -> u32 {
+    match arrivals {
+        Arrivals::Open { .. } => OPEN_CLIENTS,
+        Arrivals::Closed { .. } => cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU),
+    }
 }
 
 /// A series under way.
@@ -155,7 +170,9 @@ impl SeriesRun<'_> {
                 self.stage(StageLoad::timed(StageKind::Hold, clients, arrivals, *hold))
             }
             Load::Single { clients, clients_end, arrivals, limit } => {
-                let clients = clients.unwrap_or_else(|| self.clients_default(*arrivals));
+                let wanted =
+                    || clients_default(*arrivals, self.cpus).min(self.free.unwrap_or(u32::MAX)).max(1);
+                let clients = clients.unwrap_or_else(wanted);
                 let clients_end = clients_end.unwrap_or(clients);
                 self.warm_up(clients, start_of(*arrivals))?;
                 let ramps = clients_end != clients || is_rate_ramp(*arrivals);
@@ -184,14 +201,6 @@ impl SeriesRun<'_> {
             Rungs::Automatic { max, .. } => *max,
         };
         wanted.min(most).min(self.free.unwrap_or(u32::MAX)).max(1)
-    }
-
-    fn clients_default(&self, arrivals: Arrivals) -> u32 {
-        let wanted = match arrivals {
-            Arrivals::Open { .. } => OPEN_CLIENTS,
-            Arrivals::Closed { .. } => self.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU),
-        };
-        wanted.min(self.free.unwrap_or(u32::MAX)).max(1)
     }
 
     /// Runs every rung that was asked for; returns the clients at the peak.

@@ -47,6 +47,8 @@ pub(super) struct StageSum {
     pub(super) done: u64,
     /// Transactions whose commit may or may not have happened.
     pub(super) unknown: u64,
+    /// False where the engine broke off: more may have been done than was counted.
+    pub(super) counted: bool,
     complete: bool,
 }
 
@@ -69,7 +71,6 @@ impl Stages {
     ) -> Result<(), Failure> {
         let id = self.next;
         self.next += 1;
-        let failed = |source| Failure::Engine { url: subject.url.to_owned(), source: Box::new(source) };
         let plan = StagePlan {
             stage: id,
             clients: load.clients,
@@ -77,24 +78,29 @@ impl Stages {
             arrivals: load.arrivals,
             limit: load.limit,
         };
-        // Connected before the stage is announced: its clock runs from its first transaction.
-        engine
-            .connect(plan.clients_max(), context.stop, &mut |_| {})
-            .map_err(|source| if context.is_stopped() { Failure::Interrupted } else { failed(source) })?;
+        connect(context, engine, subject.url, plan.clients_max())?;
         context.stream.emit(Event::StageStarted(announced(id, context, subject, &load)));
         let mut observer =
             Observer { context, stage: id, slices: Vec::new(), done: 0, unknown: 0, last_error: None };
-        let outcome = engine
-            .run_stage(&plan, context.stop, &mut |observation| observer.see(observation))
-            .map_err(failed)?;
+        let ran = engine.run_stage(&plan, context.stop, &mut |observation| observer.see(observation));
+        let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
         sums.push(StageSum {
             id,
             throughput: estimate(&observer.slices),
             done: observer.done,
             unknown: observer.unknown,
+            counted: ran.is_ok(),
             complete: outcome.complete,
         });
+        if let Err(source) = ran {
+            return Err(Failure::LoadBroken {
+                workload: subject.workload.to_owned(),
+                clients: load.clients,
+                url: subject.url.to_owned(),
+                source: Box::new(source),
+            });
+        }
         if outcome.complete {
             return Ok(());
         }
@@ -115,6 +121,17 @@ impl StageSum {
     }
 }
 
+/// Connects the clients of a stage before it is announced, since its clock runs from its first transaction. The
+/// engine would do so itself when it runs the stage, and then finds that nothing is left to do.
+fn connect(context: &Context<'_>, engine: &mut Engine, url: &str, clients: u32) -> Result<(), Failure> {
+    engine.connect(clients, context.stop, &mut |_| {}).map_err(|source| {
+        if context.is_stopped() {
+            return Failure::Interrupted;
+        }
+        Failure::Engine { url: url.to_owned(), source: Box::new(source) }
+    })
+}
+
 /// Tells the stream what the engine sees, and adds up what the campaign itself needs.
 struct Observer<'a> {
     context: &'a Context<'a>,
@@ -126,6 +143,17 @@ struct Observer<'a> {
 }
 
 impl Observer<'_> {
+    /// How a stage ended of which the engine itself can say nothing any more.
+    fn broken_off(&self) -> StageOutcome {
+        StageOutcome {
+            seconds: self.slices.iter().map(|slice| slice.seconds).sum(),
+            drain_s: 0.0,
+            complete: false,
+            clients_aborted: 0,
+            not_begun: 0,
+        }
+    }
+
     fn see(&mut self, observation: Observation) {
         match observation {
             Observation::Interval(interval) => {

@@ -16,6 +16,8 @@ use dyno_results::store::{RunWriter, StoreError};
 #[derive(Clone)]
 pub(crate) struct Stream(Arc<Mutex<Inner>>);
 
+/// What lies under the stream's lock knows nothing of the stream, so no call in there can come back to wait for it;
+/// and no lock is taken around it: the probe's threads, which emit, are joined by who holds none.
 struct Inner {
     started: Instant,
     seq: u64,

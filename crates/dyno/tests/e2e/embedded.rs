@@ -94,6 +94,20 @@ fn an_interrupted_run_is_kept_and_leaves_no_server() {
 }
 
 #[test]
+fn a_closed_terminal_interrupts_too_and_the_check_is_told_as_not_made() {
+    if !installed() {
+        return;
+    }
+    let home = Home::new();
+    let (running, _, server) = start_long(&home);
+    running.signal(Signal::HUP);
+    running.end().expect(2).says(&["interrupted"]);
+    assert!(!lives(server) && home.server_directories().is_empty());
+    let report = home.report();
+    assert!(report.findings().contains(&"data-check-not-made"), "{:?}", report.findings());
+}
+
+#[test]
 fn a_killed_run_is_stored_up_to_its_last_second_and_swept_by_the_next() {
     if !installed() {
         return;

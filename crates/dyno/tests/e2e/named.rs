@@ -1,5 +1,6 @@
 //! `dyno run --target`: every kind of load on a PostgreSQL that the user names.
 
+use dyno_test_servers::{Postgres, Setup};
 use serde_json::Value;
 
 use crate::home::Home;
@@ -74,6 +75,47 @@ fn a_count_of_transactions_is_done_exactly() {
         assert_eq!((number(&stage["planned_transactions"]), &stage["planned_s"]), (150, &Value::Null));
         assert_eq!(number(&stage["totals"]["done_with_drain"]), 150);
     }
+}
+
+#[test]
+fn a_check_that_nobody_wants_is_told_as_not_made() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "unverified");
+    let home = Home::new();
+    let brief = ["--clients", "2", "--transactions", "20", "--warm-up", "0", "--scale", "1", "--no-verify"];
+    let arguments = [&["run", "--json", "--target", &target], &brief[..]].concat();
+    let report = home.dyno(&arguments).expect(0).report();
+    // Of the two series only the second writes.
+    let [check] = report.checks() else { panic!("{:?}", report.checks()) };
+    assert_eq!((&check["passed"], &check["workload"]), (&Value::Null, &"tpcb/tpcb-like".into()));
+    assert!(report.findings().contains(&"data-check-not-made"), "{:?}", report.findings());
+}
+
+#[test]
+fn as_many_clients_as_fit_are_had_by_every_series() {
+    let Some(server) = Postgres::start(&Setup::default().with("max_connections=12")) else { return };
+    let home = Home::new();
+    let brief = ["--scale", "1", "--warm-up", "0", "--step", "200ms", "--hold", "200ms", "--json"];
+    let target = url(&server, "postgres");
+    let arguments = [&["run", "--target", &target], &brief[..]].concat();
+    let refused = home.dyno(&[&arguments[..], &["--clients", "50"]].concat()).expect(1);
+    let most = refused.err.split("at most ").nth(1).unwrap().split(')').next().unwrap().to_owned();
+    let report = home.dyno(&[&arguments[..], &["--clients", &most]].concat()).expect(0).report();
+    assert_eq!(report.series().len(), 2);
+}
+
+#[test]
+fn the_arrivals_of_a_scenarios_rate_can_be_typed() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "arrivals");
+    let home = Home::new();
+    let scenario = home.file("mine.toml", "workload = 'tpcb/select-only'\nrate = '50/s'\ntransactions = 5\n");
+    let typed =
+        ["--arrivals", "constant", "--duration", "1s", "--warm-up", "0", "--scale", "1", "--clients", "1"];
+    let arguments = [&["run", &scenario, "--json", "--target", &target], &typed[..]].concat();
+    let report = home.dyno(&arguments).expect(0).report();
+    assert_eq!(report.stage()["distribution"], "constant");
+    assert_eq!(report.stage()["planned_s"], 1.0, "a typed duration sets a count aside");
 }
 
 #[test]

@@ -36,7 +36,9 @@ fn a_wrong_scenario_is_told_with_its_line() {
         ("scale = \n", &["line 1"]),
     ] {
         let scenario = home.file("mine.toml", text);
-        home.dyno(&["run", &scenario]).expect(1).says(&[words, &["mine.toml"]].concat());
+        let ended = home.dyno(&["run", &scenario]).expect(1);
+        ended.says(&[words, &["mine.toml"]].concat());
+        assert_eq!(ended.err.matches("TOML parse error").count(), 1, "{}", ended.err);
     }
 }
 
@@ -45,6 +47,11 @@ fn what_does_not_go_together_is_refused() {
     let home = Home::new();
     for arguments in [
         &["run", "--target", "postgres://h/d", "--profile", "extreme"][..],
+        &["run", "--target", "postgres://h/d", "--data-dir", "/tmp"],
+        &["run", "--transactions", "5", "--clients", "1..4"],
+        &["run", "--transactions", "5", "--rate", "1..4/s"],
+        &["run", "latency", "--think-time", "1s"],
+        &["run", "quick", "--arrivals", "constant"],
         &["run", "--duration", "1s", "--transactions", "5"],
         &["run", "--rate", "5/s", "--think-time", "1s"],
         &["run", "--rate", "5/s", "--hold", "1s"],
@@ -79,6 +86,15 @@ fn absurd_quantities_are_refused_with_what_would_be_right() {
         home.dyno(&call).expect(1).says(words);
     }
     assert!(home.server_directories().is_empty());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told_before_the_run() {
+    let home = Home::new();
+    let file = home.file("file", "");
+    let ended = home.dyno(&["run", "--target", "postgres://h/d", "--html", &format!("{file}/page.html")]);
+    ended.expect(1).says(&["cannot write", "file/page.html"]);
+    assert!(!home.store().exists(), "nothing was begun");
 }
 
 #[test]
@@ -131,6 +147,30 @@ fn tables_that_are_missing_or_not_the_workloads_are_told() {
     let scaled = database(&server, "other_scale");
     let _ = server.client("pgbench", "other_scale", &["-i", "-q", "-s", "1"]);
     home.dyno(&["run", "--target", &scaled, "--scale", "3"]).expect(1).says(&["scale 1", "3", "--prepare"]);
+}
+
+#[test]
+fn a_table_that_somebody_else_keeps_locked_is_told() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "locked");
+    let _ = server.client("pgbench", "locked", &["-i", "-q", "-s", "1"]);
+    let home = Home::new();
+    // As somebody who writes and does not commit, until the session is ended from here.
+    let holding = "begin; lock pgbench_history in row exclusive mode; select pg_sleep(60)";
+    std::thread::scope(|scope| {
+        let holder = scope.spawn(|| server.command("psql", "locked").args(["-X", "-c", holding]).output());
+        let is_locked =
+            "select count(*) from pg_locks where granted and relation = 'pgbench_history'::regclass";
+        while value(&server, "locked", is_locked) == "0" {
+            assert!(!holder.is_finished(), "the lock was not taken");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let ended = home.dyno(&["run", "--target", &target, "--workload", "tpcb/tpcb-like"]);
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)' \
+                   and pid <> pg_backend_pid()";
+        let _ = value(&server, "locked", end);
+        ended.expect(1).says(&["pgbench_history", "locked for 10 s", "pg_locks"]);
+    });
 }
 
 #[test]

@@ -1,0 +1,45 @@
+//! dyno's own statements on the database under test, which may run for minutes: a user who wants to stop has them
+//! cancelled. Nothing of the load is done here.
+
+use std::convert::Infallible;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use dyno_target::connection::Connection;
+
+use super::Context;
+use crate::failure::Failure;
+
+/// How often it is looked whether the user wants to stop.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+/// A request to cancel is a connection of its own, and one that came between two statements is lost: so it is made
+/// again, but not more often than this.
+const CANCEL_AGAIN: Duration = Duration::from_secs(1);
+
+/// Does `work` on the connection, unless the user wants to stop: then it is not begun, or its statement cancelled.
+pub(super) fn cancellable<T, E: Into<Failure>>(
+    context: &Context<'_>,
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> Result<T, E>,
+) -> Result<T, Failure> {
+    context.check_stopped()?;
+    let canceller = connection.cancel_handle();
+    let done = std::thread::scope(|scope| {
+        // Hung up when the work has ended, by a panic too: nothing is ever sent.
+        let (working, end) = channel::<Infallible>();
+        scope.spawn(move || {
+            let mut pause = STOP_LOOK;
+            while end.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                if context.is_stopped() {
+                    // If it cannot be cancelled, the statement ends by itself.
+                    let _ = canceller.cancel();
+                    pause = CANCEL_AGAIN;
+                }
+            }
+        });
+        let done = work(connection);
+        drop(working);
+        done
+    });
+    done.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })
+}
