@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,6 +34,35 @@ def parser(about, rounds, seconds):
     options.add_argument("--dyno", metavar="FILE", type=Path,
                          help="the dyno to measure [default: built from this tree, release profile]")
     return options
+
+
+def arguments(options):
+    """Parses the command line, and looks how busy the machine is before the bench makes it so."""
+    global busy_before
+    parsed = options.parse_args()
+    busy_before = busy_share(2)
+    if busy_before > BUSY_MAX:
+        say(f"warning: the processors are {busy_before:.0%} busy with something else; the figures will not be worth "
+            "much")
+    return parsed
+
+
+# Share of the processors' time that others may take before figures suffer.
+BUSY_MAX = 0.05
+busy_before = None
+
+
+def busy_share(seconds):
+    """Share of all processors' time that is not idle, over the next seconds."""
+    def ticks():
+        """All, and idle or waiting for disks."""
+        values = [int(value) for value in open("/proc/stat").readline().split()[1:9]]
+        return sum(values), values[3] + values[4]
+
+    all_before, idle_before = ticks()
+    time.sleep(seconds)
+    all_after, idle_after = ticks()
+    return 1 - (idle_after - idle_before) / max(1, all_after - all_before)
 
 
 def numbers(text):
@@ -126,20 +156,21 @@ def where(*versions):
     memory_kib = int(open("/proc/meminfo").readline().split()[1])
     virtual = " (virtual machine)" if any("hypervisor" in line for line in open("/proc/cpuinfo")
                                          if line.startswith("flags")) else ""
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
     facts = [
         f"{datetime.date.today()}",
         f"{os.cpu_count()} × {cpu}{virtual}, {memory_kib / 2**20:.0f} GiB",
         f"Linux {platform.release().split('-')[0]}",
         *versions,
-        f"dyno at {commit.stdout.strip() or 'unknown commit'}",
-        f"load average before {LOAD_BEFORE:.2f}",
+        f"dyno at {commit()}",
+        f"processors {busy_before:.0%} busy before",
     ]
     return "Taken " + "; ".join(facts) + "."
 
 
-# Read when the bench starts, before it is busy itself.
-LOAD_BEFORE = os.getloadavg()[0]
+def commit():
+    """The tree's commit, `-dirty` where files differ from it; what --dyno names may be another."""
+    said = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    return said.stdout.strip() or "an unknown commit"
 
 
 def read_json(path):
