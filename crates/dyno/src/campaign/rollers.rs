@@ -13,6 +13,7 @@ use dyno_wire::endpoint::Endpoint;
 use dyno_workload::tpcb;
 
 use super::Context;
+use super::admin::cancellable;
 use crate::failure::Failure;
 use crate::plan::Place;
 
@@ -118,8 +119,12 @@ impl Rollers {
     /// Tells how large the data is against the caches.
     pub(crate) fn describe_data(&mut self, context: &Context<'_>, scale: u32) -> Result<(), Failure> {
         let tables = tpcb::Table::ALL.map(tpcb::Table::name);
-        let mut data = inspect::data(&mut self.connection, NAME, tpcb::NAME, Some(f64::from(scale)), &tables)
-            .map_err(|source| self.query_failed("reading the sizes of the tables", source))?;
+        let url = self.url.clone();
+        // It waits for tables that others have locked.
+        let mut data = cancellable(context, &mut self.connection, |connection| {
+            inspect::data(connection, NAME, tpcb::NAME, Some(f64::from(scale)), &tables)
+                .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
+        })?;
         data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
         context.stream.emit(Event::Data(data));
         Ok(())
