@@ -173,6 +173,7 @@ impl LoadThread {
     /// A connection broke. What was under way on it has failed, or nobody knows.
     pub(crate) fn lost(&mut self, index: u32, error: SessionError, now: u64) {
         let session = &mut self.sessions[index as usize];
+        let error = session.last_words(error, &mut self.inbox, &self.poller, u64::from(index));
         session.close();
         session.lost_ns = Some(now);
         let attempts = session.attempts;

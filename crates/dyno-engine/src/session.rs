@@ -326,6 +326,30 @@ impl Session {
         }
     }
 
+    /// Why the connection broke, in the server's words where it left any: a server that ends a session says why
+    /// before it closes, and a send that then fails knows nothing of it.
+    pub(crate) fn last_words(
+        &mut self,
+        error: SessionError,
+        inbox: &mut [u8],
+        poller: &Poller,
+        token: u64,
+    ) -> SessionError {
+        if !matches!(error, SessionError::Io { .. } | SessionError::Closed) {
+            return error;
+        }
+        if self.scanner.is_done() {
+            self.scanner.start(1);
+        }
+        loop {
+            match self.receive(inbox, poller, token) {
+                Ok(Received::Partly) => {}
+                Err(told @ SessionError::Server(_)) => return told,
+                Ok(_) | Err(_) => return self.scanner.take_error().map_or(error, SessionError::Server),
+            }
+        }
+    }
+
     /// Connected, logged in and prepared.
     pub(crate) fn is_connected(&self) -> bool {
         !matches!(
