@@ -2,6 +2,7 @@
 //!
 //! The engine does not read SQL: a statement is text with holes.
 
+use dyno_wire::pg::execution::Execution;
 use dyno_wire::pg::frontend;
 
 use crate::workload::StatementId;
@@ -91,12 +92,13 @@ pub(crate) fn statement_name(id: u16) -> String {
 #[derive(Debug)]
 pub(crate) struct Statements {
     protocol: Protocol,
-    statements: Vec<(Statement, String)>,
+    statements: Vec<(Statement, Execution)>,
 }
 
 impl Statements {
     pub(crate) fn new(protocol: Protocol, statements: &[Statement]) -> Self {
-        let named = |(id, statement): (u16, &Statement)| (statement.clone(), statement_name(id));
+        let named =
+            |(id, statement): (u16, &Statement)| (statement.clone(), Execution::new(&statement_name(id)));
         Self { protocol, statements: (0..).zip(statements).map(named).collect() }
     }
 
@@ -105,8 +107,8 @@ impl Statements {
         if self.protocol != Protocol::Prepared || self.statements.is_empty() {
             return false;
         }
-        for (statement, name) in &self.statements {
-            frontend::parse(out, name, statement.sql(), &[]);
+        for ((statement, _), id) in self.statements.iter().zip(0..) {
+            frontend::parse(out, &statement_name(id), statement.sql(), &[]);
         }
         frontend::sync(out);
         true
@@ -133,7 +135,7 @@ impl<'a> Request<'a> {
     /// Values travel as text with undeclared types, as libpq's and pgbench's do. A statement that the workload
     /// did not list is left out, and the client will be told so by the empty request it sent.
     pub fn execute(&mut self, statement: StatementId, params: &[i64]) {
-        let Some((statement, name)) = self.statements.statements.get(usize::from(statement.0)) else {
+        let Some((statement, execution)) = self.statements.statements.get(usize::from(statement.0)) else {
             return;
         };
         match self.statements.protocol {
@@ -148,11 +150,7 @@ impl<'a> Request<'a> {
                 frontend::execute(self.out, "", 0);
                 frontend::sync(self.out);
             }
-            Protocol::Prepared => {
-                bind_integers(self.out, name, params);
-                frontend::execute(self.out, "", 0);
-                frontend::sync(self.out);
-            }
+            Protocol::Prepared => execution.write(self.out, params),
         }
         self.syncs += 1;
     }

@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod error;
+pub mod execution;
 pub mod frontend;
 pub mod handshake;
 pub mod reply;
