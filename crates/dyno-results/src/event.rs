@@ -123,7 +123,8 @@ pub struct Host {
     pub cpu_model: Option<String>,
     /// Processors that the kernel shows.
     pub cpus: Option<u32>,
-    /// Processors that the cgroup allows (quota / period); `None` where there is no limit.
+    /// Processors that this process may use, where that is fewer than the kernel shows: the cgroup's quota / period, or
+    /// the affinity. `None` where there is no limit.
     pub cpus_limit: Option<f64>,
     pub memory_bytes: Option<u64>,
     /// The cgroup's limit; `None` where there is none.
