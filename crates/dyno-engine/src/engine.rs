@@ -66,6 +66,8 @@ pub struct StageOutcome {
     pub clients_aborted: u32,
     /// Transactions of an open load that were due and never begun.
     pub not_begun: u64,
+    /// All load threads had real-time priority: an open load asks for it, to keep its schedule.
+    pub realtime: bool,
 }
 
 impl Engine {
@@ -326,6 +328,7 @@ impl Collector {
             complete: finished().all(|f| f.complete),
             clients_aborted: finished().map(|f| f.clients_aborted).sum(),
             not_begun: finished().map(|f| f.not_begun).sum(),
+            realtime: finished().all(|f| f.realtime),
         }
     }
 }

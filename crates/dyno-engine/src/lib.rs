@@ -10,6 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod plan;
 mod poller;
+mod priority;
 mod recorder;
 pub mod request;
 mod schedule;

@@ -4,6 +4,7 @@ use crate::clock::{SECOND_NS, now_ns, thread_cpu_ns};
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
 use crate::plan::{Limit, StagePlan};
+use crate::priority;
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::session::State;
@@ -123,6 +124,7 @@ impl LoadThread {
             cpu_ns: 0,
         };
         stage.ramp_ns = stage.ramp_step_ns().map(|step| start_ns + step);
+        stage.finished.realtime = stage.schedule.is_some() && priority::raise();
         self.recorder.begin(stage.schedule.is_some(), start_ns, stage.interval_end_ns(start_ns));
         self.stage = Some(stage);
     }
@@ -339,6 +341,9 @@ impl LoadThread {
         }
         self.give_up_late_work();
         if let Some(mut stage) = self.stage.take() {
+            if stage.finished.realtime {
+                priority::lower();
+            }
             if !self.recorder.is_empty() {
                 self.recorder.current.end_ns = now;
                 let record = self.recorder.rotate(u64::MAX);

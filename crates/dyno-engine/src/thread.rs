@@ -75,6 +75,8 @@ pub(crate) struct ThreadFinished {
     pub(crate) complete: bool,
     pub(crate) clients_aborted: u32,
     pub(crate) not_begun: u64,
+    /// It had real-time priority.
+    pub(crate) realtime: bool,
 }
 
 /// What a thread is made of when it starts.

@@ -145,6 +145,7 @@ impl Script {
             complete: true,
             clients_aborted: 0,
             not_begun: 0,
+            realtime: None,
         }));
     }
 

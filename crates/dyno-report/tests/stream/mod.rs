@@ -207,6 +207,7 @@ impl Script<'_> {
             complete: true,
             clients_aborted: 0,
             not_begun: 0,
+            realtime: None,
         }));
         self.at_ms += 150;
     }

@@ -16,6 +16,8 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     next: u32,
+    /// The reader was told that load threads had no real-time priority.
+    told_priority: bool,
 }
 
 /// What a stage is, beside its kind and load.
@@ -85,6 +87,7 @@ impl Stages {
         let ran = engine.run_stage(&plan, context.stop, &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
+        self.tell_priority(context, load.arrivals, outcome.realtime);
         sums.push(StageSum {
             id,
             throughput: estimate(&observer.slices),
@@ -111,6 +114,18 @@ impl Stages {
             url: subject.url.to_owned(),
             why: observer.last_error.unwrap_or_else(|| "its clients gave up".to_owned()),
         })
+    }
+
+    /// Without real-time priority the schedule lag holds the threads' own waiting for a processor: said once.
+    fn tell_priority(&mut self, context: &Context<'_>, arrivals: Arrivals, realtime: bool) {
+        if matches!(arrivals, Arrivals::Open { .. })
+            && !realtime
+            && !std::mem::replace(&mut self.told_priority, true)
+        {
+            let text = "the load threads had no real-time priority (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): \
+                        schedule lag and response time include their waiting for a processor";
+            context.stream.notice(NAME, None, text.to_owned());
+        }
     }
 }
 
@@ -151,6 +166,7 @@ impl Observer<'_> {
             complete: false,
             clients_aborted: 0,
             not_begun: 0,
+            realtime: false,
         }
     }
 
@@ -214,5 +230,6 @@ fn finished(id: u32, outcome: &StageOutcome) -> StageFinished {
         complete: outcome.complete,
         clients_aborted: outcome.clients_aborted,
         not_begun: outcome.not_begun,
+        realtime: Some(outcome.realtime),
     }
 }
