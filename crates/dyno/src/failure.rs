@@ -65,6 +65,9 @@ pub(crate) enum Failure {
     LoadBroken { workload: String, clients: u32, url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
     StageCut { workload: String, clients: u32, url: String, why: String },
+    /// Of which stage, and what it said last.
+    #[error("the server {url} went away during {during}: {said}")]
+    ServerGone { url: String, during: String, said: String },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot write {}: {source}", path.display())]
@@ -105,6 +108,7 @@ impl Failure {
                     .to_owned(),
             ),
             Self::Engine { source, .. } => engine_help(source),
+            Self::ServerGone { .. } => Some("look into the server's log".to_owned()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
             _ => None,
         }

@@ -79,7 +79,8 @@ fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), F
     let mut stages = stages::Stages::default();
     for series in &context.plan.series {
         context.check_stopped()?;
-        series::run(context, rollers, &mut stages, series, scale)?;
+        series::run(context, rollers, &mut stages, series, scale)
+            .map_err(|failure| stages.explain(failure))?;
     }
     drop(probe);
     Ok(())

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::error::{EngineError, SessionError};
 use dyno_engine::plan::{Arrivals, Limit, StagePlan};
 use dyno_results::document::Estimate;
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind};
@@ -16,8 +17,19 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     next: u32,
+    /// Connections were lost in the last stage that ran: the server may be gone.
+    lost: Option<Lost>,
     /// The reader was told that load threads had no real-time priority.
     told_priority: bool,
+}
+
+/// A stage whose clients lost connections.
+#[derive(Debug)]
+struct Lost {
+    /// `read hold, 8 clients`.
+    during: String,
+    /// By the server, or of the last connection.
+    said: String,
 }
 
 /// What a stage is, beside its kind and load.
@@ -82,12 +94,24 @@ impl Stages {
         };
         connect(context, engine, subject.url, plan.clients_max())?;
         context.stream.emit(Event::StageStarted(announced(id, context, subject, &load)));
-        let mut observer =
-            Observer { context, stage: id, slices: Vec::new(), done: 0, unknown: 0, last_error: None };
+        let mut observer = Observer {
+            context,
+            stage: id,
+            slices: Vec::new(),
+            done: 0,
+            unknown: 0,
+            last_error: None,
+            lost: None,
+        };
         let ran = engine.run_stage(&plan, context.stop, &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
         self.tell_priority(context, load.arrivals, outcome.realtime);
+        self.lost = observer.lost.map(|said| {
+            let (kind, clients) = (kind_name(load.kind), load.clients);
+            let plural = if clients == 1 { "" } else { "s" };
+            Lost { during: format!("{} {kind}, {clients} client{plural}", subject.series), said }
+        });
         sums.push(StageSum {
             id,
             throughput: estimate(&observer.slices),
@@ -114,6 +138,20 @@ impl Stages {
             url: subject.url.to_owned(),
             why: observer.last_error.unwrap_or_else(|| "its clients gave up".to_owned()),
         })
+    }
+
+    /// Says of a failure after the server was lost under load what it comes from: by itself, it reads as if the
+    /// server had never been there.
+    pub(super) fn explain(&mut self, failure: Failure) -> Failure {
+        let url = match &failure {
+            Failure::Connect { url, .. } | Failure::StageCut { url, .. } => url.clone(),
+            Failure::Engine { url, source } if matches!(**source, EngineError::Connect { .. }) => url.clone(),
+            _ => return failure,
+        };
+        match self.lost.take() {
+            Some(Lost { during, said }) => Failure::ServerGone { url, during, said },
+            None => failure,
+        }
     }
 
     /// Without real-time priority the schedule lag holds the threads' own waiting for a processor: said once.
@@ -155,6 +193,8 @@ struct Observer<'a> {
     done: u64,
     unknown: u64,
     last_error: Option<String>,
+    /// What was said when a connection was lost.
+    lost: Option<String>,
 }
 
 impl Observer<'_> {
@@ -184,9 +224,28 @@ impl Observer<'_> {
             Observation::Error(error) => {
                 let text = error.to_string();
                 self.context.stream.notice(NAME, Some(self.stage), text.clone());
+                // What a server says that shuts down goes before how its connections fail then.
+                match &error {
+                    SessionError::Server(server) if server.code.as_str().starts_with("57P") => {
+                        self.lost = Some(text.clone());
+                    }
+                    SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
+                        self.lost.get_or_insert_with(|| text.clone());
+                    }
+                    _ => {}
+                }
                 self.last_error = Some(text);
             }
         }
+    }
+}
+
+fn kind_name(kind: StageKind) -> &'static str {
+    match kind {
+        StageKind::WarmUp => "warm-up",
+        StageKind::Ladder => "ladder",
+        StageKind::Hold => "hold",
+        StageKind::Ramp => "ramp",
     }
 }
 
