@@ -335,6 +335,29 @@ fn the_documented_queries_find_something() {
     }
 }
 
+/// A check that could not be made is no check that passed.
+#[test]
+fn the_documented_query_for_whole_data_leaves_out_what_was_not_checked() {
+    let document = include_str!("../../../../docs/store.md");
+    let query = document
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .find(|query| query.contains("FROM data_check"))
+        .unwrap();
+    for (unmade, runs) in [(false, 1), (true, 0)] {
+        let scratch = Scratch::new();
+        let store = Store::open(scratch.file()).unwrap();
+        let mut script = clean_script();
+        if unmade {
+            script.push(Event::Check(crate::planted::check("data-after-load", None)));
+        }
+        write(&store, &script.events);
+        let mut statement = store.connection.prepare(query).unwrap();
+        assert_eq!(statement.query_map([], |_| Ok(())).unwrap().count(), runs);
+    }
+}
+
 #[test]
 fn the_views_agree_with_the_report() {
     let scratch = Scratch::new();
