@@ -12,6 +12,7 @@ mod durability;
 mod errors;
 mod evidence;
 mod incomplete;
+mod noisy;
 mod peak_not_reached;
 mod rate_not_met;
 mod settings_changed;
@@ -35,6 +36,7 @@ const RULES: &[Rule] = &[
     shared_host::judge,
     peak_not_reached::judge,
     rate_not_met::judge,
+    noisy::judge,
     too_short::judge,
     contention::judge,
     cached::judge,

@@ -46,9 +46,13 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         severity,
         about: Some(series_name(report, series)),
         evidence: format!(
-            "each transaction updates one of {} branches (scale {branches}), fewer than {where_found}: clients wait \
+            "each transaction updates one of {} (scale {branches}), fewer than {where_found}: clients wait \
              for each other's row locks",
-            count(branches as u64)
+            if branches as u64 == 1 {
+                "1 branch".to_owned()
+            } else {
+                format!("{} branches", count(branches as u64))
+            }
         ),
         advice:
             "prepare with a scale of at least the highest client count, unless lock contention is what you \

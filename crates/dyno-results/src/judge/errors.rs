@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::evidence::{series_name, stage_name};
-use super::words::{count, list, percent, time_us};
+use super::words::{count, counted, list, percent, time_us};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind};
 
@@ -13,6 +13,8 @@ const FAILED_SHARE_DOUBT: f64 = 0.01;
 const FAILED_SHARE_INVALID: f64 = 0.5;
 /// From this share of the clients' time lost to broken connections on, the load was not the one that was asked for.
 const LOST_SHARE_DOUBT: f64 = 0.01;
+/// From here on, the throughput is that of a server that was away.
+const LOST_SHARE_INVALID: f64 = 0.2;
 /// SQLSTATEs that are named.
 const CODES_SHOWN: usize = 4;
 /// Stages that are named.
@@ -54,6 +56,7 @@ fn severity(result: &StageResult) -> Severity {
     let lost_share = share(troubles.lost_s, result.seconds * f64::from(clients));
     match share((troubles.failed + troubles.unknown) as f64, troubles.ended as f64) {
         failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
+        _ if lost_share >= LOST_SHARE_INVALID => Severity::Invalid,
         failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
         _ if troubles.aborted > 0 || lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
         _ => Severity::Note,
@@ -139,7 +142,7 @@ impl<'a> Troubles<'a> {
                 format!("{} connections were lost and opened again", count(self.reconnects)),
             ),
             (self.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
-            (self.aborted > 0, format!("{} clients gave up", count(self.aborted))),
+            (self.aborted > 0, format!("{} gave up", counted(self.aborted, "client"))),
         ]
         .into_iter()
         .filter_map(|(is_so, part)| is_so.then_some(part))

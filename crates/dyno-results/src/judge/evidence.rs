@@ -1,7 +1,7 @@
 //! What several rules look up in a report. `None` always means that the report does not say.
 
 use crate::document::{Metric, Report, Series, StageResult};
-use crate::event::{Setting, StageKind};
+use crate::event::{Arrival, Setting, StageKind};
 
 /// A transaction counts as one that writes where at least this many rows change for each.
 const ROWS_CHANGED_MIN: f64 = 0.1;
@@ -53,11 +53,16 @@ pub(super) fn stage_name(result: &StageResult) -> String {
         StageKind::WarmUp => "warm-up",
     };
     let clients = super::words::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
-    match result.stage.clients_end {
-        Some(end) if end != result.stage.clients => {
-            format!("the {kind} of {:.0} s from {} to {clients}", result.seconds, result.stage.clients)
+    let seconds = super::words::seconds(result.seconds);
+    match (&result.stage.arrival, result.stage.rate_end_per_s, result.stage.clients_end) {
+        (Arrival::Open { rate_per_s, .. }, Some(end), _) => {
+            let rate = super::words::rate;
+            format!("the {kind} of {seconds} from {}/s to {}/s with {clients}", rate(*rate_per_s), rate(end))
         }
-        _ => format!("the {kind} of {:.0} s at {clients}", result.seconds),
+        (_, _, Some(end)) if end != result.stage.clients => {
+            format!("the {kind} of {seconds} from {} to {clients}", result.stage.clients)
+        }
+        _ => format!("the {kind} of {seconds} at {clients}"),
     }
 }
 

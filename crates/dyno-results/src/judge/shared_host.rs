@@ -1,6 +1,6 @@
 //! `shared-host`: driver and server took processors from each other.
 
-use super::evidence::{driver_cores, headlines, shared_cpus};
+use super::evidence::{driver_cores, loads, shared_cpus};
 use super::words::percent;
 use crate::document::Report;
 use crate::event::{Finding, Severity, Target};
@@ -20,7 +20,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 fn judge_target(report: &Report, target: &Target) -> Finding {
     let cpus = shared_cpus(report, &target.name).filter(|cpus| *cpus > 0.0);
     // The stage in which the driver took most counts.
-    let cores = headlines(report)
+    let cores = loads(report)
         .into_iter()
         .filter(|(series, _)| series.target == target.name)
         .filter_map(|(_, result)| driver_cores(report, result))

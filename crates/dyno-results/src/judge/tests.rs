@@ -1,5 +1,7 @@
 //! Each rule is shown runs with a planted fault, which it must find, and clean runs, on which it must be silent.
 
+mod headlines;
+
 use super::*;
 use crate::document::Percentiles;
 use crate::event::{Embedded, Event, Finished, Host, Outcome, Severity, StageKind};
@@ -284,7 +286,7 @@ fn retries_lost_connections_and_clients_that_gave_up_are_found() {
     must_find(&report, "errors", Severity::Note, &["7 further tries"]);
     hold(&mut report).totals.reconnects = 2;
     hold(&mut report).clients_aborted = 1;
-    must_find(&report, "errors", Severity::Doubt, &["2 connections were lost", "1 clients gave up"]);
+    must_find(&report, "errors", Severity::Doubt, &["2 connections were lost", "1 client gave up"]);
 }
 
 #[test]
@@ -295,6 +297,8 @@ fn time_lost_to_broken_connections_is_told_and_weighed() {
     must_find(&report, "errors", Severity::Note, &["broken connections cost 1.5 s of the clients' time"]);
     hold(&mut report).totals.lost_s = 1.7;
     must_find(&report, "errors", Severity::Doubt, &["1.7 s"]);
+    hold(&mut report).totals.lost_s = 33.0;
+    must_find(&report, "errors", Severity::Invalid, &["33.0 s"]);
 }
 
 #[test]
@@ -555,6 +559,7 @@ fn every_code_is_documented() {
         include_str!("durability.rs"),
         include_str!("errors.rs"),
         include_str!("incomplete.rs"),
+        include_str!("noisy.rs"),
         include_str!("peak_not_reached.rs"),
         include_str!("rate_not_met.rs"),
         include_str!("settings_changed.rs"),

@@ -16,7 +16,12 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             severity: Severity::Doubt,
             about: Some(series_name(report, series)),
             evidence: evidence(report, result),
-            advice: format!("hold for longer{}, with --hold", timeout(report, &series.target)),
+            // Without a ladder there is one stage, whose length is the run's.
+            advice: format!(
+                "hold for longer{}, with {}",
+                timeout(report, &series.target),
+                if series.ladder.is_empty() { "--duration" } else { "--hold" }
+            ),
         })
         .collect()
 }

@@ -56,6 +56,24 @@ pub(super) fn clients(clients: u32) -> String {
     if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") }
 }
 
+/// `1,200 transactions`, `1 transaction`; for a noun that only needs an s.
+pub(super) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// `30 s`, `0.3 s`, `40 ms`
+pub(super) fn seconds(seconds: f64) -> String {
+    match seconds {
+        _ if seconds > 0.0 && seconds < 0.05 => format!("{:.0} ms", (seconds * 1e3).ceil()),
+        _ if seconds < 9.95 => {
+            let text = format!("{seconds:.1}");
+            format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
+        }
+        _ => format!("{seconds:.0} s"),
+    }
+}
+
 /// `fsync, synchronous_commit and full_page_writes`
 pub(super) fn list<T: AsRef<str>>(items: &[T]) -> String {
     match items {
@@ -81,6 +99,8 @@ mod tests {
         );
         assert_eq!([90.0, 1100.0, 2e6].map(time_us), ["90 µs", "1.1 ms", "2.0 s"]);
         assert_eq!([760_000_000, 2_500_000_000].map(bytes), ["760 MB", "2.5 GB"]);
+        assert_eq!([1, 1200].map(|number| counted(number, "row")), ["1 row", "1,200 rows"]);
+        assert_eq!([0.0, 0.003, 0.3, 1.003, 30.0].map(seconds), ["0 s", "3 ms", "0.3 s", "1 s", "30 s"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a"]), "a");
     }
