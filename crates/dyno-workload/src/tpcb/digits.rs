@@ -1,7 +1,8 @@
 //! Whole numbers as people read them: `21,747`.
 
 /// Puts a comma before every third digit of an integer.
-pub(super) fn grouped(number: impl ToString + Copy) -> String {
+#[must_use]
+pub fn grouped(number: impl ToString + Copy) -> String {
     let number = number.to_string();
     let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
     let mut grouped = String::from(sign);

@@ -13,12 +13,13 @@ mod state;
 mod verdict;
 mod verify;
 
+pub use digits::grouped;
 pub use load::{Script, TpcB};
 pub use prepare::{PrepareError, PrepareOptions, Progress, prepare};
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
 pub use state::{NotReady, State, StateError, state};
-pub use verify::{Baseline, Commits, VerifyError, reset, verify};
+pub use verify::{Baseline, Commits, VerifyError, history_rows, reset, verify};
 
 /// The workload's name in events and on the command line.
 pub const NAME: &str = "tpcb";

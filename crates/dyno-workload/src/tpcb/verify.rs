@@ -73,6 +73,15 @@ pub fn verify(
     Ok(judge(target, &before.0, &after, script, commits))
 }
 
+/// Rows of the history, which [`reset`] will remove. It reads all of them.
+///
+/// # Errors
+/// The table is missing or may not be read.
+pub fn history_rows(connection: &mut Connection) -> Result<u64, VerifyError> {
+    let rows = connection.query_value("select count(*) from pgbench_history");
+    Ok(rows.map_err(|error| VerifyError::of(Table::History, error))?.unwrap_or(0))
+}
+
 /// What pgbench does before each load: vacuums the two small tables and empties the history.
 ///
 /// # Errors

@@ -74,21 +74,38 @@ pub(super) fn run(
     loaded.and(verified)
 }
 
+fn emptied(rows: u64) -> String {
+    let plural = if rows == 1 { "" } else { "s" };
+    format!(
+        "pgbench_history held {} row{plural} and is emptied before the load, as pgbench does",
+        tpcb::grouped(rows)
+    )
+}
+
 /// Brings the tables into the state in which a load begins. Emptying one waits for whoever has it in use, which is
 /// for others to end.
 fn reset(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
     let url = rollers.url.clone();
+    let named = rollers.embedded.is_none();
     let connection = rollers.reconnect_if_broken()?;
     cancellable(context, connection, |connection| {
         let failed = |source| Failure::Query { doing: "setting lock_timeout", url: url.clone(), source };
         let limit = format!("set lock_timeout = '{}s'", LOCK_WAIT.as_secs());
         connection.execute(&limit).map_err(failed)?;
-        tpcb::reset(connection).map_err(|error| match error {
+        let locked = |error| match error {
             VerifyError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
                 Failure::Locked { table, url: url.clone(), seconds: LOCK_WAIT.as_secs(), source }
             }
             error => error.into(),
-        })?;
+        };
+        if named {
+            // Somebody may miss them.
+            let rows = tpcb::history_rows(connection).map_err(locked)?;
+            if rows > 0 {
+                context.stream.notice(NAME, None, emptied(rows));
+            }
+        }
+        tpcb::reset(connection).map_err(locked)?;
         connection.execute("reset lock_timeout").map_err(failed)
     })?;
     Ok(())
