@@ -33,7 +33,9 @@ pub(crate) enum Command {
     Report(ReportArguments),
     Runs(RunsArguments),
     Findings(FindingsArguments),
+    /// List the workloads
     Workloads(ListArguments),
+    /// List the scenarios that come with dyno
     Scenarios(ListArguments),
     Targets(TargetsArguments),
 }
@@ -53,7 +55,7 @@ pub(crate) enum Command {
 Passwords: PGPASSWORD, ~/.pgpass, a service file, or the URL. The data of tpcb is four tables named pgbench_…; a
 run of a script that writes empties pgbench_history, as pgbench does.
 
-Exit status: 0 done; 1 could not start; 2 incomplete; 3 under --strict, a finding is \"invalid\".")]
+Exit status: 0 done; 1 could not start, or could not write what was asked for; 2 incomplete; 3 under --strict, a finding is \"invalid\".")]
 pub(crate) struct RunArguments {
     /// Scenario: one that comes with dyno (`dyno scenarios`), or a TOML file with the fields named as the options
     #[arg(value_name = "SCENARIO")]
@@ -66,7 +68,7 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = "Report")]
     pub(crate) json: bool,
 
-    /// Write the page here too; it is always put beside the store
+    /// Write the page to this file too, in a directory that exists; it is always put beside the store
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     pub(crate) html: Option<PathBuf>,
 
@@ -97,7 +99,7 @@ pub(crate) struct ReportArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the page to this file
+    /// Write the page to this file, in a directory that exists
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
@@ -141,7 +143,7 @@ pub(crate) struct FindingsArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// List what is known
+/// A list of what is known.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
     /// Print the list as JSON

@@ -10,7 +10,7 @@ use dyno_target::TargetError;
 use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_workload::registry::UnknownWorkload;
-use dyno_workload::tpcb::{NotReady, PrepareError, StateError, VerifyError};
+use dyno_workload::tpcb::{NotReady, PrepareError, ScaleError, StateError, VerifyError};
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,8 @@ pub(crate) enum Failure {
     Absurd { what: String },
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
+    #[error("--scale: {0}")]
+    Scale(#[from] ScaleError),
     #[error("--server: {0}")]
     Server(#[from] SpecError),
     #[error("--profile: {0}")]
@@ -72,6 +74,8 @@ pub(crate) enum Failure {
     Interrupted,
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
+    #[error("cannot write {}: the directory {} does not exist", path.display(), directory.display())]
+    NoDirectory { path: PathBuf, directory: PathBuf },
     #[error(transparent)]
     Json(#[from] JsonError),
     #[error(transparent)]

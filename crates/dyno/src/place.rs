@@ -30,16 +30,40 @@ pub(crate) fn run_directory(store: &Path, run: &str) -> PathBuf {
     store.parent().unwrap_or(Path::new(".")).join("runs").join(run)
 }
 
-/// Sees to it before a run that a file can be written after it, making its directory. What is there stays.
+/// Sees to it before a run that the page can be written where the user wants it. What is there stays.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     let existed = path.symlink_metadata().is_ok();
-    make_directory_of(path)
-        .and_then(|()| std::fs::OpenOptions::new().append(true).create(true).open(path))
+    check_file(path)?;
+    std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
         .and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(path) })
         .map_err(|source| Failure::Write { path: path.to_owned(), source })
 }
 
-/// Writes a file, making its directory.
+/// Writes the page where the user wants it. A directory that is missing is more likely mistyped than wanted.
+pub(crate) fn write_named(path: &Path, text: &str) -> Result<(), Failure> {
+    check_file(path)?;
+    std::fs::write(path, text).map_err(|source| Failure::Write { path: path.to_owned(), source })
+}
+
+fn check_file(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return Err(Failure::Absurd {
+            what: "--html writes to a file and not to standard output: name one, such as report.html"
+                .to_owned(),
+        });
+    }
+    match path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        Some(directory) if !directory.exists() => {
+            Err(Failure::NoDirectory { path: path.to_owned(), directory: directory.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file beside the store, making its directory.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     make_directory_of(path)
         .and_then(|()| std::fs::write(path, text))

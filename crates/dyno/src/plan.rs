@@ -9,6 +9,7 @@ use dyno_engine::request::Protocol;
 use dyno_results::event::Distribution;
 use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_workload::registry::{self, Series};
+use dyno_workload::tpcb::check_scale;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -17,6 +18,8 @@ use crate::units::{Clients, Rate};
 
 /// Duration of an open or ramped stage where none is named.
 const DURATION_DEFAULT: Duration = Duration::from_secs(30);
+/// Tries for a transaction where none are named.
+const TRIES_DEFAULT: u32 = 10;
 /// Most clients of the ladder that dyno chooses by itself.
 const AUTOMATIC_CLIENTS_MAX: u32 = 1024;
 
@@ -71,6 +74,10 @@ impl Plan {
     /// Decides what the scenario leaves open. `seed` is used where it names none.
     pub(crate) fn resolve(scenario: &Scenario, seed: u64) -> Result<Self, Failure> {
         refuse_contradictions(scenario)?;
+        if let Some(scale) = scenario.scale {
+            // Whether it fits the disk shows when the server is known.
+            check_scale(scale, None)?;
+        }
         let series = registry::find(scenario.workload.as_deref().unwrap_or("tpcb"))?;
         let quick = scenario.quick;
         Ok(Self {
@@ -86,7 +93,7 @@ impl Plan {
                 Some(ProtocolName::Prepared) | None => Protocol::Prepared,
             },
             threads: threads(scenario.threads)?,
-            tries_max: scenario.max_tries.unwrap_or(10).max(1),
+            tries_max: tries(scenario.max_tries)?,
             // SQLite and many JSON readers know no unsigned 64-bit numbers.
             seed: scenario.seed.unwrap_or(seed) & (i64::MAX as u64),
             warm_up: scenario.warm_up.map_or(Duration::from_secs(if quick { 1 } else { 5 }), |time| time.0),
@@ -186,6 +193,13 @@ fn place(scenario: &Scenario) -> Result<Place, Failure> {
         profile: scenario.profile.as_deref().map(str::parse).transpose()?.unwrap_or(Profile::Production),
         directory: scenario.data_dir.clone(),
     })
+}
+
+fn tries(tries: Option<u32>) -> Result<u32, Failure> {
+    match tries {
+        Some(0) => Err(Failure::Absurd { what: "--max-tries must be at least 1".to_owned() }),
+        tries => Ok(tries.unwrap_or(TRIES_DEFAULT)),
+    }
 }
 
 fn threads(threads: Option<u32>) -> Result<Option<u32>, Failure> {

@@ -74,7 +74,7 @@ pub(crate) struct Scenario {
     pub(crate) seed: Option<u64>,
 
     /// Clients: a ladder 1,2,4,8, one number, or a ramp 1..200 [default: a ladder until throughput has clearly
-    /// passed its peak]
+    /// passed its peak; with --rate 64; with --duration or --transactions 4 for each processor]
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Load")]
     pub(crate) clients: Option<Clients>,
 
@@ -94,7 +94,7 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) hold: Option<Time>,
 
-    /// One stage of this duration instead of a ladder and a hold
+    /// One stage of this duration instead of a ladder and a hold [default with --rate or a ramp: 30s]
     #[arg(long, short = 'T', value_name = "TIME", help_heading = "Load")]
     pub(crate) duration: Option<Time>,
 
@@ -102,7 +102,8 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) transactions: Option<u64>,
 
-    /// Open loop: transactions are due at this rate whatever the server does; 100..5000/s is a ramp
+    /// Open loop: transactions are due at this rate whatever the server does, and done by a pool of clients
+    /// (--clients, 64 by default); 100..5000/s is a ramp
     #[arg(long, short = 'R', value_name = "RATE", help_heading = "Load")]
     pub(crate) rate: Option<Rate>,
 

@@ -10,6 +10,9 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 /// Most clients that a stage may have.
 const CLIENTS_MAX: u32 = 100_000;
 
+/// Highest rate of an open loop.
+const RATE_MAX_PER_S: f64 = 1e7;
+
 /// A time: `500ms`, `30s`, `2m`, `1h`, `1m30s`, or seconds as a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) Duration);
@@ -71,16 +74,15 @@ impl FromStr for Rate {
                 Some(thousands) => (thousands, 1e3),
                 None => (text.trim(), 1.0),
             };
-            digits
-                .parse::<f64>()
-                .ok()
-                .map(|value| value * factor)
-                .filter(|value| value.is_finite() && *value <= 1e9)
+            digits.parse::<f64>().ok().map(|value| value * factor).filter(|value| value.is_finite())
         };
         let (start, end) = numbers.split_once("..").unwrap_or((numbers, numbers));
         let (start_per_s, end_per_s) = (number(start).ok_or_else(wrong)?, number(end).ok_or_else(wrong)?);
         if start_per_s < 0.0 || end_per_s < 0.0 || start_per_s + end_per_s <= 0.0 {
             return Err(format!("`{text}`: a rate must be above 0"));
+        }
+        if start_per_s.max(end_per_s) > RATE_MAX_PER_S {
+            return Err(format!("`{text}`: no load comes to more than 10,000,000/s"));
         }
         Ok(Self { start_per_s, end_per_s })
     }

@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     let store = place::open_store(&arguments.store)?;
     let report = judged(&store, &arguments.run)?;
     if let Some(path) = &arguments.html {
-        place::write(path, &page::render(&report)?)?;
+        place::write_named(path, &page::render(&report)?)?;
     }
     if arguments.json {
         print_json(&report)?;

@@ -16,7 +16,7 @@ use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::scenario::Scenario;
-use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, interrupt, place, secrets};
+use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let RunArguments { scenario, fields, json, html, quiet, strict, store } = arguments;
@@ -57,9 +57,14 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     }
     let mut code = exit_code(&report, ended.is_ok(), measured, strict);
     let store_failure = stream.take_store_failure().map(Failure::from);
-    for failure in [ended.err(), store_failure, pages.failure].into_iter().flatten() {
+    for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
+    }
+    if let Some(failure) = pages.failure {
+        // The run itself is whole and stored.
+        tell(&failure);
+        code = code.max(NOT_WRITTEN);
     }
     Ok(code)
 }
@@ -82,9 +87,12 @@ impl Pages {
             Err(error) => return Self { failure: Some(error.into()), ..Self::default() },
         };
         let mut pages = Self::default();
-        for path in [Some(directory.join("report.html")), wanted.map(Path::to_owned)].into_iter().flatten() {
-            match place::write(&path, &html) {
-                Ok(()) => pages.written = Some(path),
+        let beside = directory.join("report.html");
+        let written = place::write(&beside, &html).map(|()| beside);
+        let wanted = wanted.map(|path| place::write_named(path, &html).map(|()| path.to_owned()));
+        for written in [Some(written), wanted].into_iter().flatten() {
+            match written {
+                Ok(path) => pages.written = Some(path),
                 Err(failure) => pages.failure = Some(failure),
             }
         }

@@ -70,12 +70,14 @@ fn absurd_quantities_are_refused_with_what_would_be_right() {
     let home = Home::new();
     let servers = home.servers();
     for (arguments, words) in [
-        (&["--scale", "0"][..], &["scale", "1"][..]),
-        (&["--scale", "4000000000"], &["scale"]),
+        (&["--scale", "0"][..], &["--scale: scale 0 is out of range", "1,000,000"][..]),
+        (&["--scale", "4000000000"], &["--scale: scale 4000000000 is out of range"]),
         (&["--scale=-1"], &["--scale", "-1"]),
         (&["--clients", "0"], &["clients"]),
         (&["--clients", "4,x"], &["4,x"]),
         (&["--rate", "0"], &["above 0"]),
+        (&["--rate", "20000k/s"], &["20000k/s", "10,000,000/s"]),
+        (&["--max-tries", "0"], &["--max-tries", "1"]),
         (&["--rate=-5/s"], &["--rate", "-5/s"]),
         (&["--duration", "0"], &["--duration", "100ms"]),
         (&["--duration", "soon"], &["soon", "30s"]),
@@ -94,6 +96,13 @@ fn a_page_that_cannot_be_written_is_told_before_the_run() {
     let file = home.file("file", "");
     let ended = home.dyno(&["run", "--target", "postgres://h/d", "--html", &format!("{file}/page.html")]);
     ended.expect(1).says(&["cannot write", "file/page.html"]);
+    let missing = home.path("missing");
+    for command in [&["run", "--target", "postgres://h/d", "--html"][..], &["run", "--html"]] {
+        let page = missing.join("page.html").display().to_string();
+        home.dyno(&[command, &[&page]].concat()).expect(1).says(&["cannot write", "missing does not exist"]);
+    }
+    assert!(!missing.exists(), "no directory is made");
+    home.dyno(&["run", "--html", "-"]).expect(1).says(&["--html", "standard output"]);
     assert!(!home.store().exists(), "nothing was begun");
 }
 
