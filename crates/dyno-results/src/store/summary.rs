@@ -61,6 +61,8 @@ pub(super) struct Summarizer {
     pub(super) outcome: Option<Outcome>,
     pub(super) reason: Option<String>,
     pub(super) content: Content,
+    /// Headlines of the stages that have ended.
+    ended: Vec<SeriesSummary>,
     /// Stages under way, with transactions done and milliseconds.
     stages: BTreeMap<u32, (Stage, u64, f64)>,
 }
@@ -83,13 +85,11 @@ impl Summarizer {
                 self.stages.insert(stage.id, (stage.clone(), 0, 0.0));
                 return false;
             }
-            Event::Interval(interval) => {
-                self.count(interval);
-                return false;
-            }
+            Event::Interval(interval) => return self.count(interval),
             Event::StageFinished(finished) => match self.stages.remove(&finished.stage) {
                 Some((stage, done, ms)) if stage.kind != StageKind::WarmUp && ms > 0.0 => {
-                    self.show(&stage, done as f64 * 1000.0 / ms);
+                    show(&mut self.ended, &stage, done as f64 * 1000.0 / ms);
+                    self.content.series = self.so_far();
                 }
                 _ => return false,
             },
@@ -102,30 +102,48 @@ impl Summarizer {
         true
     }
 
-    fn count(&mut self, interval: &Interval) {
-        if let (Some((_, done, ms)), false) = (self.stages.get_mut(&interval.stage), interval.drain) {
-            *done += interval.types.iter().map(|of_type| of_type.done).sum::<u64>();
-            *ms += interval.duration_ms;
+    /// Counts an interval; true where the stage is one that the list shows.
+    fn count(&mut self, interval: &Interval) -> bool {
+        let Some((stage, done, ms)) = self.stages.get_mut(&interval.stage).filter(|_| !interval.drain) else {
+            return false;
+        };
+        *done += interval.types.iter().map(|of_type| of_type.done).sum::<u64>();
+        *ms += interval.duration_ms;
+        if stage.kind == StageKind::WarmUp {
+            return false;
         }
+        self.content.series = self.so_far();
+        true
     }
 
-    fn show(&mut self, stage: &Stage, tps: f64) {
-        let headline = SeriesSummary {
-            target: stage.target.clone(),
-            series: stage.series.clone(),
-            workload: stage.workload.clone(),
-            kind: stage.kind,
-            clients: stage.clients,
-            tps,
-        };
-        let series = &mut self.content.series;
-        match series.iter_mut().find(|shown| shown.target == stage.target && shown.series == stage.series) {
-            None => series.push(headline),
-            Some(shown) => {
-                let both_rungs = stage.kind == StageKind::Ladder && shown.kind == StageKind::Ladder;
-                if stage.kind != StageKind::Ladder || (both_rungs && tps > shown.tps) {
-                    *shown = headline;
-                }
+    /// The headlines with those stages that are under way: if the run is killed now, they are all that is known.
+    fn so_far(&self) -> Vec<SeriesSummary> {
+        let mut series = self.ended.clone();
+        for (stage, done, ms) in self.stages.values() {
+            if stage.kind != StageKind::WarmUp && *ms > 0.0 {
+                show(&mut series, stage, *done as f64 * 1000.0 / ms);
+            }
+        }
+        series
+    }
+}
+
+/// Sets a stage's figure as its series' headline, where it is one.
+fn show(series: &mut Vec<SeriesSummary>, stage: &Stage, tps: f64) {
+    let headline = SeriesSummary {
+        target: stage.target.clone(),
+        series: stage.series.clone(),
+        workload: stage.workload.clone(),
+        kind: stage.kind,
+        clients: stage.clients,
+        tps,
+    };
+    match series.iter_mut().find(|shown| shown.target == stage.target && shown.series == stage.series) {
+        None => series.push(headline),
+        Some(shown) => {
+            let both_rungs = stage.kind == StageKind::Ladder && shown.kind == StageKind::Ladder;
+            if stage.kind != StageKind::Ladder || (both_rungs && tps > shown.tps) {
+                *shown = headline;
             }
         }
     }

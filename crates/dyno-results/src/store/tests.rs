@@ -310,6 +310,24 @@ fn write_until_killed(path: &Path) -> ! {
     unreachable!("it counts up to the end of the integers")
 }
 
+/// A run that is killed in its first stage leaves intervals and no end of a stage.
+#[test]
+fn a_killed_run_is_listed_with_what_its_intervals_say() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut script = crate::planted::Script::started("2026-11-20-1");
+    let load = Load::write(StageKind::Hold, 8, &[900, 1100]);
+    let id = script.start_stage(&load);
+    for (index, done) in load.tps.iter().enumerate() {
+        script.push(Event::Interval(crate::planted::interval(&load, id, index, *done)));
+    }
+    write(&store, &script.events);
+    let run = store.runs().unwrap().remove(0);
+    assert_eq!(run.outcome, None);
+    let [only] = run.content.series.as_slice() else { panic!("{:?}", run.content.series) };
+    assert!((only.tps - 1000.0).abs() < 1e-9 && only.clients == 8, "{only:?}");
+}
+
 /// Every query that the documentation shows is one that works.
 #[test]
 fn the_documented_queries_find_something() {
