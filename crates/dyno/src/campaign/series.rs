@@ -10,7 +10,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::StageKind;
 use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
 use dyno_workload::registry::Series;
-use dyno_workload::tpcb::{self, TpcB, VerifyError};
+use dyno_workload::tpcb::{self, Script, TpcB, VerifyError};
 
 use super::Context;
 use super::admin::cancellable;
@@ -26,6 +26,9 @@ const OPEN_CLIENTS: u32 = 64;
 const THREADS_MAX: u32 = 16;
 /// Clients of a warm-up before a ladder, for each processor.
 const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
+/// Clients for each processor up to which an automatic ladder climbs even where the data has fewer branches: a ladder
+/// that ended lower would say little of the machine.
+const CLIENTS_PER_CPU_MIN: u32 = 2;
 /// How long dyno waits for a table that somebody else has locked.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// The SQLSTATE of a wait that was longer.
@@ -64,6 +67,7 @@ pub(super) fn run(
         },
         cpus: rollers.cpus,
         free,
+        branches: (script == Script::TpcbLike).then_some(scale),
     };
     let loaded = run.load();
     // Ends the clients: what they left behind is looked at while nothing moves.
@@ -172,6 +176,8 @@ struct SeriesRun<'a> {
     cpus: u32,
     /// Connections that the server has room for, where it says.
     free: Option<u32>,
+    /// Rows of which each transaction updates one, where it does: more clients than these wait for each other.
+    branches: Option<u32>,
 }
 
 impl SeriesRun<'_> {
@@ -232,19 +238,26 @@ impl SeriesRun<'_> {
     /// Runs rungs of more and more clients until throughput has clearly passed its peak.
     fn climb(&mut self, factor: u32, max: u32, arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
         let room = self.free.unwrap_or(u32::MAX).min(max).max(1);
+        let least = self.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
+        let uncontended = self.branches.map_or(u32::MAX, |branches| branches.max(least));
+        let top = room.min(uncontended);
         let (mut measured, mut clients) = (Vec::new(), 1);
         loop {
             self.rung(clients, arrivals, step, &mut measured)?;
             if matches!(decide(&measured), Decision::Stop(_)) {
                 break;
             }
-            if clients >= room {
-                let why =
-                    format!("the ladder ends at {clients} clients: there is room for no more connections");
+            if clients >= top {
+                let why = if top < room {
+                    "more would wait for each other's branch rows. A larger --scale or a named --clients goes further"
+                } else {
+                    "there is room for no more connections"
+                };
+                let why = format!("the ladder ends at {clients} clients: {why}");
                 self.context.stream.notice(NAME, None, why);
                 break;
             }
-            clients = clients.saturating_mul(factor).min(room);
+            clients = clients.saturating_mul(factor).min(top);
         }
         Ok(clients_at_peak(&measured, &[clients]))
     }

@@ -50,6 +50,17 @@ fn a_ladder_climbs_what_it_was_told_and_holds_the_peak() {
 }
 
 #[test]
+fn a_ladder_of_dynos_own_does_not_climb_into_contention() {
+    // Clients that pause do not come to a peak by themselves.
+    let pausing = ["--workload", "tpcb/tpcb-like", "--think-time", "50ms", "--step", "1s", "--hold", "1s"];
+    let Some(report) = run("uncontended", &pausing) else { return };
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let rungs: Vec<_> = report.stage_names().into_iter().filter(|name| name.starts_with("ladder")).collect();
+    assert_eq!(rungs.last(), Some(&format!("ladder {}", 2 * cpus)));
+    assert!(report.notices().contains(&format!("ends at {} clients", 2 * cpus)), "{}", report.notices());
+}
+
+#[test]
 fn an_open_loop_has_a_schedule_and_keeps_it() {
     let rate = ["--workload", "tpcb/select-only", "--clients", "2", "--rate", "200/s", "--duration", "2s"];
     let Some(report) = run("open_loop", &[&rate[..], &["--arrivals", "constant"]].concat()) else { return };
@@ -140,12 +151,16 @@ fn data_that_is_there_is_used_and_its_scale_told() {
     let Some(server) = shared() else { return };
     let target = database(&server, "used_again");
     let _ = server.client("pgbench", "used_again", &["-i", "-q", "-s", "2"]);
+    let note =
+        "insert into pgbench_history (tid, bid, aid, delta) select 1, 1, 1, 0 from generate_series(1, 1234)";
+    let _ = value(&server, "used_again", note);
     let home = Home::new();
     let brief = ["--workload", "tpcb/tpcb-like", "--clients", "2", "--transactions", "20", "--warm-up", "0"];
     let report =
         home.dyno(&[&["run", "--json", "--target", &target], &brief[..]].concat()).expect(0).report();
     assert_eq!(report.document()["data"][0]["scale"], 2.0);
     assert_eq!(report.document()["prepare"].as_array().unwrap().len(), 0, "nothing was made");
+    assert!(report.notices().contains("pgbench_history held 1,234 rows"), "{}", report.notices());
     report.assert_checks_passed();
 }
 

@@ -27,6 +27,12 @@ impl Report {
         self.0["run"]["reason"].as_str().unwrap_or_default()
     }
 
+    /// The texts of all remarks of the run.
+    pub(crate) fn notices(&self) -> String {
+        let texts = self.list("notices").iter().map(|notice| notice["text"].as_str().unwrap());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
     fn list(&self, name: &str) -> &[Value] {
         self.0[name].as_array().unwrap()
     }
