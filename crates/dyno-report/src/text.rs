@@ -67,46 +67,37 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
 
 /// Breaks a text without colour at spaces into lines of at most `columns`; a word that is longer is broken too.
 /// A dot between two parts stays with the first.
+///
+/// What fits is measured on the line as it would be: characters that join or vary their neighbours have no width of
+/// their own that could be added up.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
-    let mut lines = vec![String::new()];
-    let mut used = 0;
+    let mut lines = Vec::new();
+    let mut line = String::new();
     let mut rest = text.trim_start_matches(' ');
     while !rest.is_empty() {
         let plain_end = rest.find(' ').unwrap_or(rest.len());
         let end = if rest[plain_end..].starts_with(" · ") { plain_end + " ·".len() } else { plain_end };
         let word = &rest[..end];
         rest = rest[end..].trim_start_matches(' ');
-        let word_width = width(word);
-        if used > 0 && used + 1 + word_width <= columns {
-            push(&mut lines, " ");
-            push(&mut lines, word);
-            used += 1 + word_width;
+        let longer = format!("{line} {word}");
+        if !line.is_empty() && width(&longer) <= columns {
+            line = longer;
             continue;
         }
-        if used > 0 {
-            lines.push(String::new());
-            used = 0;
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
         }
         for character in word.chars() {
-            let mut buffer = [0; 4];
-            let piece = character.encode_utf8(&mut buffer);
-            let piece_width = width(piece);
-            if used + piece_width > columns && used > 0 {
-                lines.push(String::new());
-                used = 0;
+            line.push(character);
+            if width(&line) > columns && line.chars().nth(1).is_some() {
+                line.pop();
+                lines.push(std::mem::replace(&mut line, character.to_string()));
             }
-            push(&mut lines, piece);
-            used += piece_width;
         }
     }
+    lines.push(line);
     lines
-}
-
-fn push(lines: &mut [String], piece: &str) {
-    if let Some(line) = lines.last_mut() {
-        line.push_str(piece);
-    }
 }
 
 /// The roles that colour plays; without colour every role is plain text.
@@ -234,6 +225,11 @@ mod tests {
         assert_eq!(Paint { color: false }.bad("x"), "x");
         assert_eq!(Paint { color: true }.bad("x"), "\u{1b}[1;31mx\u{1b}[0m");
         assert_eq!(width(&Paint { color: true }.bad("x")), 1);
+    }
+
+    #[test]
+    fn a_character_that_widens_its_neighbour_is_measured_with_it() {
+        assert!(wrap("*\u{fe0f}00", 2).iter().all(|line| width(line) <= 2));
     }
 
     proptest! {
