@@ -115,6 +115,13 @@ fn a_narrow_terminal_folds_the_ladder() {
 }
 
 #[test]
+fn one_rung_is_no_search_for_a_peak() {
+    let text = shown(&Plan { ladder: vec![8], ..Plan::default() }, 100);
+    assert!(text.contains(" at 8\n"), "{text}");
+    assert!(!text.contains("peak") && !text.contains("highest"), "{text}");
+}
+
+#[test]
 fn a_stopped_run_says_so_first() {
     insta::assert_snapshot!(shown(&Plan { stop_after_s: Some(30), ..Plan::default() }, 100), @"
     run       INCOMPLETE: stopped by Ctrl-C; what was measured in 30 s is shown

@@ -53,7 +53,12 @@ fn ladder(report: &Report, series: &Series, heading: &str, label: &mut &str, she
         stages(report, &series.ladder).into_iter().map(|stage| rung(stage, peak)).collect();
     let blocks = ladder::table(&rungs, sheet.room(), Overflow::Fold, sheet.paint);
     let Some(rows_width) = blocks.first().and_then(|rows| rows.first()).map(|row| width(row)) else { return };
-    let peak_text = peak.map_or_else(|| "peak unknown".to_owned(), peak_words);
+    let peak_text = match (peak, rungs.len()) {
+        (None, _) => "peak unknown".to_owned(),
+        // One client count is a choice and no search for a peak.
+        (Some(only), 1) => only_words(only),
+        (Some(peak), _) => peak_words(peak),
+    };
     let beside =
         blocks.len() == 1 && rows_width + GAP.len() + width(&peak_text).max(width(heading)) <= sheet.room();
     if !beside {
@@ -93,6 +98,12 @@ fn rung(stage: &StageResult, peak: Option<&Peak>) -> Rung {
         failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
         state,
     }
+}
+
+/// `85.3k ±1.9% at 8`
+fn only_words(only: &Peak) -> String {
+    let error = format::relative_error(&only.throughput);
+    format!("{} {error} at {}", format::short(only.throughput.mean), only.clients)
 }
 
 /// `peak 85.3k ±1.9% at 8`, and how far that is the peak.
@@ -234,7 +245,10 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
     tell(totals.unknown_with_drain, "of unknown outcome");
     tell(totals.retries, "retried");
     tell(totals.reconnects, "reconnected");
-    tell(u64::from(stage.clients_aborted), "clients gave up");
+    tell(
+        u64::from(stage.clients_aborted),
+        if stage.clients_aborted == 1 { "client gave up" } else { "clients gave up" },
+    );
     tell(stage.not_begun, "arrivals never begun");
     if totals.lost_s > 0.0 {
         parts.push(format!("{} of clients' time lost", format::latency_us(totals.lost_s * 1e6)));
