@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import type { StageResult } from "../document";
-import { bytesPerSecond, clock, latencyTick, share, tick } from "../format";
+import { bytesPerSecond, clock, latencyTick, long, share, tick } from "../format";
 import type { Palette } from "../theme";
 import { axis, type ChartSpec, Key, seriesOf, write } from "./chart";
 import { linearTicks, logRange, logTicks, niceMax, TIME_STEPS } from "./scale";
@@ -262,7 +262,9 @@ function stageLabels(stage: StageResult): string[] {
     case "hold":
       return [`hold, ${clients} clients`, `hold ${clients}`, "hold"];
     case "ramp":
-      return [`ramp ${clients} → ${stage.clients_end ?? clients}`, "ramp"];
+      return stage.arrival === "open" && stage.rate_end_per_s !== null
+        ? [`ramp ${long(stage.rate_per_s)} → ${long(stage.rate_end_per_s)}/s`, "ramp"]
+        : [`ramp ${clients} → ${stage.clients_end ?? clients}`, "ramp"];
     case "ladder":
       return [clients];
   }

@@ -1,6 +1,6 @@
 // The answer first: what was tested, how much it does for reads and for writes, and how far that may be believed.
 
-import type { Finding, Report, Series, StageResult, Target } from "../document";
+import type { Finding, Peak, Report, Series, StageResult, Target } from "../document";
 import { type Child, el, icon, orUnknown } from "../dom";
 import {
   bytes,
@@ -147,7 +147,9 @@ function headline(series: Series, hold: StageResult | null): Child {
     return el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null)));
   }
   const how =
-    hold?.throughput == null ? `peak of the ladder, ${counted(series.peak?.clients, "client")}` : held(hold);
+    hold?.throughput == null
+      ? `${isSearch(series) ? "peak of the ladder, " : "with "}${counted(series.peak?.clients, "client")}`
+      : held(hold);
   return el(
     "p",
     { class: "headline" },
@@ -161,9 +163,13 @@ function headline(series: Series, hold: StageResult | null): Child {
 function held(hold: StageResult): string {
   const how = `${hold.kind === "ramp" ? "over a ramp of" : "held for"} ${duration(hold.seconds)}`;
   // In an open loop the rate was asked for, and clients are only as many as could be used.
-  return hold.arrival === "open"
-    ? `${how} at the ${long(hold.rate_per_s)}/s that were offered`
-    : `${how} with ${clientsText(hold)}`;
+  return hold.arrival === "open" ? `${how} ${offered(hold)}` : `${how} with ${clientsText(hold)}`;
+}
+
+function offered(hold: StageResult & { arrival: "open" }): string {
+  const [from, to] = [hold.rate_per_s, hold.rate_end_per_s];
+  if (to === null || to === from) return `at the ${long(from)}/s that were offered`;
+  return `while the rate ${to > from ? "rose" : "fell"} from ${long(from)}/s to ${long(to)}/s`;
 }
 
 function percentiles(hold: StageResult): Child {
@@ -181,8 +187,20 @@ function percentiles(hold: StageResult): Child {
   );
 }
 
+function isSearch(series: Series): boolean {
+  return series.ladder.length > 1;
+}
+
+function onlyRung(only: Peak): Child {
+  const figure = el("strong", {}, `${short(only.throughput.mean)} TPS`);
+  const where = ` ${relativeError(only.throughput)} at ${counted(only.clients, "client")}`;
+  return el("p", { class: "detail" }, "Before it, ", figure, `${where}.`);
+}
+
 function peakLine(series: Series, hold: StageResult | null): Child {
   const { peak } = series;
+  // One client count is a choice and no search for a peak.
+  if (peak !== null && !isSearch(series)) return hold?.throughput != null && onlyRung(peak);
   if (peak === null) return el("p", { class: "detail" }, "No ladder was run, so no peak is known.");
   const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
   const parts: Child[] = [];

@@ -27,7 +27,7 @@ function seriesCharts(report: Report, series: Series, charts: Charts): HTMLEleme
   const figures = [
     figure(
       `${name}: throughput`,
-      "TPS, with 95% intervals",
+      throughputUnit(rungs),
       throughputAgainstClients(input),
       charts,
       throughput + held,
@@ -38,6 +38,13 @@ function seriesCharts(report: Report, series: Series, charts: Charts): HTMLEleme
     figures.push(figure(`${name}: latency`, unit, latencyAgainstClients(input), charts, latencyWords(rungs)));
   }
   return figures;
+}
+
+/** Promises intervals only where there are some to see. */
+function throughputUnit(rungs: StageResult[]): string {
+  const known = rungs.filter((rung) => rung.throughput?.half_width != null).length;
+  if (known === 0) return "TPS; too short for 95% intervals";
+  return known < rungs.length ? "TPS, with 95% intervals where known" : "TPS, with 95% intervals";
 }
 
 function figure(

@@ -1,7 +1,7 @@
 // Why the numbers may be believed less, and what was verified.
 
 import type { Check, Finding, Report, Severity } from "../document";
-import { el, type IconName, icon, section } from "../dom";
+import { type Child, el, type IconName, icon, section } from "../dom";
 import { bySeverity } from "../reading";
 
 const SIGNS: Record<Severity, IconName> = { invalid: "fail", doubt: "doubt", note: "note" };
@@ -28,8 +28,8 @@ export function findingsSection(report: Report): HTMLElement {
         el("code", {}, finding.code),
         finding.about !== null && el("span", { class: "about" }, finding.about),
       ),
-      el("p", {}, finding.evidence),
-      finding.advice !== "" && el("p", { class: "advice" }, finding.advice),
+      el("p", {}, unbroken(finding.evidence)),
+      finding.advice !== "" && el("p", { class: "advice" }, unbroken(finding.advice)),
     ),
   );
   return section(
@@ -39,6 +39,13 @@ export function findingsSection(report: Report): HTMLElement {
       ? el("ul", { class: "findings" }, items)
       : el("p", { class: "nothing" }, "No rule found anything to say of these numbers."),
   );
+}
+
+/** Text whose flags, as `--rate`, do not break across lines; it is copied as it was written. */
+function unbroken(text: string): Child[] {
+  return text
+    .split(/(--[a-z][a-z-]*)/)
+    .map((part) => (part.startsWith("--") ? el("span", { class: "flag" }, part) : part));
 }
 
 export function verificationSection(report: Report): HTMLElement {

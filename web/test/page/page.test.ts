@@ -73,6 +73,32 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(await page.innerText("h1")).toContain(HOSTILE.slice(0, 60));
   });
 
+  test("says how a ramp's rate rose, that one rung is no search, and which intervals there are", async () => {
+    const report = syntheticReport();
+    const series = report.series.at(-1);
+    const hold = report.stages.findLast((stage) => series?.holds.includes(stage.id));
+    if (series === undefined || hold === undefined) throw new Error("the fixture has no hold");
+    Object.assign(hold, {
+      kind: "ramp",
+      arrival: "open",
+      distribution: "poisson",
+      rate_per_s: 100,
+      rate_end_per_s: 2000,
+      response: hold.service,
+    });
+    series.ladder = series.ladder.slice(-1);
+    for (const stage of report.stages) {
+      if (series.ladder.includes(stage.id)) Object.assign(stage.throughput ?? {}, { half_width: null });
+    }
+    const { page, complaints } = await browser.open({ html: pageWith(report) }, LOOKS.light as Look);
+    await page.waitForSelector("canvas");
+    expect(complaints).toEqual([]);
+    const text = await page.innerText("body");
+    expect(text).toContain("while the rate rose from 100/s to 2,000/s");
+    expect(text).toContain("Before it, ");
+    expect(text).toContain("too short for 95% intervals");
+  });
+
   test("shows what a drain brought, and time lost to broken connections", async () => {
     const report = syntheticReport();
     const totals = report.stages[report.stages.length - 1]?.totals;
