@@ -316,13 +316,28 @@ impl Session {
     fn receive_raw(&mut self, inbox: &mut [u8]) -> Result<Option<usize>, SessionError> {
         let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
         match recv(socket, inbox, RecvFlags::empty()) {
-            Ok((0, _)) => Err(self.scanner.take_error().map_or(SessionError::Closed, SessionError::Server)),
+            Ok((0, _)) => Err(self.told().unwrap_or(SessionError::Closed)),
             Ok((count, _)) => Ok(Some(count)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(source) => {
-                let told = self.scanner.take_error().map(SessionError::Server);
-                Err(told.unwrap_or(SessionError::Io { doing: "receive", source }))
-            }
+            Err(source) => Err(self.told().unwrap_or(SessionError::Io { doing: "receive", source })),
+        }
+    }
+
+    /// What the server gave as the reason, if it gave one: it may stand in what came behind the last answer.
+    #[cold]
+    fn told(&mut self) -> Option<SessionError> {
+        if self.scanner.error().is_none() {
+            self.listen();
+            // Bytes that make no sense tell nothing.
+            let _ = self.scanner.scan(&self.unread, &mut Count);
+        }
+        self.scanner.take_error().map(SessionError::Server)
+    }
+
+    /// Listens as if for an answer that never comes, so that the server's unasked words are kept.
+    pub(crate) fn listen(&mut self) {
+        if self.scanner.is_done() {
+            self.scanner.start(1);
         }
     }
 
@@ -338,14 +353,12 @@ impl Session {
         if !matches!(error, SessionError::Io { .. } | SessionError::Closed) {
             return error;
         }
-        if self.scanner.is_done() {
-            self.scanner.start(1);
-        }
+        self.listen();
         loop {
             match self.receive(inbox, poller, token) {
                 Ok(Received::Partly) => {}
                 Err(told @ SessionError::Server(_)) => return told,
-                Ok(_) | Err(_) => return self.scanner.take_error().map_or(error, SessionError::Server),
+                Ok(_) | Err(_) => return self.told().unwrap_or(error),
             }
         }
     }

@@ -314,10 +314,7 @@ impl LoadThread {
     /// Something came that nothing was asked for: a notice, why the server ends the connection, its end.
     fn unasked(&mut self, index: u32) {
         let session = &mut self.sessions[index as usize];
-        if session.scanner.is_done() {
-            // Listens as if for an answer that never comes, so that the server's words are kept.
-            session.scanner.start(1);
-        }
+        session.listen();
         if let Err(error) = session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
             self.lost(index, error, now_ns());
         }
