@@ -66,7 +66,7 @@ pub struct StageOutcome {
     pub clients_aborted: u32,
     /// Transactions of an open load that were due and never begun.
     pub not_begun: u64,
-    /// All load threads had real-time priority: an open load asks for it, to keep its schedule.
+    /// All load threads had real-time priority, as an open load may ask for.
     pub realtime: bool,
 }
 

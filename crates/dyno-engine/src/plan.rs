@@ -74,6 +74,8 @@ pub struct EngineConfig {
     pub drain_timeout: Duration,
     /// Failures in a row after which a client gives up.
     pub failures_in_a_row_max: u32,
+    /// Ask for real-time priority for the threads of an open load, so that they keep its schedule.
+    pub realtime: bool,
     /// Seed of the clients' and the schedule's random streams.
     pub seed: u64,
 }
@@ -90,6 +92,7 @@ impl EngineConfig {
             reconnect_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(10),
             failures_in_a_row_max: 100,
+            realtime: false,
             seed: 0,
         }
     }

@@ -1,5 +1,6 @@
-//! Real-time priority for load threads that keep a schedule: one that waits for a processor behind the server it
-//! loads sends late, and what it measures is its own waiting.
+//! Real-time priority for load threads that keep a schedule: one that waits for a processor sends late, and what it
+//! measures is its own waiting. On a host that it shares with the server it takes the processor from the server, which
+//! is why it has to be asked for.
 
 /// The lowest of the real-time priorities: above everything ordinary, below whatever else is real-time.
 const PRIORITY: libc::c_int = 1;

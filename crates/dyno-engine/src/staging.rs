@@ -124,7 +124,7 @@ impl LoadThread {
             cpu_ns: 0,
         };
         stage.ramp_ns = stage.ramp_step_ns().map(|step| start_ns + step);
-        stage.finished.realtime = stage.schedule.is_some() && priority::raise();
+        stage.finished.realtime = self.config.realtime && stage.schedule.is_some() && priority::raise();
         self.recorder.begin(stage.schedule.is_some(), start_ns, stage.interval_end_ns(start_ns));
         self.stage = Some(stage);
     }

@@ -350,7 +350,7 @@ pub struct StageFinished {
     pub clients_aborted: u32,
     /// Arrivals of an open load that were due before the end and not begun within the drain's limit either.
     pub not_begun: u64,
-    /// Whether the load threads had real-time priority; only an open load asks for it. `None` where it was not noted.
+    /// Whether the load threads had real-time priority, as an open load may ask for. `None` where it was not noted.
     #[serde(default)]
     pub realtime: Option<bool>,
 }

@@ -35,6 +35,7 @@ pub(crate) struct Plan {
     pub(crate) protocol: Protocol,
     pub(crate) threads: Option<u32>,
     pub(crate) tries_max: u32,
+    pub(crate) realtime: bool,
     pub(crate) seed: u64,
     pub(crate) warm_up: Duration,
     pub(crate) load: Load,
@@ -94,6 +95,7 @@ impl Plan {
             },
             threads: threads(scenario.threads)?,
             tries_max: tries(scenario.max_tries)?,
+            realtime: scenario.realtime,
             // SQLite and many JSON readers know no unsigned 64-bit numbers.
             seed: scenario.seed.unwrap_or(seed) & (i64::MAX as u64),
             warm_up: scenario.warm_up.map_or(Duration::from_secs(if quick { 1 } else { 5 }), |time| time.0),
@@ -148,6 +150,7 @@ impl Plan {
             "protocol": self.protocol.name(),
             "threads": self.threads,
             "max_tries": self.tries_max,
+            "realtime": self.realtime,
             "seed": self.seed,
             "warm_up_s": self.warm_up.as_secs_f64(),
             "load": load,

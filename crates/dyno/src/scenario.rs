@@ -119,6 +119,11 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) max_tries: Option<u32>,
 
+    /// Real-time priority for the load threads of an open loop (--rate), where the system grants it: for a driver with
+    /// a host of its own
+    #[arg(long, help_heading = "Load")]
+    pub(crate) realtime: bool,
+
     /// A rough answer in under thirty seconds: small data, short stages
     #[arg(long, help_heading = "Load")]
     pub(crate) quick: bool,
@@ -214,6 +219,7 @@ impl Scenario {
             arrivals: self.arrivals.or(other.arrivals),
             think_time: self.think_time.or(other.think_time),
             max_tries: self.max_tries.or(other.max_tries),
+            realtime: self.realtime || other.realtime,
             quick: self.quick || other.quick,
             no_verify: self.no_verify || other.no_verify,
         }

@@ -123,6 +123,7 @@ fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
     EngineConfig {
         protocol: plan.protocol,
         tries_max: plan.tries_max,
+        realtime: plan.realtime,
         seed: plan.seed,
         ..EngineConfig::new(threads)
     }

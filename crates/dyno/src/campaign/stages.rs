@@ -154,14 +154,12 @@ impl Stages {
         }
     }
 
-    /// Without real-time priority the schedule lag holds the threads' own waiting for a processor: said once.
+    /// Says once that the real-time priority that was asked for was not granted.
     fn tell_priority(&mut self, context: &Context<'_>, arrivals: Arrivals, realtime: bool) {
-        if matches!(arrivals, Arrivals::Open { .. })
-            && !realtime
-            && !std::mem::replace(&mut self.told_priority, true)
-        {
-            let text = "the load threads had no real-time priority (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): \
-                        schedule lag and response time include their waiting for a processor";
+        let asked = context.plan.realtime && matches!(arrivals, Arrivals::Open { .. });
+        if asked && !realtime && !std::mem::replace(&mut self.told_priority, true) {
+            let text = "--realtime was refused (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag and \
+                        response time include the load threads' waiting for a processor";
             context.stream.notice(NAME, None, text.to_owned());
         }
     }
