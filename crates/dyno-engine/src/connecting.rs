@@ -6,10 +6,12 @@ use rustix::io::Errno;
 
 use crate::clock::now_ns;
 use crate::error::SessionError;
+use crate::plan::OnLoss;
 use crate::poller::Ready;
 use crate::recorder::ErrorCode;
 use crate::session::{Received, Session, State};
 use crate::thread::{LoadThread, ReportKind};
+use crate::workload::Place;
 
 /// Connections that one thread opens at a time: a server forks or logs in for each, and its queue of connections
 /// that wait to be accepted is short.
@@ -31,8 +33,20 @@ impl LoadThread {
             if id >= clients {
                 break;
             }
-            self.to_open.push_back(self.sessions.len() as u32);
-            self.sessions.push(Session::new(self.workload.client(id, self.config.seed)));
+            let place = Place { id, thread: self.number };
+            self.sessions.push(Session::new(self.workload.client(place, self.config.seed)));
+        }
+        for (session, index) in self.sessions.iter_mut().zip(0..) {
+            // New, or gave up in an earlier stage. Those that were lost are waiting for their turn already.
+            let fresh = matches!(session.state, State::Disconnected) && session.lost_ns.is_none();
+            if (fresh || matches!(session.state, State::Aborted)) && !session.is_open() {
+                if self.config.connect_per_transaction {
+                    session.state = State::Idle;
+                } else {
+                    session.state = State::Disconnected;
+                    self.to_open.push_back(index);
+                }
+            }
         }
         // Nothing is to grow while the load runs.
         self.timers.reserve(2 * self.sessions.len());
@@ -65,6 +79,7 @@ impl LoadThread {
                 continue;
             }
             session.attempts = session.attempts.saturating_add(1);
+            session.opened_ns = now;
             self.opening += 1;
             match session.open(&self.endpoint.address, &self.poller, u64::from(index)) {
                 Ok(()) => self.set_timer(index, now + nanoseconds(self.config.connect_timeout)),
@@ -137,7 +152,10 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         session.state = State::Idle;
         session.timer_ns = None;
-        if let Some(lost_ns) = session.lost_ns.take() {
+        session.client.connected(now.saturating_sub(session.opened_ns));
+        if session.transaction.is_some() {
+            self.begin_connected(index, now);
+        } else if let Some(lost_ns) = session.lost_ns.take() {
             let record = &mut self.recorder.current;
             record.reconnects += 1;
             // What passed before this interval is in those before it.
@@ -156,6 +174,9 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         session.close();
         let attempts = session.attempts;
+        if session.transaction.is_some() {
+            return self.transaction_without_connection(index, error, now);
+        }
         let given_up = session.lost_ns.is_none_or(|lost_ns| {
             let lost_for_ns = now.saturating_sub(lost_ns);
             self.connecting.is_some() && lost_for_ns >= nanoseconds(self.config.reconnect_timeout)
@@ -181,6 +202,14 @@ impl LoadThread {
             let state = error.server_error().map(|error| error.code);
             self.recorder.current.error(state.map_or(ErrorCode::Connection, ErrorCode::SqlState));
         }
+        if self.config.on_loss == OnLoss::Abort {
+            let session = &mut self.sessions[index as usize];
+            session.client.lost(&error);
+            self.tell_error(error);
+            self.end_lost_transaction(index, now);
+            return self.give_up(index);
+        }
+        self.sessions[index as usize].client.lost(&error);
         self.tell_error(error);
         self.end_lost_transaction(index, now);
         if attempts == 0 {
@@ -190,6 +219,33 @@ impl LoadThread {
             // It brought nothing since it was last opened: a server that closes every connection is not hurried.
             self.set_timer(index, now + backoff_ns(attempts));
         }
+    }
+
+    /// Opens the connection that a transaction has begun with.
+    pub(crate) fn connect_for_transaction(&mut self, index: u32, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        session.state = State::Disconnected;
+        self.to_open.push_back(index);
+        // It may be this session's turn at once; opening fails later than here, so nothing is begun twice.
+        self.open_more(now);
+    }
+
+    /// A transaction's own connection could not be opened: tried again where clients are to reconnect, else the client
+    /// gives up.
+    fn transaction_without_connection(&mut self, index: u32, error: SessionError, now: u64) {
+        let state = error.server_error().map(|error| error.code);
+        self.recorder.current.error(state.map_or(ErrorCode::Connection, ErrorCode::SqlState));
+        let session = &mut self.sessions[index as usize];
+        session.client.lost(&error);
+        let attempts = session.attempts;
+        self.tell_error(error);
+        self.fail_transaction(index, now);
+        if self.config.on_loss == OnLoss::Abort {
+            return self.give_up(index);
+        }
+        let session = &mut self.sessions[index as usize];
+        session.state = State::Sleeping;
+        self.set_timer(index, now + backoff_ns(attempts));
     }
 
     /// Reports the first error of each kind with its text.

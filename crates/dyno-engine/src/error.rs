@@ -31,6 +31,8 @@ pub enum SessionError {
     NotDrained(Duration),
     #[error("the workload sent an empty request")]
     EmptyRequest,
+    #[error("the statement copies from the client, which has nothing to copy")]
+    CopyIn,
 }
 
 impl SessionError {

@@ -59,6 +59,15 @@ impl StagePlan {
     }
 }
 
+/// What becomes of a client whose connection breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLoss {
+    /// It connects again and goes on.
+    Reconnect,
+    /// It gives up.
+    Abort,
+}
+
 /// How the engine drives its connections.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
@@ -68,10 +77,18 @@ pub struct EngineConfig {
     pub tries_max: u32,
     /// Longest wait for a connection to open and log in.
     pub connect_timeout: Duration,
+    /// What becomes of a client whose connection breaks.
+    pub on_loss: OnLoss,
     /// How long a thread that has lost all its connections goes on trying before its stage ends.
     pub reconnect_timeout: Duration,
+    /// Open a connection for each transaction and close it behind it.
+    pub connect_per_transaction: bool,
     /// Longest wait at a stage's end for transactions that are under way.
     pub drain_timeout: Duration,
+    /// Whether transactions of an open load that were due before its end are still begun behind it.
+    pub finish_late: bool,
+    /// Transactions of an open load that would begin later than this are skipped and counted.
+    pub skip_later_than: Option<Duration>,
     /// Failures in a row after which a client gives up.
     pub failures_in_a_row_max: u32,
     /// Ask for real-time priority for the threads of an open load, so that they keep its schedule.
@@ -89,8 +106,12 @@ impl EngineConfig {
             protocol: crate::request::Protocol::default(),
             tries_max: 10,
             connect_timeout: Duration::from_secs(10),
+            on_loss: OnLoss::Reconnect,
             reconnect_timeout: Duration::from_secs(10),
+            connect_per_transaction: false,
             drain_timeout: Duration::from_secs(10),
+            finish_late: true,
+            skip_later_than: None,
             failures_in_a_row_max: 100,
             realtime: false,
             seed: 0,

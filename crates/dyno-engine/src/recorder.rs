@@ -93,6 +93,7 @@ pub(crate) struct Record {
     pub(crate) reconnects: u64,
     pub(crate) lost_ns: u64,
     pub(crate) backlog: u64,
+    pub(crate) skipped: u64,
     types: Vec<TypeRecord>,
     errors: Vec<(ErrorCode, u64)>,
 }
@@ -109,14 +110,15 @@ impl Record {
             reconnects: 0,
             lost_ns: 0,
             backlog: 0,
+            skipped: 0,
             types: (0..types).map(|_| TypeRecord::new(open)).collect(),
             errors: Vec::with_capacity(ERROR_CODES_MAX + 1),
         })
     }
 
     fn clear(&mut self) {
-        (self.drain, self.clients, self.cpu_ns, self.reconnects, self.lost_ns, self.backlog) =
-            (false, 0, 0, 0, 0, 0);
+        (self.drain, self.clients, self.cpu_ns, self.reconnects, self.lost_ns, self.backlog, self.skipped) =
+            (false, 0, 0, 0, 0, 0, 0);
         self.types.iter_mut().for_each(TypeRecord::clear);
         self.errors.clear();
     }
@@ -124,6 +126,7 @@ impl Record {
     fn is_empty(&self) -> bool {
         self.errors.is_empty()
             && self.reconnects == 0
+            && self.skipped == 0
             && self.types.iter().all(|t| t.done + t.failed + t.unknown + t.retries + t.statements == 0)
     }
 
@@ -243,6 +246,7 @@ impl Merged {
                 reconnects: 0,
                 lost_ms: 0.0,
                 backlog: 0,
+                skipped: 0,
                 errors: BTreeMap::new(),
                 drain: record.drain,
             },
@@ -260,6 +264,7 @@ impl Merged {
         interval.reconnects += record.reconnects;
         interval.lost_ms += record.lost_ns as f64 / 1e6;
         interval.backlog += record.backlog;
+        interval.skipped += record.skipped;
         for (code, count) in &record.errors {
             *interval.errors.entry(code.name()).or_default() += count;
         }

@@ -5,6 +5,8 @@
 use dyno_wire::pg::execution::Execution;
 use dyno_wire::pg::frontend;
 
+pub use dyno_wire::pg::frontend::BindWriter;
+
 use crate::workload::StatementId;
 
 /// Most parameters a statement may have.
@@ -115,19 +117,104 @@ impl Statements {
     }
 }
 
-/// What a client sends next: filled by [`Client::next`](crate::workload::Client::next).
+/// What a client sends next: filled by [`Client::next`](crate::workload::Client::next), and sent in one go.
 #[derive(Debug)]
 pub struct Request<'a> {
     out: &'a mut Vec<u8>,
     statements: &'a Statements,
     text: &'a mut String,
+    now_ns: u64,
     /// How many ReadyForQuery will answer it.
     syncs: u32,
+    keeps_rows: bool,
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(out: &'a mut Vec<u8>, text: &'a mut String, statements: &'a Statements) -> Self {
-        Self { out, statements, text, syncs: 0 }
+    pub(crate) fn new(
+        out: &'a mut Vec<u8>,
+        text: &'a mut String,
+        statements: &'a Statements,
+        now_ns: u64,
+    ) -> Self {
+        Self { out, statements, text, now_ns, syncs: 0, keeps_rows: false }
+    }
+
+    /// When the client was asked: the time of the answer, of the beginning, of the end of its sleep. Monotonic
+    /// nanoseconds.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Adds `sql` as it is, of one statement or several, in a simple query.
+    pub fn query(&mut self, sql: &str) {
+        frontend::query(self.out, sql);
+        self.syncs += 1;
+    }
+
+    /// A simple query whose text `write` puts into a buffer.
+    pub fn query_with(&mut self, write: impl FnOnce(&mut String)) {
+        self.text.clear();
+        write(self.text);
+        frontend::query(self.out, self.text);
+        self.syncs += 1;
+    }
+
+    /// Has the server make statement `name` from `sql`, its parameters' types undeclared. Answered with what
+    /// [`sync`](Self::sync) closes, as are the other messages of the extended protocol.
+    pub fn parse(&mut self, name: &str, sql: &str) {
+        frontend::parse(self.out, name, sql, &[]);
+    }
+
+    /// Binds the unnamed portal to statement `name` and the parameters that are then written.
+    pub fn bind(&mut self, name: &str) -> BindWriter<'_> {
+        BindWriter::new(self.out, "", name)
+    }
+
+    /// Asks what columns the bound statement has.
+    pub fn describe(&mut self) {
+        frontend::describe_portal(self.out, "");
+    }
+
+    /// Runs the bound statement.
+    pub fn run(&mut self) {
+        frontend::execute(self.out, "", 0);
+    }
+
+    /// Closes what was added since the last sync: the server answers it, and after an error goes on behind it.
+    pub fn sync(&mut self) {
+        frontend::sync(self.out);
+        self.syncs += 1;
+    }
+
+    /// Hands the rows of the answer, their columns and the statements' ends to
+    /// [`Client::reply`](crate::workload::Client::reply).
+    pub fn keep_rows(&mut self) {
+        self.keeps_rows = true;
+    }
+
+    /// Takes out what was added and is not to be sent yet.
+    #[must_use]
+    pub fn withdraw(&mut self) -> Withdrawn {
+        let withdrawn = Withdrawn {
+            out: self.out.clone(),
+            syncs: std::mem::take(&mut self.syncs),
+            keeps_rows: std::mem::take(&mut self.keeps_rows),
+        };
+        self.out.clear();
+        withdrawn
+    }
+
+    /// Adds what was withdrawn earlier.
+    pub fn resume(&mut self, withdrawn: &Withdrawn) {
+        self.out.extend_from_slice(&withdrawn.out);
+        self.syncs += withdrawn.syncs;
+        self.keeps_rows |= withdrawn.keeps_rows;
+    }
+
+    /// Whether rows were asked for.
+    pub(crate) fn keeps_rows(&self) -> bool {
+        self.keeps_rows
     }
 
     /// Adds one execution of `statement` with `params` in the run's protocol mode.
@@ -158,6 +245,21 @@ impl<'a> Request<'a> {
     /// How many answers the request will have.
     pub(crate) fn syncs(&self) -> u32 {
         self.syncs
+    }
+}
+
+/// Messages that a client holds back, to send them with later ones.
+#[derive(Debug, Default)]
+pub struct Withdrawn {
+    out: Vec<u8>,
+    syncs: u32,
+    keeps_rows: bool,
+}
+
+impl Withdrawn {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
     }
 }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::link::Link;
+use dyno_wire::pg::backend::{CommandTag, CopyResponse, DataRow, NoticeFields, RowDescription};
+use dyno_wire::pg::frontend;
 use dyno_wire::pg::handshake::Handshake;
-use dyno_wire::pg::reply::{ReplyScanner, ReplySink};
+use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Scanned};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
@@ -15,7 +17,7 @@ use rustix::net::{
 
 use crate::error::SessionError;
 use crate::poller::{Interest, Poller};
-use crate::workload::Client;
+use crate::workload::{Client, Reaction, Reply};
 
 /// What a session waits for. It moves downwards to `Idle`, turns between `Idle`, `Waiting`, `Recovering` and
 /// `Sleeping` while a stage runs, and falls back to `Disconnected` when its connection breaks.
@@ -37,10 +39,10 @@ pub(crate) enum State {
     Yielding,
     /// A request was sent. Waits for all of its answer.
     Waiting,
-    /// The statement that ends a failed transaction was sent. Waits for its answer; then the transaction is
-    /// tried again if `retry`, else it has failed.
-    Recovering { retry: bool },
-    /// Gave up after too many failures in a row. Waits for nothing; the next stage starts it afresh.
+    /// The statement that ends a failed transaction was sent. Waits for its answer; then what was decided follows.
+    Recovering(Reaction),
+    /// Gave up: after too many failures in a row, or by its own decision. Waits for nothing; the next stage starts it
+    /// afresh.
     Aborted,
 }
 
@@ -79,6 +81,10 @@ pub(crate) struct Session {
     pub(crate) lost_ns: Option<u64>,
     /// Attempts to connect since a transaction last ended well.
     pub(crate) attempts: u32,
+    /// When the connection was begun to be opened.
+    pub(crate) opened_ns: u64,
+    /// The client takes the rows of the answer that is waited for.
+    pub(crate) keeps_rows: bool,
     socket: Option<OwnedFd>,
     link: Link,
     interest: Interest,
@@ -96,10 +102,65 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Rows are counted, not kept.
-struct Count;
+/// Rows are counted, not kept; the client hears what nobody counts.
+struct Counted<'a>(&'a mut dyn Client);
 
-impl ReplySink for Count {}
+impl ReplySink for Counted<'_> {
+    #[cold]
+    fn notice(&mut self, notice: NoticeFields<'_>) {
+        self.0.reply(Reply::Notice(notice));
+    }
+
+    #[cold]
+    fn copy_out(&mut self, _response: CopyResponse<'_>) {
+        self.0.reply(Reply::CopyOut);
+    }
+}
+
+/// The client takes everything.
+struct Kept<'a>(&'a mut dyn Client);
+
+impl ReplySink for Kept<'_> {
+    const WANTS_ROWS: bool = true;
+    const WANTS_COPY_DATA: bool = false;
+
+    fn row_description(&mut self, columns: RowDescription<'_>) {
+        self.0.reply(Reply::Columns(columns));
+    }
+
+    fn row(&mut self, row: DataRow<'_>) {
+        self.0.reply(Reply::Row(row));
+    }
+
+    fn command_complete(&mut self, tag: CommandTag<'_>) {
+        self.0.reply(Reply::Complete(tag));
+    }
+
+    fn notice(&mut self, notice: NoticeFields<'_>) {
+        self.0.reply(Reply::Notice(notice));
+    }
+
+    fn copy_out(&mut self, _response: CopyResponse<'_>) {
+        self.0.reply(Reply::CopyOut);
+    }
+}
+
+/// Scans what has arrived as the answer to the last request.
+#[inline]
+fn scan(
+    scanner: &mut ReplyScanner,
+    keeps_rows: bool,
+    client: &mut dyn Client,
+    arrived: &[u8],
+) -> Result<Scanned, SessionError> {
+    let scanned = if keeps_rows {
+        scanner.scan(arrived, &mut Kept(client))?
+    } else {
+        scanner.scan(arrived, &mut Counted(client))?
+    };
+    // The scanner stops at a COPY from the client, which none of ours can serve.
+    if !scanned.done && scanner.wants_copy_data() { Err(SessionError::CopyIn) } else { Ok(scanned) }
+}
 
 /// What a read brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +187,8 @@ impl Session {
             timer_ns: None,
             lost_ns: None,
             attempts: 0,
+            opened_ns: 0,
+            keeps_rows: false,
             socket: None,
             link: Link::Plain,
             interest: Interest::Read,
@@ -189,6 +252,7 @@ impl Session {
         self.unsent = Vec::new();
         self.sealed = Vec::new();
         self.timer_ns = None;
+        self.keeps_rows = false;
         self.state = State::Disconnected;
     }
 
@@ -290,7 +354,7 @@ impl Session {
     ) -> Result<Received, SessionError> {
         let Some(count) = self.receive_raw(inbox)? else { return Ok(Received::Nothing) };
         if self.link.is_plain() && self.unread.is_empty() {
-            let scanned = self.scanner.scan(&inbox[..count], &mut Count)?;
+            let scanned = scan(&mut self.scanner, self.keeps_rows, self.client.as_mut(), &inbox[..count])?;
             // Behind a whole answer there is seldom anything: a part of a notice, say. The next scan begins there.
             if scanned.consumed < count {
                 self.unread.extend_from_slice(&inbox[scanned.consumed..count]);
@@ -299,7 +363,7 @@ impl Session {
         }
         self.link.open(&inbox[..count], &mut self.unread)?;
         self.answer_tls(poller, token)?;
-        let scanned = self.scanner.scan(&self.unread, &mut Count)?;
+        let scanned = scan(&mut self.scanner, self.keeps_rows, self.client.as_mut(), &self.unread)?;
         self.unread.drain(..scanned.consumed);
         Ok(if scanned.done { Received::Answered } else { Received::Partly })
     }
@@ -329,7 +393,7 @@ impl Session {
         if self.scanner.error().is_none() {
             self.listen();
             // Bytes that make no sense tell nothing.
-            let _ = self.scanner.scan(&self.unread, &mut Count);
+            let _ = self.scanner.scan(&self.unread, &mut ());
         }
         self.scanner.take_error().map(SessionError::Server)
     }
@@ -361,6 +425,19 @@ impl Session {
                 Ok(_) | Err(_) => return self.told().unwrap_or(error),
             }
         }
+    }
+
+    /// Ends the session in good order, so that the server need not find out by itself.
+    pub(crate) fn say_goodbye(&mut self, poller: &Poller, token: u64) {
+        let mut goodbye = Vec::new();
+        frontend::terminate(&mut goodbye);
+        // A connection that broke in this moment needs no goodbye.
+        let _ = self.send(&goodbye, poller, token);
+    }
+
+    /// Has a socket, be it not yet connected.
+    pub(crate) fn is_open(&self) -> bool {
+        self.socket.is_some()
     }
 
     /// Connected, logged in and prepared.

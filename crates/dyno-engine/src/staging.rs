@@ -129,6 +129,10 @@ impl LoadThread {
         self.stage = Some(stage);
     }
 
+    pub(crate) fn is_open_loop(&self) -> bool {
+        self.stage.as_ref().is_some_and(|stage| stage.schedule.is_some())
+    }
+
     pub(crate) fn load_goes_on(&self) -> bool {
         self.stage.as_ref().is_some_and(Running::load_goes_on)
     }
@@ -254,8 +258,9 @@ impl LoadThread {
                 self.recorder.current.drain = true;
                 let drain_ns = nanoseconds(self.config.drain_timeout);
                 // Half of the drain is for beginning what is late, so that the other half is left to end it.
+                let late_ns = if self.config.finish_late { drain_ns / 2 } else { 0 };
                 stage.phase =
-                    Phase::Drain { begin_until_ns: now + drain_ns / 2, deadline_ns: now + drain_ns };
+                    Phase::Drain { begin_until_ns: now + late_ns, deadline_ns: now.saturating_add(drain_ns) };
                 stage.finished.load_end_ns = end_ns;
                 stage.finished.complete = stage.finished.complete || stage.plan.duration_ns().is_some();
             }

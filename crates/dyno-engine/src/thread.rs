@@ -13,7 +13,6 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_wire::endpoint::Endpoint;
 use dyno_wire::pg::error::SqlState;
-use dyno_wire::pg::frontend;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
@@ -131,6 +130,8 @@ pub(crate) struct LoadThread {
     pub(crate) endpoint: Endpoint,
     pub(crate) workload: Arc<dyn Workload>,
     pub(crate) statements: Arc<Statements>,
+    /// See [`Workload::timed_from_begin`].
+    pub(crate) timed_from_begin: bool,
     pub(crate) poller: Poller,
     wake: OwnedFd,
     commands: Receiver<Command>,
@@ -176,6 +177,7 @@ impl LoadThread {
             number: setup.number,
             config: setup.config,
             endpoint: setup.endpoint,
+            timed_from_begin: setup.workload.timed_from_begin(),
             workload: setup.workload,
             statements: setup.statements,
             poller,
@@ -225,14 +227,10 @@ impl LoadThread {
         Ok(())
     }
 
-    /// Ends the sessions in good order, so that the server need not find out by itself.
     fn say_goodbye(&mut self) {
-        let mut goodbye = Vec::new();
-        frontend::terminate(&mut goodbye);
         for (session, token) in self.sessions.iter_mut().zip(0..) {
             if session.is_connected() {
-                // A connection that broke in this moment needs no goodbye.
-                let _ = session.send(&goodbye, &self.poller, token);
+                session.say_goodbye(&self.poller, token);
             }
         }
     }
@@ -284,7 +282,7 @@ impl LoadThread {
             }
             State::Sleeping => self.woken(index, now),
             State::Yielding => self.next_transaction(index, now),
-            State::Idle | State::Waiting | State::Recovering { .. } | State::Aborted => {}
+            State::Idle | State::Waiting | State::Recovering(_) | State::Aborted => {}
         }
         self.open_more(now);
     }
@@ -293,7 +291,7 @@ impl LoadThread {
         // Tokens are indexes of sessions, which are u32.
         let index = ready.token as u32;
         match self.sessions[index as usize].state {
-            State::Waiting | State::Recovering { .. } if !ready.writable => {
+            State::Waiting | State::Recovering(_) if !ready.writable => {
                 self.reply_ready(index);
             }
             State::Connecting | State::LoggingIn(_) | State::Preparing => self.login_ready(index, ready),

@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::session::{Received, State, Transaction};
 use crate::staging::Running;
 use crate::thread::LoadThread;
-use crate::workload::{Answer, Step};
+use crate::workload::{Answer, Ended as Outcome, Failure, Reaction, Step};
 use dyno_wire::pg::backend::TransactionStatus;
 use dyno_wire::pg::error::ServerError;
 
@@ -38,20 +38,24 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         let error = session.scanner.take_error();
         match (&session.state, error) {
-            (State::Recovering { retry }, None) => {
-                let retry = *retry;
-                self.recovered(index, retry, now);
+            (State::Recovering(reaction), None) => {
+                let reaction = *reaction;
+                self.recovered(index, reaction, now);
             }
             // A transaction that cannot be ended leaves the connection of no use.
-            (State::Recovering { .. }, Some(error)) => self.lost(index, SessionError::Server(error), now),
+            (State::Recovering(_), Some(error)) => self.lost(index, SessionError::Server(error), now),
             (_, Some(error)) => self.statement_failed(index, error, now),
             (_, None) => {
                 let totals = session.scanner.totals();
                 let Some(transaction) = &mut session.transaction else { return };
                 transaction.commit_in_flight = false;
                 self.recorder.current.statements(transaction.type_index, totals.statements);
-                let answer =
-                    Answer { statements: totals.statements, rows: totals.rows, affected: totals.affected };
+                let answer = Answer {
+                    statements: totals.statements,
+                    rows: totals.rows,
+                    affected: totals.affected,
+                    status: totals.status,
+                };
                 self.step(index, Some(&answer), now);
             }
         }
@@ -67,6 +71,21 @@ impl LoadThread {
         if let Some(stage) = &mut self.stage {
             stage.in_flight += 1;
         }
+        if session.is_open() {
+            self.step(index, None, now);
+        } else {
+            self.connect_for_transaction(index, now);
+        }
+    }
+
+    /// The connection of this transaction alone is there, and its time begins.
+    pub(crate) fn begin_connected(&mut self, index: u32, now: u64) {
+        let open_loop = self.is_open_loop();
+        let Some(transaction) = &mut self.sessions[index as usize].transaction else { return };
+        transaction.sent_ns = now;
+        if !open_loop {
+            transaction.scheduled_ns = now;
+        }
         self.step(index, None, now);
     }
 
@@ -76,13 +95,17 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         let Some(transaction) = &mut session.transaction else { return };
         self.outbox.clear();
-        let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
+        let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements, now);
         let step = session.client.next(answer, &mut request);
         let syncs = request.syncs();
+        session.keeps_rows = request.keeps_rows();
         match step {
             Step::Send | Step::SendCommit if syncs > 0 => {
                 if !transaction.sent {
-                    (transaction.sent, transaction.sent_ns) = (true, now);
+                    transaction.sent = true;
+                    if !self.timed_from_begin {
+                        transaction.sent_ns = now;
+                    }
                 }
                 transaction.commit_in_flight = step == Step::SendCommit;
                 session.state = State::Waiting;
@@ -101,6 +124,10 @@ impl LoadThread {
                 self.set_timer(index, now + nanoseconds(time));
             }
             Step::Done => self.done(index, now),
+            Step::Abort => {
+                self.fail_transaction(index, now);
+                self.give_up(index);
+            }
         }
     }
 
@@ -123,6 +150,7 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         let Some(transaction) = session.transaction.take() else { return };
         (session.failures_in_a_row, session.attempts) = (0, 0);
+        session.client.ended(&told(&transaction, now, true));
         self.recorder.current.done(ended(&transaction, now));
         self.transaction_ended(index);
         if transaction.sent {
@@ -135,7 +163,13 @@ impl LoadThread {
     }
 
     fn transaction_ended(&mut self, index: u32) {
-        self.sessions[index as usize].ended += 1;
+        let session = &mut self.sessions[index as usize];
+        session.ended += 1;
+        if self.config.connect_per_transaction && session.is_open() {
+            session.say_goodbye(&self.poller, u64::from(index));
+            session.close();
+            session.state = State::Idle;
+        }
         if let Some(stage) = &mut self.stage {
             stage.in_flight -= 1;
         }
@@ -146,6 +180,8 @@ impl LoadThread {
     pub(crate) fn next_transaction(&mut self, index: u32, now: u64) {
         let session = &mut self.sessions[index as usize];
         session.state = State::Idle;
+        self.skip_late(index, now);
+        let session = &mut self.sessions[index as usize];
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.begins(now)) else { return };
         if !session.active {
             return;
@@ -180,37 +216,53 @@ impl LoadThread {
         let status = session.scanner.totals().status;
         let Some(transaction) = &mut session.transaction else { return };
         transaction.commit_in_flight = false;
-        let retry = RETRIED.contains(&error.code.as_str())
+        let load_goes_on = self.stage.as_ref().is_some_and(Running::load_goes_on);
+        let may_retry = RETRIED.contains(&error.code.as_str())
             && transaction.tries < self.config.tries_max
-            && self.stage.as_ref().is_some_and(Running::load_goes_on);
+            && load_goes_on;
+        let reaction = session.client.failed(&Failure {
+            error: &error,
+            statements: session.scanner.totals().statements,
+            status,
+            tries: transaction.tries,
+            may_retry,
+            load_goes_on,
+            due_ns: transaction.scheduled_ns,
+            now_ns: now,
+        });
         self.recorder.current.error(ErrorCode::SqlState(error.code));
         self.tell_error(SessionError::Server(error));
         match self.workload.recovery() {
-            Some(recovery) if status != TransactionStatus::Idle => {
+            Some(recovery) if status != TransactionStatus::Idle && reaction != Reaction::Abort => {
                 self.outbox.clear();
-                let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
+                let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements, now);
                 request.execute(recovery, &[]);
                 let syncs = request.syncs();
                 let session = &mut self.sessions[index as usize];
-                session.state = State::Recovering { retry };
+                session.state = State::Recovering(reaction);
+                session.keeps_rows = false;
                 session.scanner.start(syncs);
                 if let Err(error) = session.send(&self.outbox, &self.poller, u64::from(index)) {
                     self.lost(index, error, now);
                 }
             }
-            _ => self.recovered(index, retry, now),
+            _ => self.recovered(index, reaction, now),
         }
     }
 
     /// The failed transaction is out of the way.
-    fn recovered(&mut self, index: u32, retry: bool, now: u64) {
+    fn recovered(&mut self, index: u32, reaction: Reaction, now: u64) {
         let session = &mut self.sessions[index as usize];
-        match &mut session.transaction {
-            Some(transaction) if retry => {
+        match (&mut session.transaction, reaction) {
+            (Some(transaction), Reaction::Retry) => {
                 transaction.tries += 1;
                 self.recorder.current.retry(transaction.type_index);
                 session.client.begin_again();
                 self.step(index, None, now);
+            }
+            (_, Reaction::Abort) => {
+                self.fail_transaction(index, now);
+                self.give_up(index);
             }
             _ => self.fail(index, now),
         }
@@ -219,20 +271,57 @@ impl LoadThread {
     /// The transaction has failed for good.
     fn fail(&mut self, index: u32, now: u64) {
         let session = &mut self.sessions[index as usize];
-        let Some(transaction) = session.transaction.take() else { return };
-        self.recorder.current.failed(ended(&transaction, now));
+        let Some(transaction) = &session.transaction else { return };
+        session.client.ended(&told(transaction, now, false));
         session.failures_in_a_row += 1;
         let gives_up = session.failures_in_a_row >= self.config.failures_in_a_row_max;
+        self.fail_transaction(index, now);
+        if gives_up { self.abort(index) } else { self.next_transaction(index, now) }
+    }
+
+    /// Counts the transaction under way as failed.
+    pub(crate) fn fail_transaction(&mut self, index: u32, now: u64) {
+        let Some(transaction) = self.sessions[index as usize].transaction.take() else { return };
+        self.recorder.current.failed(ended(&transaction, now));
         self.transaction_ended(index);
-        if !gives_up {
-            return self.next_transaction(index, now);
+    }
+
+    /// The client takes no further part, and its connection is closed.
+    pub(crate) fn give_up(&mut self, index: u32) {
+        let session = &mut self.sessions[index as usize];
+        if session.is_open() {
+            session.say_goodbye(&self.poller, u64::from(index));
+            session.close();
         }
+        self.abort(index);
+    }
+
+    fn abort(&mut self, index: u32) {
         let session = &mut self.sessions[index as usize];
         session.state = State::Aborted;
+        session.lost_ns = None;
         if let Some(stage) = self.stage.as_mut().filter(|_| session.active) {
             session.active = false;
             stage.unfinished -= 1;
             stage.finished.clients_aborted += 1;
+        }
+    }
+
+    /// Skips what was due too long ago, if the plan wants that. What a client skips counts to its quota.
+    fn skip_late(&mut self, index: u32, now: u64) {
+        let Some(late) = self.config.skip_later_than else { return };
+        let session = &mut self.sessions[index as usize];
+        let Some(stage) = self.stage.as_mut().filter(|stage| session.active && stage.begins(now)) else {
+            return;
+        };
+        let quota = stage.quota.unwrap_or(u64::MAX);
+        let Some(schedule) = &mut stage.schedule else { return };
+        let too_late_ns = now.saturating_sub(nanoseconds(late));
+        while schedule.due_ns() < too_late_ns && session.ended < quota {
+            session.client.skipped(schedule.due_ns(), now);
+            schedule.advance();
+            session.ended += 1;
+            self.recorder.current.skipped += 1;
         }
     }
 
@@ -247,6 +336,18 @@ impl LoadThread {
             self.recorder.current.failed(ended(&transaction, now));
         }
         self.transaction_ended(index);
+    }
+}
+
+/// What the client hears of its transaction's end.
+#[inline]
+fn told(transaction: &Transaction, now: u64, well: bool) -> Outcome {
+    Outcome {
+        well,
+        due_ns: transaction.scheduled_ns,
+        begun_ns: transaction.sent_ns,
+        ended_ns: now,
+        tries: transaction.tries,
     }
 }
 

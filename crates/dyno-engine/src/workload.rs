@@ -1,8 +1,13 @@
-//! What the engine asks of a workload: statements, and one [`Client`] per virtual client that says, step by
-//! step, what to send next. Statements are opaque to the engine; it never reads SQL.
+//! What the engine asks of a workload: one [`Client`] per virtual client that says, step by step, what to send
+//! next, and hears what came of it. What is sent is opaque to the engine; it never reads SQL.
 
 use std::time::Duration;
 
+use dyno_wire::pg::error::ServerError;
+
+pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescription, TransactionStatus};
+
+use crate::error::SessionError;
 use crate::request::{Request, Statement};
 
 /// A load that the engine can drive. Shared by all threads.
@@ -10,14 +15,29 @@ pub trait Workload: Send + Sync {
     /// Names of the transaction types, indexed by [`TransactionType`]. Never empty.
     fn types(&self) -> &[String];
 
-    /// All statements, known before the start so that each connection can prepare them before the clock runs.
+    /// Statements known before the start, so that each connection can prepare them before the clock runs.
     fn statements(&self) -> &[Statement];
 
     /// The statement that ends a failed transaction (`ROLLBACK`), sent when an error leaves one open.
     fn recovery(&self) -> Option<StatementId>;
 
-    /// Makes virtual client `id` (0, 1, 2, …). The same `seed` and `id` give the same sequence of choices.
-    fn client(&self, id: u32, seed: u64) -> Box<dyn Client>;
+    /// Whether a transaction's time runs from [`Client::begin`], with whatever the client does before its first
+    /// request, as pgbench counts; else from its first request.
+    fn timed_from_begin(&self) -> bool {
+        false
+    }
+
+    /// Makes a virtual client. The same `seed` and `place.id` give the same sequence of choices.
+    fn client(&self, place: Place, seed: u64) -> Box<dyn Client>;
+}
+
+/// Which client, and where it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The client's number: 0, 1, 2, ….
+    pub id: u32,
+    /// The number of its load thread.
+    pub thread: u32,
 }
 
 /// Index into [`Workload::statements`].
@@ -38,8 +58,41 @@ pub trait Client: Send {
     fn begin_again(&mut self);
 
     /// Says what comes next. `answer` is the server's answer to what was last sent, `None` at the beginning and
-    /// after a sleep. It is never an error: those the engine handles by itself.
+    /// after a sleep. It is never an error: of those [`failed`](Self::failed) hears.
     fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step;
+
+    /// Its connection is there and nothing is prepared on it but [`Workload::statements`]. `took_ns` is the time
+    /// from opening the socket until now.
+    fn connected(&mut self, took_ns: u64) {
+        let _ = took_ns;
+    }
+
+    /// A part of an answer: rows where the request asked for them ([`Request::keep_rows`]), notices always.
+    fn reply(&mut self, part: Reply<'_>) {
+        let _ = part;
+    }
+
+    /// The server refused a statement. Unless the client knows better, a failure that another try may heal is
+    /// tried again, and any other ends the transaction.
+    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+        if failure.may_retry { Reaction::Retry } else { Reaction::Fail }
+    }
+
+    /// Its connection broke, and what was under way with it.
+    fn lost(&mut self, error: &SessionError) {
+        let _ = error;
+    }
+
+    /// Its transaction has ended, well or by a failure.
+    fn ended(&mut self, ended: &Ended) {
+        let _ = ended;
+    }
+
+    /// A transaction that was due at `due_ns` came too late to be begun at all
+    /// ([`EngineConfig::skip_later_than`](crate::plan::EngineConfig::skip_later_than)).
+    fn skipped(&mut self, due_ns: u64, now_ns: u64) {
+        let _ = (due_ns, now_ns);
+    }
 }
 
 /// What a client does next.
@@ -54,6 +107,8 @@ pub enum Step {
     Sleep(Duration),
     /// The transaction has ended well.
     Done,
+    /// The client cannot go on, now or later: its transaction has failed and its connection is closed.
+    Abort,
 }
 
 /// The server's answer to one request, without its rows.
@@ -65,4 +120,62 @@ pub struct Answer {
     pub rows: u64,
     /// Rows inserted, updated or deleted, from the command tags.
     pub affected: u64,
+    /// Whether a transaction block is open behind it.
+    pub status: TransactionStatus,
+}
+
+/// A part of an answer, in the order in which they come.
+#[derive(Debug)]
+pub enum Reply<'a> {
+    /// The columns of the rows that follow.
+    Columns(RowDescription<'a>),
+    Row(DataRow<'a>),
+    /// A statement has ended well.
+    Complete(CommandTag<'a>),
+    Notice(NoticeFields<'a>),
+    /// A statement copies to the client, which discards the data.
+    CopyOut,
+}
+
+/// A statement that the server refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure<'a> {
+    pub error: &'a ServerError,
+    /// Statements of the same request that were answered before it.
+    pub statements: u32,
+    pub status: TransactionStatus,
+    /// Tries so far, this one included.
+    pub tries: u32,
+    /// The server asks for another try, and the plan allows one.
+    pub may_retry: bool,
+    /// The load goes on: neither its time nor its user has ended it.
+    pub load_goes_on: bool,
+    /// When the transaction was due, and the answer read.
+    pub due_ns: u64,
+    pub now_ns: u64,
+}
+
+/// What is done about a failure, once a transaction block that it left open is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Try the same transaction again.
+    Retry,
+    /// The transaction has failed; the next one follows.
+    Fail,
+    /// The client gives up for good.
+    Abort,
+}
+
+/// A transaction that has ended; times in nanoseconds of the monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// False where it failed for good.
+    pub well: bool,
+    /// When it was due; in a closed loop when it began.
+    pub due_ns: u64,
+    /// When its time began: see [`Workload::timed_from_begin`].
+    pub begun_ns: u64,
+    pub ended_ns: u64,
+    /// Tries it took.
+    pub tries: u32,
 }

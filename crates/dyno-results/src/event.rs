@@ -285,6 +285,9 @@ pub struct Interval {
     pub lost_ms: f64,
     /// Arrivals of an open load that were due and not yet begun at the interval's end.
     pub backlog: u64,
+    /// Arrivals that were skipped in the interval because they were later than the plan allows.
+    #[serde(default)]
+    pub skipped: u64,
     /// Failed or retried statements by SQLSTATE (or `connection` for a lost one).
     pub errors: BTreeMap<String, u64>,
     /// True for transactions that ended after the stage's time was up, while it drained; they count for latency,

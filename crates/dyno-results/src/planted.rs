@@ -187,6 +187,7 @@ pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> 
         reconnects: 0,
         lost_ms: 0.0,
         backlog: 0,
+        skipped: 0,
         errors: BTreeMap::new(),
         drain: false,
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::request::{Request, Statement};
-use dyno_engine::workload::{Answer, Client, StatementId, Step, TransactionType, Workload};
+use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
 use dyno_results::latency::Latency;
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
 
@@ -113,8 +113,8 @@ impl Workload for OneSelect {
         None
     }
 
-    fn client(&self, id: u32, _seed: u64) -> Box<dyn Client> {
-        Box::new(Reader { key: i64::from(id) + 1, sent: false })
+    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
+        Box::new(Reader { key: i64::from(place.id) + 1, sent: false })
     }
 }
 

@@ -249,6 +249,7 @@ impl Script<'_> {
             reconnects: 0,
             lost_ms: 0.0,
             backlog: 0,
+            skipped: 0,
             errors,
             drain: false,
         }

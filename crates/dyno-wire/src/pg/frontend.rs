@@ -183,6 +183,18 @@ impl<'o> BindWriter<'o> {
         self.text(itoa::Buffer::new().format(value).as_bytes());
     }
 
+    /// Adds a parameter whose text `write` appends to the buffer; NULL if it returns false.
+    pub fn text_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+        self.parameters += 1;
+        let length_at = self.out.len();
+        self.out.extend_from_slice(&[0; 4]);
+        let length = if write(self.out) { length(self.out.len() - length_at - 4) } else { -1 };
+        if length < 0 {
+            self.out.truncate(length_at + 4);
+        }
+        self.out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
     pub fn null(&mut self) {
         self.parameters += 1;
         self.out.extend_from_slice(&(-1_i32).to_be_bytes());

@@ -1,7 +1,7 @@
 //! The load: each client draws what a transaction needs and plays its statements in pgbench's order.
 
 use dyno_engine::request::{Request, Statement};
-use dyno_engine::workload::{Answer, Client, StatementId, Step, TransactionType, Workload};
+use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
 
 use crate::random::Random;
 
@@ -161,8 +161,8 @@ impl Workload for TpcB {
         self.script.writes().then_some(StatementId(self.script.lines().len() as u16))
     }
 
-    fn client(&self, id: u32, seed: u64) -> Box<dyn Client> {
-        Box::new(self.make_client(id, seed))
+    fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
+        Box::new(self.make_client(place.id, seed))
     }
 }
 
