@@ -6,4 +6,5 @@
 pub mod pgbench;
 pub mod random;
 pub mod registry;
+pub mod script;
 pub mod tpcb;

@@ -1,0 +1,75 @@
+//! The names of variables, interned: scripts and clients speak of a variable as a [`Slot`], the index of its name.
+//!
+//! All scripts of a run and the `-D` settings share one [`Names`], so that a slot means the same everywhere.
+
+use std::collections::HashMap;
+
+/// Which variable: the index of its name in [`Names`], and of its value in a client's variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(u32);
+
+impl Slot {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The names of all variables that the scripts or the command line speak of.
+#[derive(Debug, Default, Clone)]
+pub struct Names {
+    names: Vec<Box<str>>,
+    slots: HashMap<Box<str>, Slot>,
+}
+
+impl Names {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The slot of this name; a new one if it was not known.
+    pub fn slot(&mut self, name: &str) -> Slot {
+        if let Some(slot) = self.find(name) {
+            return slot;
+        }
+        let slot = Slot(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        self.names.push(name.into());
+        self.slots.insert(name.into(), slot);
+        slot
+    }
+
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Slot> {
+        self.slots.get(name).copied()
+    }
+
+    #[must_use]
+    pub fn name(&self, slot: Slot) -> &str {
+        self.names.get(slot.index()).map_or("", |name| name)
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Whether a variable may be called so: letters, `_` and anything outside ASCII; digits, but not first.
+    #[must_use]
+    pub fn is_valid(name: &str) -> bool {
+        let mut bytes = name.bytes();
+        bytes.next().is_some_and(starts_name) && bytes.all(continues_name)
+    }
+}
+
+pub(super) fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
+}
+
+pub(super) fn continues_name(byte: u8) -> bool {
+    starts_name(byte) || byte.is_ascii_digit()
+}
