@@ -6,4 +6,5 @@ pub mod error;
 pub mod execution;
 pub mod frontend;
 pub mod handshake;
+pub mod libpq_text;
 pub mod reply;

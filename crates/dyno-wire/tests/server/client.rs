@@ -9,6 +9,7 @@ use dyno_wire::pg::backend::{CopyResponse, DataRow, NoticeFields, RowDescription
 use dyno_wire::pg::error::ServerError;
 use dyno_wire::pg::frontend;
 use dyno_wire::pg::handshake::{Handshake, LoginError, Session};
+use dyno_wire::pg::libpq_text;
 use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Totals};
 
 /// A login as one of the server's users.
@@ -40,6 +41,8 @@ pub(crate) struct Reply {
     pub(crate) rows: Vec<Vec<Option<String>>>,
     pub(crate) data: Vec<u8>,
     pub(crate) notices: Vec<String>,
+    /// The same as libpq words them.
+    pub(crate) notice_texts: Vec<String>,
     pub(crate) notifications: Vec<(i32, String, String)>,
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) copy_binary: Option<bool>,
@@ -62,6 +65,7 @@ impl ReplySink for Reply {
     }
     fn notice(&mut self, notice: NoticeFields<'_>) {
         self.notices.push(notice.message().to_string());
+        self.notice_texts.push(libpq_text::notice(notice, None));
     }
     fn parameter_status(&mut self, name: &str, value: &str) {
         self.parameters.push((name.to_owned(), value.to_owned()));

@@ -5,6 +5,7 @@
 mod cancel;
 mod client;
 mod copy;
+mod libpq_text;
 mod login;
 mod postgres;
 mod query;

@@ -1,0 +1,224 @@
+//! What a server reported, as libpq words it at its default verbosity: the text that users of psql and pgbench know,
+//! with the line of the query that is meant and a caret below the place.
+//!
+//! Pure text: which query was running is the caller's to know.
+
+use std::fmt::Write as _;
+
+use super::backend::NoticeFields;
+use super::error::ServerError;
+
+/// Widest excerpt of a query's line, in columns of the screen.
+const COLUMNS_MAX: usize = 60;
+/// A line that is too long keeps at least this much behind the place, unless its end is nearer.
+const COLUMNS_BEHIND: usize = 10;
+
+/// An error, each of its lines ended. `query` is the text that the client sent, where libpq would have it: not for
+/// a statement that was prepared earlier.
+#[must_use]
+pub fn error(error: &ServerError, query: Option<&str>) -> String {
+    write(&error.severity, error, error.context.as_deref(), query)
+}
+
+/// A notice or warning. Its context is left out, as libpq does.
+#[must_use]
+pub fn notice(fields: NoticeFields<'_>, query: Option<&str>) -> String {
+    // In the server's own language where it says so.
+    let severity = fields.get(b'S').or_else(|| fields.get(b'V')).unwrap_or_default();
+    write(&String::from_utf8_lossy(severity), &ServerError::from(fields), None, query)
+}
+
+fn write(severity: &str, error: &ServerError, context: Option<&str>, query: Option<&str>) -> String {
+    let mut text = format!("{severity}:  {}", error.message);
+    let (place, place_in) = match (error.position, error.internal_position) {
+        (Some(position), _) => (Some(position), query),
+        (None, internal) => (internal, error.internal_query.as_deref()),
+    };
+    match (place, place_in) {
+        (Some(position), Some(query)) => {
+            text.push('\n');
+            write_excerpt(&mut text, query, position);
+        }
+        // Writing into a string cannot fail, here and below.
+        (Some(position), None) => drop(writeln!(text, " at character {position}")),
+        (None, _) => text.push('\n'),
+    }
+    let further = [
+        ("DETAIL", error.detail.as_deref()),
+        ("HINT", error.hint.as_deref()),
+        ("QUERY", error.internal_query.as_deref()),
+        ("CONTEXT", context),
+    ];
+    for (name, value) in further {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name}:  {value}");
+        }
+    }
+    text
+}
+
+/// The line of `query` that holds the character `position`, counted from 1, and the caret below it. Nothing for a
+/// position outside.
+fn write_excerpt(text: &mut String, query: &str, position: u32) {
+    let characters: Vec<char> = query.chars().collect();
+    let place = match usize::try_from(position) {
+        Ok(position @ 1..) if position <= characters.len() + 1 => position - 1,
+        _ => return,
+    };
+    let (before, after) = characters.split_at(place);
+    let line_start = before.iter().rposition(|c| is_line_end(*c)).map_or(0, |at| at + 1);
+    let line_end = after.iter().position(|c| is_line_end(*c)).map_or(characters.len(), |at| place + at);
+    let columns = |from: usize, to: usize| characters[from..to].iter().map(|c| width(*c)).sum::<usize>();
+
+    let (mut start, mut end) = (line_start, line_end);
+    if columns(start, end) > COLUMNS_MAX {
+        let keeps_place = columns(start, place) + COLUMNS_BEHIND <= COLUMNS_MAX;
+        if keeps_place {
+            while columns(start, end) > COLUMNS_MAX {
+                end -= 1;
+            }
+        } else {
+            while columns(place, end) > COLUMNS_BEHIND {
+                end -= 1;
+            }
+            while columns(start, end) > COLUMNS_MAX {
+                start += 1;
+            }
+        }
+    }
+    let dots = |cut: bool| if cut { "..." } else { "" };
+    let front = format!("LINE {}: {}", line_number(before), dots(start > line_start));
+    let shown: String = characters[start..end].iter().map(|c| if *c == '\t' { ' ' } else { *c }).collect();
+    let caret = front.len() + columns(start, place);
+    let _ = writeln!(text, "{front}{shown}{}\n{:caret$}^", dots(end < line_end), "");
+}
+
+fn is_line_end(character: char) -> bool {
+    matches!(character, '\n' | '\r')
+}
+
+/// From 1; a carriage return with its line feed ends one line.
+fn line_number(before: &[char]) -> usize {
+    let ends = before.iter().filter(|c| is_line_end(**c)).count();
+    1 + ends - before.windows(2).filter(|pair| pair == &['\r', '\n']).count()
+}
+
+/// Columns of the screen. As in libpq, a combining mark counts as one.
+fn width(character: char) -> usize {
+    let code = u32::from(character);
+    let after = WIDE.partition_point(|(first, _)| *first <= code);
+    let wide = after.checked_sub(1).is_some_and(|at| code <= WIDE[at].1);
+    if wide { 2 } else { 1 }
+}
+
+/// Characters of two columns: Unicode's East Asian Wide and Fullwidth.
+#[rustfmt::skip]
+const WIDE: &[(u32, u32)] = &[
+    (0x1100, 0x115F), (0x231A, 0x231B), (0x2329, 0x232A), (0x23E9, 0x23EC), (0x23F0, 0x23F0),
+    (0x23F3, 0x23F3), (0x25FD, 0x25FE), (0x2614, 0x2615), (0x2648, 0x2653), (0x267F, 0x267F),
+    (0x2693, 0x2693), (0x26A1, 0x26A1), (0x26AA, 0x26AB), (0x26BD, 0x26BE), (0x26C4, 0x26C5),
+    (0x26CE, 0x26CE), (0x26D4, 0x26D4), (0x26EA, 0x26EA), (0x26F2, 0x26F3), (0x26F5, 0x26F5),
+    (0x26FA, 0x26FA), (0x26FD, 0x26FD), (0x2705, 0x2705), (0x270A, 0x270B), (0x2728, 0x2728),
+    (0x274C, 0x274C), (0x274E, 0x274E), (0x2753, 0x2755), (0x2757, 0x2757), (0x2795, 0x2797),
+    (0x27B0, 0x27B0), (0x27BF, 0x27BF), (0x2B1B, 0x2B1C), (0x2B50, 0x2B50), (0x2B55, 0x2B55),
+    (0x2E80, 0x2E99), (0x2E9B, 0x2EF3), (0x2F00, 0x2FD5), (0x2FF0, 0x2FFB), (0x3000, 0x303E),
+    (0x3041, 0x3096), (0x3099, 0x30FF), (0x3105, 0x312F), (0x3131, 0x318E), (0x3190, 0x31E3),
+    (0x31F0, 0x321E), (0x3220, 0x3247), (0x3250, 0x4DBF), (0x4E00, 0xA48C), (0xA490, 0xA4C6),
+    (0xA960, 0xA97C), (0xAC00, 0xD7A3), (0xF900, 0xFAFF), (0xFE10, 0xFE19), (0xFE30, 0xFE52),
+    (0xFE54, 0xFE66), (0xFE68, 0xFE6B), (0xFF01, 0xFF60), (0xFFE0, 0xFFE6), (0x16FE0, 0x16FE4),
+    (0x16FF0, 0x16FF1), (0x17000, 0x187F7), (0x18800, 0x18CD5), (0x18D00, 0x18D08), (0x1AFF0, 0x1AFF3),
+    (0x1AFF5, 0x1AFFB), (0x1AFFD, 0x1AFFE), (0x1B000, 0x1B122), (0x1B150, 0x1B152), (0x1B164, 0x1B167),
+    (0x1B170, 0x1B2FB), (0x1F004, 0x1F004), (0x1F0CF, 0x1F0CF), (0x1F18E, 0x1F18E), (0x1F191, 0x1F19A),
+    (0x1F200, 0x1F202), (0x1F210, 0x1F23B), (0x1F240, 0x1F248), (0x1F250, 0x1F251), (0x1F260, 0x1F265),
+    (0x1F300, 0x1F320), (0x1F32D, 0x1F335), (0x1F337, 0x1F37C), (0x1F37E, 0x1F393), (0x1F3A0, 0x1F3CA),
+    (0x1F3CF, 0x1F3D3), (0x1F3E0, 0x1F3F0), (0x1F3F4, 0x1F3F4), (0x1F3F8, 0x1F43E), (0x1F440, 0x1F440),
+    (0x1F442, 0x1F4FC), (0x1F4FF, 0x1F53D), (0x1F54B, 0x1F54E), (0x1F550, 0x1F567), (0x1F57A, 0x1F57A),
+    (0x1F595, 0x1F596), (0x1F5A4, 0x1F5A4), (0x1F5FB, 0x1F64F), (0x1F680, 0x1F6C5), (0x1F6CC, 0x1F6CC),
+    (0x1F6D0, 0x1F6D2), (0x1F6D5, 0x1F6D7), (0x1F6DD, 0x1F6DF), (0x1F6EB, 0x1F6EC), (0x1F6F4, 0x1F6FC),
+    (0x1F7E0, 0x1F7EB), (0x1F7F0, 0x1F7F0), (0x1F90C, 0x1F93A), (0x1F93C, 0x1F945), (0x1F947, 0x1F9FF),
+    (0x1FA70, 0x1FA74), (0x1FA78, 0x1FA7C), (0x1FA80, 0x1FA86), (0x1FA90, 0x1FAAC), (0x1FAB0, 0x1FABA),
+    (0x1FAC0, 0x1FAC5), (0x1FAD0, 0x1FAD9), (0x1FAE0, 0x1FAE7), (0x1FAF0, 0x1FAF6), (0x20000, 0x2FFFD),
+    (0x30000, 0x3FFFD),
+];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pg::error::SqlState;
+
+    fn syntax_error(position: Option<u32>) -> ServerError {
+        ServerError {
+            severity: "ERROR".into(),
+            code: SqlState::from_bytes(b"42601"),
+            message: "m".into(),
+            detail: None,
+            hint: None,
+            position,
+            internal_position: None,
+            internal_query: None,
+            context: None,
+            schema: None,
+            table: None,
+            column: None,
+            data_type: None,
+            constraint: None,
+            file: None,
+            line: None,
+            routine: None,
+        }
+    }
+
+    #[test]
+    fn every_part_in_its_order() {
+        let full = ServerError {
+            detail: Some("d".into()),
+            hint: Some("h".into()),
+            internal_position: Some(2),
+            internal_query: Some("ab".into()),
+            context: Some("c1\nc2".into()),
+            ..syntax_error(None)
+        };
+        let text = "ERROR:  m\nLINE 1: ab\n         ^\nDETAIL:  d\nHINT:  h\nQUERY:  ab\nCONTEXT:  c1\nc2\n";
+        assert_eq!(error(&full, Some("x")), text);
+    }
+
+    #[test]
+    fn a_position_without_its_query_is_said_in_words() {
+        assert_eq!(error(&syntax_error(Some(7)), None), "ERROR:  m at character 7\n");
+        assert_eq!(error(&syntax_error(Some(7)), Some("short")), "ERROR:  m\n");
+        assert_eq!(
+            error(&syntax_error(Some(6)), Some("short")),
+            "ERROR:  m\nLINE 1: short\n             ^\n"
+        );
+        assert_eq!(error(&syntax_error(Some(0)), Some("short")), "ERROR:  m\n");
+    }
+
+    #[test]
+    fn lines_tabs_and_wide_characters() {
+        let text = error(&syntax_error(Some(8)), Some("a\r\n\t東b\nc x\r"));
+        assert_eq!(text, "ERROR:  m\nLINE 3: c x\n        ^\n");
+        let text = error(&syntax_error(Some(6)), Some("a\r\n\t東b\nc"));
+        assert_eq!(text, "ERROR:  m\nLINE 2:  東b\n           ^\n");
+    }
+
+    proptest! {
+        #[test]
+        fn the_caret_stands_within_the_excerpt(query in "[ab東\t\r\n ]{0,200}", position in 0_u32..220) {
+            let text = error(&syntax_error(Some(position)), Some(&query));
+            let lines: Vec<&str> = text.split('\n').collect();
+            if let [_, excerpt, caret, ..] = lines.as_slice() && excerpt.starts_with("LINE ") {
+                let columns: usize = excerpt.chars().map(width).sum();
+                prop_assert!(caret.len() <= columns + 1);
+                prop_assert!(columns <= COLUMNS_MAX + "LINE 000: ".len() + 6);
+                let meant = query.chars().nth(position as usize - 1).filter(|c| !is_line_end(*c));
+                let mut column = 0;
+                let shown = excerpt.chars().find(|c| { column += width(*c); column >= caret.len() });
+                if let Some(meant) = meant {
+                    prop_assert_eq!(shown, Some(if meant == '\t' { ' ' } else { meant }));
+                }
+            }
+        }
+    }
+}
