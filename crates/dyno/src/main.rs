@@ -5,6 +5,8 @@ mod cli;
 mod command;
 mod failure;
 mod interrupt;
+#[allow(dead_code, reason = "until the runner is there")]
+mod pgbench;
 mod place;
 mod plan;
 mod scenario;

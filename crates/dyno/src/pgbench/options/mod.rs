@@ -1,0 +1,229 @@
+//! The command line of pgbench 18, and what dyno adds to it: what was typed is read in order (`typed`), then checked
+//! and given its meaning (`resolve`). Opens no file and no connection.
+//!
+//! Values, ranges, prefixes and messages are pgbench's own, so that wrappers keep working.
+
+mod error;
+mod getopt;
+mod resolve;
+mod table;
+mod typed;
+mod values;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dyno_workload::script::QueryMode;
+use dyno_workload::script::builtin::{self, Builtin};
+
+pub(crate) use error::UsageError;
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    Help,
+    Version,
+    ListBuiltins,
+    ShowScript(&'static Builtin),
+    Initialize(Box<InitializeOptions>),
+    Run(Box<RunOptions>),
+}
+
+/// `-i`: make the tables.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InitializeOptions {
+    pub(crate) connection: ConnectionOptions,
+    /// In order, as `-n` and `--foreign-keys` leave them; only letters of [`DEFAULT_STEPS`], `G`, `f` and spaces.
+    pub(crate) steps: String,
+    pub(crate) scale: NonZeroU32,
+    /// 10 to 100.
+    pub(crate) fillfactor: u8,
+    pub(crate) quiet: bool,
+    pub(crate) tablespace: Option<String>,
+    pub(crate) index_tablespace: Option<String>,
+    pub(crate) partitions: Option<Partitions>,
+    pub(crate) unlogged: bool,
+    pub(crate) debug: bool,
+}
+
+/// How `pgbench_accounts` is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Partitions {
+    pub(crate) method: PartitionMethod,
+    pub(crate) count: NonZeroU32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PartitionMethod {
+    Range,
+    Hash,
+}
+
+/// A load to be run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RunOptions {
+    pub(crate) connection: ConnectionOptions,
+    /// Never empty, and not all of weight zero.
+    pub(crate) scripts: Vec<ScriptChoice>,
+    pub(crate) clients: NonZeroU32,
+    /// Never more than clients.
+    pub(crate) threads: NonZeroU32,
+    pub(crate) length: Length,
+    /// A connection for every transaction.
+    pub(crate) reconnect: bool,
+    pub(crate) protocol: QueryMode,
+    /// `-D`, in order; a later one of the same name counts.
+    pub(crate) variables: Vec<(String, String)>,
+    /// Of all clients together, transactions a second.
+    pub(crate) rate: Option<f64>,
+    pub(crate) latency_limit: Option<Duration>,
+    /// `None` for as many as it takes.
+    pub(crate) max_tries: Option<NonZeroU32>,
+    pub(crate) continue_on_error: bool,
+    pub(crate) exit_on_abort: bool,
+    pub(crate) vacuum: Vacuum,
+    pub(crate) scale: Option<NonZeroU32>,
+    pub(crate) seed: u64,
+    pub(crate) log: Option<Log>,
+    pub(crate) progress: Option<Progress>,
+    pub(crate) report_per_command: bool,
+    pub(crate) failures_detailed: bool,
+    pub(crate) verbose_errors: bool,
+    pub(crate) debug: bool,
+    pub(crate) extras: Extras,
+}
+
+/// Where to connect, as far as it was typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ConnectionOptions {
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<String>,
+    pub(crate) user: Option<String>,
+    /// A name, a connection string or a URL.
+    pub(crate) database: Option<String>,
+}
+
+/// A script and how often it is chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ScriptChoice {
+    pub(crate) source: ScriptSource,
+    pub(crate) weight: u32,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum ScriptSource {
+    Builtin(&'static Builtin),
+    File(PathBuf),
+    StandardInput,
+}
+
+impl PartialEq for ScriptSource {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Builtin(a), Self::Builtin(b)) => a.name == b.name,
+            (Self::File(a), Self::File(b)) => a == b,
+            (Self::StandardInput, Self::StandardInput) => true,
+            _ => false,
+        }
+    }
+}
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// Of each client.
+    Transactions(NonZeroU32),
+    Duration(Duration),
+}
+
+/// What is vacuumed before a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vacuum {
+    Nothing,
+    /// Branches and tellers; history is emptied.
+    Usual,
+    /// Accounts too.
+    All,
+}
+
+/// The log of transactions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Log {
+    /// The file's name without process and thread.
+    pub(crate) prefix: OsString,
+    pub(crate) kind: LogKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum LogKind {
+    EveryTransaction,
+    /// A share of them, above 0 and up to 1.
+    Sampled(f64),
+    /// A line for each of these intervals.
+    Aggregated(Duration),
+}
+
+/// Lines on how it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) every: Duration,
+    /// Seconds of the epoch instead of the run's.
+    pub(crate) timestamps: bool,
+}
+
+/// What dyno says beside what pgbench says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Extras {
+    /// Nothing, and nothing is stored.
+    Off,
+    /// A few lines on standard error.
+    #[default]
+    Brief,
+    /// The whole report on standard output, behind pgbench's.
+    Full,
+}
+
+/// Understands a command line, given without the program's name. `say` gets what pgbench prints to standard error
+/// while it reads; an error is not said but returned.
+pub(crate) fn parse(
+    arguments: Vec<OsString>,
+    environment: &dyn Fn(&str) -> Option<String>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Parsed, UsageError> {
+    // pgbench knows these two as the first argument only.
+    match arguments.first().and_then(|first| first.to_str()) {
+        Some("--help" | "-?") => return Ok(Parsed::Help),
+        Some("--version" | "-V") => return Ok(Parsed::Version),
+        _ => {}
+    }
+    match typed::read(arguments, environment, say)? {
+        typed::Outcome::ListBuiltins => Ok(Parsed::ListBuiltins),
+        typed::Outcome::ShowScript(script) => Ok(Parsed::ShowScript(script)),
+        typed::Outcome::Typed(typed) if typed.initialize => {
+            Ok(Parsed::Initialize(Box::new(resolve::initialize(*typed)?)))
+        }
+        typed::Outcome::Typed(typed) => Ok(Parsed::Run(Box::new(resolve::run(*typed)?))),
+    }
+}
+
+/// What `-b list` prints.
+pub(crate) fn builtins() -> String {
+    let mut text = "Available builtin scripts:\n".to_owned();
+    for script in builtin::ALL {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "  {:>13}: {}", script.name, script.description);
+    }
+    text.push('\n');
+    text
+}
+
+/// What `--show-script` prints.
+pub(crate) fn script_text(script: &Builtin) -> String {
+    format!("-- {}: {}\n{}\n", script.name, script.description, script.text)
+}
+
+#[cfg(test)]
+mod tests;

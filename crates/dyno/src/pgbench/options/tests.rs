@@ -1,0 +1,424 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::*;
+
+#[path = "../../../tests/pgbench_options/cases.rs"]
+mod cases;
+
+/// What we make of a command line, and what was said meanwhile.
+fn read(arguments: &[&str], environment: &[(&str, &str)]) -> (Result<Parsed, UsageError>, String) {
+    let variables: BTreeMap<_, _> = environment.iter().copied().collect();
+    let mut said = String::new();
+    let parsed = parse(
+        arguments.iter().map(OsString::from).collect(),
+        &|name| variables.get(name).map(|value| (*value).to_owned()),
+        &mut |text| said.push_str(text),
+    );
+    (parsed, said)
+}
+
+fn run(arguments: &[&str]) -> RunOptions {
+    match read(arguments, &[]).0 {
+        Ok(Parsed::Run(options)) => *options,
+        other => panic!("{arguments:?}: {other:?}"),
+    }
+}
+
+fn initialize(arguments: &[&str]) -> InitializeOptions {
+    match read(arguments, &[]).0 {
+        Ok(Parsed::Initialize(options)) => *options,
+        other => panic!("{arguments:?}: {other:?}"),
+    }
+}
+
+fn number(value: u32) -> NonZeroU32 {
+    NonZeroU32::new(value).unwrap()
+}
+
+fn script(name: &str, weight: u32) -> ScriptChoice {
+    ScriptChoice { source: ScriptSource::Builtin(builtin::find(name).unwrap()), weight }
+}
+
+fn defaults() -> RunOptions {
+    RunOptions {
+        connection: ConnectionOptions::default(),
+        scripts: vec![script("tpcb-like", 1)],
+        clients: number(1),
+        threads: number(1),
+        length: Length::Transactions(number(10)),
+        reconnect: false,
+        protocol: QueryMode::Simple,
+        variables: Vec::new(),
+        rate: None,
+        latency_limit: None,
+        max_tries: Some(number(1)),
+        continue_on_error: false,
+        exit_on_abort: false,
+        vacuum: Vacuum::Usual,
+        scale: None,
+        seed: 0,
+        log: None,
+        progress: None,
+        report_per_command: false,
+        failures_detailed: false,
+        verbose_errors: false,
+        debug: false,
+        extras: Extras::Brief,
+    }
+}
+
+#[test]
+fn runs_mean_what_was_typed() {
+    type Change = fn(&mut RunOptions);
+    let cases: &[(&[&str], Change)] = &[
+        (&[], |_| {}),
+        (&["-c10", "-j", "4"], |it| (it.clients, it.threads) = (number(10), number(4))),
+        (&["--client=3", "--jobs", "8"], |it| (it.clients, it.threads) = (number(3), number(3))),
+        (&["--cl= 3 "], |it| it.clients = number(3)),
+        (&["-nSc2", "bank"], |it| {
+            it.vacuum = Vacuum::Nothing;
+            it.scripts = vec![script("select-only", 1)];
+            it.clients = number(2);
+            it.connection.database = Some("bank".into());
+        }),
+        (&["bank", "-v", "-T60"], |it| {
+            it.connection.database = Some("bank".into());
+            it.vacuum = Vacuum::All;
+            it.length = Length::Duration(Duration::from_secs(60));
+        }),
+        (&["-nv"], |it| it.vacuum = Vacuum::Nothing),
+        (&["--", "-S"], |it| it.connection.database = Some("-S".into())),
+        (&["-"], |it| it.connection.database = Some("-".into())),
+        (&["-h", "h", "-p5", "-U", "u", "-d", "postgres://x"], |it| {
+            it.connection = ConnectionOptions {
+                host: Some("h".into()),
+                port: Some("5".into()),
+                user: Some("u".into()),
+                database: Some("postgres://x".into()),
+            };
+        }),
+        (&["-b", "tpcb@3", "-b", "si@0", "-f-@2", "-f", "a@b@7", "-N"], |it| {
+            it.scripts = vec![
+                script("tpcb-like", 3),
+                script("simple-update", 0),
+                ScriptChoice { source: ScriptSource::StandardInput, weight: 2 },
+                ScriptChoice { source: ScriptSource::File("a@b".into()), weight: 7 },
+                script("simple-update", 1),
+            ];
+        }),
+        (&["-D", "a=1", "-Da=b=c", "-D", "é=2"], |it| {
+            it.variables = [("a", "1"), ("a", "b=c"), ("é", "2")].map(|(a, b)| (a.into(), b.into())).to_vec();
+        }),
+        (&["-M", "prepared", "-C", "-r"], |it| {
+            it.protocol = QueryMode::Prepared;
+            (it.reconnect, it.report_per_command) = (true, true);
+        }),
+        (&["-R", "1.5e2/s", "-L", " 20.5ms"], |it| {
+            it.rate = Some(150.0);
+            it.latency_limit = Some(Duration::from_micros(20_500));
+        }),
+        (&["-L", "0.0004"], |_| {}),
+        (&["--max-tries=0", "-T", "3"], |it| {
+            it.max_tries = None;
+            it.length = Length::Duration(Duration::from_secs(3));
+        }),
+        (&["--max-tries", "5x"], |it| it.max_tries = Some(number(5))),
+        (&["-l"], |it| {
+            it.log = Some(Log { prefix: "pgbench_log".into(), kind: LogKind::EveryTransaction });
+        }),
+        (&["-l", "--sampling-rate=.25", "--log-prefix=x"], |it| {
+            it.log = Some(Log { prefix: "x".into(), kind: LogKind::Sampled(0.25) });
+        }),
+        (&["-l", "--agg=2", "-T", "6"], |it| {
+            it.log =
+                Some(Log { prefix: "pgbench_log".into(), kind: LogKind::Aggregated(Duration::from_secs(2)) });
+            it.length = Length::Duration(Duration::from_secs(6));
+        }),
+        (&["-P", "5", "--progress-t"], |it| {
+            it.progress = Some(Progress { every: Duration::from_secs(5), timestamps: true });
+        }),
+        (
+            &["--failures-detailed", "--verbose-errors", "--exit-on-abort", "--debug", "--continue-on-error"],
+            |it| {
+                (it.failures_detailed, it.verbose_errors, it.exit_on_abort) = (true, true, true);
+                (it.debug, it.continue_on_error) = (true, true);
+            },
+        ),
+        (&["-s", "50"], |it| it.scale = Some(number(50))),
+        (&["--con"], |it| it.reconnect = true),
+        (&["--cont"], |it| it.continue_on_error = true),
+        (&["--no"], |it| it.vacuum = Vacuum::Nothing),
+        (&["--dyno=full"], |it| it.extras = Extras::Full),
+        (&["--dyno=full", "--dyno"], |it| it.extras = Extras::Full),
+        (&["--dyno", "full"], |it| it.connection.database = Some("full".into())),
+        (&["--no-dyno"], |it| it.extras = Extras::Off),
+        (&["--no-d", "--dy"], |it| it.extras = Extras::Brief),
+    ];
+    for (arguments, change) in cases {
+        let mut wanted = defaults();
+        change(&mut wanted);
+        // The seed is the clock's.
+        assert_eq!(RunOptions { seed: 0, ..run(arguments) }, wanted, "{arguments:?}");
+    }
+}
+
+#[test]
+fn initialising_means_what_was_typed() {
+    let usual = InitializeOptions {
+        connection: ConnectionOptions::default(),
+        steps: "dtgvp".into(),
+        scale: number(1),
+        fillfactor: 100,
+        quiet: false,
+        tablespace: None,
+        index_tablespace: None,
+        partitions: None,
+        unlogged: false,
+        debug: false,
+    };
+    assert_eq!(initialize(&["-i"]), usual);
+    let steps = |arguments: &[&str]| initialize(arguments).steps;
+    assert_eq!(steps(&["-in"]), "dtg p");
+    assert_eq!(steps(&["-i", "--foreign-keys"]), "dtgvpf");
+    assert_eq!(steps(&["-i", "-IdtGf vp", "--foreign-keys", "-n"]), "dtGf  p");
+    assert_eq!(
+        initialize(&["-iq", "-s5", "-F", "10", "--unlogged", "--tablespace=t", "--index=i", "db", "--debug"]),
+        InitializeOptions {
+            connection: ConnectionOptions { database: Some("db".into()), ..ConnectionOptions::default() },
+            scale: number(5),
+            fillfactor: 10,
+            quiet: true,
+            unlogged: true,
+            debug: true,
+            tablespace: Some("t".into()),
+            index_tablespace: Some("i".into()),
+            ..usual
+        }
+    );
+    let partitions = |arguments: &[&str]| initialize(arguments).partitions;
+    let range = Partitions { method: PartitionMethod::Range, count: number(3) };
+    assert_eq!(partitions(&["-i", "--partitions=3"]), Some(range));
+    let hash = Partitions { method: PartitionMethod::Hash, count: number(3) };
+    assert_eq!(partitions(&["-i", "--partitions=3", "--partition-method=HASH"]), Some(hash));
+    assert_eq!(partitions(&["-i", "--partitions=0"]), None);
+}
+
+#[test]
+fn the_environment_is_heeded() {
+    let (parsed, said) = read(&[], &[("PGBENCH_RANDOM_SEED", "7"), ("DYNO_PGBENCH", "off")]);
+    let Ok(Parsed::Run(options)) = parsed else { panic!("{parsed:?}") };
+    assert_eq!((options.seed, options.extras), (7, Extras::Off));
+    assert_eq!(said, "pgbench: setting random seed to 7\n");
+    let (parsed, said) = read(&["--random-seed=rand"], &[("PGBENCH_RANDOM_SEED", "time")]);
+    let Ok(Parsed::Run(options)) = parsed else { panic!("{parsed:?}") };
+    assert_eq!(said.lines().last().unwrap(), format!("pgbench: setting random seed to {}", options.seed));
+    let (parsed, _) = read(&["--dyno"], &[("DYNO_PGBENCH", "full")]);
+    assert!(matches!(parsed, Ok(Parsed::Run(options)) if options.extras == Extras::Full));
+    for (arguments, variable) in [(&[][..], "loud"), (&["--dyno=loud"], "off")] {
+        let error = read(arguments, &[("DYNO_PGBENCH", variable)]).0.unwrap_err().stderr();
+        assert!(error.starts_with("pgbench: error: ") && error.contains("\"loud\""), "{error}");
+    }
+}
+
+#[test]
+fn help_and_version_come_first_or_not_at_all() {
+    for (argument, other) in [("--help", "-?"), ("--version", "-V")] {
+        for argument in [argument, other] {
+            assert!(matches!(read(&[argument, "-x"], &[]).0, Ok(Parsed::Help | Parsed::Version)));
+            assert!(read(&["-S", argument], &[]).0.is_err());
+        }
+    }
+}
+
+#[test]
+fn at_most_128_scripts() {
+    assert_eq!(run(&["-S"; 128]).scripts.len(), 128);
+    let error = read(&["-S"; 129], &[]).0.unwrap_err();
+    assert_eq!(error.stderr(), "pgbench: error: at most 128 SQL scripts are allowed\n");
+}
+
+#[test]
+fn names_of_files_may_be_any_bytes() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let name = OsString::from_vec(b"\xFFa@4".to_vec());
+    let parsed = parse(vec!["-f".into(), name], &|_| None, &mut |_| ()).unwrap();
+    let Parsed::Run(options) = parsed else { panic!() };
+    let file = PathBuf::from(OsString::from_vec(b"\xFFa".to_vec()));
+    assert_eq!(options.scripts, [ScriptChoice { source: ScriptSource::File(file), weight: 4 }]);
+}
+
+/// The pgbench of PostgreSQL 18 that a variable names, and the newest that is installed.
+fn references() -> Vec<(u32, PathBuf)> {
+    let named = std::env::var_os("DYNO_PGBENCH18").map(|path| (18, PathBuf::from(path)));
+    let installed = dyno_test_servers::postgres_binaries().and_then(|binaries| {
+        let version = binaries.parent()?.file_name()?.to_str()?.parse().ok()?;
+        Some((version, binaries.join("pgbench")))
+    });
+    let found: Vec<_> = named.into_iter().chain(installed).filter(|(version, _)| *version >= 15).collect();
+    if found.is_empty() {
+        println!("skipped: no pgbench");
+    }
+    found
+}
+
+/// What a program prints to standard error, its own name without directories, and its status.
+fn theirs(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (String, Option<i32>) {
+    let mut command = Command::new(program);
+    // Port 1 is nobody's: what is accepted ends there.
+    command.args(arguments).env_clear().env("LC_ALL", "C.UTF-8").envs(environment.iter().copied());
+    command.env("PATH", "/usr/bin:/bin").env("PGHOST", "127.0.0.1").env("PGPORT", "1");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().map(|line| match line.split_once("/pgbench: ") {
+        Some((directory, rest)) if !directory.contains(' ') => format!("pgbench: {rest}\n"),
+        _ => format!("{line}\n"),
+    });
+    (lines.collect(), output.status.code())
+}
+
+/// The same of us, of what is not accepted.
+fn ours(arguments: &[&str], environment: &[(&str, &str)]) -> Option<(String, Option<i32>)> {
+    let (parsed, said) = read(arguments, environment);
+    let (text, status) = match parsed {
+        Ok(Parsed::ListBuiltins) => (builtins(), 0),
+        Ok(Parsed::ShowScript(script)) => (script_text(script), 0),
+        Ok(_) => return None,
+        Err(error) => (error.stderr(), 1),
+    };
+    Some((said + &text, Some(status)))
+}
+
+#[test]
+fn refusals_read_as_pgbench_prints_them() {
+    for (version, program) in references() {
+        let only_18 = if version >= 18 { cases::REFUSED_BY_18 } else { &[] };
+        for arguments in cases::REFUSED.iter().chain(only_18).chain(cases::ANSWERED) {
+            let expected = theirs(&program, arguments, &[]);
+            // The C library prints the byte that it stopped at, we the whole character.
+            let expected = (expected.0.replace("-- '\u{FFFD}'", "-- 'é'"), expected.1);
+            assert_eq!(ours(arguments, &[]), Some(expected), "{version}: {arguments:?}");
+        }
+        for seed in ["", "x", "1 "] {
+            let environment = [("PGBENCH_RANDOM_SEED", seed)];
+            assert_eq!(
+                ours(&[], &environment),
+                Some(theirs(&program, &[], &environment)),
+                "{version}: {seed}"
+            );
+        }
+    }
+}
+
+/// Words that every pgbench since 15 understands, or does not, in the same way.
+const WORDS: &[&str] = &[
+    "-S",
+    "-N",
+    "-n",
+    "-i",
+    "-l",
+    "-C",
+    "-r",
+    "-v",
+    "-q",
+    "-c",
+    "-j",
+    "-t",
+    "-T",
+    "-P",
+    "-R",
+    "-L",
+    "-M",
+    "-s",
+    "-F",
+    "-I",
+    "-b",
+    "-D",
+    "-h",
+    "-p",
+    "-U",
+    "-nS",
+    "-nSc",
+    "-c2",
+    "-T4",
+    "-lT",
+    "-il",
+    "-z",
+    "--",
+    "-",
+    "db",
+    "1",
+    "2",
+    "4",
+    "10",
+    "0",
+    "-1",
+    " 3",
+    "x",
+    "",
+    "1.5",
+    "a=1",
+    "se",
+    "si@2",
+    "tpcb@0",
+    "simple",
+    "prepared",
+    "dtgvp",
+    "50",
+    "hash",
+    "--log",
+    "--client",
+    "--client=3",
+    "--cli",
+    "--time=4",
+    "--tim",
+    "--builtin=se",
+    "--partitions",
+    "--partitions=3",
+    "--partition-method=hash",
+    "--sampling-rate=0.5",
+    "--aggregate-interval=2",
+    "--max-tries=0",
+    "--progress-timestamp",
+    "--foreign-keys",
+    "--random-seed=3",
+    "--log-prefix=p",
+    "--no-v",
+    "--initialize",
+    "--unl",
+    "--scale",
+    "--latency-limit=3",
+    "--zzz",
+    "--quiet=1",
+    "--host",
+];
+
+#[test]
+fn any_words_are_taken_as_pgbench_takes_them() {
+    for (version, program) in references() {
+        let mut state = 42_u64;
+        let mut below = |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % limit
+        };
+        let mut accepted = 0;
+        for _ in 0..600 {
+            let count = 1 + below(5);
+            let arguments: Vec<&str> = (0..count).map(|_| WORDS[below(WORDS.len())]).collect();
+            let (text, status) = theirs(&program, &arguments, &[]);
+            match ours(&arguments, &[]) {
+                Some(refused) => assert_eq!(refused, (text, status), "{version}: {arguments:?}"),
+                None => {
+                    assert!(
+                        text.contains("could not create connection for "),
+                        "{version} {arguments:?}: {text}"
+                    );
+                    accepted += 1;
+                }
+            }
+        }
+        assert!(accepted > 30, "{accepted}");
+    }
+}

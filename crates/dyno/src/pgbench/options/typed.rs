@@ -1,0 +1,320 @@
+//! What was typed, option by option and each value checked by itself, in the order of the command line: of several
+//! mistakes the first is reported.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use dyno_workload::script::builtin::{self, Builtin};
+use dyno_workload::script::{Names, QueryMode};
+
+use super::error::{SeedSource, UsageError};
+use super::getopt::{Word, Words};
+use super::table::{Mode, OPTIONS, Opt};
+use super::{ConnectionOptions, Extras, PartitionMethod, ScriptChoice, ScriptSource, values};
+
+/// What reading comes to.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    ListBuiltins,
+    ShowScript(&'static Builtin),
+    Typed(Box<Typed>),
+}
+
+/// The options as typed; what was not typed is `None` or false.
+#[derive(Debug, Default)]
+pub(super) struct Typed {
+    pub(super) connection: ConnectionOptions,
+    pub(super) initialize: bool,
+    /// An option was given that only serves to initialise.
+    pub(super) for_initializing: bool,
+    /// The same for a run.
+    pub(super) for_benchmarking: bool,
+    pub(super) operands: Vec<OsString>,
+    pub(super) scripts: Vec<ScriptChoice>,
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) protocol: Option<QueryMode>,
+    pub(super) seed: u64,
+    pub(super) extras: Extras,
+
+    pub(super) aggregate_interval: Option<NonZeroU32>,
+    pub(super) clients: Option<NonZeroU32>,
+    pub(super) connect: bool,
+    pub(super) continue_on_error: bool,
+    pub(super) debug: bool,
+    pub(super) duration: Option<NonZeroU32>,
+    pub(super) exit_on_abort: bool,
+    pub(super) failures_detailed: bool,
+    pub(super) fillfactor: Option<u8>,
+    pub(super) foreign_keys: bool,
+    pub(super) index_tablespace: Option<String>,
+    pub(super) latency_limit: Option<Duration>,
+    pub(super) log: bool,
+    pub(super) log_prefix: Option<OsString>,
+    /// `Some(None)`: as many as it takes.
+    pub(super) max_tries: Option<Option<NonZeroU32>>,
+    pub(super) no_vacuum: bool,
+    pub(super) partition_method: Option<PartitionMethod>,
+    pub(super) partitions: Option<NonZeroU32>,
+    pub(super) progress: Option<NonZeroU32>,
+    pub(super) progress_timestamp: bool,
+    pub(super) quiet: bool,
+    pub(super) rate: Option<f64>,
+    pub(super) report_per_command: bool,
+    pub(super) sampling_rate: Option<f64>,
+    pub(super) scale: Option<NonZeroU32>,
+    pub(super) steps: Option<String>,
+    pub(super) tablespace: Option<String>,
+    pub(super) threads: Option<NonZeroU32>,
+    pub(super) transactions: Option<NonZeroU32>,
+    pub(super) unlogged: bool,
+    pub(super) vacuum_all: bool,
+    pub(super) verbose_errors: bool,
+}
+
+/// pgbench's `MAX_SCRIPTS`.
+const SCRIPTS_MAX: usize = 128;
+
+pub(super) fn read(
+    arguments: Vec<OsString>,
+    environment: &dyn Fn(&str) -> Option<String>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Outcome, UsageError> {
+    let mut typed = Typed {
+        seed: seed(environment("PGBENCH_RANDOM_SEED").as_deref(), SeedSource::Environment, say)?,
+        extras: extras_by_environment(environment("DYNO_PGBENCH").as_deref())?,
+        ..Typed::default()
+    };
+    let mut words = Words::new(OPTIONS, arguments);
+    while let Some(word) = words.next()? {
+        let (option, value) = match word {
+            Word::Operand(operand) => {
+                typed.operands.push(operand);
+                continue;
+            }
+            Word::Option(option, value) => (option, value),
+        };
+        match option.mode() {
+            Mode::Initialize => typed.for_initializing = true,
+            Mode::Benchmark => typed.for_benchmarking = true,
+            Mode::Both => {}
+        }
+        // Bytes that are no UTF-8 are told apart only in the names of files.
+        let text = value.as_ref().map(|value| value.to_string_lossy().into_owned());
+        match option {
+            Opt::Builtin if text.as_deref() == Some("list") => return Ok(Outcome::ListBuiltins),
+            Opt::ShowScript => {
+                return Ok(Outcome::ShowScript(builtin::find(text.as_deref().unwrap_or_default())?));
+            }
+            Opt::LogPrefix => typed.log_prefix = value,
+            Opt::File => typed.add_file(&value.unwrap_or_default())?,
+            Opt::RandomSeed => typed.seed = seed(text.as_deref(), SeedSource::Option, say)?,
+            _ => match text {
+                Some(text) => typed.set(option, text)?,
+                None => typed.turn_on(option)?,
+            },
+        }
+    }
+    Ok(Outcome::Typed(Box::new(typed)))
+}
+
+impl Typed {
+    /// An option without a value.
+    fn turn_on(&mut self, option: Opt) -> Result<(), UsageError> {
+        match option {
+            Opt::Connect => self.connect = true,
+            Opt::ContinueOnError => self.continue_on_error = true,
+            Opt::Debug => self.debug = true,
+            Opt::Dyno => self.extras = self.extras.max_with_brief(),
+            Opt::ExitOnAbort => self.exit_on_abort = true,
+            Opt::FailuresDetailed => self.failures_detailed = true,
+            Opt::ForeignKeys => self.foreign_keys = true,
+            Opt::Initialize => self.initialize = true,
+            Opt::Log => self.log = true,
+            Opt::NoDyno => self.extras = Extras::Off,
+            Opt::NoVacuum => self.no_vacuum = true,
+            Opt::ProgressTimestamp => self.progress_timestamp = true,
+            Opt::Quiet => self.quiet = true,
+            Opt::ReportPerCommand => self.report_per_command = true,
+            Opt::SelectOnly => self.add_builtin("select-only", 1)?,
+            Opt::SkipSomeUpdates => self.add_builtin("simple-update", 1)?,
+            Opt::UnloggedTables => self.unlogged = true,
+            Opt::VacuumAll => self.vacuum_all = true,
+            Opt::VerboseErrors => self.verbose_errors = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An option with its value.
+    fn set(&mut self, option: Opt, text: String) -> Result<(), UsageError> {
+        let positive = |name| values::positive(&text, name).map(Some);
+        match option {
+            Opt::AggregateInterval => self.aggregate_interval = positive("--aggregate-interval")?,
+            Opt::Builtin => {
+                let (name, weight) = values::weighted(&text)?;
+                self.add_builtin(name, weight)?;
+            }
+            Opt::Client => self.clients = positive("-c/--clients")?,
+            Opt::Dbname => self.connection.database = Some(text),
+            Opt::Define => self.variables.push(definition(&text)?),
+            Opt::Dyno => self.extras = Extras::named(&text).ok_or(UsageError::Dyno { value: text })?,
+            Opt::Fillfactor => {
+                let percent = values::integer(&text, "-F/--fillfactor", 10, 100)?;
+                self.fillfactor = u8::try_from(percent).ok();
+            }
+            Opt::Host => self.connection.host = Some(text),
+            Opt::IndexTablespace => self.index_tablespace = Some(text),
+            Opt::InitSteps => self.steps = Some(checked_steps(text)?),
+            Opt::Jobs => self.threads = positive("-j/--jobs")?,
+            Opt::LatencyLimit => self.latency_limit = Some(latency_limit(text)?),
+            Opt::MaxTries => self.max_tries = Some(values::tries(&text)?),
+            Opt::PartitionMethod => self.partition_method = Some(partition_method(text)?),
+            Opt::Partitions => {
+                let count = values::integer(&text, "--partitions", 0, i32::MAX)?;
+                self.partitions = u32::try_from(count).ok().and_then(NonZeroU32::new);
+            }
+            Opt::Port => self.connection.port = Some(text),
+            Opt::Progress => self.progress = positive("-P/--progress")?,
+            Opt::Protocol => self.protocol = Some(query_mode(text)?),
+            Opt::Rate => self.rate = Some(rate(text)?),
+            Opt::SamplingRate => self.sampling_rate = Some(sampling_rate(text)?),
+            Opt::Scale => self.scale = positive("-s/--scale")?,
+            Opt::Tablespace => self.tablespace = Some(text),
+            Opt::Time => self.duration = positive("-T/--time")?,
+            Opt::Transactions => self.transactions = positive("-t/--transactions")?,
+            Opt::Username => self.connection.user = Some(text),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_builtin(&mut self, name: &str, weight: u32) -> Result<(), UsageError> {
+        self.add(ScriptSource::Builtin(builtin::find(name)?), weight)
+    }
+
+    fn add_file(&mut self, text: &OsStr) -> Result<(), UsageError> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let lossy = text.to_string_lossy();
+        let (_, weight) = values::weighted(&lossy)?;
+        let bytes = text.as_bytes();
+        let end = bytes.iter().rposition(|byte| *byte == b'@').unwrap_or(bytes.len());
+        let source = match &bytes[..end] {
+            b"-" => ScriptSource::StandardInput,
+            name => ScriptSource::File(PathBuf::from(OsStr::from_bytes(name))),
+        };
+        self.add(source, weight)
+    }
+
+    fn add(&mut self, source: ScriptSource, weight: u32) -> Result<(), UsageError> {
+        if self.scripts.len() == SCRIPTS_MAX {
+            return Err(UsageError::TooManyScripts { most: SCRIPTS_MAX });
+        }
+        self.scripts.push(ScriptChoice { source, weight });
+        Ok(())
+    }
+}
+
+fn definition(text: &str) -> Result<(String, String), UsageError> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            if !Names::is_valid(name) {
+                return Err(UsageError::VariableName { name: name.to_owned() });
+            }
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(UsageError::Definition { value: text.to_owned() }),
+    }
+}
+
+fn checked_steps(text: String) -> Result<String, UsageError> {
+    if text.is_empty() {
+        return Err(UsageError::NoSteps);
+    }
+    match text.chars().find(|step| !"dtgGvpf ".contains(*step)) {
+        Some(step) => Err(UsageError::Step { step }),
+        None => Ok(text),
+    }
+}
+
+fn latency_limit(value: String) -> Result<Duration, UsageError> {
+    let limit_us = values::leading_number(&value) * 1000.0;
+    // Without an end there is no limit that could be passed; `Duration` has no number for it.
+    let limit = Duration::try_from_secs_f64(limit_us.trunc() / 1e6).unwrap_or(Duration::MAX);
+    if limit_us > 0.0 { Ok(limit) } else { Err(UsageError::LatencyLimit { value }) }
+}
+
+fn rate(value: String) -> Result<f64, UsageError> {
+    let rate = values::leading_number(&value);
+    if rate > 0.0 { Ok(rate) } else { Err(UsageError::Rate { value }) }
+}
+
+fn sampling_rate(value: String) -> Result<f64, UsageError> {
+    let share = values::leading_number(&value);
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(UsageError::SamplingRate { value }) }
+}
+
+fn query_mode(value: String) -> Result<QueryMode, UsageError> {
+    match value.as_str() {
+        "simple" => Ok(QueryMode::Simple),
+        "extended" => Ok(QueryMode::Extended),
+        "prepared" => Ok(QueryMode::Prepared),
+        _ => Err(UsageError::QueryMode { value }),
+    }
+}
+
+fn partition_method(value: String) -> Result<PartitionMethod, UsageError> {
+    match value.to_ascii_lowercase().as_str() {
+        "range" => Ok(PartitionMethod::Range),
+        "hash" => Ok(PartitionMethod::Hash),
+        _ => Err(UsageError::PartitionMethod { value }),
+    }
+}
+
+/// The seed of all random numbers. Where one is asked for, which it is is said.
+fn seed(text: Option<&str>, from: SeedSource, say: &mut dyn FnMut(&str)) -> Result<u64, UsageError> {
+    let seed = match text {
+        None | Some("time") => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(now.as_micros()).unwrap_or_default()
+        }
+        Some("rand") => from_system().ok_or(UsageError::NoRandomness { from })?,
+        Some(number) => values::seed(number, from)?,
+    };
+    if text.is_some() {
+        say(&format!("pgbench: setting random seed to {seed}\n"));
+    }
+    Ok(seed)
+}
+
+fn from_system() -> Option<u64> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
+    Some(u64::from_ne_bytes(bytes))
+}
+
+fn extras_by_environment(text: Option<&str>) -> Result<Extras, UsageError> {
+    match text {
+        None | Some("") => Ok(Extras::default()),
+        Some(text) => Extras::named(text).ok_or_else(|| UsageError::DynoVariable { value: text.to_owned() }),
+    }
+}
+
+impl Extras {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Self::Off),
+            "brief" => Some(Self::Brief),
+            "full" => Some(Self::Full),
+            _ => None,
+        }
+    }
+
+    /// What a bare `--dyno` makes of it: on, if it was off.
+    fn max_with_brief(self) -> Self {
+        if self == Self::Off { Self::Brief } else { self }
+    }
+}
