@@ -7,7 +7,8 @@ pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// Nanoseconds of the monotonic clock.
 #[inline]
-pub(crate) fn now_ns() -> u64 {
+#[must_use]
+pub fn now_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Monotonic))
 }
 

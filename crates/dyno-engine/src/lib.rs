@@ -3,7 +3,7 @@
 //! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates, and
 //! nothing here reads SQL: what to send is the [`workload`]'s business.
 
-mod clock;
+pub mod clock;
 mod connecting;
 mod eager;
 pub mod engine;

@@ -147,22 +147,14 @@ impl<'a> Request<'a> {
     }
 
     /// Adds `sql` as it is, of one statement or several, in a simple query.
-    pub fn query(&mut self, sql: &str) {
+    pub fn query(&mut self, sql: &[u8]) {
         frontend::query(self.out, sql);
-        self.syncs += 1;
-    }
-
-    /// A simple query whose text `write` puts into a buffer.
-    pub fn query_with(&mut self, write: impl FnOnce(&mut String)) {
-        self.text.clear();
-        write(self.text);
-        frontend::query(self.out, self.text);
         self.syncs += 1;
     }
 
     /// Has the server make statement `name` from `sql`, its parameters' types undeclared. Answered with what
     /// [`sync`](Self::sync) closes, as are the other messages of the extended protocol.
-    pub fn parse(&mut self, name: &str, sql: &str) {
+    pub fn parse(&mut self, name: &str, sql: &[u8]) {
         frontend::parse(self.out, name, sql, &[]);
     }
 
@@ -229,7 +221,7 @@ impl<'a> Request<'a> {
             Protocol::Simple => {
                 self.text.clear();
                 statement.write_literal(params, self.text);
-                frontend::query(self.out, self.text);
+                frontend::query(self.out, &*self.text);
             }
             Protocol::Extended => {
                 frontend::parse(self.out, "", statement.sql(), &[]);

@@ -9,13 +9,13 @@ const SSL_REQUEST: i32 = (1234 << 16) | 5679;
 const CANCEL_REQUEST: i32 = (1234 << 16) | 5678;
 
 /// Simple query: one or more statements, answered by one `ReadyForQuery`.
-pub fn query(out: &mut Vec<u8>, sql: &str) {
+pub fn query(out: &mut Vec<u8>, sql: impl AsRef<[u8]>) {
     message(out, b'Q', |out| string(out, sql));
 }
 
 /// Makes statement `name` (empty: the unnamed one) from `sql`. `types` are parameter type OIDs; the server
 /// infers those that are 0 or left out.
-pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[u32]) {
+pub fn parse(out: &mut Vec<u8>, name: &str, sql: impl AsRef<[u8]>, types: &[u32]) {
     message(out, b'P', |out| {
         string(out, name);
         string(out, sql);
@@ -233,8 +233,8 @@ fn close_frame(out: &mut [u8], length_at: usize) {
     out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-fn string(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
+fn string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+    let bytes = text.as_ref();
     let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
     out.extend_from_slice(&bytes[..end]);
     out.push(0);

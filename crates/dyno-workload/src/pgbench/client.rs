@@ -1,0 +1,558 @@
+//! A client of a pgbench run: it goes through a script's commands one by one, evaluates what it can by itself, and
+//! says what is to be sent. What comes of a failure stands in `outcome`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_engine::clock;
+use dyno_engine::error::SessionError;
+use dyno_engine::request::{Request, Withdrawn};
+use dyno_engine::workload::{
+    Answer, Client, Ended, Failure, Place, Reaction, Reply, Step, TransactionStatus, TransactionType,
+};
+
+use super::load::Shared;
+use super::rows::Rows;
+use super::shell;
+use super::tally::{FailureKind, Tally};
+use crate::script::random::Prng;
+use crate::script::{
+    Command, Context, EvaluateError, Kind, Operand, Program, QueryMode, Sql, Value, Variables, shell_command,
+    sleep_us,
+};
+
+/// One client.
+pub(super) struct ScriptClient {
+    pub(super) shared: Arc<Shared>,
+    pub(super) place: Place,
+    variables: Variables,
+    random: Prng,
+    /// What `random` was when the transaction began: a further try draws the same.
+    random_before: Prng,
+    /// The transaction's script, and the command that is run or waited for.
+    pub(super) script: usize,
+    pub(super) command: usize,
+    /// The command was come to by a jump, so that an `\elif` is to be evaluated.
+    jumped: bool,
+    /// A request was sent, or a sleep begun: the command is done when the client is asked again.
+    waits: bool,
+    /// The script that the next transaction runs, where it was chosen already.
+    chosen: Option<usize>,
+    /// Statements that this connection has prepared, by script and command.
+    prepared: Vec<Vec<bool>>,
+    /// The current request prepares what it runs.
+    preparing: bool,
+    /// The connection is there.
+    pub(super) online: bool,
+    /// The server began to copy to the client.
+    copied: bool,
+    /// Whether a transaction block was open behind the last answer.
+    status: TransactionStatus,
+    pipeline: Option<Pipeline>,
+    pub(super) rows: Rows,
+    /// When the command that is waited for was begun (`-r`).
+    command_begun_ns: u64,
+    /// What failed in the last try, until the transaction has ended.
+    pub(super) failure: Option<FailureKind>,
+    /// What is to be said when the transaction is tried again (`--verbose-errors`).
+    pub(super) retried: Option<String>,
+    /// Transactions so far, the skipped and the failed ones included.
+    pub(super) transactions: u64,
+    pub(super) text: Vec<u8>,
+    pub(super) tallies: Vec<Arc<Tally>>,
+}
+
+/// A pipeline that the script has started.
+#[derive(Debug, Default)]
+struct Pipeline {
+    /// What was to be sent when the script slept.
+    held: Withdrawn,
+    /// It was ended; its answer is waited for.
+    ended: bool,
+}
+
+/// The client cannot go on; why was said.
+pub(super) struct Aborted;
+
+impl ScriptClient {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        place: Place,
+        variables: Variables,
+        random: Prng,
+        tallies: Vec<Arc<Tally>>,
+    ) -> Self {
+        let prepared = if shared.mode == QueryMode::Prepared {
+            shared.scripts.iter().map(|script| vec![false; script.script.commands.len()]).collect()
+        } else {
+            Vec::new()
+        };
+        Self {
+            shared,
+            place,
+            variables,
+            random,
+            random_before: random,
+            script: 0,
+            command: 0,
+            jumped: false,
+            waits: false,
+            chosen: None,
+            prepared,
+            preparing: false,
+            online: false,
+            copied: false,
+            status: TransactionStatus::Idle,
+            pipeline: None,
+            rows: Rows::default(),
+            command_begun_ns: 0,
+            failure: None,
+            retried: None,
+            transactions: 0,
+            text: Vec::new(),
+            tallies,
+        }
+    }
+
+    /// Runs commands until something is to be sent or waited for, or the script ends.
+    fn run(&mut self, request: &mut Request<'_>) -> Result<Step, Aborted> {
+        // A handle of its own, so that commands can be looked at while the client changes.
+        let shared = Arc::clone(&self.shared);
+        let Some(script) = shared.scripts.get(self.script) else { return Ok(Step::Done) };
+        let commands = &script.script.commands;
+        while let Some(command) = commands.get(self.command) {
+            if shared.time_commands {
+                self.command_begun_ns = clock::now_ns();
+            }
+            let jumped = std::mem::take(&mut self.jumped);
+            match &command.kind {
+                Kind::Sql(sql) => {
+                    if let Some(step) = self.send(sql, request)? {
+                        return Ok(step);
+                    }
+                }
+                Kind::Sleep { amount, unit } => {
+                    let us = sleep_us(amount, *unit, &self.variables, &shared.names);
+                    let us = us.map_err(|error| self.meta_failed(command, &error))?;
+                    if us > 0 {
+                        return Ok(self.sleep(us, request));
+                    }
+                }
+                Kind::EndPipeline => return self.end_pipeline(command, request),
+                kind => {
+                    if let Some(next) = self.run_meta(kind, command, jumped, request)? {
+                        self.finish_command();
+                        (self.command, self.jumped) = (next, true);
+                        continue;
+                    }
+                }
+            }
+            self.finish_command();
+            self.command += 1;
+        }
+        self.end_of_script()
+    }
+
+    /// Runs a command that neither sends nor waits; where to go on, if that is not the next command.
+    fn run_meta(
+        &mut self,
+        kind: &Kind,
+        command: &Command,
+        jumped: bool,
+        request: &mut Request<'_>,
+    ) -> Result<Option<usize>, Aborted> {
+        match kind {
+            Kind::Set { slot, expression } => {
+                let value = self.evaluate(expression).map_err(|error| self.expression_failed(command, &error))?;
+                self.variables.set(*slot, value);
+            }
+            Kind::If { condition, otherwise } => {
+                let holds = self.holds(condition).map_err(|error| self.expression_failed(command, &error))?;
+                return Ok((!holds).then_some(*otherwise));
+            }
+            Kind::Elif { end, .. } if !jumped => return Ok(Some(*end)),
+            Kind::Elif { condition, otherwise, .. } => {
+                let holds = self.holds(condition).map_err(|error| self.expression_failed(command, &error))?;
+                return Ok((!holds).then_some(*otherwise));
+            }
+            Kind::Else { end } => return Ok((!jumped).then_some(*end)),
+            Kind::Shell { words } => self.run_shell(words, None).map_err(|why| self.meta_failed(command, &why))?,
+            Kind::SetShell { slot, words } => {
+                self.run_shell(words, Some(*slot)).map_err(|why| self.meta_failed(command, &why))?;
+            }
+            Kind::StartPipeline => self.start_pipeline(command)?,
+            Kind::SyncPipeline => {
+                if self.pipeline.is_none() {
+                    return Err(self.abort_at(command, "not in pipeline mode"));
+                }
+                request.sync();
+            }
+            Kind::Endif | Kind::Sql(_) | Kind::Sleep { .. } | Kind::EndPipeline => {}
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn evaluate(&mut self, program: &Program) -> Result<Value, EvaluateError> {
+        let Self { shared, variables, random, script, command, .. } = self;
+        let mut debug = |value| tell_value(shared, *script, *command, value);
+        let mut context = Context { variables, names: &shared.names, random, debug: &mut debug };
+        program.evaluate(&mut context)
+    }
+
+    fn holds(&mut self, program: &Program) -> Result<bool, EvaluateError> {
+        let Self { shared, variables, random, script, command, .. } = self;
+        let mut debug = |value| tell_value(shared, *script, *command, value);
+        let mut context = Context { variables, names: &shared.names, random, debug: &mut debug };
+        program.holds(&mut context)
+    }
+
+    fn run_shell(
+        &mut self,
+        words: &[Operand],
+        into: Option<crate::script::Slot>,
+    ) -> Result<(), String> {
+        self.text.clear();
+        shell_command(words, &self.variables, &self.shared.names, &mut self.text)
+            .map_err(|error| error.to_string())?;
+        let program = String::from_utf8_lossy(&self.text).split(' ').next().unwrap_or_default().to_owned();
+        match into {
+            None => shell::run(&program, &self.text).map_err(|error| error.to_string()),
+            Some(slot) => {
+                let value = shell::read_integer(&program, &self.text).map_err(|error| error.to_string())?;
+                self.variables.set(slot, Value::Integer(value));
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds an SQL command to the request. In a pipeline the script goes on at once.
+    fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
+        if self.shared.debug {
+            self.tell_sending(sql);
+        }
+        if self.pipeline.is_some() {
+            if let Some(keep) = &sql.keep {
+                let name = if keep.every { "aset" } else { "gset" };
+                return Err(self.abort_named(name, &format!("\\{name} is not allowed in pipeline mode")));
+            }
+            self.write_extended(sql, request);
+            return Ok(None);
+        }
+        if sql.keep.is_some() {
+            self.rows.clear();
+            request.keep_rows();
+        }
+        if self.shared.mode == QueryMode::Simple {
+            self.text.clear();
+            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
+            request.query(&self.text);
+        } else {
+            self.write_extended(sql, request);
+            request.sync();
+        }
+        Ok(Some(Step::Send))
+    }
+
+    fn write_extended(&mut self, sql: &Sql, request: &mut Request<'_>) {
+        let mut name = StatementName { text: [0; 44], length: 0 };
+        match self.prepared.get_mut(self.script).and_then(|script| script.get_mut(self.command)) {
+            Some(prepared) => {
+                let name = name.of(self.script, self.command);
+                if !std::mem::replace(prepared, true) {
+                    self.preparing = true;
+                    request.parse(name, &sql.text);
+                }
+            }
+            None => request.parse("", &sql.text),
+        }
+        let mut bind = request.bind(name.as_str());
+        for slot in &sql.parameters {
+            bind.text_with(|out| self.variables.write_text(*slot, out));
+        }
+        bind.finish();
+        if sql.keep.is_some() {
+            request.describe();
+        }
+        request.run();
+    }
+
+    fn start_pipeline(&mut self, command: &Command) -> Result<(), Aborted> {
+        if self.shared.mode == QueryMode::Simple {
+            return Err(self.abort_at(command, "cannot use pipeline mode with the simple query protocol"));
+        }
+        if self.pipeline.is_some() {
+            return Err(self.abort_at(command, "already in pipeline mode"));
+        }
+        self.pipeline = Some(Pipeline::default());
+        Ok(())
+    }
+
+    fn end_pipeline(&mut self, command: &Command, request: &mut Request<'_>) -> Result<Step, Aborted> {
+        let Some(pipeline) = &mut self.pipeline else {
+            return Err(self.abort_at(command, "not in pipeline mode"));
+        };
+        pipeline.ended = true;
+        request.sync();
+        Ok(Step::Send)
+    }
+
+    fn sleep(&mut self, us: i64, request: &mut Request<'_>) -> Step {
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.held = request.withdraw();
+        }
+        Step::Sleep(Duration::from_micros(us.unsigned_abs()))
+    }
+
+    /// The command that was sent or slept is done.
+    fn resume(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Result<(), Aborted> {
+        if !std::mem::take(&mut self.waits) {
+            return Ok(());
+        }
+        match answer {
+            // A sleep is over.
+            None => {
+                if let Some(pipeline) = &self.pipeline {
+                    request.resume(&pipeline.held);
+                }
+            }
+            Some(answer) => {
+                self.status = answer.status;
+                self.preparing = false;
+                if self.copied {
+                    return Err(Aborted);
+                }
+                if let Some(every) = self.kept().map(|keep| keep.every) {
+                    self.keep(every, answer)?;
+                }
+                if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.ended) {
+                    self.pipeline = None;
+                }
+            }
+        }
+        self.finish_command();
+        self.command += 1;
+        Ok(())
+    }
+
+    /// `\gset` and `\aset`: the rows have come.
+    fn keep(&mut self, every: bool, answer: &Answer) -> Result<(), Aborted> {
+        let query = answer.statements.saturating_sub(1);
+        if !every && self.rows.last_rows() != 1 {
+            let why = format!("expected one row, got {}", self.rows.last_rows());
+            return Err(self.abort_query(query, &why));
+        }
+        if every {
+            // Each result was stored as it ended.
+            return Ok(());
+        }
+        let stored = self.rows.store(&mut self.variables).map_err(str::to_owned);
+        stored.map_err(|name| self.abort_query(query, &format!("error storing into variable {name}")))
+    }
+
+    fn finish_command(&mut self) {
+        if self.shared.time_commands
+            && let Some(tally) = self.tallies.get(self.script)
+        {
+            let took_ns = clock::now_ns().saturating_sub(self.command_begun_ns);
+            tally.command_ran(self.command, took_ns as f64 / 1e3);
+        }
+    }
+
+    fn end_of_script(&mut self) -> Result<Step, Aborted> {
+        if self.pipeline.is_some() {
+            return Err(self.abort("end of script reached with pipeline open"));
+        }
+        if self.status != TransactionStatus::Idle {
+            return Err(self.abort("end of script reached without completing the last transaction"));
+        }
+        Ok(Step::Done)
+    }
+
+    /// The kept SQL command that is waited for.
+    fn kept(&self) -> Option<&crate::script::Keep> {
+        let script = self.shared.scripts.get(self.script)?;
+        match &script.script.commands.get(self.command)?.kind {
+            Kind::Sql(sql) => sql.keep.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The text of the command that is waited for, as it was sent.
+    pub(super) fn sent_text(&mut self) -> Option<String> {
+        let script = self.shared.scripts.get(self.script)?;
+        let Kind::Sql(sql) = &script.script.commands.get(self.command)?.kind else { return None };
+        self.text.clear();
+        if self.shared.mode == QueryMode::Simple {
+            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
+        } else {
+            self.text.extend_from_slice(&sql.text);
+        }
+        Some(String::from_utf8_lossy(&self.text).into_owned())
+    }
+
+    #[cold]
+    fn tell_sending(&mut self, sql: &Sql) {
+        self.text.clear();
+        if self.shared.mode == QueryMode::Simple {
+            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
+        } else {
+            self.text.extend_from_slice(&sql.text);
+        }
+        let text = format!("client {} sending {}", self.place.id, String::from_utf8_lossy(&self.text));
+        self.shared.console.info(&text);
+    }
+}
+
+impl Client for ScriptClient {
+    fn begin(&mut self) -> TransactionType {
+        self.choose();
+        self.chosen = None;
+        self.random_before = self.random;
+        self.failure = None;
+        self.restart();
+        if self.shared.debug {
+            let name = self.shared.scripts.get(self.script).map_or("", |script| &script.script.name);
+            self.shared.console.info(&format!("client {} executing script \"{name}\"", self.place.id));
+        }
+        TransactionType(self.script as u16)
+    }
+
+    fn begin_again(&mut self) {
+        self.tell_retry();
+        self.random = self.random_before;
+        self.failure = None;
+        self.restart();
+    }
+
+    fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        let ran = self.resume(answer, request).and_then(|()| self.run(request));
+        self.waits = matches!(ran, Ok(Step::Send | Step::Sleep(_)));
+        ran.unwrap_or_else(|Aborted| {
+            self.shared.aborted();
+            Step::Abort
+        })
+    }
+
+    fn connected(&mut self, took_ns: u64) {
+        (self.status, self.online) = (TransactionStatus::Idle, true);
+        self.prepared.iter_mut().for_each(|script| script.fill(false));
+        if let Some(tally) = self.tallies.first() {
+            tally.connected(took_ns as f64 / 1e3);
+        }
+    }
+
+    fn reply(&mut self, part: Reply<'_>) {
+        match part {
+            Reply::Notice(notice) => self.tell_notice(notice),
+            Reply::CopyOut => {
+                if !std::mem::replace(&mut self.copied, true) {
+                    self.shared.console.error("COPY is not supported in pgbench, aborting");
+                }
+            }
+            Reply::Columns(columns) => {
+                let Some(keep) = self.kept() else { return };
+                let prefix = keep.prefix.clone();
+                self.rows.columns(&prefix, &columns, &self.shared.names);
+            }
+            Reply::Row(row) => self.rows.row(&row),
+            Reply::Complete(_) => {
+                self.rows.complete();
+                if self.kept().is_some_and(|keep| keep.every) && self.rows.last_rows() > 0 {
+                    // A name that is no variable's is told when the answer is whole.
+                    let _ = self.rows.store(&mut self.variables);
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+        self.react(failure)
+    }
+
+    fn lost(&mut self, error: &SessionError) {
+        self.tell_lost(error);
+        self.shared.aborted();
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        self.count(ended);
+        self.online = !self.shared.connects_each;
+    }
+
+    fn skipped(&mut self, _due_ns: u64, now_ns: u64) {
+        self.count_skipped(now_ns);
+    }
+}
+
+impl ScriptClient {
+    /// At the script's first command.
+    fn restart(&mut self) {
+        (self.command, self.jumped, self.waits, self.pipeline) = (0, false, false, None);
+    }
+
+    /// Chooses the next transaction's script, once.
+    pub(super) fn choose(&mut self) {
+        if self.chosen.is_none() {
+            self.script = self.shared.choose_script(self.place.thread);
+            self.chosen = Some(self.script);
+        }
+    }
+
+    /// After a failure: what the same request was to prepare is not there.
+    pub(super) fn forget_unprepared(&mut self) {
+        let prepared = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(self.command));
+        if let (true, Some(prepared)) = (std::mem::take(&mut self.preparing), prepared) {
+            *prepared = false;
+        }
+    }
+
+    /// After a failure that the client survives: no transaction block will be open, nor a pipeline.
+    pub(super) fn settled(&mut self) {
+        (self.status, self.pipeline, self.waits) = (TransactionStatus::Idle, None, false);
+    }
+}
+
+#[cold]
+fn tell_value(shared: &Shared, script: usize, command: usize, value: Value) {
+    let mut text = Vec::new();
+    let kind = match value {
+        Value::Null => "null",
+        Value::Boolean(_) => "boolean ",
+        Value::Integer(_) => "int ",
+        Value::Double(_) => "double ",
+    };
+    if value != Value::Null {
+        value.write_text(&mut text);
+    }
+    let text = String::from_utf8_lossy(&text);
+    shared.console.raw(&format!("debug(script={script},command={}): {kind}{text}\n", command + 1));
+}
+
+/// The name that a command is prepared under, built without allocation: `P0_3`, as pgbench has it.
+#[derive(Debug)]
+struct StatementName {
+    text: [u8; 44],
+    length: usize,
+}
+
+impl StatementName {
+    fn of(&mut self, script: usize, command: usize) -> &str {
+        let mut digits = itoa::Buffer::new();
+        self.push(b"P");
+        self.push(digits.format(script).as_bytes());
+        self.push(b"_");
+        self.push(digits.format(command).as_bytes());
+        self.as_str()
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        // Two numbers of at most twenty digits fit.
+        self.text[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.length]).unwrap_or_default()
+    }
+}

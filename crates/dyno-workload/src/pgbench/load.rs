@@ -1,0 +1,290 @@
+//! The load of a pgbench run: its scripts, what all clients share, and what they count.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use dyno_engine::error::SessionError;
+use dyno_engine::request::Statement;
+use dyno_engine::workload::{Client, Place, StatementId, Workload};
+
+use super::client::ScriptClient;
+use super::log::{Columns, Entry, Log, LogError, LogOptions};
+use super::tally::{Counts, Tally};
+use crate::script::random::Prng;
+use crate::script::seeds::{Seeds, choose};
+use crate::script::{Names, QueryMode, Script, Value, Variables};
+
+/// A script and how often it is chosen.
+#[derive(Debug, Clone)]
+pub struct WeightedScript {
+    pub script: Script,
+    pub weight: u32,
+}
+
+/// What a run is made of.
+#[derive(Debug)]
+pub struct LoadOptions {
+    pub scripts: Vec<WeightedScript>,
+    pub names: Names,
+    /// `-D`, in order.
+    pub defines: Vec<(String, String)>,
+    pub mode: QueryMode,
+    pub clients: u32,
+    pub threads: u32,
+    pub scale: i64,
+    pub random_seed: u64,
+    /// `None`: no limit.
+    pub tries_max: Option<u32>,
+    pub latency_limit: Option<Duration>,
+    /// Whether `-R` lays out a schedule.
+    pub throttled: bool,
+    pub continue_on_error: bool,
+    /// `-C`: each transaction has a connection of its own.
+    pub connects_each: bool,
+    pub failures_detailed: bool,
+    pub verbose_errors: bool,
+    /// `--debug`
+    pub debug: bool,
+    /// `-r`: time each command.
+    pub time_commands: bool,
+    pub log: Option<LogOptions>,
+    /// Set when a client aborts and that is to end the run (`--exit-on-abort`).
+    pub stop_on_abort: Option<Arc<AtomicBool>>,
+}
+
+/// Takes the words for the user's terminal.
+pub trait Console: Send + Sync {
+    /// Behind `pgbench: error: `.
+    fn error(&self, text: &str);
+    /// Behind `pgbench: `.
+    fn info(&self, text: &str);
+    /// As it is.
+    fn raw(&self, text: &str);
+    /// A connection could not be opened.
+    fn connection_failed(&self, error: &SessionError);
+}
+
+/// The load of a run; cheap to clone.
+#[derive(Clone)]
+pub struct Load(pub(super) Arc<Shared>);
+
+/// What all clients share.
+pub(super) struct Shared {
+    pub(super) scripts: Vec<WeightedScript>,
+    weights: Vec<i64>,
+    pub(super) names: Names,
+    pub(super) mode: QueryMode,
+    pub(super) tries_max: Option<u32>,
+    pub(super) latency_limit: Option<Duration>,
+    pub(super) throttled: bool,
+    pub(super) continue_on_error: bool,
+    pub(super) connects_each: bool,
+    pub(super) verbose_errors: bool,
+    pub(super) debug: bool,
+    pub(super) time_commands: bool,
+    pub(super) logs: bool,
+    pub(super) console: Arc<dyn Console>,
+    stop_on_abort: Option<Arc<AtomicBool>>,
+    variables: Variables,
+    clients: Vec<Prng>,
+    threads: Vec<ThreadShare>,
+    types: Vec<String>,
+    statements: [Statement; 1],
+}
+
+/// What the clients of one thread share. Only that thread takes the lock while the load runs, so it never waits.
+struct ThreadShare {
+    state: Mutex<ThreadState>,
+    /// By script.
+    tallies: Vec<Arc<Tally>>,
+}
+
+struct ThreadState {
+    script_random: Prng,
+    log: Option<Log>,
+}
+
+impl std::fmt::Debug for Load {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Load").field("types", &self.0.types).finish_non_exhaustive()
+    }
+}
+
+impl Load {
+    /// Draws the seeds and opens the logs.
+    ///
+    /// # Errors
+    /// When a log cannot be opened.
+    pub fn new(mut options: LoadOptions, console: Arc<dyn Console>) -> Result<Self, LogError> {
+        let mut seeds = Seeds::new(options.random_seed);
+        let clients = (0..options.clients).map(|_| seeds.client()).collect();
+        let variables = initial_variables(&mut options, &mut seeds);
+        let columns = Columns {
+            throttled: options.throttled,
+            retries: options.tries_max != Some(1),
+            failures_detailed: options.failures_detailed,
+            other_failures: options.continue_on_error,
+        };
+        let threads = (0..options.threads)
+            .map(|thread| {
+                let streams = seeds.thread();
+                let log = options.log.as_ref();
+                let log = log.map(|log| Log::open(log, columns, thread, streams.sampling)).transpose()?;
+                let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
+                Ok(ThreadShare {
+                    state: Mutex::new(ThreadState { script_random: streams.script, log }),
+                    tallies: options.scripts.iter().map(tally).collect(),
+                })
+            })
+            .collect::<Result<_, LogError>>()?;
+        Ok(Self(Arc::new(Shared {
+            weights: options.scripts.iter().map(|script| i64::from(script.weight)).collect(),
+            types: options.scripts.iter().map(|script| script.script.name.clone()).collect(),
+            scripts: options.scripts,
+            names: options.names,
+            mode: options.mode,
+            tries_max: options.tries_max,
+            latency_limit: options.latency_limit,
+            throttled: options.throttled,
+            continue_on_error: options.continue_on_error,
+            connects_each: options.connects_each,
+            verbose_errors: options.verbose_errors,
+            debug: options.debug,
+            time_commands: options.time_commands,
+            logs: options.log.is_some(),
+            console,
+            stop_on_abort: options.stop_on_abort,
+            variables,
+            clients,
+            threads,
+            statements: [Statement::new("ROLLBACK")],
+        })))
+    }
+
+    /// What was counted so far, by script.
+    #[must_use]
+    pub fn counts_by_script(&self) -> Vec<Counts> {
+        let mut scripts = vec![Counts::default(); self.0.scripts.len()];
+        for thread in &self.0.threads {
+            for (sum, tally) in scripts.iter_mut().zip(&thread.tallies) {
+                sum.merge(&tally.read());
+            }
+        }
+        scripts
+    }
+
+    /// What was counted so far, of all scripts.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.counts_by_script().iter().for_each(|script| sum.merge_script(script));
+        sum
+    }
+
+    #[must_use]
+    pub fn scripts(&self) -> &[WeightedScript] {
+        &self.0.scripts
+    }
+
+    /// The load begins: intervals of the logs count from here.
+    pub fn start_logs(&self, now_ns: u64) {
+        for thread in &self.0.threads {
+            if let Some(log) = &mut lock(&thread.state).log {
+                log.start(now_ns);
+            }
+        }
+    }
+
+    /// Writes what the logs still hold.
+    ///
+    /// # Errors
+    /// The first failure to write one, now or earlier.
+    pub fn finish_logs(&self) -> Result<(), LogError> {
+        let finished = self.0.threads.iter().map(|thread| match &mut lock(&thread.state).log {
+            Some(log) => log.finish(),
+            None => Ok(()),
+        });
+        finished.fold(Ok(()), Result::and)
+    }
+}
+
+fn lock(state: &Mutex<ThreadState>) -> MutexGuard<'_, ThreadState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The variables that every client begins with: `-D` first, and where those are silent, what pgbench sets itself.
+fn initial_variables(options: &mut LoadOptions, seeds: &mut Seeds) -> Variables {
+    let names = &mut options.names;
+    let [scale, random_seed, default_seed, client_id] =
+        ["scale", "random_seed", "default_seed", "client_id"].map(|name| names.slot(name));
+    let defines: Vec<_> = options.defines.iter().map(|(name, value)| (names.slot(name), value)).collect();
+    let mut variables = Variables::new(names);
+    // What -D sets to anything at all stays as it is; client_id is set by each client.
+    variables.set(scale, Value::Integer(options.scale));
+    variables.set(random_seed, Value::Integer(options.random_seed.cast_signed()));
+    for (slot, value) in defines {
+        variables.set_text(slot, value);
+    }
+    let defined = |name: &str| options.defines.iter().any(|(defined, _)| defined == name);
+    if !defined("default_seed") {
+        variables.set(default_seed, Value::Integer(seeds.default_seed()));
+    }
+    let _ = client_id;
+    variables
+}
+
+impl Shared {
+    /// Chooses the next transaction's script as pgbench would.
+    pub(super) fn choose_script(&self, thread: u32) -> usize {
+        match (&*self.weights, self.threads.get(thread as usize)) {
+            ([] | [_], _) | (_, None) => 0,
+            (weights, Some(share)) => choose(weights, &mut lock(&share.state).script_random),
+        }
+    }
+
+    pub(super) fn write_log(&self, thread: u32, entry: &Entry) {
+        if let Some(share) = self.threads.get(thread as usize)
+            && let Some(log) = &mut lock(&share.state).log
+        {
+            log.write(entry);
+        }
+    }
+
+    /// A client cannot go on.
+    pub(super) fn aborted(&self) {
+        if let Some(stop) = &self.stop_on_abort {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Workload for Load {
+    fn types(&self) -> &[String] {
+        &self.0.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.0.statements
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        Some(StatementId(0))
+    }
+
+    fn timed_from_begin(&self) -> bool {
+        true
+    }
+
+    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
+        let shared = &self.0;
+        let mut variables = shared.variables.clone();
+        if let Some(slot) = shared.names.find("client_id").filter(|slot| !variables.is_set(*slot)) {
+            variables.set(slot, Value::Integer(i64::from(place.id)));
+        }
+        let random = shared.clients.get(place.id as usize).copied().unwrap_or_else(|| Prng::seed(0));
+        let tallies = shared.threads.get(place.thread as usize);
+        let tallies = tallies.map(|share| share.tallies.clone()).unwrap_or_default();
+        Box::new(ScriptClient::new(Arc::clone(shared), place, variables, random, tallies))
+    }
+}

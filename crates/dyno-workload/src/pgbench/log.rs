@@ -1,0 +1,283 @@
+//! The transaction log, `-l`: a file for each thread, a line for each transaction or, with `--aggregate-interval`, for
+//! each interval. The lines are pgbench's to the letter, because people have parsers for them.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dyno_engine::clock;
+
+use super::tally::{FailureKind, Spread};
+use crate::script::random::Prng;
+
+/// What is logged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogOptions {
+    /// What the files' names begin with, `pgbench_log`.
+    pub prefix: PathBuf,
+    /// Share of the transactions that is logged; `None`: all.
+    pub sampling_rate: Option<f64>,
+    /// Seconds that a line stands for; `None`: a line for each transaction.
+    pub aggregate_s: Option<u32>,
+}
+
+/// Which columns the options in force ask for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Columns {
+    /// `-R`
+    pub(super) throttled: bool,
+    /// `--max-tries` other than 1.
+    pub(super) retries: bool,
+    /// `--failures-detailed`
+    pub(super) failures_detailed: bool,
+    /// `--continue-on-error`
+    pub(super) other_failures: bool,
+}
+
+/// How a logged transaction ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Logged {
+    Done { latency_us: f64, lag_us: f64 },
+    Skipped,
+    Failed(FailureKind),
+}
+
+/// A transaction as the log has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) client: u32,
+    /// Transactions of this client so far, this one included.
+    pub(super) transaction: u64,
+    pub(super) script: usize,
+    pub(super) tries: u32,
+    pub(super) ended_ns: u64,
+    pub(super) what: Logged,
+}
+
+/// A log that cannot be opened or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("could not open logfile \"{}\": {}", path.display(), reason(source))]
+    Open { path: PathBuf, source: std::io::Error },
+    #[error("could not write logfile \"{}\": {}", path.display(), reason(source))]
+    Write { path: PathBuf, source: std::io::Error },
+}
+
+/// The system's words without Rust's own addition.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// One thread's log.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    file: BufWriter<File>,
+    columns: Columns,
+    sampling_rate: Option<f64>,
+    sampling: Prng,
+    aggregate: Option<Aggregate>,
+    /// Microseconds since 1970 when the monotonic clock stood at zero.
+    epoch_us: i64,
+    /// The first failure to write; nothing is written behind it.
+    failure: Option<std::io::Error>,
+}
+
+impl Log {
+    /// Opens `prefix.PID` for the first thread and `prefix.PID.THREAD` for the others.
+    pub(super) fn open(
+        options: &LogOptions,
+        columns: Columns,
+        thread: u32,
+        sampling: Prng,
+    ) -> Result<Self, LogError> {
+        let process = std::process::id();
+        let mut name = options.prefix.as_os_str().to_owned();
+        name.push(if thread == 0 { format!(".{process}") } else { format!(".{process}.{thread}") });
+        let path = PathBuf::from(name);
+        let file = File::create(&path).map_err(|source| LogError::Open { path: path.clone(), source })?;
+        Ok(Self {
+            path,
+            file: BufWriter::with_capacity(1 << 16, file),
+            columns,
+            sampling_rate: options.sampling_rate,
+            sampling,
+            aggregate: options.aggregate_s.map(|seconds| Aggregate::new(i64::from(seconds))),
+            epoch_us: epoch_us(),
+            failure: None,
+        })
+    }
+
+    /// The load begins: aggregation counts from here.
+    pub(super) fn start(&mut self, now_ns: u64) {
+        let now_us = self.wall_us(now_ns);
+        if let Some(aggregate) = &mut self.aggregate {
+            aggregate.start_s = now_us.div_euclid(1_000_000);
+        }
+    }
+
+    fn wall_us(&self, ns: u64) -> i64 {
+        self.epoch_us + (ns / 1000).cast_signed()
+    }
+
+    pub(super) fn write(&mut self, entry: &Entry) {
+        let ended_us = self.wall_us(entry.ended_ns);
+        if let Some(aggregate) = &mut self.aggregate {
+            while aggregate.start_s + aggregate.seconds <= ended_us.div_euclid(1_000_000) {
+                let written = aggregate.write_line(&mut self.file, self.columns);
+                keep_first(&mut self.failure, written);
+                aggregate.next();
+            }
+            aggregate.add(entry);
+            return;
+        }
+        if self.sampling_rate.is_some_and(|rate| self.sampling.double() > rate) {
+            return;
+        }
+        let written = write_line(&mut self.file, self.columns, entry, ended_us);
+        keep_first(&mut self.failure, written);
+    }
+
+    /// Writes what is still to be written.
+    pub(super) fn finish(&mut self) -> Result<(), LogError> {
+        if let Some(aggregate) = &mut self.aggregate {
+            let written = aggregate.write_line(&mut self.file, self.columns);
+            keep_first(&mut self.failure, written);
+        }
+        let flushed = self.file.flush();
+        keep_first(&mut self.failure, flushed);
+        match self.failure.take() {
+            Some(source) => Err(LogError::Write { path: self.path.clone(), source }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn keep_first(failure: &mut Option<std::io::Error>, written: std::io::Result<()>) {
+    if let (None, Err(error)) = (&failure, written) {
+        *failure = Some(error);
+    }
+}
+
+/// What the wall clock showed when the monotonic clock stood at zero, microseconds since 1970.
+fn epoch_us() -> i64 {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(wall.as_micros()).unwrap_or(i64::MAX) - (clock::now_ns() / 1000).cast_signed()
+}
+
+fn write_line(
+    file: &mut BufWriter<File>,
+    columns: Columns,
+    entry: &Entry,
+    ended_us: i64,
+) -> std::io::Result<()> {
+    write!(file, "{} {} ", entry.client, entry.transaction)?;
+    let lag_us = match entry.what {
+        Logged::Done { latency_us, lag_us } => {
+            write!(file, "{latency_us:.0}")?;
+            lag_us
+        }
+        Logged::Skipped => {
+            file.write_all(b"skipped")?;
+            0.0
+        }
+        Logged::Failed(kind) => {
+            let name = match kind {
+                _ if !columns.failures_detailed => "failed",
+                FailureKind::Serialization => "serialization",
+                FailureKind::Deadlock => "deadlock",
+                FailureKind::Other => "other",
+            };
+            file.write_all(name.as_bytes())?;
+            0.0
+        }
+    };
+    let (seconds, us) = (ended_us.div_euclid(1_000_000), ended_us.rem_euclid(1_000_000));
+    write!(file, " {} {seconds} {us}", entry.script)?;
+    if columns.throttled {
+        write!(file, " {lag_us:.0}")?;
+    }
+    if columns.retries {
+        write!(file, " {}", entry.tries - 1)?;
+    }
+    file.write_all(b"\n")
+}
+
+/// What came within an interval.
+#[derive(Debug)]
+struct Aggregate {
+    seconds: i64,
+    /// Whole seconds since 1970.
+    start_s: i64,
+    done: u64,
+    latency: Spread,
+    lag: Spread,
+    skipped: u64,
+    retried: u64,
+    retries: u64,
+    serialization: u64,
+    deadlock: u64,
+    other: u64,
+}
+
+impl Aggregate {
+    fn new(seconds: i64) -> Self {
+        Self {
+            seconds,
+            start_s: 0,
+            done: 0,
+            latency: Spread::default(),
+            lag: Spread::default(),
+            skipped: 0,
+            retried: 0,
+            retries: 0,
+            serialization: 0,
+            deadlock: 0,
+            other: 0,
+        }
+    }
+
+    fn next(&mut self) {
+        *self = Self { start_s: self.start_s + self.seconds, ..Self::new(self.seconds) };
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        if entry.tries > 1 {
+            self.retried += 1;
+            self.retries += u64::from(entry.tries - 1);
+        }
+        match entry.what {
+            Logged::Done { latency_us, lag_us } => {
+                self.done += 1;
+                self.latency.add(latency_us);
+                self.lag.add(lag_us);
+            }
+            Logged::Skipped => self.skipped += 1,
+            Logged::Failed(FailureKind::Serialization) => self.serialization += 1,
+            Logged::Failed(FailureKind::Deadlock) => self.deadlock += 1,
+            Logged::Failed(FailureKind::Other) => self.other += 1,
+        }
+    }
+
+    fn write_line(&self, file: &mut BufWriter<File>, columns: Columns) -> std::io::Result<()> {
+        let Self { start_s, done, latency, skipped, retried, retries, serialization, deadlock, other, .. } =
+            self;
+        // Columns that the options do not ask for are there and zero.
+        let lag = if columns.throttled { self.lag } else { Spread::default() };
+        write!(file, "{start_s} {done}")?;
+        for times in [latency, &lag] {
+            let Spread { sum_us, sum2_us2, min_us, max_us, .. } = times;
+            write!(file, " {sum_us:.0} {sum2_us2:.0} {min_us:.0} {max_us:.0}")?;
+        }
+        write!(file, " {skipped} {retried} {retries} {serialization} {deadlock}")?;
+        if columns.other_failures {
+            write!(file, " {other}")?;
+        }
+        file.write_all(b"\n")
+    }
+}

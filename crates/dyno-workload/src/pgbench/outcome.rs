@@ -1,0 +1,227 @@
+//! What becomes of a client's transactions: counted and logged, tried again, or the end of the client. The words are
+//! pgbench's, because people look for them.
+
+use std::fmt::Display;
+
+use dyno_engine::error::SessionError;
+use dyno_engine::workload::{Ended, Failure, NoticeFields, Reaction};
+use dyno_wire::pg::libpq_text;
+
+use super::client::{Aborted, ScriptClient};
+use super::log::{Entry, Logged};
+use super::tally::FailureKind;
+use crate::script::{Command, EvaluateError, Kind};
+
+impl ScriptClient {
+    /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
+    pub(super) fn react(&mut self, failure: &Failure<'_>) -> Reaction {
+        let query = self.sent_text();
+        self.forget_unprepared();
+        let text = libpq_text::error(failure.error, query.as_deref());
+        let kind = match failure.error.code.as_str() {
+            "40001" => FailureKind::Serialization,
+            "40P01" => FailureKind::Deadlock,
+            _ if self.shared.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
+            _ => {
+                self.tell_aborted_query(failure.statements, text.trim_end());
+                self.shared.aborted();
+                return Reaction::Abort;
+            }
+        };
+        if self.shared.verbose_errors {
+            let Self { place, command, script, .. } = self;
+            let text = text.trim_end();
+            self.shared.console.info(&format!(
+                "client {} got an error in command {command} (SQL) of script {script}; {text}",
+                place.id
+            ));
+        }
+        self.settled();
+        let retry = kind != FailureKind::Other && failure.load_goes_on && self.may_retry(failure);
+        if let Some(tally) = self.tallies.get(self.script) {
+            tally.command_failed(self.command, retry);
+        }
+        if retry {
+            self.retried = self.shared.verbose_errors.then(|| self.tries_text(failure));
+            return Reaction::Retry;
+        }
+        // Like pgbench: a transaction that only the end of the time kept from another try is not counted.
+        self.failure = (kind == FailureKind::Other || failure.load_goes_on).then_some(kind);
+        if self.shared.verbose_errors && self.failure.is_some() {
+            let text = format!("ends the failed transaction ({})", self.tries_text(failure));
+            self.shared.console.info(&format!("client {} {text}", self.place.id));
+        }
+        Reaction::Fail
+    }
+
+    /// Whether `--max-tries` and `-L` leave room for another try.
+    fn may_retry(&self, failure: &Failure<'_>) -> bool {
+        let tries_left = self.shared.tries_max.is_none_or(|max| failure.tries < max);
+        let took_ns = u128::from(failure.now_ns.saturating_sub(failure.due_ns));
+        tries_left && self.shared.latency_limit.is_none_or(|limit| took_ns <= limit.as_nanos())
+    }
+
+    /// `try 1/3, 12.000% of the maximum time of tries was used`
+    fn tries_text(&self, failure: &Failure<'_>) -> String {
+        let mut text = format!("try {}", failure.tries);
+        if let Some(max) = self.shared.tries_max {
+            text.push_str(&format!("/{max}"));
+        }
+        if let Some(limit) = self.shared.latency_limit {
+            let used = failure.now_ns.saturating_sub(failure.due_ns) as f64 / limit.as_nanos() as f64;
+            text.push_str(&format!(", {:.3}% of the maximum time of tries was used", used * 100.0));
+        }
+        text
+    }
+
+    pub(super) fn tell_retry(&mut self) {
+        if let Some(tries) = self.retried.take() {
+            let text = format!("repeats the transaction after the error ({tries})");
+            self.shared.console.info(&format!("client {} {text}", self.place.id));
+        }
+    }
+
+    /// Counts and logs a transaction that has ended.
+    pub(super) fn count(&mut self, ended: &Ended) {
+        let latency_us = us(ended.due_ns, ended.ended_ns);
+        let lag_us = us(ended.due_ns, ended.begun_ns);
+        let what = match (ended.well, self.failure.take()) {
+            (true, _) => {
+                let late = self.shared.latency_limit;
+                let late = late.is_some_and(|limit| latency_us > limit.as_nanos() as f64 / 1e3);
+                if let Some(tally) = self.tallies.get(self.script) {
+                    tally.done(latency_us, self.shared.throttled.then_some(lag_us), late, ended.tries);
+                }
+                Logged::Done { latency_us, lag_us }
+            }
+            (false, Some(kind)) => {
+                if let Some(tally) = self.tallies.get(self.script) {
+                    tally.failed(kind, ended.tries);
+                }
+                Logged::Failed(kind)
+            }
+            (false, None) => return,
+        };
+        self.transactions += 1;
+        if self.shared.logs {
+            self.log(what, ended.tries, ended.ended_ns);
+        }
+    }
+
+    /// Counts and logs a transaction that came too late to be begun.
+    pub(super) fn count_skipped(&mut self, now_ns: u64) {
+        self.choose();
+        if let Some(tally) = self.tallies.get(self.script) {
+            tally.skipped();
+        }
+        self.transactions += 1;
+        if self.shared.logs {
+            self.log(Logged::Skipped, 1, now_ns);
+        }
+    }
+
+    fn log(&self, what: Logged, tries: u32, ended_ns: u64) {
+        let (client, transaction, script) = (self.place.id, self.transactions, self.script);
+        let entry = Entry { client, transaction, script, tries, ended_ns, what };
+        self.shared.write_log(self.place.thread, &entry);
+    }
+
+    /// The connection broke, or could not be opened.
+    pub(super) fn tell_lost(&mut self, error: &SessionError) {
+        let Self { place, command, script, .. } = self;
+        let console = &self.shared.console;
+        match error {
+            _ if !self.online => {
+                console.connection_failed(error);
+                console.error(&format!("client {} aborted while establishing connection", place.id));
+            }
+            SessionError::CopyIn => console.error("COPY is not supported in pgbench, aborting"),
+            SessionError::Server(error) => {
+                let query = self.sent_text();
+                let text = libpq_text::error(error, query.as_deref());
+                self.tell_aborted_query(0, text.trim_end());
+            }
+            SessionError::Io { .. } | SessionError::Closed => console.error(&format!(
+                "client {} aborted in command {command} (SQL) of script {script}; perhaps the backend died while \
+                 processing",
+                place.id
+            )),
+            error => console.error(&format!("client {} aborted: {error}", place.id)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn tell_notice(&self, notice: NoticeFields<'_>) {
+        self.shared.console.raw(&libpq_text::notice(notice, None));
+    }
+
+    fn tell_aborted_query(&self, query: u32, text: &str) {
+        let Self { place, command, script, .. } = self;
+        let text =
+            format!("client {} script {script} aborted in command {command} query {query}: {text}", place.id);
+        self.shared.console.error(&text);
+    }
+
+    #[cold]
+    pub(super) fn abort(&self, why: &str) -> Aborted {
+        self.shared.console.error(&format!("client {} aborted: {why}", self.place.id));
+        Aborted
+    }
+
+    /// The answer to a query is not what the script wants.
+    #[cold]
+    pub(super) fn abort_query(&self, query: u32, why: &str) -> Aborted {
+        let Self { place, command, script, .. } = self;
+        let text = format!("client {} script {script} command {command} query {query}: {why}", place.id);
+        self.shared.console.error(&text);
+        Aborted
+    }
+
+    /// A command is not allowed where it stands.
+    #[cold]
+    pub(super) fn abort_at(&self, command: &Command, why: &str) -> Aborted {
+        self.abort_named(meta_name(&command.kind), why)
+    }
+
+    #[cold]
+    pub(super) fn abort_named(&self, name: &str, why: &str) -> Aborted {
+        let Self { place, command, script, .. } = self;
+        let text = format!("client {} aborted in command {command} ({name}) of script {script}; {why}", place.id);
+        self.shared.console.error(&text);
+        Aborted
+    }
+
+    #[cold]
+    pub(super) fn expression_failed(&self, command: &Command, error: &EvaluateError) -> Aborted {
+        self.shared.console.error(&error.to_string());
+        self.abort_at(command, "evaluation of meta-command failed")
+    }
+
+    #[cold]
+    pub(super) fn meta_failed(&self, command: &Command, error: &dyn Display) -> Aborted {
+        self.shared.console.error(&error.to_string());
+        self.abort_at(command, "execution of meta-command failed")
+    }
+}
+
+/// A meta-command's name without its backslash.
+fn meta_name(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Sql(_) => "SQL",
+        Kind::Set { .. } => "set",
+        Kind::If { .. } => "if",
+        Kind::Elif { .. } => "elif",
+        Kind::Else { .. } => "else",
+        Kind::Endif => "endif",
+        Kind::Sleep { .. } => "sleep",
+        Kind::SetShell { .. } => "setshell",
+        Kind::Shell { .. } => "shell",
+        Kind::StartPipeline => "startpipeline",
+        Kind::SyncPipeline => "syncpipeline",
+        Kind::EndPipeline => "endpipeline",
+    }
+}
+
+fn us(from_ns: u64, to_ns: u64) -> f64 {
+    to_ns.saturating_sub(from_ns) as f64 / 1e3
+}

@@ -1,0 +1,85 @@
+//! What `\gset` and `\aset` keep of an answer: the last row of the current result, until it is known whether it is
+//! wanted.
+
+use dyno_engine::workload::{DataRow, RowDescription};
+
+use crate::script::{Names, Slot, Variables};
+
+/// The rows of the results of one request.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// The variables of the current result's columns; `None` for a name that no script mentions.
+    columns: Vec<Option<Slot>>,
+    /// The first column whose name is no variable's.
+    invalid: Option<String>,
+    /// The last row's values, one after the other, and where each ends.
+    text: String,
+    ends: Vec<usize>,
+    /// Rows of the current result, and of the last that ended.
+    rows: u64,
+    last_rows: u64,
+    name: String,
+}
+
+impl Rows {
+    pub(super) fn clear(&mut self) {
+        self.begin_result();
+        self.last_rows = 0;
+    }
+
+    fn begin_result(&mut self) {
+        self.columns.clear();
+        self.ends.clear();
+        self.text.clear();
+        (self.invalid, self.rows) = (None, 0);
+    }
+
+    pub(super) fn columns(&mut self, prefix: &str, columns: &RowDescription<'_>, names: &Names) {
+        self.begin_result();
+        for column in columns.columns() {
+            self.name.clear();
+            self.name.push_str(prefix);
+            self.name.push_str(&column.name.lossy());
+            if self.invalid.is_none() && !Names::is_valid(&self.name) {
+                self.invalid = Some(self.name.clone());
+            }
+            self.columns.push(names.find(&self.name));
+        }
+    }
+
+    pub(super) fn row(&mut self, row: &DataRow<'_>) {
+        self.rows += 1;
+        self.text.clear();
+        self.ends.clear();
+        for value in row.columns() {
+            // A NULL becomes the empty text.
+            self.text.push_str(&String::from_utf8_lossy(value.unwrap_or_default()));
+            self.ends.push(self.text.len());
+        }
+    }
+
+    /// A statement has ended.
+    pub(super) fn complete(&mut self) {
+        self.last_rows = std::mem::take(&mut self.rows);
+    }
+
+    /// Rows of the last result that ended.
+    pub(super) fn last_rows(&self) -> u64 {
+        self.last_rows
+    }
+
+    /// Sets the variables to the last row's values; the name of a column that cannot be a variable, if there is one.
+    pub(super) fn store(&self, variables: &mut Variables) -> Result<(), &str> {
+        if let Some(name) = &self.invalid {
+            return Err(name);
+        }
+        let mut start = 0;
+        for (slot, end) in self.columns.iter().zip(&self.ends) {
+            if let Some(slot) = slot {
+                variables.set_text(*slot, &self.text[start..*end]);
+            }
+            start = *end;
+        }
+        Ok(())
+    }
+}
