@@ -24,14 +24,26 @@ impl TargetSettings {
     /// # Errors
     /// A host whose name is not known (unless another is), and certificates or keys that cannot be used.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
+        Ok(self.named_endpoints()?.into_iter().map(|(_, endpoint)| endpoint).collect())
+    }
+
+    /// The same, each with its host's name where that was resolved to get the address.
+    ///
+    /// # Errors
+    /// As [`TargetSettings::endpoints`].
+    pub fn named_endpoints(&self) -> Result<Vec<(Option<&str>, Endpoint)>, TargetError> {
         let config = self.client_config()?;
         let mut endpoints = Vec::new();
         let mut unknown = None;
         for host in &self.hosts {
+            let name = match &host.place {
+                Place::Tcp { name, address: None } => name.as_deref(),
+                _ => None,
+            };
             match host.addresses() {
                 Ok(addresses) => {
-                    endpoints
-                        .extend(addresses.into_iter().map(|it| self.endpoint_at(host, it, config.as_ref())));
+                    let here = addresses.into_iter().map(|it| self.endpoint_at(host, it, config.as_ref()));
+                    endpoints.extend(here.map(|endpoint| (name, endpoint)));
                 }
                 Err(error) => unknown = unknown.or(Some(error)),
             }
@@ -59,6 +71,12 @@ impl TargetSettings {
         };
         let chosen = answering.or(endpoints.first()).cloned();
         chosen.ok_or(TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() })
+    }
+
+    /// Whether any server that accepts a connection will do, as long as `target_session_attrs` is not set.
+    #[must_use]
+    pub fn takes_any_session(&self) -> bool {
+        self.session == SessionAttributes::Any
     }
 
     /// Opens a session at [`TargetSettings::endpoint`] within `connect_timeout`.

@@ -82,6 +82,24 @@ impl TargetSettings {
         resolve::resolve(read(text)?, environment)
     }
 
+    /// Understands parameters given one by one, a later one of the same name replacing an earlier, as libpq does for
+    /// its own programs: a `dbname` that is itself a URL or a connection string is taken apart, and what it says
+    /// replaces what came before.
+    ///
+    /// # Errors
+    /// As [`TargetSettings::parse`].
+    pub fn from_parameters(named: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
+        let mut parameters = parameters::Parameters::default();
+        for (name, value) in named {
+            if *name == "dbname" && (url::without_scheme(value).is_some() || looks_like_conninfo(value)) {
+                parameters = read(value)?.or(parameters);
+            } else {
+                parameters.set(name, (*value).to_owned())?;
+            }
+        }
+        resolve::resolve(parameters, environment)
+    }
+
     #[must_use]
     pub fn user(&self) -> &str {
         &self.user

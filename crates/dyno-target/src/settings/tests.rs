@@ -221,6 +221,36 @@ fn database_and_password_can_be_replaced() {
 }
 
 #[test]
+fn a_connection_string_as_the_database_replaces_what_came_before() {
+    let settings = |database: &str| {
+        let named = [
+            ("host", "/a"),
+            ("port", "1"),
+            ("dbname", database),
+            ("fallback_application_name", "mine"),
+        ];
+        TargetSettings::from_parameters(&named, &Environment::empty().with_user("me")).unwrap()
+    };
+    for (database, url) in [
+        ("bank", "postgres://me@/bank?host=/a&port=1"),
+        ("", "postgres://me@/me?host=/a&port=1"),
+        ("port=2 dbname=bank", "postgres://me@/bank?host=/a&port=2"),
+        ("postgres://u@h/bank", "postgres://u@h:1/bank"),
+    ] {
+        assert_eq!(settings(database).url(), url, "{database}");
+        assert!(settings(database).startup.contains(&("application_name".into(), "mine".into())));
+    }
+}
+
+#[test]
+fn endpoints_know_the_name_that_was_resolved() {
+    let settings = parse("host=localhost,127.0.0.1,/tmp,x hostaddr=,,,127.0.0.2");
+    let named: Vec<_> = settings.named_endpoints().unwrap().into_iter().map(|(name, _)| name).collect();
+    assert!(named.contains(&Some("localhost")));
+    assert!(named.ends_with(&[Some("127.0.0.1"), None, None]), "{named:?}");
+}
+
+#[test]
 fn an_ignored_password_file_is_a_warning() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Directory::new("warning");
