@@ -225,5 +225,11 @@ pub(crate) fn script_text(script: &Builtin) -> String {
     format!("-- {}: {}\n{}\n", script.name, script.description, script.text)
 }
 
+/// Every option's letter and long name, so that help can be checked against it.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = (Option<char>, &'static str)> {
+    table::OPTIONS.iter().map(|known| (known.short.map(char::from), known.long))
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,122 @@
+//! Where a load goes: from `-h`, `-p`, `-U`, the database's name and libpq's environment to a session, found and
+//! refused as libpq would. A password that is needed and not known is asked for on the terminal.
+
+mod failure;
+mod prompt;
+
+use std::sync::Arc;
+
+use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::settings::{Environment, TargetSettings};
+use dyno_wire::endpoint::{Endpoint, Login, Password};
+
+use super::options::ConnectionOptions;
+
+pub(crate) use failure::ConnectFailure;
+pub(crate) use prompt::ask_on_terminal;
+
+/// The name that sessions have unless `PGAPPNAME` or the connection string says another.
+const APPLICATION_NAME: &str = "pgbench";
+
+/// Where to connect, understood; nothing was tried yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Destination {
+    settings: TargetSettings,
+    /// Asked for, in place of one that was named.
+    password: Option<Password>,
+}
+
+/// The first session, and where and how the others are opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) endpoint: Endpoint,
+}
+
+impl Destination {
+    pub(crate) fn new(
+        options: &ConnectionOptions,
+        environment: &Environment,
+    ) -> Result<Self, ConnectFailure> {
+        // pgbench fills in the database's name by itself, so that a service's name for it does not count.
+        let by_default =
+            || environment.variable("PGDATABASE").or(environment.variable("PGUSER")).or(environment.user());
+        let database = options.database.as_deref().or_else(by_default).unwrap_or_default();
+        let named = [
+            ("host", options.host.as_deref().unwrap_or_default()),
+            ("port", options.port.as_deref().unwrap_or_default()),
+            ("user", options.user.as_deref().unwrap_or_default()),
+            ("dbname", database),
+            ("fallback_application_name", APPLICATION_NAME),
+        ];
+        let settings =
+            TargetSettings::from_parameters(&named, environment).map_err(ConnectFailure::target)?;
+        Ok(Self { settings, password: None })
+    }
+
+    pub(crate) fn settings(&self) -> &TargetSettings {
+        &self.settings
+    }
+
+    /// Opens the first session. `ask` is called at most once, if a password is needed and none is known; `None` if
+    /// there is nobody to ask.
+    pub(crate) fn open(
+        &mut self,
+        ask: &mut dyn FnMut() -> Option<Password>,
+    ) -> Result<Opened, ConnectFailure> {
+        match self.try_all() {
+            Err(failure) if failure.needs_password() && self.password.is_none() => match ask() {
+                Some(password) => {
+                    self.password = Some(password);
+                    self.try_all()
+                }
+                None => Err(failure),
+            },
+            other => other,
+        }
+    }
+
+    /// Tries one address after the other. One that can be reached and refuses the login is the last.
+    fn try_all(&self) -> Result<Opened, ConnectFailure> {
+        if !self.settings.takes_any_session() {
+            let endpoint = self.settings.endpoint().map_err(ConnectFailure::target)?;
+            return self.try_one(endpoint).map_err(|error| ConnectFailure::of_address(None, error));
+        }
+        let mut failure = None;
+        for (name, endpoint) in self.settings.named_endpoints().map_err(ConnectFailure::target)? {
+            let error = match self.try_one(endpoint) {
+                Ok(opened) => return Ok(opened),
+                Err(error) => error,
+            };
+            let is_last = error.sqlstate().is_some() && !matches!(error, ConnectError::NotReady { .. });
+            let this = ConnectFailure::of_address(name, error);
+            failure = Some(match failure {
+                None => this,
+                Some(before) => this.after(before),
+            });
+            if is_last {
+                break;
+            }
+        }
+        Err(failure.unwrap_or_else(ConnectFailure::nowhere))
+    }
+
+    fn try_one(&self, endpoint: Endpoint) -> Result<Opened, ConnectError> {
+        let endpoint = self.with_password(endpoint);
+        let connection = Connection::open_within(&endpoint, self.settings.connect_timeout())?;
+        Ok(Opened { connection, endpoint })
+    }
+
+    fn with_password(&self, endpoint: Endpoint) -> Endpoint {
+        match &self.password {
+            None => endpoint,
+            Some(password) => {
+                let login = Login { password: Some(password.clone()), ..Login::clone(&endpoint.login) };
+                Endpoint { login: Arc::new(login), ..endpoint }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
