@@ -52,8 +52,8 @@ impl ConnectFailure {
     }
 
     /// The place was not named rightly.
-    pub(super) fn target(error: TargetError) -> Self {
-        Self { text: target(&error), needs_password: false }
+    pub(super) fn target(error: &TargetError) -> Self {
+        Self { text: target(error), needs_password: false }
     }
 
     pub(super) fn nowhere() -> Self {
@@ -61,7 +61,7 @@ impl ConnectFailure {
     }
 
     /// The same, when another address failed before.
-    pub(super) fn after(self, before: Self) -> Self {
+    pub(super) fn after(self, before: &Self) -> Self {
         Self { text: format!("{}\n{}", before.text, self.text), ..self }
     }
 }

@@ -49,8 +49,8 @@ impl Destination {
             ("dbname", database),
             ("fallback_application_name", APPLICATION_NAME),
         ];
-        let settings =
-            TargetSettings::from_parameters(&named, environment).map_err(ConnectFailure::target)?;
+        let settings = TargetSettings::from_parameters(&named, environment)
+            .map_err(|error| ConnectFailure::target(&error))?;
         Ok(Self { settings, password: None })
     }
 
@@ -79,11 +79,13 @@ impl Destination {
     /// Tries one address after the other. One that can be reached and refuses the login is the last.
     fn try_all(&self) -> Result<Opened, ConnectFailure> {
         if !self.settings.takes_any_session() {
-            let endpoint = self.settings.endpoint().map_err(ConnectFailure::target)?;
+            let endpoint = self.settings.endpoint().map_err(|error| ConnectFailure::target(&error))?;
             return self.try_one(endpoint).map_err(|error| ConnectFailure::of_address(None, error));
         }
         let mut failure = None;
-        for (name, endpoint) in self.settings.named_endpoints().map_err(ConnectFailure::target)? {
+        for (name, endpoint) in
+            self.settings.named_endpoints().map_err(|error| ConnectFailure::target(&error))?
+        {
             let error = match self.try_one(endpoint) {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
@@ -92,7 +94,7 @@ impl Destination {
             let this = ConnectFailure::of_address(name, error);
             failure = Some(match failure {
                 None => this,
-                Some(before) => this.after(before),
+                Some(before) => this.after(&before),
             });
             if is_last {
                 break;
