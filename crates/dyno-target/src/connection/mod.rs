@@ -16,8 +16,10 @@ use std::time::Duration;
 
 use dyno_wire::endpoint::Endpoint;
 use dyno_wire::link::Link;
+use dyno_wire::pg::backend::{DataRow, NoticeFields, RowDescription};
 use dyno_wire::pg::frontend;
 use dyno_wire::pg::handshake::Session;
+use dyno_wire::pg::libpq_text;
 use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Totals};
 
 pub use cancel::CancelHandle;
@@ -33,6 +35,8 @@ use stream::Stream;
 const READ_BYTES: usize = 64 * 1024;
 /// How long connecting and logging in may take where the caller sets no limit of its own.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Notices that are kept for a caller who may never ask for them.
+const NOTICES_MAX: usize = 1000;
 
 /// An open session. Dropping it ends the session in good order.
 pub struct Connection {
@@ -40,6 +44,8 @@ pub struct Connection {
     stream: Stream,
     link: Link,
     parameters: BTreeMap<String, String>,
+    /// The first [`NOTICES_MAX`] since they were last taken.
+    notices: Vec<String>,
     process_id: i32,
     secret_key: Vec<u8>,
     scanner: ReplyScanner,
@@ -85,6 +91,7 @@ impl Connection {
             stream,
             link,
             parameters,
+            notices: Vec::new(),
             process_id,
             secret_key,
             scanner: ReplyScanner::new(),
@@ -136,6 +143,12 @@ impl Connection {
         self.parameters.get(name).map(String::as_str)
     }
 
+    /// Notices and warnings since they were last taken, as libpq prints them, each with its newline. Those that come
+    /// while rows are copied are not among them.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+
     /// The server process that serves this session; 0 if the server did not say.
     #[must_use]
     pub fn process_id(&self) -> i32 {
@@ -185,9 +198,11 @@ impl Connection {
     /// Sends a request and follows the answer to its end.
     fn run(&mut self, sql: &str, sink: &mut impl ReplySink) -> Result<Totals, QueryError> {
         self.begin(sql)?;
-        let mut sink = Noting { inner: sink, parameters: Vec::new() };
+        let mut sink = Noting { inner: sink, sql, parameters: Vec::new(), notices: Vec::new() };
         let outcome = self.follow(sql, &mut sink);
         self.parameters.extend(sink.parameters);
+        self.notices.extend(sink.notices);
+        self.notices.truncate(NOTICES_MAX);
         outcome
     }
 
@@ -319,26 +334,34 @@ impl Drop for Connection {
     }
 }
 
-/// Passes everything on and notes parameters that change on the way.
+/// Passes everything on and notes notices, and parameters that change on the way.
 struct Noting<'s, S> {
     inner: &'s mut S,
+    sql: &'s str,
     parameters: Vec<(String, String)>,
+    notices: Vec<String>,
 }
 
 impl<S: ReplySink> ReplySink for Noting<'_, S> {
     const WANTS_ROWS: bool = S::WANTS_ROWS;
     const WANTS_COPY_DATA: bool = S::WANTS_COPY_DATA;
 
-    fn row_description(&mut self, columns: dyno_wire::pg::backend::RowDescription<'_>) {
+    fn row_description(&mut self, columns: RowDescription<'_>) {
         self.inner.row_description(columns);
     }
 
-    fn row(&mut self, row: dyno_wire::pg::backend::DataRow<'_>) {
+    fn row(&mut self, row: DataRow<'_>) {
         self.inner.row(row);
     }
 
     fn copy_data(&mut self, data: &[u8]) {
         self.inner.copy_data(data);
+    }
+
+    fn notice(&mut self, notice: NoticeFields<'_>) {
+        if self.notices.len() < NOTICES_MAX {
+            self.notices.push(libpq_text::notice(notice, Some(self.sql)));
+        }
     }
 
     fn parameter_status(&mut self, name: &str, value: &str) {
