@@ -2,4 +2,5 @@
 //! Everything that users parse (messages, SQL, rows) is as pgbench 18 has it.
 
 pub mod before;
+mod failure_text;
 pub mod initialize;

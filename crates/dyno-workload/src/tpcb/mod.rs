@@ -10,15 +10,19 @@ mod rows;
 mod scale;
 mod schema;
 mod state;
+mod transfer;
 mod verdict;
 mod verify;
 
 pub use digits::grouped;
 pub use load::{Script, TpcB};
 pub use prepare::{PrepareError, PrepareOptions, Progress, prepare};
+pub(crate) use rows::Rows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
+pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH};
 pub use state::{NotReady, State, StateError, state};
+pub(crate) use transfer::{TransferError, transfer};
 pub use verify::{Baseline, Commits, VerifyError, history_rows, reset, verify};
 
 /// The workload's name in events and on the command line.

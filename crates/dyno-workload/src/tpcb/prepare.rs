@@ -15,9 +15,8 @@ use super::rows::Rows;
 use super::scale::{ScaleError, check_scale};
 use super::schema::{ALL_TABLES, Storage, Table};
 use super::state::{State, StateError, state};
+use super::transfer::{TransferError, transfer};
 
-/// Size of a CopyData message: large enough that neither side is busy with messages, small enough for the caches.
-const COPY_BYTES: usize = 64 << 10;
 /// Memory of an index build for each process that takes part; the server starts no process that has less.
 const SORT_MB_PER_PROCESS: u64 = 32;
 /// A build with more would start to matter to the server's other memory.
@@ -111,6 +110,15 @@ enum StepError {
 impl From<QueryError> for StepError {
     fn from(source: QueryError) -> Self {
         Self::Query(source)
+    }
+}
+
+impl From<TransferError> for StepError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Stopped => Self::Stopped,
+            TransferError::Refused(source) | TransferError::Failed(source) => Self::Query(source),
+        }
     }
 }
 
@@ -217,24 +225,12 @@ impl Preparation<'_> {
 
     fn copy(&mut self, table: Table, done: &mut u64, total: u64) -> Result<(), StepError> {
         self.go_on()?;
-        let stop = self.options.stop;
-        let mut copy =
-            self.connection.copy_in(&format!("copy {} from stdin with (freeze on)", table.name()))?;
-        let mut rows = Rows::of(table, self.scale);
-        let mut buffer = Vec::with_capacity(COPY_BYTES);
-        loop {
-            match rows.fill(&mut buffer) {
-                0 => break,
-                added => *done += added,
-            }
-            copy.send(&buffer)?;
+        let sql = format!("copy {} from stdin with (freeze on)", table.name());
+        let rows = Rows::of(table, self.scale);
+        transfer(self.connection, &sql, rows, self.options.stop, &mut |added| {
+            *done += added;
             (self.progress)(Progress::Rows { done: *done, total });
-            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                // Dropped unfinished, the copy is given up.
-                return Err(StepError::Stopped);
-            }
-        }
-        copy.finish()?;
+        })?;
         Ok(())
     }
 

@@ -5,14 +5,14 @@ use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 
 /// The rows of one table that are still to be written.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     table: Table,
     next: u64,
     last: u64,
 }
 
 impl Rows {
-    pub(super) fn of(table: Table, scale: u32) -> Self {
+    pub(crate) fn of(table: Table, scale: u32) -> Self {
         Self { table, next: 1, last: table.rows(scale) }
     }
 

@@ -1,13 +1,13 @@
 //! The four tables: names, columns, types, sizes and keys as `pgbench -i` makes them. Text only, runs nothing.
 
 /// Accounts per branch, as in TPC-B.
-pub(super) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
+pub(crate) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 /// Tellers per branch, as in TPC-B.
-pub(super) const TELLERS_PER_BRANCH: u64 = 10;
+pub(crate) const TELLERS_PER_BRANCH: u64 = 10;
 /// Scale from which pgbench numbers accounts with a `bigint`: above, 32 bits would no longer hold them all.
-pub(super) const BIGINT_SCALE: u32 = 20_000;
+pub(crate) const BIGINT_SCALE: u32 = 20_000;
 /// All tables, as DROP, TRUNCATE and VACUUM take them; in pgbench's order.
-pub(super) const ALL_TABLES: &str = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
+pub(crate) const ALL_TABLES: &str = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
 /// One of the four tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Table {
     }
 
     /// `ALTER TABLE … ADD PRIMARY KEY`; `None` for the history.
-    pub(super) fn key_sql(self) -> Option<String> {
+    pub(crate) fn key_sql(self) -> Option<String> {
         self.key().map(|column| format!("alter table {} add primary key ({column})", self.name()))
     }
 }

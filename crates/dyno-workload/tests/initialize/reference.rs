@@ -1,0 +1,170 @@
+//! The server, and the pgbench programs that are compared with.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use dyno_target::connection::Connection;
+use dyno_test_servers::{Postgres, Setup, Shared, give_to_server, postgres_binaries, succeed};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+use dyno_workload::pgbench::initialize::Initialization;
+
+/// A pgbench that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Reference {
+    program: PathBuf,
+    /// Its major version.
+    pub(crate) version: u32,
+}
+
+impl Reference {
+    /// All that can be compared with.
+    pub(crate) fn all() -> Vec<Self> {
+        let installed = postgres_binaries().map(|binaries| binaries.join("pgbench"));
+        let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
+        installed.into_iter().chain(named).map(Self::new).collect()
+    }
+
+    fn new(program: PathBuf) -> Self {
+        let printed = succeed(Command::new(&program).arg("--version"));
+        let version = printed.trim_start_matches("pgbench (PostgreSQL) ");
+        let version = version.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+        Self { program, version }
+    }
+
+    /// Whether its statements and messages are those that dyno has. Before 17 the small tables were filled by INSERT,
+    /// and progress did not name the table.
+    pub(crate) fn speaks_as_we_do(&self) -> bool {
+        self.version >= 18
+    }
+}
+
+/// What was printed on standard error, and whether it ended well.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) stderr: String,
+    pub(crate) succeeded: bool,
+}
+
+/// A server that logs each statement, with the tablespaces `data_space` and `"Index Space"`.
+pub(crate) struct Server(Postgres);
+
+static SERVER: Shared<Server> = Shared::new();
+
+impl Server {
+    pub(crate) fn get() -> Option<Arc<Self>> {
+        SERVER.get(|| {
+            let setup = Setup::default().with("log_statement=all").with("log_line_prefix=%d|");
+            let server = Postgres::start(&setup)?;
+            for (name, directory) in [("data_space", "data_space"), ("\"Index Space\"", "index_space")] {
+                let path = server.directory().join(directory);
+                std::fs::create_dir(&path).unwrap();
+                give_to_server(&path);
+                server.psql(&format!("create tablespace {name} location '{}'", path.display()));
+            }
+            Some(Self(server))
+        })
+    }
+
+    /// Makes a database and opens it. `preparation` is run in it by psql; its statements are not among those of
+    /// [`Server::statements`].
+    pub(crate) fn create(&self, database: &str, preparation: &str) -> Connection {
+        self.0.psql(&format!("create database {database}"));
+        if !preparation.is_empty() {
+            self.psql(database, preparation);
+        }
+        let login = Login {
+            user: "postgres".to_owned(),
+            password: None,
+            database: database.to_owned(),
+            parameters: Vec::new(),
+            tls: Tls::Disable,
+            channel_binding: ChannelBinding::Disable,
+        };
+        let endpoint = Endpoint { address: Address::Tcp(self.0.address), login: Arc::new(login) };
+        Connection::open(&endpoint).unwrap()
+    }
+
+    /// Runs commands by psql, without their being logged.
+    pub(crate) fn psql(&self, database: &str, commands: &str) -> String {
+        let mut command = self.0.command("psql", database);
+        command.env("PGOPTIONS", "-c log_statement=none").args([
+            "-X",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-c",
+            commands,
+        ]);
+        succeed(&mut command)
+    }
+
+    /// Runs a pgbench in `database`.
+    pub(crate) fn pgbench(&self, reference: &Reference, database: &str, arguments: &[&str]) -> Said {
+        let mut command = self.0.command("psql", database);
+        let mut pgbench = Command::new(&reference.program);
+        pgbench.current_dir("/").env_clear().args(arguments);
+        pgbench.envs(command.env("PGAPPNAME", "reference").get_envs().filter_map(|(k, v)| Some((k, v?))));
+        let output = pgbench.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        Said { stderr: timeless(&stderr), succeeded: output.status.success() }
+    }
+
+    /// The statements that reached `database`, in order, with their parameters in place.
+    pub(crate) fn statements(&self, database: &str) -> Vec<String> {
+        let prefix = format!("{database}|");
+        let (mut statements, mut ours) = (Vec::<String>::new(), false);
+        for line in self.0.log().lines() {
+            if let Some(more) = line.strip_prefix('\t') {
+                if let (true, Some(last)) = (ours, statements.last_mut()) {
+                    last.push('\n');
+                    last.push_str(more);
+                }
+                continue;
+            }
+            let statement = line.strip_prefix(&prefix).and_then(|line| {
+                line.strip_prefix("LOG:  statement: ")
+                    .or_else(|| line.strip_prefix("LOG:  execute <unnamed>: "))
+            });
+            let parameter =
+                line.strip_prefix(&prefix).and_then(|line| line.strip_prefix("DETAIL:  parameters: $1 = "));
+            if let (Some(value), Some(last)) = (parameter, statements.last_mut()) {
+                *last = last.replace("$1", value);
+            }
+            ours = statement.is_some();
+            statements.extend(statement.map(str::to_owned));
+        }
+        statements
+    }
+}
+
+/// Runs ours, as `dyno pgbench` will print it.
+pub(crate) fn run_ours(options: &Initialization, connection: &mut Connection) -> Said {
+    static GO_ON: OnceLock<AtomicBool> = OnceLock::new();
+    let mut stderr = String::new();
+    let stop = GO_ON.get_or_init(AtomicBool::default);
+    let outcome = options.run(connection, false, stop, &mut |text| stderr.push_str(text));
+    if let Err(error) = &outcome {
+        stderr.push_str(&format!("pgbench: error: {error}\n"));
+        if let Some(detail) = error.detail() {
+            stderr.push_str(&format!("pgbench: detail: {detail}\n"));
+        }
+    }
+    Said { stderr: timeless(&stderr), succeeded: outcome.is_ok() }
+}
+
+/// With `T s` for each time.
+fn timeless(text: &str) -> String {
+    let words = text.split_inclusive([' ', '\n']).collect::<Vec<_>>();
+    let mut out = String::new();
+    for (at, word) in words.iter().enumerate() {
+        let next_is_unit = words
+            .get(at + 1)
+            .is_some_and(|next| matches!(next.as_bytes(), [b's', rest, ..] if !rest.is_ascii_alphanumeric()));
+        match word.trim_end().parse::<f64>() {
+            Ok(_) if next_is_unit => out.push_str("T "),
+            _ => out.push_str(word),
+        }
+    }
+    out
+}
