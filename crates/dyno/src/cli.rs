@@ -1,5 +1,6 @@
 //! What the user can type. What it means is decided elsewhere.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -30,6 +31,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<RunArguments>),
+    Pgbench(PgbenchArguments),
     Report(ReportArguments),
     Runs(RunsArguments),
     Findings(FindingsArguments),
@@ -82,6 +84,20 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+}
+
+/// A drop-in for pgbench: the same options, scripts and output (`dyno pgbench --help`)
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:
+  dyno pgbench -i -s 10 bank
+  dyno pgbench -c 8 -j 2 -T 60 -P 5 bank",
+    disable_help_flag = true
+)]
+pub(crate) struct PgbenchArguments {
+    /// As pgbench takes them
+    #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
 }
 
 /// Show a stored run again: the last one, or RUN

@@ -5,7 +5,6 @@ mod cli;
 mod command;
 mod failure;
 mod interrupt;
-#[allow(dead_code, reason = "until the runner is there")]
 mod pgbench;
 mod place;
 mod plan;
@@ -13,6 +12,8 @@ mod scenario;
 mod secrets;
 mod units;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -30,6 +31,9 @@ const INCOMPLETE: u8 = 2;
 const INVALID: u8 = 3;
 
 fn main() -> ExitCode {
+    if let Some(arguments) = arguments_of_pgbench() {
+        return ExitCode::from(pgbench::main(arguments));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Run(arguments) => command::run::run(*arguments),
+        Command::Pgbench(arguments) => return ExitCode::from(pgbench::main(arguments.words)),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Findings(arguments) => command::findings::run(&arguments),
@@ -55,6 +60,17 @@ fn main() -> ExitCode {
             ExitCode::from(NOT_STARTED)
         }
     }
+}
+
+/// What follows `dyno pgbench`, or all arguments of a dyno that is installed under the name `pgbench`. Its command line
+/// is another's and read by its own rules.
+fn arguments_of_pgbench() -> Option<Vec<OsString>> {
+    let mut words = std::env::args_os();
+    let program = words.next()?;
+    if Path::new(&program).file_name().is_some_and(|name| name == "pgbench") {
+        return Some(words.collect());
+    }
+    (words.next()? == "pgbench").then(|| words.collect())
 }
 
 /// Prints help, or what is wrong with what was typed. That quotes words, which may hold a password.

@@ -3,9 +3,9 @@
 
 mod admin;
 mod data;
-mod rollers;
+pub(crate) mod rollers;
 mod series;
-mod stages;
+pub(crate) mod stages;
 mod stream;
 mod verification;
 
@@ -45,14 +45,18 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
         // The reason is told by who called, once.
         context.stream.close_live();
     }
-    let reason = ended.as_ref().err().map(ToString::to_string);
-    let outcome = if reason.is_none() { Outcome::Complete } else { Outcome::Incomplete };
-    let finished = Finished { outcome, reason, seconds: context.stream.seconds() };
-    for finding in judge(&context.stream.report_ending(&finished)) {
-        context.stream.emit(Event::Finding(finding));
-    }
-    context.stream.emit(Event::Finished(finished));
+    finish(context.stream, ended.as_ref().err().map(ToString::to_string));
     ended
+}
+
+/// Ends a run's stream with what is to be found in it, and why it ended if that was too early.
+pub(crate) fn finish(stream: &Stream, reason: Option<String>) {
+    let outcome = if reason.is_none() { Outcome::Complete } else { Outcome::Incomplete };
+    let finished = Finished { outcome, reason, seconds: stream.seconds() };
+    for finding in judge(&stream.report_ending(&finished)) {
+        stream.emit(Event::Finding(finding));
+    }
+    stream.emit(Event::Finished(finished));
 }
 
 fn measure(context: &Context<'_>) -> Result<(), Failure> {

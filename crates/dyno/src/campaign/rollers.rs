@@ -1,10 +1,10 @@
 //! The database under test and how to reach it: an embedded server that lives as long as this, or one that the
 //! user named.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dyno_results::event::Event;
+use dyno_results::event::{Embedded, Event};
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Machine, Options};
 use dyno_target::probe::{self, HostOptions, Probe};
@@ -12,8 +12,8 @@ use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::tpcb;
 
-use super::Context;
 use super::admin::cancellable;
+use super::{Context, Stream};
 use crate::failure::Failure;
 use crate::plan::Place;
 
@@ -98,21 +98,12 @@ impl Rollers {
 
     /// Tells what is under test and where: product, settings, hosts.
     pub(crate) fn describe(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        let mut target = inspect::facts(&mut self.connection, NAME, &self.url)
-            .map_err(|source| self.query_failed("looking at the server", source))?;
-        target.embedded = self.embedded.as_ref().map(EmbeddedServer::facts);
-        self.same_host = target.same_host;
-        let shared = target.same_host == Some(true);
-        context.stream.emit(Event::Target(target));
-        let mut host = host::facts(self.data_directory.as_deref());
-        host.roles = vec!["driver".to_owned()];
-        if shared {
-            host.roles.push(NAME.to_owned());
-        }
-        context.stream.emit(Event::Host(host));
-        let settings = inspect::settings(&mut self.connection, NAME)
-            .map_err(|source| self.query_failed("reading the settings", source))?;
-        context.stream.emit(Event::Settings(settings));
+        let subject = Described {
+            url: &self.url,
+            embedded: self.embedded.as_ref().map(EmbeddedServer::facts),
+            data_directory: self.data_directory.as_deref(),
+        };
+        self.same_host = describe(context.stream, &mut self.connection, subject)?;
         Ok(())
     }
 
@@ -133,22 +124,9 @@ impl Rollers {
     /// Begins to read host and database once a second, until what it returns is dropped.
     pub(crate) fn watch(&mut self, context: &Context<'_>) -> Option<Probe> {
         let host = HostOptions { server_pid: self.server_pid, disk: self.data_directory.clone() };
-        let options = probe::Options {
-            database: Some(self.endpoint.clone()),
-            host: Some(host),
-            ..probe::Options::new(NAME)
-        };
-        let stream = context.stream.clone();
-        match Probe::start(options, move |event| stream.emit(event)) {
-            Ok(probe) => {
-                self.watched = true;
-                Some(probe)
-            }
-            Err(error) => {
-                context.stream.notice(NAME, None, format!("neither host nor database is watched: {error}"));
-                None
-            }
-        }
+        let probe = watch(context.stream, &self.endpoint, host);
+        self.watched |= probe.is_some();
+        probe
     }
 
     /// Connections that the load may open, of which it can use `wanted`. Sessions that were just ended count until
@@ -196,6 +174,52 @@ impl Rollers {
         match self.embedded {
             Some(server) => Ok(server.stop()?),
             None => Ok(()),
+        }
+    }
+}
+
+/// A database that is to be described.
+pub(crate) struct Described<'a> {
+    /// Without any password.
+    pub(crate) url: &'a str,
+    pub(crate) embedded: Option<Embedded>,
+    /// Where the server keeps its data, if that is on this machine.
+    pub(crate) data_directory: Option<&'a Path>,
+}
+
+/// Tells what is under test and where: product, settings, hosts. Whether server and driver share a host.
+pub(crate) fn describe(
+    stream: &Stream,
+    connection: &mut Connection,
+    subject: Described<'_>,
+) -> Result<Option<bool>, Failure> {
+    let Described { url, embedded, data_directory } = subject;
+    let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+    let mut target = inspect::facts(connection, NAME, url).map_err(failed("looking at the server"))?;
+    target.embedded = embedded;
+    let same_host = target.same_host;
+    stream.emit(Event::Target(target));
+    let mut host = host::facts(data_directory);
+    host.roles = vec!["driver".to_owned()];
+    if same_host == Some(true) {
+        host.roles.push(NAME.to_owned());
+    }
+    stream.emit(Event::Host(host));
+    let settings = inspect::settings(connection, NAME).map_err(failed("reading the settings"))?;
+    stream.emit(Event::Settings(settings));
+    Ok(same_host)
+}
+
+/// Begins to read host and database once a second, until what it returns is dropped.
+pub(crate) fn watch(stream: &Stream, endpoint: &Endpoint, host: HostOptions) -> Option<Probe> {
+    let options =
+        probe::Options { database: Some(endpoint.clone()), host: Some(host), ..probe::Options::new(NAME) };
+    let events = stream.clone();
+    match Probe::start(options, move |event| events.emit(event)) {
+        Ok(probe) => Some(probe),
+        Err(error) => {
+            stream.notice(NAME, None, format!("neither host nor database is watched: {error}"));
+            None
         }
     }
 }

@@ -279,7 +279,7 @@ fn announced(id: u32, context: &Context<'_>, subject: &Subject<'_>, load: &Stage
     }
 }
 
-fn finished(id: u32, outcome: &StageOutcome) -> StageFinished {
+pub(crate) fn finished(id: u32, outcome: &StageOutcome) -> StageFinished {
     StageFinished {
         stage: id,
         seconds: outcome.seconds,

@@ -32,14 +32,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let name = writer.name().to_owned();
     let mode = if quiet || json { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
     let stream = Stream::new(writer, Live::new(mode, None));
-    stream.emit(Event::Started(Started {
-        run: name.clone(),
-        dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: now.timestamp().display_with_offset(now.offset()).to_string(),
-        command: command_line(),
-        scenario: plan.as_json(),
-        seed: plan.seed,
-    }));
+    stream.emit(started(&name, &now, plan.as_json(), plan.seed));
     let ended = campaign::run(&Context { plan: &plan, stream: &stream, stop: &stop });
     stream.close_live();
     let measured = stream.has_measured();
@@ -69,18 +62,30 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     Ok(code)
 }
 
+/// The first event of a run.
+pub(crate) fn started(name: &str, now: &jiff::Zoned, scenario: serde_json::Value, seed: u64) -> Event {
+    Event::Started(Started {
+        run: name.to_owned(),
+        dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: now.timestamp().display_with_offset(now.offset()).to_string(),
+        command: command_line(),
+        scenario,
+        seed,
+    })
+}
+
 /// The page of a run: beside the store, and where the user wants it.
 #[derive(Default)]
-struct Pages {
+pub(crate) struct Pages {
     /// Where a reader finds it.
-    written: Option<PathBuf>,
-    failure: Option<Failure>,
+    pub(crate) written: Option<PathBuf>,
+    pub(crate) failure: Option<Failure>,
 }
 
 impl Pages {
     /// Writes first the page beside the store, which is kept whatever becomes of the other. A dyno built without the
     /// page writes none, and says so only to who asked for one.
-    fn write(report: &Report, directory: &Path, wanted: Option<&Path>) -> Self {
+    pub(crate) fn write(report: &Report, directory: &Path, wanted: Option<&Path>) -> Self {
         let html = match page::render(report) {
             Ok(html) => html,
             Err(PageError::NotBuilt) if wanted.is_none() => return Self::default(),

@@ -1,5 +1,54 @@
 //! `dyno pgbench`: a drop-in for pgbench 18 — its command line, its scripts, its output — on dyno's engine.
+//!
+//! What pgbench prints is printed here to the letter, since people parse it; what dyno adds goes to standard error, or
+//! comes when it is asked for.
 
-pub(crate) mod connect;
-pub(crate) mod help;
-pub(crate) mod options;
+mod connect;
+mod console;
+mod failed;
+mod help;
+mod initialize;
+mod options;
+mod progress;
+mod recording;
+mod report;
+mod run;
+
+use std::ffi::OsString;
+
+use options::Parsed;
+
+use crate::{DONE, NOT_STARTED};
+
+/// The version of pgbench that this one is like, as its first line of output has it.
+const VERSION: &str = "18.0";
+
+/// Does what the command line asks for, given without the program's name; the exit status.
+pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
+    let environment = |name: &str| std::env::var(name).ok();
+    let parsed = match options::parse(arguments, &environment, &mut console::raw) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            console::raw(&error.stderr());
+            return NOT_STARTED;
+        }
+    };
+    let ended = match parsed {
+        Parsed::Help => run::print(help::HELP).map(|()| DONE),
+        Parsed::Version => run::print(help::VERSION).map(|()| DONE),
+        Parsed::ListBuiltins => {
+            console::raw(&options::builtins());
+            Ok(DONE)
+        }
+        Parsed::ShowScript(script) => {
+            console::raw(&options::script_text(script));
+            Ok(DONE)
+        }
+        Parsed::Initialize(options) => initialize::run(&options).map(|()| DONE),
+        Parsed::Run(options) => run::run(&options),
+    };
+    ended.unwrap_or_else(|failed| {
+        console::raw(failed.stderr());
+        NOT_STARTED
+    })
+}

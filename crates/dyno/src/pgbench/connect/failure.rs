@@ -6,10 +6,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use dyno_engine::error::SessionError;
 use dyno_target::connection::ConnectError;
 use dyno_target::settings::TargetError;
 use dyno_wire::endpoint::Address;
 use dyno_wire::pg::libpq_text;
+
+use super::Server;
 
 const IS_IT_RUNNING_LOCALLY: &str =
     "\n\tIs the server running locally and accepting connections on that socket?";
@@ -32,21 +35,16 @@ impl ConnectFailure {
     }
 
     /// The server asks for a password, and none was given.
-    pub(crate) fn needs_password(&self) -> bool {
+    pub(super) fn needs_password(&self) -> bool {
         self.needs_password
     }
 
     /// An address could not be used. `name` is what was resolved to get it.
-    pub(crate) fn of_address(name: Option<&str>, error: ConnectError) -> Self {
+    pub(super) fn of_address(name: Option<&str>, error: &ConnectError) -> Self {
         let needs_password = matches!(error, ConnectError::PasswordMissing { .. });
-        let text = match address_of(&error) {
-            Some(address) => {
-                format!("connection to server {} failed: {}", Place { name, address }, reason(&error))
-            }
-            None => match error {
-                ConnectError::Target(error) => target(&error),
-                error => error.to_string(),
-            },
+        let text = match address_of(error) {
+            Some(address) => failed(&Place { name, address }, &reason(error)),
+            None => reason(error),
         };
         Self { text, needs_password }
     }
@@ -64,6 +62,18 @@ impl ConnectFailure {
     pub(super) fn after(self, before: &Self) -> Self {
         Self { text: format!("{}\n{}", before.text, self.text), ..self }
     }
+}
+
+impl Server {
+    /// Why a further session there could not be opened, worded like the first one's failure.
+    pub(crate) fn failure(&self, error: &SessionError) -> String {
+        let place = Place { name: self.name.as_deref(), address: &self.endpoint.address };
+        failed(&place, &session_reason(error, place.address))
+    }
+}
+
+fn failed(place: &Place<'_>, reason: &str) -> String {
+    format!("connection to server {place} failed: {reason}")
 }
 
 /// A server's place as libpq words it.
@@ -153,6 +163,24 @@ fn reason(error: &ConnectError) -> String {
         | ConnectError::ClientCertificate { reason, .. } => format!("SSL error: {reason}"),
         ConnectError::Login { source, .. } => source.to_string(),
         ConnectError::Target(error) => target(error),
+    }
+}
+
+/// The same of a session that the engine opens.
+fn session_reason(error: &SessionError, address: &Address) -> String {
+    let local = matches!(address, Address::Unix(_));
+    if let Some(error) = error.server_error() {
+        return libpq_text::error(error, None).trim_end().to_owned();
+    }
+    match error {
+        SessionError::Io { doing: "connect", source } => {
+            let is_it_running = if local { IS_IT_RUNNING_LOCALLY } else { IS_IT_RUNNING_THERE };
+            format!("{}{is_it_running}", system_text(&(*source).into()))
+        }
+        SessionError::Io { source, .. } => system_text(&(*source).into()),
+        SessionError::Closed => CLOSED.to_owned(),
+        SessionError::TimedOut(_) => "timeout expired".to_owned(),
+        other => other.to_string(),
     }
 }
 

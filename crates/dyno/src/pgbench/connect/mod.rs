@@ -13,14 +13,14 @@ use dyno_wire::endpoint::{Endpoint, Login, Password};
 use super::options::ConnectionOptions;
 
 pub(crate) use failure::ConnectFailure;
-pub(crate) use prompt::ask_on_terminal;
+use prompt::ask_on_terminal;
 
 /// The name that sessions have unless `PGAPPNAME` or the connection string says another.
 const APPLICATION_NAME: &str = "pgbench";
 
 /// Where to connect, understood; nothing was tried yet.
 #[derive(Debug, Clone)]
-pub(crate) struct Destination {
+struct Destination {
     settings: TargetSettings,
     /// Asked for, in place of one that was named.
     password: Option<Password>,
@@ -30,14 +30,36 @@ pub(crate) struct Destination {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
+    pub(crate) server: Server,
+}
+
+/// A server that let us in.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
     pub(crate) endpoint: Endpoint,
+    /// What was resolved to get its address.
+    name: Option<String>,
+}
+
+impl Server {
+    /// Which server, database and user, without any password.
+    pub(crate) fn url(&self) -> String {
+        let Endpoint { address, login } = &self.endpoint;
+        format!("postgres://{}@{address}/{}", login.user, login.database)
+    }
+}
+
+/// Opens the first session of this process: its environment is heeded, and its terminal is asked for a password.
+pub(crate) fn open(options: &ConnectionOptions, say: &mut dyn FnMut(&str)) -> Result<Opened, ConnectFailure> {
+    let mut destination = Destination::new(options, &Environment::of_process())?;
+    for warning in destination.settings.warnings() {
+        say(&format!("WARNING: {warning}\n"));
+    }
+    destination.open(&mut ask_on_terminal)
 }
 
 impl Destination {
-    pub(crate) fn new(
-        options: &ConnectionOptions,
-        environment: &Environment,
-    ) -> Result<Self, ConnectFailure> {
+    fn new(options: &ConnectionOptions, environment: &Environment) -> Result<Self, ConnectFailure> {
         // pgbench fills in the database's name by itself, so that a service's name for it does not count.
         let by_default =
             || environment.variable("PGDATABASE").or(environment.variable("PGUSER")).or(environment.user());
@@ -54,16 +76,9 @@ impl Destination {
         Ok(Self { settings, password: None })
     }
 
-    pub(crate) fn settings(&self) -> &TargetSettings {
-        &self.settings
-    }
-
     /// Opens the first session. `ask` is called at most once, if a password is needed and none is known; `None` if
     /// there is nobody to ask.
-    pub(crate) fn open(
-        &mut self,
-        ask: &mut dyn FnMut() -> Option<Password>,
-    ) -> Result<Opened, ConnectFailure> {
+    fn open(&mut self, ask: &mut dyn FnMut() -> Option<Password>) -> Result<Opened, ConnectFailure> {
         match self.try_all() {
             Err(failure) if failure.needs_password() && self.password.is_none() => match ask() {
                 Some(password) => {
@@ -80,18 +95,18 @@ impl Destination {
     fn try_all(&self) -> Result<Opened, ConnectFailure> {
         if !self.settings.takes_any_session() {
             let endpoint = self.settings.endpoint().map_err(|error| ConnectFailure::target(&error))?;
-            return self.try_one(endpoint).map_err(|error| ConnectFailure::of_address(None, error));
+            return self.try_one(None, endpoint).map_err(|error| ConnectFailure::of_address(None, &error));
         }
         let mut failure = None;
         for (name, endpoint) in
             self.settings.named_endpoints().map_err(|error| ConnectFailure::target(&error))?
         {
-            let error = match self.try_one(endpoint) {
+            let error = match self.try_one(name, endpoint) {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
             };
             let is_last = error.sqlstate().is_some() && !matches!(error, ConnectError::NotReady { .. });
-            let this = ConnectFailure::of_address(name, error);
+            let this = ConnectFailure::of_address(name, &error);
             failure = Some(match failure {
                 None => this,
                 Some(before) => this.after(&before),
@@ -103,10 +118,10 @@ impl Destination {
         Err(failure.unwrap_or_else(ConnectFailure::nowhere))
     }
 
-    fn try_one(&self, endpoint: Endpoint) -> Result<Opened, ConnectError> {
+    fn try_one(&self, name: Option<&str>, endpoint: Endpoint) -> Result<Opened, ConnectError> {
         let endpoint = self.with_password(endpoint);
         let connection = Connection::open_within(&endpoint, self.settings.connect_timeout())?;
-        Ok(Opened { connection, endpoint })
+        Ok(Opened { connection, server: Server { endpoint, name: name.map(str::to_owned) } })
     }
 
     fn with_password(&self, endpoint: Endpoint) -> Endpoint {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use dyno_workload::pgbench::initialize::StepsError;
 use dyno_workload::script::builtin::FindError;
 use thiserror::Error;
 
@@ -32,10 +33,8 @@ pub(crate) enum UsageError {
     MaxTries { value: String },
     #[error("invalid partition method, expecting \"range\" or \"hash\", got: \"{value}\"")]
     PartitionMethod { value: String },
-    #[error("no initialization steps specified")]
-    NoSteps,
-    #[error("unrecognized initialization step \"{step}\"")]
-    Step { step: char },
+    #[error(transparent)]
+    Steps(#[from] StepsError),
     #[error("invalid variable definition: \"{value}\"")]
     Definition { value: String },
     #[error("option: invalid variable name: \"{name}\"")]
@@ -120,7 +119,9 @@ impl UsageError {
     fn after(&self) -> String {
         match self {
             Self::Getopt(_) | Self::TooManyArguments { .. } => TRY_HELP.to_owned(),
-            Self::Step { .. } => "pgbench: detail: Allowed step characters are: \"dtgGvpf\".\n".to_owned(),
+            Self::Steps(error) => {
+                error.detail().map_or_else(String::new, |detail| format!("pgbench: detail: {detail}\n"))
+            }
             Self::Seed { from, .. } => format!(
                 "pgbench: detail: Expecting an unsigned integer, \"time\" or \"rand\".\n{}",
                 while_setting(*from)

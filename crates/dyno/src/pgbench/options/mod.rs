@@ -16,6 +16,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dyno_workload::pgbench::initialize::Initialization;
 use dyno_workload::script::QueryMode;
 use dyno_workload::script::builtin::{self, Builtin};
 
@@ -36,30 +37,8 @@ pub(crate) enum Parsed {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InitializeOptions {
     pub(crate) connection: ConnectionOptions,
-    /// In order, as `-n` and `--foreign-keys` leave them; only letters of [`DEFAULT_STEPS`], `G`, `f` and spaces.
-    pub(crate) steps: String,
-    pub(crate) scale: NonZeroU32,
-    /// 10 to 100.
-    pub(crate) fillfactor: u8,
-    pub(crate) quiet: bool,
-    pub(crate) tablespace: Option<String>,
-    pub(crate) index_tablespace: Option<String>,
-    pub(crate) partitions: Option<Partitions>,
-    pub(crate) unlogged: bool,
+    pub(crate) initialization: Initialization,
     pub(crate) debug: bool,
-}
-
-/// How `pgbench_accounts` is cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Partitions {
-    pub(crate) method: PartitionMethod,
-    pub(crate) count: NonZeroU32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PartitionMethod {
-    Range,
-    Hash,
 }
 
 /// A load to be run.
@@ -107,28 +86,17 @@ pub(crate) struct ConnectionOptions {
 }
 
 /// A script and how often it is chosen.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptChoice {
     pub(crate) source: ScriptSource,
     pub(crate) weight: u32,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ScriptSource {
     Builtin(&'static Builtin),
     File(PathBuf),
     StandardInput,
-}
-
-impl PartialEq for ScriptSource {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Builtin(a), Self::Builtin(b)) => a.name == b.name,
-            (Self::File(a), Self::File(b)) => a == b,
-            (Self::StandardInput, Self::StandardInput) => true,
-            _ => false,
-        }
-    }
 }
 
 /// When a run ends.

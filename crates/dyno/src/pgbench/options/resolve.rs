@@ -4,18 +4,17 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use dyno_workload::pgbench::initialize::Initialization;
 use dyno_workload::script::QueryMode;
 use dyno_workload::script::builtin;
 
 use super::error::UsageError;
 use super::typed::Typed;
 use super::{
-    ConnectionOptions, InitializeOptions, Length, Log, LogKind, PartitionMethod, Partitions, Progress,
-    RunOptions, ScriptChoice, ScriptSource, Vacuum,
+    ConnectionOptions, InitializeOptions, Length, Log, LogKind, Progress, RunOptions, ScriptChoice,
+    ScriptSource, Vacuum,
 };
 
-/// The steps of `-i` where `-I` does not say.
-pub(crate) const DEFAULT_STEPS: &str = "dtgvp";
 const DEFAULT_TRANSACTIONS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 const FILLFACTOR: u8 = 100;
 const LOG_PREFIX: &str = "pgbench_log";
@@ -25,30 +24,28 @@ pub(super) fn initialize(mut typed: Typed) -> Result<InitializeOptions, UsageErr
     if typed.for_benchmarking {
         return Err(UsageError::NotWhenInitializing);
     }
-    let partitions = match (typed.partitions, typed.partition_method) {
-        (None, Some(_)) => return Err(UsageError::MethodWithoutPartitions),
-        (None, None) => None,
-        (Some(count), method) => Some(Partitions { method: method.unwrap_or(PartitionMethod::Range), count }),
-    };
-    let mut steps = typed.steps.unwrap_or_else(|| DEFAULT_STEPS.to_owned());
+    if typed.partition_method.is_some() && typed.partitions.is_none() {
+        return Err(UsageError::MethodWithoutPartitions);
+    }
+    let mut steps = typed.steps.unwrap_or_default();
     if typed.no_vacuum {
-        steps = steps.replace('v', " ");
+        steps = steps.without_vacuum();
     }
-    if typed.foreign_keys && !steps.contains('f') {
-        steps.push('f');
+    if typed.foreign_keys {
+        steps = steps.with_foreign_keys();
     }
-    Ok(InitializeOptions {
-        connection,
+    let initialization = Initialization {
         steps,
-        scale: typed.scale.unwrap_or(NonZeroU32::MIN),
+        scale: typed.scale.unwrap_or(NonZeroU32::MIN).get(),
         fillfactor: typed.fillfactor.unwrap_or(FILLFACTOR),
         quiet: typed.quiet,
         tablespace: typed.tablespace,
         index_tablespace: typed.index_tablespace,
-        partitions,
+        partitions: typed.partitions.map_or(0, NonZeroU32::get),
+        partition_method: typed.partition_method.unwrap_or_default(),
         unlogged: typed.unlogged,
-        debug: typed.debug,
-    })
+    };
+    Ok(InitializeOptions { connection, initialization, debug: typed.debug })
 }
 
 pub(super) fn run(mut typed: Typed) -> Result<RunOptions, UsageError> {

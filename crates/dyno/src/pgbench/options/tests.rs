@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
+
 use super::*;
 
 #[path = "../../../tests/pgbench_options/cases.rs"]
@@ -166,43 +168,32 @@ fn runs_mean_what_was_typed() {
 
 #[test]
 fn initialising_means_what_was_typed() {
-    let usual = InitializeOptions {
-        connection: ConnectionOptions::default(),
-        steps: "dtgvp".into(),
-        scale: number(1),
-        fillfactor: 100,
-        quiet: false,
-        tablespace: None,
-        index_tablespace: None,
-        partitions: None,
-        unlogged: false,
-        debug: false,
+    let usual = Initialization::default();
+    let made = |arguments: &[&str]| initialize(arguments).initialization;
+    let steps = |letters: &str| Initialization { steps: Steps::parse(letters).unwrap(), ..usual.clone() };
+    assert_eq!(made(&["-i"]), usual);
+    assert_eq!(made(&["-in"]), steps("dtgp"));
+    assert_eq!(made(&["-i", "--foreign-keys"]), steps("dtgvpf"));
+    assert_eq!(made(&["-i", "-IdtGf vp", "--foreign-keys", "-n"]), steps("dtGfp"));
+    let all = ["-iq", "-s5", "-F", "10", "--unlogged", "--tablespace=t", "--index=i", "db", "--debug"];
+    let wanted = Initialization {
+        scale: 5,
+        fillfactor: 10,
+        quiet: true,
+        unlogged: true,
+        tablespace: Some("t".into()),
+        index_tablespace: Some("i".into()),
+        ..usual.clone()
     };
-    assert_eq!(initialize(&["-i"]), usual);
-    let steps = |arguments: &[&str]| initialize(arguments).steps;
-    assert_eq!(steps(&["-in"]), "dtg p");
-    assert_eq!(steps(&["-i", "--foreign-keys"]), "dtgvpf");
-    assert_eq!(steps(&["-i", "-IdtGf vp", "--foreign-keys", "-n"]), "dtGf  p");
-    assert_eq!(
-        initialize(&["-iq", "-s5", "-F", "10", "--unlogged", "--tablespace=t", "--index=i", "db", "--debug"]),
-        InitializeOptions {
-            connection: ConnectionOptions { database: Some("db".into()), ..ConnectionOptions::default() },
-            scale: number(5),
-            fillfactor: 10,
-            quiet: true,
-            unlogged: true,
-            debug: true,
-            tablespace: Some("t".into()),
-            index_tablespace: Some("i".into()),
-            ..usual
-        }
-    );
-    let partitions = |arguments: &[&str]| initialize(arguments).partitions;
-    let range = Partitions { method: PartitionMethod::Range, count: number(3) };
-    assert_eq!(partitions(&["-i", "--partitions=3"]), Some(range));
-    let hash = Partitions { method: PartitionMethod::Hash, count: number(3) };
-    assert_eq!(partitions(&["-i", "--partitions=3", "--partition-method=HASH"]), Some(hash));
-    assert_eq!(partitions(&["-i", "--partitions=0"]), None);
+    assert_eq!(made(&all), wanted);
+    assert_eq!((initialize(&all).debug, initialize(&["-i"]).debug), (true, false));
+    assert_eq!(initialize(&all).connection.database.as_deref(), Some("db"));
+    let partitioned =
+        |partition_method, partitions| Initialization { partition_method, partitions, ..usual.clone() };
+    assert_eq!(made(&["-i", "--partitions=3"]), partitioned(PartitionMethod::Range, 3));
+    let hash = partitioned(PartitionMethod::Hash, 3);
+    assert_eq!(made(&["-i", "--partitions=3", "--partition-method=HASH"]), hash);
+    assert_eq!(made(&["-i", "--partitions=0"]), usual);
 }
 
 #[test]

@@ -8,13 +8,14 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
 use dyno_workload::script::builtin::{self, Builtin};
 use dyno_workload::script::{Names, QueryMode};
 
 use super::error::{SeedSource, UsageError};
 use super::getopt::{Word, Words};
 use super::table::{Mode, OPTIONS, Opt};
-use super::{ConnectionOptions, Extras, PartitionMethod, ScriptChoice, ScriptSource, values};
+use super::{ConnectionOptions, Extras, ScriptChoice, ScriptSource, values};
 
 /// What reading comes to.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ pub(super) struct Typed {
     pub(super) report_per_command: bool,
     pub(super) sampling_rate: Option<f64>,
     pub(super) scale: Option<NonZeroU32>,
-    pub(super) steps: Option<String>,
+    pub(super) steps: Option<Steps>,
     pub(super) tablespace: Option<String>,
     pub(super) threads: Option<NonZeroU32>,
     pub(super) transactions: Option<NonZeroU32>,
@@ -168,7 +169,7 @@ impl Typed {
             }
             Opt::Host => self.connection.host = Some(text),
             Opt::IndexTablespace => self.index_tablespace = Some(text),
-            Opt::InitSteps => self.steps = Some(checked_steps(text)?),
+            Opt::InitSteps => self.steps = Some(Steps::parse(&text)?),
             Opt::Jobs => self.threads = positive("-j/--jobs")?,
             Opt::LatencyLimit => self.latency_limit = Some(latency_limit(text)?),
             Opt::MaxTries => self.max_tries = Some(values::tries(&text)?),
@@ -227,16 +228,6 @@ fn definition(text: &str) -> Result<(String, String), UsageError> {
             Ok((name.to_owned(), value.to_owned()))
         }
         _ => Err(UsageError::Definition { value: text.to_owned() }),
-    }
-}
-
-fn checked_steps(text: String) -> Result<String, UsageError> {
-    if text.is_empty() {
-        return Err(UsageError::NoSteps);
-    }
-    match text.chars().find(|step| !"dtgGvpf ".contains(*step)) {
-        Some(step) => Err(UsageError::Step { step }),
-        None => Ok(text),
     }
 }
 

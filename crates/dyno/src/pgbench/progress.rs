@@ -1,0 +1,90 @@
+//! The lines that `-P` prints while the load runs, as pgbench words them.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use dyno_workload::pgbench::load::Load;
+use dyno_workload::pgbench::tally::Counts;
+
+use super::options::Progress;
+
+/// Which parts of a line the options ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) lag: bool,
+    pub(crate) skipped: bool,
+    pub(crate) retries: bool,
+}
+
+/// Prints a line each interval, until the other end of `end` hangs up.
+pub(crate) fn print_until(
+    end: &Receiver<()>,
+    load: &Load,
+    progress: Progress,
+    parts: Parts,
+    say: &dyn Fn(&str),
+) {
+    let start = Instant::now();
+    let (mut last, mut last_at) = (Counts::default(), Duration::ZERO);
+    let mut next = progress.every;
+    while end.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout) {
+        let at = start.elapsed();
+        let counts = load.counts();
+        let time = if progress.timestamps {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            format!("{:.3} s", now.as_secs_f64())
+        } else {
+            format!("{:.1} s", at.as_secs_f64())
+        };
+        say(&line(&time, &counts.since(&last), at.saturating_sub(last_at), parts));
+        (last, last_at) = (counts, at);
+        while next <= at {
+            next += progress.every;
+        }
+    }
+}
+
+fn line(time: &str, counts: &Counts, took: Duration, parts: Parts) -> String {
+    let tps = counts.done as f64 / took.as_secs_f64();
+    let (mean_ms, deviation_ms) = counts.latency.mean_and_deviation_ms().unwrap_or_default();
+    let mut text = format!(
+        "progress: {time}, {tps:.1} tps, lat {mean_ms:.3} ms stddev {deviation_ms:.3}, {} failed",
+        counts.failures()
+    );
+    if parts.lag {
+        let (lag_ms, _) = counts.lag.mean_and_deviation_ms().unwrap_or_default();
+        text.push_str(&format!(", lag {lag_ms:.3} ms"));
+        if parts.skipped {
+            text.push_str(&format!(", {} skipped", counts.skipped));
+        }
+    }
+    if parts.retries {
+        text.push_str(&format!(", {} retried, {} retries", counts.retried, counts.retries));
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_parts_that_the_options_ask_for() {
+        let mut counts = Counts { done: 10, skipped: 3, retried: 2, retries: 5, ..Counts::default() };
+        counts.latency.add(1000.0);
+        counts.latency.add(3000.0);
+        let second = Duration::from_secs(1);
+        let none = Parts { lag: false, skipped: false, retries: false };
+        assert_eq!(
+            line("1.0 s", &counts, second, none),
+            "progress: 1.0 s, 10.0 tps, lat 2.000 ms stddev 1.000, 0 failed\n"
+        );
+        let all = Parts { lag: true, skipped: true, retries: true };
+        assert_eq!(
+            line("1.0 s", &Counts::default(), second, all),
+            "progress: 1.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed, lag 0.000 ms, 0 skipped, 0 retried, \
+             0 retries\n"
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! What dyno adds to a pgbench run: the run is described, watched, stored and judged like any other. None of it may
+//! stand in the way of the run: what does not succeed is told in a line, and the run goes on without it.
+
+use dyno_engine::engine::{Observation, StageOutcome};
+use dyno_report::format;
+use dyno_report::live::{Live, Mode};
+use dyno_report::summary;
+use dyno_report::terminal::Terminal;
+use dyno_results::document::{Percentiles, Report};
+use dyno_results::event::{Event, Severity, Stage};
+use dyno_target::connection::Connection;
+use dyno_target::inspect;
+use dyno_target::probe::{HostOptions, Probe};
+use dyno_wire::endpoint::Endpoint;
+use dyno_workload::tpcb::Table;
+
+use crate::campaign::rollers::{self, Described, NAME};
+use crate::campaign::{self, Stream, stages};
+use crate::cli::StoreArguments;
+use crate::command::run::{Pages, started};
+use crate::failure::Failure;
+use crate::place;
+
+/// The id of the run's one stage.
+pub(crate) const STAGE: u32 = 0;
+
+/// A run that is being stored.
+pub(crate) struct Recording {
+    stream: Stream,
+    name: String,
+    store: std::path::PathBuf,
+    probe: Option<Probe>,
+}
+
+impl Recording {
+    pub(crate) fn begin(scenario: serde_json::Value, seed: u64) -> Result<Self, Failure> {
+        let store =
+            place::open_store(&StoreArguments { store: std::env::var_os("DYNO_STORE").map(Into::into) })?;
+        let now = jiff::Zoned::now();
+        let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
+        let name = writer.name().to_owned();
+        let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
+        stream.emit(started(&name, &now, scenario, seed));
+        Ok(Self { stream, name, store: store.path().to_owned(), probe: None })
+    }
+
+    /// Tells what is under test and begins to watch it. `scale` is that of pgbench's own tables, where they are used.
+    pub(crate) fn describe(
+        &mut self,
+        connection: &mut Connection,
+        endpoint: &Endpoint,
+        url: &str,
+        scale: Option<i64>,
+    ) -> Result<(), Failure> {
+        let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+        let process =
+            inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
+        let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
+        let subject = Described { url, embedded: None, data_directory: disk.as_deref() };
+        rollers::describe(&self.stream, connection, subject)?;
+        if let Some(scale) = scale {
+            let tables = Table::ALL.map(Table::name);
+            let data = inspect::data(connection, NAME, "pgbench", Some(scale as f64), &tables);
+            self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));
+        }
+        self.probe = rollers::watch(&self.stream, endpoint, HostOptions { server_pid, disk });
+        Ok(())
+    }
+
+    pub(crate) fn load_begins(&self, stage: Stage) {
+        self.stream.emit(Event::StageStarted(stage));
+    }
+
+    pub(crate) fn observe(&self, observation: Observation) {
+        match observation {
+            Observation::Interval(interval) => self.stream.emit(Event::Interval(interval)),
+            Observation::Error(error) => self.stream.notice(NAME, Some(STAGE), error.to_string()),
+        }
+    }
+
+    pub(crate) fn load_ended(&mut self, outcome: &StageOutcome) {
+        self.stream.emit(Event::StageFinished(stages::finished(STAGE, outcome)));
+        self.probe = None;
+    }
+
+    /// Judges and closes the run, and writes its page; `reason` is why it ended too early.
+    pub(crate) fn finish(self, reason: Option<String>) -> Result<Finished, Failure> {
+        campaign::finish(&self.stream, reason);
+        self.stream.close_live();
+        let report = self.stream.report();
+        let pages = Pages::write(&report, &place::run_directory(&self.store, &self.name), None);
+        if let Some(failure) = self.stream.take_store_failure() {
+            return Err(failure.into());
+        }
+        match pages.failure {
+            Some(failure) => Err(failure),
+            None => Ok(Finished { report, page: pages.written }),
+        }
+    }
+
+    /// Takes the run out of the store again: nothing was measured.
+    pub(crate) fn discard(self) {
+        drop(self.probe);
+        // What could not be taken out stays as a run without any result.
+        let _ = self.stream.discard();
+    }
+}
+
+/// A run that is stored and judged.
+pub(crate) struct Finished {
+    report: Report,
+    page: Option<std::path::PathBuf>,
+}
+
+impl Finished {
+    /// A few lines beside pgbench's report.
+    pub(crate) fn brief(&self) -> String {
+        let mut text = String::new();
+        let stage = self.report.stages.first();
+        if let Some(times) = stage.and_then(|stage| stage.response.or(stage.service)) {
+            text.push_str(&format!("dyno: latency {}\n", percentiles(&times)));
+        }
+        for finding in &self.report.findings {
+            let severity = match finding.severity {
+                Severity::Note => "note",
+                Severity::Doubt => "doubt",
+                Severity::Invalid => "invalid",
+            };
+            text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code, finding.evidence));
+        }
+        let name = &self.report.run.name;
+        text.push_str(&format!("dyno: stored as {name}; `dyno report {name}` shows it"));
+        if let Some(page) = &self.page {
+            text.push_str(&format!(", with charts: {}", page.display()));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The whole report.
+    pub(crate) fn full(&self) -> String {
+        summary::render(&self.report, self.page.as_deref(), Terminal::stdout())
+    }
+}
+
+fn percentiles(times: &Percentiles) -> String {
+    let figures = [
+        ("p50", times.p50_us),
+        ("p95", times.p95_us),
+        ("p99", times.p99_us),
+        ("p99.9", times.p999_us),
+        ("max", times.max_us),
+    ];
+    figures.map(|(name, us)| format!("{name} {}", format::latency_us(us))).join(", ")
+}

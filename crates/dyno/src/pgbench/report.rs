@@ -1,0 +1,238 @@
+//! The report of a run as pgbench prints it. People parse it: every word, every digit and the order are pgbench's.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use dyno_workload::pgbench::load::WeightedScript;
+use dyno_workload::pgbench::tally::{CommandCounts, Counts, Spread};
+use dyno_workload::script::QueryMode;
+
+/// What the report is made of.
+pub(crate) struct Results<'a> {
+    /// By script, with their commands.
+    pub(crate) counts: &'a [Counts],
+    pub(crate) scripts: &'a [WeightedScript],
+    pub(crate) scale: i64,
+    /// `range` or `hash`, and how many.
+    pub(crate) partitions: Option<(&'static str, u32)>,
+    pub(crate) mode: QueryMode,
+    pub(crate) clients: u32,
+    pub(crate) threads: u32,
+    /// `None`: no limit.
+    pub(crate) tries_max: Option<u32>,
+    /// Of each client; `None` where time ended the run.
+    pub(crate) transactions: Option<u32>,
+    /// Seconds that were asked for, where no count was.
+    pub(crate) duration_s: u64,
+    /// How long the load took.
+    pub(crate) took: Duration,
+    pub(crate) connecting: Duration,
+    pub(crate) reconnects: bool,
+    pub(crate) throttled: bool,
+    pub(crate) latency_limit: Option<Duration>,
+    /// Every transaction's latency was looked at.
+    pub(crate) detailed: bool,
+    pub(crate) failures_detailed: bool,
+    pub(crate) continue_on_error: bool,
+    pub(crate) per_command: bool,
+}
+
+/// The report, behind the banner.
+pub(crate) fn render(results: &Results<'_>) -> String {
+    let mut text = String::new();
+    // Writing into a string cannot fail.
+    let _ = results.write(&mut text);
+    text
+}
+
+impl Results<'_> {
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        let mut total = Counts::default();
+        self.counts.iter().for_each(|script| total.merge_script(script));
+        self.write_setup(out)?;
+        let clients = u64::from(self.clients);
+        match self.transactions {
+            Some(transactions) => {
+                writeln!(out, "number of transactions per client: {transactions}")?;
+                let wanted = u64::from(transactions) * clients;
+                writeln!(out, "number of transactions actually processed: {}/{wanted}", total.done)?;
+            }
+            None => {
+                writeln!(out, "duration: {} s", self.duration_s)?;
+                writeln!(out, "number of transactions actually processed: {}", total.done)?;
+            }
+        }
+        // What follows would divide by nothing.
+        if total.total() == 0 {
+            return Ok(());
+        }
+        self.write_failures(out, "", &total, total.total())?;
+        if let Some(limit) = self.latency_limit {
+            let limit_ms = limit.as_secs_f64() * 1e3;
+            let (late, done) = (total.late, total.done);
+            let share = percent(late, done);
+            writeln!(
+                out,
+                "number of transactions above the {limit_ms:.1} ms latency limit: {late}/{done} ({share:.3}%)"
+            )?;
+        }
+        self.write_latency(out, &total)?;
+        self.write_rate(out, &total)?;
+        self.write_scripts(out, &total)
+    }
+
+    fn write_setup(&self, out: &mut String) -> std::fmt::Result {
+        let name = match self.scripts {
+            [only] => &only.script.name,
+            _ => "multiple scripts",
+        };
+        writeln!(out, "transaction type: {name}")?;
+        writeln!(out, "scaling factor: {}", self.scale)?;
+        if let Some((method, partitions)) = self.partitions {
+            writeln!(out, "partition method: {method}\npartitions: {partitions}")?;
+        }
+        writeln!(out, "query mode: {}", mode_name(self.mode))?;
+        writeln!(out, "number of clients: {}", self.clients)?;
+        writeln!(out, "number of threads: {}", self.threads)?;
+        match self.tries_max {
+            Some(tries) => writeln!(out, "maximum number of tries: {tries}"),
+            None => Ok(()),
+        }
+    }
+
+    /// Failures, retries and what was skipped, of all scripts or of one.
+    fn write_failures(
+        &self,
+        out: &mut String,
+        indent: &str,
+        counts: &Counts,
+        total: u64,
+    ) -> std::fmt::Result {
+        let mut line = |what: &str, count: u64| {
+            writeln!(out, "{indent}number of {what}: {count} ({:.3}%)", percent(count, total))
+        };
+        line("failed transactions", counts.failures())?;
+        if self.failures_detailed {
+            line("serialization failures", counts.serialization)?;
+            line("deadlock failures", counts.deadlock)?;
+            if self.continue_on_error {
+                line("other failures", counts.other)?;
+            }
+        }
+        if self.tries_max != Some(1) {
+            line("transactions retried", counts.retried)?;
+            writeln!(out, "{indent}total number of retries: {}", counts.retries)?;
+        }
+        if self.throttled && self.latency_limit.is_some() {
+            let (skipped, share) = (counts.skipped, percent(counts.skipped, total));
+            writeln!(out, "{indent}number of transactions skipped: {skipped} ({share:.3}%)")?;
+        }
+        Ok(())
+    }
+
+    fn write_latency(&self, out: &mut String, total: &Counts) -> std::fmt::Result {
+        if self.detailed {
+            write_spread(out, "", &total.latency)?;
+        } else {
+            // No latency was looked at: it follows from the time that the clients took.
+            let mean_ms = self.took.as_secs_f64() * 1e3 * f64::from(self.clients) / total.total() as f64;
+            let failed = if total.failures() > 0 { " (including failures)" } else { "" };
+            writeln!(out, "latency average = {mean_ms:.3} ms{failed}")?;
+        }
+        if self.throttled {
+            let mean_ms = total.lag.sum_us / 1e3 / total.done as f64;
+            let max_ms = total.lag.max_us / 1e3;
+            writeln!(out, "rate limit schedule lag: avg {mean_ms:.3} (max {max_ms:.3}) ms")?;
+        }
+        Ok(())
+    }
+
+    fn write_rate(&self, out: &mut String, total: &Counts) -> std::fmt::Result {
+        let tps = total.done as f64 / self.took.as_secs_f64();
+        if self.reconnects {
+            let ended = (total.done + total.failures()) as f64;
+            writeln!(out, "average connection time = {:.3} ms", total.connections.sum_us / 1e3 / ended)?;
+            writeln!(out, "tps = {tps:.6} (including reconnection times)")
+        } else {
+            let connecting_ms = self.connecting.as_secs_f64() * 1e3;
+            writeln!(out, "initial connection time = {connecting_ms:.3} ms")?;
+            writeln!(out, "tps = {tps:.6} (without initial connection time)")
+        }
+    }
+
+    fn write_scripts(&self, out: &mut String, total: &Counts) -> std::fmt::Result {
+        let several = self.scripts.len() > 1;
+        let weights: f64 = self.scripts.iter().map(|script| f64::from(script.weight)).sum();
+        for ((number, script), counts) in (1..).zip(self.scripts).zip(self.counts) {
+            if several {
+                let share = 100.0 * f64::from(script.weight) / weights;
+                writeln!(out, "SQL script {number}: {}", script.script.name)?;
+                writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight)?;
+                self.write_script(out, counts, total)?;
+            }
+            if self.per_command {
+                self.write_commands(out, script, counts, if several { " - " } else { "" })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_script(&self, out: &mut String, counts: &Counts, total: &Counts) -> std::fmt::Result {
+        let ended = counts.total();
+        writeln!(out, " - {ended} transactions ({:.1}% of total)", percent(ended, total.total()))?;
+        if ended > 0 {
+            let tps = counts.done as f64 / self.took.as_secs_f64();
+            let done = counts.done;
+            writeln!(out, " - number of transactions actually processed: {done} (tps = {tps:.6})")?;
+            self.write_failures(out, " - ", counts, ended)?;
+        }
+        write_spread(out, " - ", &counts.latency)
+    }
+
+    fn write_commands(
+        &self,
+        out: &mut String,
+        script: &WeightedScript,
+        counts: &Counts,
+        indent: &str,
+    ) -> std::fmt::Result {
+        let retries = self.tries_max != Some(1);
+        let beside = if retries { ", failures and retries" } else { " and failures" };
+        writeln!(out, "{indent}statement latencies in milliseconds{beside}:")?;
+        let nothing = CommandCounts::default();
+        for (index, command) in script.script.commands.iter().enumerate() {
+            let CommandCounts { count, sum_us, failures, retries: again } =
+                counts.commands.get(index).unwrap_or(&nothing);
+            let mean_ms = if *count > 0 { sum_us / 1e3 / *count as f64 } else { 0.0 };
+            write!(out, "   {mean_ms:11.3}  {failures:10} ")?;
+            if retries {
+                write!(out, "{again:10} ")?;
+            }
+            writeln!(out, "{}", command.first_line)?;
+        }
+        Ok(())
+    }
+}
+
+/// As `-M` has it.
+pub(crate) fn mode_name(mode: QueryMode) -> &'static str {
+    match mode {
+        QueryMode::Simple => "simple",
+        QueryMode::Extended => "extended",
+        QueryMode::Prepared => "prepared",
+    }
+}
+
+fn write_spread(out: &mut String, indent: &str, times: &Spread) -> std::fmt::Result {
+    match times.mean_and_deviation_ms() {
+        Some((mean_ms, deviation_ms)) => {
+            writeln!(out, "{indent}latency average = {mean_ms:.3} ms")?;
+            writeln!(out, "{indent}latency stddev = {deviation_ms:.3} ms")
+        }
+        None => Ok(()),
+    }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}

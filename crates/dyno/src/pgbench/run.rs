@@ -1,0 +1,406 @@
+//! A run: scripts are read, the setup connection looks at the tables, the clients connect, the load runs, the report is
+//! printed. Like pgbench from outside; inside, dyno's engine, and its store beside it.
+
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use dyno_engine::clock;
+use dyno_engine::engine::{Engine, StageOutcome};
+use dyno_engine::error::EngineError;
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, OnLoss, StagePlan};
+use dyno_engine::request::Protocol;
+use dyno_engine::workload::Workload;
+use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
+use dyno_target::connection::Connection;
+use dyno_workload::pgbench::before::{self, TableFacts};
+use dyno_workload::pgbench::load::{Load, LoadOptions, WeightedScript};
+use dyno_workload::pgbench::log::LogOptions;
+use dyno_workload::script::{self, Names};
+
+use super::VERSION;
+use super::connect::{self, Opened, Server};
+use super::console::{self, StandardError};
+use super::failed::{Failed, reason};
+use super::options::{Extras, Length, LogKind, RunOptions, ScriptSource, Vacuum};
+use super::progress::{self, Parts};
+use super::recording::{Recording, STAGE};
+use super::report::{self, Results};
+use crate::campaign::rollers::NAME;
+use crate::{DONE, INCOMPLETE, interrupt};
+
+/// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// A run waits for its last transactions however long they take, as pgbench does.
+const WAIT_FOREVER: Duration = Duration::MAX;
+
+pub(crate) fn run(options: &RunOptions) -> Result<u8, Failed> {
+    let mut names = Names::new();
+    let scripts = read_scripts(options, &mut names)?;
+    let stop = interrupt::stop_flag();
+    let opened = connect::open(&options.connection, &mut console::raw)
+        .map_err(|failure| Failed::lines(failure.stderr("setup")))?;
+    let mut recording = begin_recording(options);
+    let ran = load(options, scripts, names, opened, &stop, &mut recording);
+    match (ran, recording) {
+        (Ok(ended), recording) => {
+            if let Some(recording) = recording {
+                tell_recorded(recording, &ended, options.extras);
+            }
+            Ok(ended.code)
+        }
+        (Err(failed), recording) => {
+            if let Some(recording) = recording {
+                recording.discard();
+            }
+            Err(failed)
+        }
+    }
+}
+
+/// How a run ended.
+struct Ended {
+    code: u8,
+    /// Why it is incomplete.
+    reason: Option<String>,
+}
+
+fn load(
+    options: &RunOptions,
+    scripts: Vec<WeightedScript>,
+    names: Names,
+    opened: Opened,
+    stop: &Arc<AtomicBool>,
+    recording: &mut Option<Recording>,
+) -> Result<Ended, Failed> {
+    let Opened { mut connection, server } = opened;
+    print_banner(&connection)?;
+    let tables = if options.scripts.iter().any(|it| matches!(it.source, ScriptSource::Builtin(_))) {
+        Some(before::table_facts(&mut connection, options.scale.is_some(), &mut console::raw)?)
+    } else {
+        None
+    };
+    if options.vacuum != Vacuum::Nothing {
+        before::vacuum_before(&mut connection, options.vacuum == Vacuum::All, &mut console::raw);
+    }
+    let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
+    let scale = tables.map_or(given, |tables| tables.branches);
+    describe(recording, &mut connection, &server, tables.map(|_| scale));
+    drop(connection);
+    let console = Arc::new(StandardError { server: server.clone() });
+    let load = Load::new(load_options(options, scripts, names, scale, stop), console)?;
+    let run = Run { options, server: &server, load: &load, scale, tables, stop };
+    let ended = run.measure(recording)?;
+    load.finish_logs()?;
+    Ok(ended)
+}
+
+fn load_options(
+    options: &RunOptions,
+    scripts: Vec<WeightedScript>,
+    names: Names,
+    scale: i64,
+    stop: &Arc<AtomicBool>,
+) -> LoadOptions {
+    let log = options.log.as_ref().map(|log| LogOptions {
+        prefix: log.prefix.clone().into(),
+        sampling_rate: match log.kind {
+            LogKind::Sampled(rate) => Some(rate),
+            LogKind::EveryTransaction | LogKind::Aggregated(_) => None,
+        },
+        aggregate_s: match log.kind {
+            LogKind::Aggregated(interval) => u32::try_from(interval.as_secs()).ok(),
+            LogKind::EveryTransaction | LogKind::Sampled(_) => None,
+        },
+    });
+    LoadOptions {
+        scripts,
+        names,
+        defines: options.variables.clone(),
+        mode: options.protocol,
+        clients: options.clients.get(),
+        threads: options.threads.get(),
+        scale,
+        random_seed: options.seed,
+        tries_max: options.max_tries.map(Into::into),
+        latency_limit: options.latency_limit,
+        throttled: options.rate.is_some(),
+        continue_on_error: options.continue_on_error,
+        connects_each: options.reconnect,
+        failures_detailed: options.failures_detailed,
+        verbose_errors: options.verbose_errors,
+        debug: options.debug,
+        time_commands: options.report_per_command,
+        log,
+        stop_on_abort: options.exit_on_abort.then(|| Arc::clone(stop)),
+    }
+}
+
+/// What a measurement needs.
+struct Run<'a> {
+    options: &'a RunOptions,
+    server: &'a Server,
+    load: &'a Load,
+    scale: i64,
+    tables: Option<TableFacts>,
+    stop: &'a AtomicBool,
+}
+
+impl Run<'_> {
+    fn measure(&self, recording: &mut Option<Recording>) -> Result<Ended, Failed> {
+        let clients = self.options.clients.get();
+        let workload: Arc<dyn Workload> = Arc::new(self.load.clone());
+        let started = Instant::now();
+        let mut engine = Engine::start(&self.server.endpoint, &workload, self.engine_config())?;
+        engine.connect(clients, self.stop, &mut |_| {}).map_err(|error| self.not_connected(error))?;
+        let connecting = started.elapsed();
+        if let Some(recording) = recording {
+            recording.load_begins(self.stage(workload.types()));
+        }
+        self.load.start_logs(clock::now_ns());
+        let outcome = self.drive(&mut engine, recording)?;
+        drop(engine);
+        if let Some(recording) = recording {
+            recording.load_ended(&outcome);
+        }
+        let aborted = outcome.clients_aborted > 0;
+        if aborted && self.options.exit_on_abort {
+            return Ok(Ended { code: INCOMPLETE, reason: Some("a client was aborted".to_owned()) });
+        }
+        self.print_report(&outcome, connecting)?;
+        Ok(self.judge(&outcome))
+    }
+
+    /// Runs the load, with lines of progress beside it.
+    fn drive(&self, engine: &mut Engine, recording: &Option<Recording>) -> Result<StageOutcome, Failed> {
+        let parts = Parts {
+            lag: self.options.rate.is_some(),
+            skipped: self.options.latency_limit.is_some(),
+            retries: self.options.max_tries.is_none_or(|tries| tries.get() != 1),
+        };
+        let observe = &mut |observation| {
+            if let Some(recording) = recording {
+                recording.observe(observation);
+            }
+        };
+        Ok(std::thread::scope(|scope| {
+            let (running, end) = channel();
+            if let Some(progress) = self.options.progress {
+                scope.spawn(move || {
+                    progress::print_until(&end, self.load, progress, parts, &console::raw);
+                });
+            }
+            let ran = engine.run_stage(&self.plan(), self.stop, observe);
+            drop(running);
+            ran
+        })?)
+    }
+
+    fn engine_config(&self) -> EngineConfig {
+        EngineConfig {
+            // What the scripts send they put together themselves; this is for the engine's own ROLLBACK.
+            protocol: Protocol::Simple,
+            tries_max: u32::MAX,
+            connect_timeout: CONNECT_TIMEOUT,
+            on_loss: OnLoss::Abort,
+            connect_per_transaction: self.options.reconnect,
+            drain_timeout: WAIT_FOREVER,
+            finish_late: false,
+            skip_later_than: self.options.latency_limit.filter(|_| self.options.rate.is_some()),
+            failures_in_a_row_max: u32::MAX,
+            seed: self.options.seed,
+            ..EngineConfig::new(self.options.threads.get())
+        }
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        match self.options.rate {
+            None => Arrivals::Closed { think_time: Duration::ZERO },
+            Some(rate) => {
+                Arrivals::Open { rate_per_s: rate, rate_end_per_s: rate, distribution: Distribution::Poisson }
+            }
+        }
+    }
+
+    fn plan(&self) -> StagePlan {
+        let clients = self.options.clients.get();
+        let limit = match self.options.length {
+            Length::Transactions(count) => Limit::TransactionsPerClient(u64::from(count.get())),
+            Length::Duration(duration) => Limit::Duration(duration),
+        };
+        StagePlan { stage: STAGE, clients, clients_end: clients, arrivals: self.arrivals(), limit }
+    }
+
+    /// The stage as dyno's store has it.
+    fn stage(&self, types: &[String]) -> Stage {
+        let (planned_s, planned_transactions) = match self.options.length {
+            Length::Duration(duration) => (Some(duration.as_secs_f64()), None),
+            Length::Transactions(count) => {
+                (None, Some(u64::from(count.get()) * u64::from(self.options.clients.get())))
+            }
+        };
+        let arrival = match self.options.rate {
+            None => Arrival::Closed { think_time_ms: 0.0 },
+            Some(rate_per_s) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
+        };
+        Stage {
+            id: STAGE,
+            target: NAME.to_owned(),
+            series: "pgbench".to_owned(),
+            kind: StageKind::Hold,
+            workload: "pgbench".to_owned(),
+            clients: self.options.clients.get(),
+            clients_end: None,
+            threads: self.options.threads.get(),
+            protocol: report::mode_name(self.options.protocol).to_owned(),
+            arrival,
+            rate_end_per_s: None,
+            planned_s,
+            planned_transactions,
+            types: types.to_vec(),
+        }
+    }
+
+    /// The client that could not connect, in pgbench's words.
+    fn not_connected(&self, error: EngineError) -> Failed {
+        match error {
+            EngineError::Connect { connected, source, .. } => {
+                let failure = Failed::new(self.server.failure(&source));
+                failure.and(format!("could not create connection for client {connected}"))
+            }
+            other => Failed::from(other),
+        }
+    }
+
+    fn print_report(&self, outcome: &StageOutcome, connecting: Duration) -> Result<(), Failed> {
+        let options = self.options;
+        let (transactions, duration_s) = match options.length {
+            Length::Transactions(count) => (Some(count.get()), 0),
+            Length::Duration(duration) => (None, duration.as_secs()),
+        };
+        let results = Results {
+            counts: &self.load.counts_by_script(),
+            scripts: self.load.scripts(),
+            scale: self.scale,
+            partitions: self.tables.and_then(|it| it.partition).map(|(method, count)| (method.name(), count)),
+            mode: options.protocol,
+            clients: options.clients.get(),
+            threads: options.threads.get(),
+            tries_max: options.max_tries.map(Into::into),
+            transactions,
+            duration_s,
+            took: Duration::from_secs_f64(outcome.seconds + outcome.drain_s),
+            connecting,
+            reconnects: options.reconnect,
+            throttled: options.rate.is_some(),
+            latency_limit: options.latency_limit,
+            detailed: options.rate.is_some() || options.progress.is_some() || options.latency_limit.is_some(),
+            failures_detailed: options.failures_detailed,
+            continue_on_error: options.continue_on_error,
+            per_command: options.report_per_command,
+        };
+        print(&report::render(&results))
+    }
+
+    fn judge(&self, outcome: &StageOutcome) -> Ended {
+        let interrupted = self.stop.load(Ordering::Relaxed);
+        if outcome.clients_aborted == 0 && !interrupted {
+            return Ended { code: DONE, reason: None };
+        }
+        console::error("Run was aborted; the above results are incomplete.");
+        let reason = if interrupted {
+            "interrupted".to_owned()
+        } else {
+            format!("{} of {} clients were aborted", outcome.clients_aborted, self.options.clients)
+        };
+        Ended { code: INCOMPLETE, reason: Some(reason) }
+    }
+}
+
+/// Reads and parses the scripts, in the order in which they were named.
+fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Vec<WeightedScript>, Failed> {
+    let read = |choice: &super::options::ScriptChoice| {
+        let (name, text) = match &choice.source {
+            ScriptSource::Builtin(builtin) => {
+                (builtin.description.to_owned(), builtin.text.as_bytes().to_vec())
+            }
+            ScriptSource::StandardInput => ("-".to_owned(), read_standard_input()?),
+            ScriptSource::File(path) => {
+                let name = path.display().to_string();
+                let text = std::fs::read(path).map_err(|error| {
+                    Failed::new(format!("could not open file \"{name}\": {}", reason(&error)))
+                })?;
+                (name, text)
+            }
+        };
+        let script = script::parse(&name, &text, options.protocol, names)?;
+        Ok(WeightedScript { script, weight: choice.weight })
+    };
+    options.scripts.iter().map(read).collect()
+}
+
+fn read_standard_input() -> Result<Vec<u8>, Failed> {
+    let mut text = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut text)
+        .map_err(|error| Failed::new(format!("could not read file \"-\": {}", reason(&error))))?;
+    Ok(text)
+}
+
+/// The first line, as soon as the server is known.
+fn print_banner(connection: &Connection) -> Result<(), Failed> {
+    let server = connection.parameter("server_version").unwrap_or_default();
+    if server == VERSION {
+        print(&format!("pgbench ({VERSION})\n"))
+    } else {
+        print(&format!("pgbench ({VERSION}, server {server})\n"))
+    }
+}
+
+pub(super) fn print(text: &str) -> Result<(), Failed> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that hung up early (`| head`) is no error.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failed::new(format!("could not write to standard output: {}", reason(&error))))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn begin_recording(options: &RunOptions) -> Option<Recording> {
+    if options.extras == Extras::Off {
+        return None;
+    }
+    let scenario = serde_json::json!({ "pgbench": true, "seed": options.seed });
+    Recording::begin(scenario, options.seed)
+        .map_err(|failure| console::raw(&format!("dyno: the run is not stored: {failure}\n")))
+        .ok()
+}
+
+fn describe(
+    recording: &mut Option<Recording>,
+    connection: &mut Connection,
+    server: &Server,
+    scale: Option<i64>,
+) {
+    if let Some(recording) = recording
+        && let Err(failure) = recording.describe(connection, &server.endpoint, &server.url(), scale)
+    {
+        console::raw(&format!("dyno: the run is not described in full: {failure}\n"));
+    }
+}
+
+fn tell_recorded(recording: Recording, ended: &Ended, extras: Extras) {
+    match recording.finish(ended.reason.clone()) {
+        Ok(finished) if extras == Extras::Full => {
+            // A reader that hung up has no more to read.
+            let _ = print(&format!("\n{}", finished.full()));
+        }
+        Ok(finished) => console::raw(&finished.brief()),
+        Err(failure) => console::raw(&format!("dyno: the run is not stored in full: {failure}\n")),
+    }
+}
