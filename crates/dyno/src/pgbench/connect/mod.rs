@@ -39,13 +39,13 @@ pub(crate) struct Server {
     pub(crate) endpoint: Endpoint,
     /// What was resolved to get its address.
     name: Option<String>,
+    url: String,
 }
 
 impl Server {
-    /// Which server, database and user, without any password.
-    pub(crate) fn url(&self) -> String {
-        let Endpoint { address, login } = &self.endpoint;
-        format!("postgres://{}@{address}/{}", login.user, login.database)
+    /// The target as it is shown and stored, without the password.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 }
 
@@ -59,7 +59,10 @@ pub(crate) fn open(options: &ConnectionOptions, say: &mut dyn FnMut(&str)) -> Re
 }
 
 impl Destination {
-    fn new(options: &ConnectionOptions, environment: &Environment) -> Result<Self, ConnectFailure> {
+    pub(crate) fn new(
+        options: &ConnectionOptions,
+        environment: &Environment,
+    ) -> Result<Self, ConnectFailure> {
         // pgbench fills in the database's name by itself, so that a service's name for it does not count.
         let by_default =
             || environment.variable("PGDATABASE").or(environment.variable("PGUSER")).or(environment.user());
@@ -78,7 +81,10 @@ impl Destination {
 
     /// Opens the first session. `ask` is called at most once, if a password is needed and none is known; `None` if
     /// there is nobody to ask.
-    fn open(&mut self, ask: &mut dyn FnMut() -> Option<Password>) -> Result<Opened, ConnectFailure> {
+    pub(crate) fn open(
+        &mut self,
+        ask: &mut dyn FnMut() -> Option<Password>,
+    ) -> Result<Opened, ConnectFailure> {
         match self.try_all() {
             Err(failure) if failure.needs_password() && self.password.is_none() => match ask() {
                 Some(password) => {
@@ -121,7 +127,8 @@ impl Destination {
     fn try_one(&self, name: Option<&str>, endpoint: Endpoint) -> Result<Opened, ConnectError> {
         let endpoint = self.with_password(endpoint);
         let connection = Connection::open_within(&endpoint, self.settings.connect_timeout())?;
-        Ok(Opened { connection, server: Server { endpoint, name: name.map(str::to_owned) } })
+        let name = name.map(str::to_owned);
+        Ok(Opened { connection, server: Server { endpoint, name, url: self.settings.url() } })
     }
 
     fn with_password(&self, endpoint: Endpoint) -> Endpoint {
