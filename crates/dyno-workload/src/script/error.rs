@@ -1,35 +1,72 @@
 //! What can be wrong with a script before it runs, and with an expression while it runs.
 
-use std::fmt;
+use super::value::Fixed;
 
-/// A script that cannot be run. Displays as the message that pgbench prints behind `pgbench: fatal: `.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A script that cannot be run. Displays as the message that pgbench prints behind `pgbench: error: `; where the
+/// error is in a meta-command, the command and a caret under the place follow on lines of their own.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct ScriptError {
     /// The script's name as given to the parser.
     pub file: String,
-    /// 1-based; 0 where the error is of the script as a whole.
+    /// 1-based; 0 where the error is in the script as a whole.
     pub line: u32,
-    /// 1-based, in bytes of the shown line; `None` where the error is of the whole command.
+    /// 1-based, in bytes from the command's backslash; `None` where the error is in the whole command.
     pub column: Option<u32>,
     pub(super) message: String,
 }
 
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl ScriptError {
+    /// An error in the script as a whole.
+    pub(super) fn whole(file: &str, message: String) -> Self {
+        Self { file: file.to_owned(), line: 0, column: None, message }
     }
 }
 
-impl std::error::Error for ScriptError {}
-
-/// A value that cannot be computed. Displays as pgbench prints it.
+/// A value that cannot be computed. Displays as pgbench prints it behind `pgbench: error: `.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {
     #[error("undefined variable \"{0}\"")]
     Undefined(Box<str>),
+    /// pgbench prints no line for this one; the text is empty.
+    #[error("")]
+    EmptyVariable,
     #[error("malformed variable \"{name}\" value: \"{value}\"")]
     Malformed { name: Box<str>, value: Box<str> },
+    #[error("value \"{0}\" is out of range for type bigint")]
+    OutOfRange(Box<str>),
+    #[error("invalid input syntax for type bigint: \"{0}\"")]
+    NoInteger(Box<str>),
+    #[error("{command}: invalid variable name: \"{name}\"")]
+    VariableName { command: Box<str>, name: Box<str> },
+    #[error("cannot coerce {from} to {to}")]
+    Coerce { from: &'static str, to: &'static str },
+    #[error("double to int overflow for {}", Fixed(*.0))]
+    DoubleToInteger(f64),
+    /// `add`, `sub`, `mul` or `div`.
+    #[error("bigint {0} out of range")]
+    Overflow(&'static str),
     #[error("division by zero")]
     DivisionByZero,
+    #[error("too many function arguments, maximum is {0}")]
+    TooManyArguments(usize),
+    #[error("empty range given to random")]
+    EmptyRange,
+    #[error("random range is too large")]
+    LargeRange,
+    #[error("gaussian parameter must be at least 2.000000 (not {})", Fixed(*.0))]
+    GaussianParameter(f64),
+    #[error("exponential parameter must be greater than zero (not {})", Fixed(*.0))]
+    ExponentialParameter(f64),
+    #[error("zipfian parameter must be in range [1.001, 1000] (not {})", Fixed(*.0))]
+    ZipfianParameter(f64),
+    #[error("permute size parameter must be greater than zero")]
+    PermuteSize,
+    #[error("{command}: undefined variable \"{name}\"")]
+    UndefinedOperand { command: Box<str>, name: Box<str> },
+    #[error("sleep: invalid sleep time \"{value}\" for variable \"{name}\"")]
+    SleepTime { value: Box<str>, name: Box<str> },
+    #[error("{0}: shell command is too long")]
+    LongCommand(Box<str>),
 }

@@ -5,19 +5,26 @@
 
 pub mod builtin;
 mod error;
+mod expression;
+mod hash;
+mod meta;
 mod names;
+mod number;
 mod operand;
-mod program;
+mod parse;
 pub mod random;
 pub mod seeds;
+mod source;
 mod sql;
+mod statement;
 mod value;
 mod variables;
 
 pub use error::{EvaluateError, ScriptError};
+pub use expression::{Context, Program};
 pub use names::{Names, Slot};
 pub use operand::{Operand, SleepUnit, shell_command, sleep_us};
-pub use program::{Context, Program};
+pub use parse::parse;
 pub use sql::{Keep, Piece, Sql};
 pub use value::Value;
 pub use variables::Variables;
@@ -90,18 +97,4 @@ pub enum Kind {
     StartPipeline,
     SyncPipeline,
     EndPipeline,
-}
-
-/// Parses a script; `name` is what messages call it. Variables get their slots in `names`.
-///
-/// # Errors
-/// What pgbench refuses too, with its message.
-pub fn parse(name: &str, text: &[u8], mode: QueryMode, names: &mut Names) -> Result<Script, ScriptError> {
-    let _ = (text, mode, names);
-    Err(ScriptError {
-        file: name.to_owned(),
-        line: 0,
-        column: None,
-        message: format!("empty command list for script \"{name}\""),
-    })
 }

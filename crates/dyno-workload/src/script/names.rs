@@ -17,8 +17,15 @@ impl Slot {
 /// The names of all variables that the scripts or the command line speak of.
 #[derive(Debug, Default, Clone)]
 pub struct Names {
-    names: Vec<Box<str>>,
-    slots: HashMap<Box<str>, Slot>,
+    names: Vec<Name>,
+    slots: HashMap<Box<[u8]>, Slot>,
+}
+
+/// Scripts may be in any encoding, so that a name need not be UTF-8.
+#[derive(Debug, Clone)]
+struct Name {
+    bytes: Box<[u8]>,
+    text: Box<str>,
 }
 
 impl Names {
@@ -29,23 +36,32 @@ impl Names {
 
     /// The slot of this name; a new one if it was not known.
     pub fn slot(&mut self, name: &str) -> Slot {
-        if let Some(slot) = self.find(name) {
-            return slot;
+        self.slot_of_bytes(name.as_bytes())
+    }
+
+    pub(super) fn slot_of_bytes(&mut self, name: &[u8]) -> Slot {
+        if let Some(slot) = self.slots.get(name) {
+            return *slot;
         }
         let slot = Slot(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
-        self.names.push(name.into());
+        self.names.push(Name { bytes: name.into(), text: String::from_utf8_lossy(name).into() });
         self.slots.insert(name.into(), slot);
         slot
     }
 
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Slot> {
-        self.slots.get(name).copied()
+        self.slots.get(name.as_bytes()).copied()
     }
 
     #[must_use]
     pub fn name(&self, slot: Slot) -> &str {
-        self.names.get(slot.index()).map_or("", |name| name)
+        self.names.get(slot.index()).map_or("", |name| &name.text)
+    }
+
+    /// The name as it stands in the script.
+    pub(super) fn bytes(&self, slot: Slot) -> &[u8] {
+        self.names.get(slot.index()).map_or(b"", |name| &name.bytes)
     }
 
     #[must_use]
@@ -61,9 +77,13 @@ impl Names {
     /// Whether a variable may be called so: letters, `_` and anything outside ASCII; digits, but not first.
     #[must_use]
     pub fn is_valid(name: &str) -> bool {
-        let mut bytes = name.bytes();
-        bytes.next().is_some_and(starts_name) && bytes.all(continues_name)
+        is_valid_name(name.as_bytes())
     }
+}
+
+pub(super) fn is_valid_name(name: &[u8]) -> bool {
+    name.split_first()
+        .is_some_and(|(first, rest)| starts_name(*first) && rest.iter().all(|byte| continues_name(*byte)))
 }
 
 pub(super) fn starts_name(byte: u8) -> bool {

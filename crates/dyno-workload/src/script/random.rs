@@ -4,6 +4,8 @@
 
 use std::f64::consts::PI;
 
+pub use super::hash::{hash_fnv1a, hash_murmur2, permute};
+
 /// The state of a generator. A copy goes on as the original would have, which is how a retry gets the same values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prng {
@@ -89,7 +91,8 @@ impl Prng {
         place(low, high, -(cut + (1.0 - cut) * uniform).ln() / parameter)
     }
 
-    /// Zipfian over `low..=high` with this exponent, above 1, by rejection (Devroye 1986, X.6.1).
+    /// Zipfian over `low..=high` with this exponent, above 1, by rejection (Devroye 1986, X.6.1). Never ends for what is
+    /// no number.
     pub fn zipfian(&mut self, low: i64, high: i64, exponent: f64) -> i64 {
         let count = high.wrapping_sub(low).wrapping_add(1);
         low.wrapping_sub(1).wrapping_add(self.zipfian_rank(count, exponent))
@@ -105,21 +108,27 @@ impl Prng {
             let x = u.powf(-1.0 / (exponent - 1.0)).floor();
             let t = (1.0 + 1.0 / x).powf(exponent - 1.0);
             if v * x * (t - 1.0) / (b - 1.0) <= t / b && x <= count as f64 {
-                return x as i64;
+                return truncate(x);
             }
         }
     }
 
     /// A time to the next arrival of a Poisson process with this mean, rounded.
     pub fn poisson(&mut self, center: f64) -> i64 {
-        (-self.double_above_zero().ln() * center + 0.5) as i64
+        truncate(-self.double_above_zero().ln() * center + 0.5)
     }
 }
 
 /// Where a fraction of [0, 1) lies in `low..=high`.
 fn place(low: i64, high: i64, fraction: f64) -> i64 {
     let count = high.wrapping_sub(low).wrapping_add(1);
-    low.wrapping_add((count as f64 * fraction) as i64)
+    low.wrapping_add(truncate(count as f64 * fraction))
+}
+
+/// As the processors do it on which pgbench is used most: what does not fit into 64 bits is the least integer.
+fn truncate(value: f64) -> i64 {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    if (-END..END).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 fn splitmix64(state: &mut u64) -> u64 {

@@ -1,13 +1,14 @@
 //! An SQL command: its text cut at the variables, as a query is sent in each of the modes.
 
-use super::{Names, Slot, Variables};
+use super::names::{continues_name, starts_name};
+use super::{Names, QueryMode, Slot, Variables};
 
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sql {
-    /// How many statements `\;` joins in this command, at least 1: so many results come from the simple protocol.
+    /// How many statements `\;` joins in this command, at least 1.
     pub statements: u32,
-    /// The text and the variables in it, for the simple protocol.
+    /// The text and the variables in it, for the simple protocol. Empty in the other modes.
     pub pieces: Box<[Piece]>,
     /// The text with `$1`, `$2`… in place of the variables, for the extended protocol. Empty in simple mode.
     pub text: Box<[u8]>,
@@ -33,7 +34,40 @@ pub struct Keep {
     pub every: bool,
 }
 
+/// How many parameters a command may have.
+pub(super) const PARAMETERS_MAX: usize = 255;
+
 impl Sql {
+    /// `None` if there are too many variables for parameters.
+    pub(super) fn new(text: &[u8], statements: u32, mode: QueryMode, names: &mut Names) -> Option<Self> {
+        let pieces = cut(text, names);
+        let nothing = Self {
+            statements,
+            pieces: Box::default(),
+            text: Box::default(),
+            parameters: Box::default(),
+            keep: None,
+        };
+        if mode == QueryMode::Simple {
+            return Some(Self { pieces: pieces.into(), ..nothing });
+        }
+        let (mut text, mut parameters) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            match piece {
+                Piece::Text(piece) => text.extend_from_slice(&piece),
+                Piece::Variable(slot) => {
+                    parameters.push(slot);
+                    text.extend_from_slice(format!("${}", parameters.len()).as_bytes());
+                }
+            }
+        }
+        (parameters.len() <= PARAMETERS_MAX).then(|| Self {
+            text: text.into(),
+            parameters: parameters.into(),
+            ..nothing
+        })
+    }
+
     /// Appends the text with the variables' values in it. An unset variable stays as it is written: `:x`.
     pub fn write_simple(&self, variables: &Variables, names: &Names, out: &mut Vec<u8>) {
         for piece in &self.pieces {
@@ -42,10 +76,77 @@ impl Sql {
                 Piece::Variable(slot) => {
                     if !variables.write_text(*slot, out) {
                         out.push(b':');
-                        out.extend_from_slice(names.name(*slot).as_bytes());
+                        out.extend_from_slice(names.bytes(*slot));
                     }
                 }
             }
         }
+    }
+}
+
+/// Cuts a text at its variables: a single colon, and a name, wherever they stand, also between quotes.
+fn cut(text: &[u8], names: &mut Names) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    // Up to here the text is in pieces, and up to there it has been looked at.
+    let (mut done, mut at) = (0, 0);
+    while let Some(colon) = text[at..].iter().position(|byte| *byte == b':').map(|found| at + found) {
+        let behind = &text[colon + 1..];
+        if behind.first().is_some_and(|byte| starts_name(*byte)) {
+            let length = behind.iter().take_while(|byte| continues_name(**byte)).count();
+            if colon > done {
+                pieces.push(Piece::Text(text[done..colon].into()));
+            }
+            pieces.push(Piece::Variable(names.slot_of_bytes(&behind[..length])));
+            at = colon + 1 + length;
+            done = at;
+        } else {
+            // A name behind more than one colon is none.
+            at = colon + 1 + behind.iter().take_while(|byte| **byte == b':').count();
+        }
+    }
+    if done < text.len() {
+        pieces.push(Piece::Text(text[done..].into()));
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::Value;
+
+    fn extended(text: &str) -> (String, Vec<String>) {
+        let mut names = Names::new();
+        let sql = Sql::new(text.as_bytes(), 1, QueryMode::Extended, &mut names).unwrap();
+        let parameters = sql.parameters.iter().map(|slot| names.name(*slot).to_owned());
+        (String::from_utf8(sql.text.to_vec()).unwrap(), parameters.collect())
+    }
+
+    #[test]
+    fn variables_have_one_colon_and_a_name() {
+        let (text, parameters) = extended("select :a, x::int, '12:30', ':b', :a:c, :1d, :é_1;");
+        assert_eq!(text, "select $1, x::int, '12:30', '$2', $3$4, :1d, $5;");
+        assert_eq!(parameters, ["a", "b", "a", "c", "é_1"]);
+    }
+
+    #[test]
+    fn values_are_put_into_the_text() {
+        let mut names = Names::new();
+        let sql = Sql::new(b"select :x, :y, ':x';", 1, QueryMode::Simple, &mut names).unwrap();
+        let mut variables = Variables::new(&names);
+        variables.set(names.slot("x"), Value::Double(0.25));
+        let mut out = Vec::new();
+        sql.write_simple(&variables, &names, &mut out);
+        assert_eq!(out, b"select 0.25, :y, '0.25';");
+    }
+
+    #[test]
+    fn parameters_are_limited() {
+        let text = ":x ".repeat(PARAMETERS_MAX);
+        let mut names = Names::new();
+        assert!(Sql::new(text.as_bytes(), 1, QueryMode::Prepared, &mut names).is_some());
+        let more = format!("{text}:x");
+        assert!(Sql::new(more.as_bytes(), 1, QueryMode::Prepared, &mut names).is_none());
+        assert!(Sql::new(more.as_bytes(), 1, QueryMode::Simple, &mut names).is_some());
     }
 }

@@ -1,0 +1,229 @@
+//! What the functions do with their arguments. Null makes null, but for `IS` and `debug`.
+
+use super::function::{Binary, Integer, Number, Ternary, Unary};
+use crate::script::random::{Prng, hash_fnv1a, hash_murmur2, permute};
+use crate::script::{EvaluateError, Value};
+
+type Evaluated = Result<Value, EvaluateError>;
+
+pub(super) fn unary(function: Unary, value: Value) -> Evaluated {
+    if value == Value::Null {
+        return Ok(Value::Null);
+    }
+    Ok(match function {
+        Unary::Not => match value {
+            Value::Boolean(value) => Value::Boolean(!value),
+            _ => return Err(EvaluateError::Coerce { from: value.kind(), to: "boolean" }),
+        },
+        Unary::Abs => absolute(value)?,
+        Unary::Debug => value,
+        Unary::SquareRoot => Value::Double(double(value)?.sqrt()),
+        Unary::NaturalLogarithm => Value::Double(double(value)?.ln()),
+        Unary::Exponential => Value::Double(double(value)?.exp()),
+        Unary::Integer => Value::Integer(integer(value)?),
+        Unary::Double => Value::Double(double(value)?),
+    })
+}
+
+/// The least integer has no counterpart and stays. A boolean has no absolute value; pgbench prints rubbish for it.
+fn absolute(value: Value) -> Evaluated {
+    match value {
+        Value::Integer(value) => Ok(Value::Integer(value.wrapping_abs())),
+        // Not `abs`, which would make a 0 of -0.
+        Value::Double(value) => Ok(Value::Double(if value < 0.0 { -value } else { value })),
+        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "number" }),
+    }
+}
+
+#[inline]
+pub(super) fn binary(function: Binary, left: Value, right: Value, random: &mut Prng) -> Evaluated {
+    if let (Value::Integer(left), Value::Integer(right)) = (left, right) {
+        return of_integers(function, left, right, random);
+    }
+    of_any(function, left, right, random)
+}
+
+fn of_integers(function: Binary, left: i64, right: i64, random: &mut Prng) -> Evaluated {
+    match function {
+        Binary::Number(function) => number_of_integers(function, left, right),
+        Binary::Integer(function) => integer_of_integers(function, left, right, random),
+        Binary::Power => Ok(Value::Double((left as f64).powf(right as f64))),
+        Binary::Is => Ok(Value::Boolean(left == right)),
+    }
+}
+
+fn of_any(function: Binary, left: Value, right: Value, random: &mut Prng) -> Evaluated {
+    if function == Binary::Is {
+        return Ok(Value::Boolean(left == right));
+    }
+    if left == Value::Null || right == Value::Null {
+        return Ok(Value::Null);
+    }
+    let is_double = |value| matches!(value, Value::Double(_));
+    match function {
+        Binary::Number(function) if is_double(left) || is_double(right) => {
+            Ok(number_of_doubles(function, double(left)?, double(right)?))
+        }
+        Binary::Power => Ok(Value::Double(double(left)?.powf(double(right)?))),
+        _ => of_integers(function, integer(left)?, integer(right)?, random),
+    }
+}
+
+fn number_of_doubles(function: Number, left: f64, right: f64) -> Value {
+    match function {
+        Number::Add => Value::Double(left + right),
+        Number::Subtract => Value::Double(left - right),
+        Number::Multiply => Value::Double(left * right),
+        Number::Divide => Value::Double(left / right),
+        Number::Equal => Value::Boolean(left == right),
+        Number::NotEqual => Value::Boolean(left != right),
+        Number::LessOrEqual => Value::Boolean(left <= right),
+        Number::Less => Value::Boolean(left < right),
+    }
+}
+
+#[inline]
+fn number_of_integers(function: Number, left: i64, right: i64) -> Evaluated {
+    let (result, name) = match function {
+        Number::Add => (left.checked_add(right), "add"),
+        Number::Subtract => (left.checked_sub(right), "sub"),
+        Number::Multiply => (left.checked_mul(right), "mul"),
+        Number::Divide if right == 0 => return Err(EvaluateError::DivisionByZero),
+        Number::Divide => (left.checked_div(right), "div"),
+        Number::Equal => return Ok(Value::Boolean(left == right)),
+        Number::NotEqual => return Ok(Value::Boolean(left != right)),
+        Number::LessOrEqual => return Ok(Value::Boolean(left <= right)),
+        Number::Less => return Ok(Value::Boolean(left < right)),
+    };
+    result.map(Value::Integer).ok_or(EvaluateError::Overflow(name))
+}
+
+#[inline]
+fn integer_of_integers(function: Integer, left: i64, right: i64, random: &mut Prng) -> Evaluated {
+    Ok(Value::Integer(match function {
+        Integer::Modulo if right == 0 => return Err(EvaluateError::DivisionByZero),
+        // Only of the least integer and -1 is there none, and then it would be 0.
+        Integer::Modulo => left.wrapping_rem(right),
+        Integer::BitAnd => left & right,
+        Integer::BitOr => left | right,
+        Integer::BitXor => left ^ right,
+        // By the lowest six bits, as the processor does it.
+        Integer::ShiftLeft => left.wrapping_shl(right as u32),
+        Integer::ShiftRight => left.wrapping_shr(right as u32),
+        Integer::Random => {
+            check_range(left, right)?;
+            random.uniform(left, right)
+        }
+        Integer::HashFnv1a => hash_fnv1a(left, right),
+        Integer::HashMurmur2 => hash_murmur2(left, right),
+    }))
+}
+
+pub(super) fn ternary(function: Ternary, arguments: [Value; 3], random: &mut Prng) -> Evaluated {
+    if arguments.contains(&Value::Null) {
+        return Ok(Value::Null);
+    }
+    let [first, second, third] = arguments;
+    let (first, second) = (integer(first)?, integer(second)?);
+    if function == Ternary::Permute {
+        let seed = integer(third)?;
+        if second <= 0 {
+            return Err(EvaluateError::PermuteSize);
+        }
+        return Ok(Value::Integer(permute(first, second, seed)));
+    }
+    check_range(first, second)?;
+    distributed(function, first, second, double(third)?, random)
+}
+
+fn distributed(function: Ternary, low: i64, high: i64, parameter: f64, random: &mut Prng) -> Evaluated {
+    let value = match function {
+        Ternary::RandomGaussian if parameter < 2.0 => {
+            return Err(EvaluateError::GaussianParameter(parameter));
+        }
+        Ternary::RandomGaussian => random.gaussian(low, high, parameter),
+        // With NaN, which pgbench lets through, the numbers would never be found.
+        Ternary::RandomZipfian if !(1.001..=1000.0).contains(&parameter) => {
+            return Err(EvaluateError::ZipfianParameter(parameter));
+        }
+        Ternary::RandomZipfian => random.zipfian(low, high, parameter),
+        _ if parameter <= 0.0 => return Err(EvaluateError::ExponentialParameter(parameter)),
+        _ => random.exponential(low, high, parameter),
+    };
+    Ok(Value::Integer(value))
+}
+
+/// `least` and `greatest`: of doubles if there is one among them.
+pub(super) fn extremum(greatest: bool, arguments: &[Value]) -> Evaluated {
+    if arguments.contains(&Value::Null) {
+        return Ok(Value::Null);
+    }
+    if arguments.iter().any(|value| matches!(value, Value::Double(_))) {
+        // Not `min` and `max`: which of NaN and a number remains depends on their order.
+        let better = |best: f64, next: f64| match greatest {
+            true if best > next => best,
+            false if best < next => best,
+            _ => next,
+        };
+        let found = reduce(arguments, double, better)?;
+        Ok(found.map_or(Value::Null, Value::Double))
+    } else {
+        let found = reduce(arguments, integer, if greatest { i64::max } else { i64::min })?;
+        Ok(found.map_or(Value::Null, Value::Integer))
+    }
+}
+
+fn reduce<T>(
+    arguments: &[Value],
+    coerce: impl Fn(Value) -> Result<T, EvaluateError>,
+    better: impl Fn(T, T) -> T,
+) -> Result<Option<T>, EvaluateError> {
+    arguments.iter().try_fold(None, |best, value| {
+        let value = coerce(*value)?;
+        Ok(Some(match best {
+            Some(best) => better(best, value),
+            None => value,
+        }))
+    })
+}
+
+/// A side of AND and OR: a boolean, or `None` for null.
+pub(super) fn logical(value: Value) -> Result<Option<bool>, EvaluateError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Boolean(value) => Ok(Some(value)),
+        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "boolean" }),
+    }
+}
+
+/// The span of a random range must fit into 63 bits.
+#[inline]
+fn check_range(low: i64, high: i64) -> Result<(), EvaluateError> {
+    if low > high {
+        return Err(EvaluateError::EmptyRange);
+    }
+    let count = high.checked_sub(low).and_then(|span| span.checked_add(1));
+    count.map(|_| ()).ok_or(EvaluateError::LargeRange)
+}
+
+fn double(value: Value) -> Result<f64, EvaluateError> {
+    match value {
+        Value::Double(value) => Ok(value),
+        Value::Integer(value) => Ok(value as f64),
+        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "double" }),
+    }
+}
+
+/// A double is rounded, and halves to the even integer.
+fn integer(value: Value) -> Result<i64, EvaluateError> {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Integer(value) => Ok(value),
+        Value::Double(value) => {
+            let rounded = value.round_ties_even();
+            let fits = (-END..END).contains(&rounded);
+            if fits { Ok(rounded as i64) } else { Err(EvaluateError::DoubleToInteger(rounded)) }
+        }
+        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "int" }),
+    }
+}

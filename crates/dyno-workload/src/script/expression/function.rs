@@ -1,0 +1,137 @@
+//! The functions of the language; operators are functions too.
+
+/// How many arguments a function takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arity {
+    Exactly(usize),
+    AtLeastOne,
+    /// So many, and a seed that is otherwise the variable `default_seed`.
+    Seeded(usize),
+}
+
+/// What a function does, by how many values it is applied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    Pi,
+    Unary(Unary),
+    Binary(Binary),
+    Ternary(Ternary),
+    /// `greatest`, or else `least`, of one and more.
+    Extremum {
+        greatest: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unary {
+    Not,
+    Abs,
+    Debug,
+    SquareRoot,
+    NaturalLogarithm,
+    Exponential,
+    Integer,
+    Double,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    /// Of two integers, or of two doubles if one of them is one.
+    Number(Number),
+    /// Of two integers.
+    Integer(Integer),
+    Power,
+    Is,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Number {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Equal,
+    NotEqual,
+    LessOrEqual,
+    Less,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Integer {
+    Modulo,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+    Random,
+    HashFnv1a,
+    HashMurmur2,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ternary {
+    RandomGaussian,
+    RandomExponential,
+    RandomZipfian,
+    Permute,
+}
+
+/// A function that scripts can call by name.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: &'static str,
+    pub(super) arity: Arity,
+    pub(super) function: Function,
+}
+
+const fn named(name: &'static str, arity: Arity, function: Function) -> Named {
+    Named { name, arity, function }
+}
+
+const NAMED: &[Named] = &[
+    named("abs", Arity::Exactly(1), Function::Unary(Unary::Abs)),
+    named("least", Arity::AtLeastOne, Function::Extremum { greatest: false }),
+    named("greatest", Arity::AtLeastOne, Function::Extremum { greatest: true }),
+    named("debug", Arity::Exactly(1), Function::Unary(Unary::Debug)),
+    named("pi", Arity::Exactly(0), Function::Pi),
+    named("sqrt", Arity::Exactly(1), Function::Unary(Unary::SquareRoot)),
+    named("ln", Arity::Exactly(1), Function::Unary(Unary::NaturalLogarithm)),
+    named("exp", Arity::Exactly(1), Function::Unary(Unary::Exponential)),
+    named("int", Arity::Exactly(1), Function::Unary(Unary::Integer)),
+    named("double", Arity::Exactly(1), Function::Unary(Unary::Double)),
+    named("mod", Arity::Exactly(2), Function::Binary(Binary::Integer(Integer::Modulo))),
+    named("pow", Arity::Exactly(2), Function::Binary(Binary::Power)),
+    named("power", Arity::Exactly(2), Function::Binary(Binary::Power)),
+    named("random", Arity::Exactly(2), Function::Binary(Binary::Integer(Integer::Random))),
+    named("random_gaussian", Arity::Exactly(3), Function::Ternary(Ternary::RandomGaussian)),
+    named("random_exponential", Arity::Exactly(3), Function::Ternary(Ternary::RandomExponential)),
+    named("random_zipfian", Arity::Exactly(3), Function::Ternary(Ternary::RandomZipfian)),
+    named("hash", Arity::Seeded(1), Function::Binary(Binary::Integer(Integer::HashMurmur2))),
+    named("hash_murmur2", Arity::Seeded(1), Function::Binary(Binary::Integer(Integer::HashMurmur2))),
+    named("hash_fnv1a", Arity::Seeded(1), Function::Binary(Binary::Integer(Integer::HashFnv1a))),
+    named("permute", Arity::Seeded(2), Function::Ternary(Ternary::Permute)),
+];
+
+impl Named {
+    /// The function of this name, in whatever case.
+    pub(super) fn find(name: &[u8]) -> Option<&'static Named> {
+        NAMED.iter().find(|named| named.name.as_bytes().eq_ignore_ascii_case(name))
+    }
+
+    /// What is wrong with so many arguments.
+    pub(super) fn refuses(&self, count: usize) -> Option<&'static str> {
+        match self.arity {
+            Arity::Exactly(exactly) if count == exactly => None,
+            Arity::Seeded(least) if count == least || count == least + 1 => None,
+            Arity::AtLeastOne if count > 0 => None,
+            Arity::AtLeastOne => Some("at least one argument expected"),
+            _ => Some("unexpected number of arguments"),
+        }
+    }
+
+    /// Whether the seed is to be added to so many arguments.
+    pub(super) fn lacks_seed(&self, count: usize) -> bool {
+        self.arity == Arity::Seeded(count)
+    }
+}

@@ -1,0 +1,156 @@
+//! The compiled form of an expression: operations on a stack of values.
+
+use super::evaluate;
+use super::function::{Binary, Ternary, Unary};
+use crate::script::random::Prng;
+use crate::script::{EvaluateError, Names, Slot, Value, Variables};
+
+/// A compiled expression.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    operations: Box<[Operation]>,
+    /// How many values the stack holds at most.
+    depth: usize,
+}
+
+/// A step. Operands are taken from the stack and the result is left on it; a jump counts the steps to leave out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Operation {
+    Push(Value),
+    Load(Slot),
+    Unary(Unary),
+    Binary(Binary),
+    Ternary(Ternary),
+    Extremum {
+        greatest: bool,
+        count: u8,
+    },
+    /// The left side of AND: stays, and the right side is left out, unless it is true.
+    And(u32),
+    /// The left side of OR: stays, and the right side is left out, unless it is false.
+    Or(u32),
+    /// The right side of AND and OR: null or a boolean.
+    Logical,
+    /// Takes a condition and jumps if it does not hold.
+    Unless(u32),
+    Jump(u32),
+    /// Evaluation ends here: a function was given more arguments than it may have.
+    TooManyArguments,
+    /// Evaluation ends here: the value is for a variable that cannot be.
+    VariableName(Slot),
+}
+
+/// What an expression is evaluated with: one client's variables and random numbers.
+pub struct Context<'a> {
+    pub variables: &'a mut Variables,
+    pub names: &'a Names,
+    pub random: &'a mut Prng,
+    /// Called with each value that the function `debug` is given.
+    pub debug: &'a mut dyn FnMut(Value),
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("random", &self.random).finish_non_exhaustive()
+    }
+}
+
+/// How many arguments a function may be given.
+pub(super) const ARGUMENTS_MAX: usize = 16;
+
+/// Stacks up to this size need no memory of their own. Expressions that people write need less than ten.
+const INLINE_DEPTH: usize = 20;
+
+impl Program {
+    pub(super) fn new(operations: Vec<Operation>, depth: usize) -> Self {
+        Self { operations: operations.into(), depth }
+    }
+
+    /// A program that fails when it has computed the value, because that is for a variable that cannot be.
+    pub(in crate::script) fn for_invalid_variable(self, slot: Slot) -> Self {
+        let mut operations = self.operations.into_vec();
+        operations.push(Operation::VariableName(slot));
+        Self { operations: operations.into(), depth: self.depth }
+    }
+
+    /// The expression's value. Allocates nothing, but for an error's text and for expressions that are nested more
+    /// than 20 deep.
+    ///
+    /// # Errors
+    /// What pgbench refuses too: an unset variable, an operand of the wrong type, an overflow, a division by zero.
+    #[inline]
+    pub fn evaluate(&self, context: &mut Context<'_>) -> Result<Value, EvaluateError> {
+        if self.depth <= INLINE_DEPTH {
+            self.run(&mut [Value::Null; INLINE_DEPTH], context)
+        } else {
+            self.run(&mut vec![Value::Null; self.depth], context)
+        }
+    }
+
+    /// As a condition of `\if` and `\elif`: a number holds if it is not 0, and null does not hold.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn holds(&self, context: &mut Context<'_>) -> Result<bool, EvaluateError> {
+        self.evaluate(context).map(Value::holds)
+    }
+
+    /// The stack has room for `depth` values. The compiler sees to it that every operation finds its operands.
+    fn run(&self, stack: &mut [Value], context: &mut Context<'_>) -> Result<Value, EvaluateError> {
+        let mut top = 0;
+        let mut next = 0;
+        while let Some(operation) = self.operations.get(next) {
+            next += 1;
+            match *operation {
+                Operation::Push(value) => {
+                    stack[top] = value;
+                    top += 1;
+                }
+                Operation::Load(slot) => {
+                    stack[top] = context.variables.value(slot, context.names)?;
+                    top += 1;
+                }
+                Operation::Unary(Unary::Debug) => (context.debug)(stack[top - 1]),
+                Operation::Unary(unary) => stack[top - 1] = evaluate::unary(unary, stack[top - 1])?,
+                Operation::Binary(binary) => {
+                    top -= 1;
+                    stack[top - 1] = evaluate::binary(binary, stack[top - 1], stack[top], context.random)?;
+                }
+                Operation::Ternary(ternary) => {
+                    top -= 2;
+                    let arguments = [stack[top - 1], stack[top], stack[top + 1]];
+                    stack[top - 1] = evaluate::ternary(ternary, arguments, context.random)?;
+                }
+                Operation::Extremum { greatest, count } => {
+                    let first = top - usize::from(count);
+                    stack[first] = evaluate::extremum(greatest, &stack[first..top])?;
+                    top = first + 1;
+                }
+                Operation::And(skip) => match evaluate::logical(stack[top - 1])? {
+                    Some(true) => top -= 1,
+                    _ => next += skip as usize,
+                },
+                Operation::Or(skip) => match evaluate::logical(stack[top - 1])? {
+                    Some(false) => top -= 1,
+                    _ => next += skip as usize,
+                },
+                Operation::Logical => {
+                    evaluate::logical(stack[top - 1])?;
+                }
+                Operation::Unless(skip) => {
+                    top -= 1;
+                    if !stack[top].holds() {
+                        next += skip as usize;
+                    }
+                }
+                Operation::Jump(skip) => next += skip as usize,
+                Operation::TooManyArguments => return Err(EvaluateError::TooManyArguments(ARGUMENTS_MAX)),
+                Operation::VariableName(slot) => {
+                    let name = context.names.name(slot).into();
+                    return Err(EvaluateError::VariableName { command: "set".into(), name });
+                }
+            }
+        }
+        Ok(stack[0])
+    }
+}

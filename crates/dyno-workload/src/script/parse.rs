@@ -1,0 +1,136 @@
+//! A whole script: its commands one after the other, and the jumps between them.
+
+use super::meta::{Meta, Reader};
+use super::source::Source;
+use super::sql::PARAMETERS_MAX;
+use super::statement::{Scanner, Stop};
+use super::{Command, Keep, Kind, Names, QueryMode, Script, ScriptError, Sql};
+
+/// How much of an SQL command's first line is kept, bytes.
+const FIRST_LINE_BYTES_MAX: usize = 127;
+
+/// Parses a script; `name` is what messages call it. Variables get their slots in `names`.
+///
+/// # Errors
+/// What pgbench refuses too, with its message.
+pub fn parse(name: &str, text: &[u8], mode: QueryMode, names: &mut Names) -> Result<Script, ScriptError> {
+    let mut source = Source::new(text);
+    let mut scanner = Scanner::default();
+    let mut commands = Vec::new();
+    loop {
+        let stretch = scanner.next(&mut source);
+        if !stretch.text.is_empty() {
+            let sql = Sql::new(&stretch.text, stretch.statements, mode, names)
+                .ok_or_else(|| too_many_parameters(name, &stretch.text))?;
+            let first_line = first_line(&stretch.text);
+            commands.push(Command { first_line, line: source.line(stretch.offset), kind: Kind::Sql(sql) });
+        }
+        match stretch.stop {
+            Stop::Semicolon => {}
+            Stop::End => break,
+            Stop::Backslash => {
+                let line = source.clone().line(source.offset() - 1);
+                match Reader::new(name, &mut source, names).read()? {
+                    None => {}
+                    Some(Meta::Command(command)) => commands.push(command),
+                    Some(Meta::Keep { prefix, every }) => {
+                        let keep = Keep { prefix: String::from_utf8_lossy(&prefix).into_owned(), every };
+                        keep_result(name, line, &mut commands, keep)?;
+                    }
+                }
+            }
+        }
+    }
+    if commands.is_empty() {
+        return Err(ScriptError::whole(name, format!("empty command list for script \"{name}\"")));
+    }
+    link(name, &mut commands)?;
+    Ok(Script { name: name.to_owned(), commands })
+}
+
+fn first_line(text: &[u8]) -> String {
+    let text = &text[..text.len().min(FIRST_LINE_BYTES_MAX)];
+    let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
+    String::from_utf8_lossy(&text[..end]).into_owned()
+}
+
+fn too_many_parameters(name: &str, text: &[u8]) -> ScriptError {
+    let text = String::from_utf8_lossy(text);
+    let message = format!("statement has too many arguments (maximum is {PARAMETERS_MAX}): {text}");
+    ScriptError::whole(name, message)
+}
+
+/// Gives `\gset` and `\aset` to the SQL command before them.
+fn keep_result(file: &str, line: u32, commands: &mut [Command], keep: Keep) -> Result<(), ScriptError> {
+    let last = match commands.last_mut() {
+        Some(Command { kind: Kind::Sql(sql), .. }) if sql.keep.is_none() => {
+            sql.keep = Some(keep);
+            return Ok(());
+        }
+        Some(Command { kind: Kind::Sql(_), .. }) | None => String::new(),
+        Some(command) => format!(" ({})", command.first_line),
+    };
+    let message = format!("{file}:{line}: \\gset must follow an SQL command{last}");
+    Err(ScriptError { file: file.to_owned(), line, column: None, message })
+}
+
+/// An `\if` without its end as yet.
+#[derive(Debug, Default)]
+struct Open {
+    /// The `\if` and the `\elif`s.
+    conditions: Vec<usize>,
+    otherwise: Option<usize>,
+}
+
+/// Checks how `\if` and the like are nested, and connects them.
+fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
+    let mut open: Vec<Open> = Vec::new();
+    for index in 0..commands.len() {
+        let line = commands[index].line;
+        let refuse = |message: &str| Err(condition_error(file, line, index, message));
+        match commands[index].kind {
+            Kind::If { .. } => open.push(Open { conditions: vec![index], otherwise: None }),
+            Kind::Elif { .. } => match open.last_mut() {
+                None => return refuse("\\elif without matching \\if"),
+                Some(Open { otherwise: Some(_), .. }) => return refuse("\\elif after \\else"),
+                Some(branches) => branches.conditions.push(index),
+            },
+            Kind::Else { .. } => match open.last_mut() {
+                None => return refuse("\\else without matching \\if"),
+                Some(Open { otherwise: Some(_), .. }) => return refuse("\\else after \\else"),
+                Some(branches) => branches.otherwise = Some(index),
+            },
+            Kind::Endif => match open.pop() {
+                None => return refuse("\\endif without matching \\if"),
+                Some(branches) => connect(commands, &branches, index),
+            },
+            _ => {}
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    Err(condition_error(file, 0, commands.len(), "\\if without matching \\endif"))
+}
+
+fn condition_error(file: &str, line: u32, index: usize, message: &str) -> ScriptError {
+    let message = format!("condition error in script \"{file}\" command {}: {message}", index + 1);
+    ScriptError { line, ..ScriptError::whole(file, message) }
+}
+
+/// Fills in the jumps of an `\if` whose `\endif` is at `end_index`.
+fn connect(commands: &mut [Command], branches: &Open, end_index: usize) {
+    // Each condition is followed by the next one, the last one by the commands behind `\else`, or by the end.
+    let last = branches.otherwise.map_or(end_index, |index| index + 1);
+    let following = branches.conditions.iter().skip(1).copied().chain([last]);
+    for (index, following) in branches.conditions.iter().zip(following) {
+        match &mut commands[*index].kind {
+            Kind::If { otherwise, .. } => *otherwise = following,
+            Kind::Elif { otherwise, end, .. } => (*otherwise, *end) = (following, end_index),
+            _ => {}
+        }
+    }
+    if let Some(Kind::Else { end }) = branches.otherwise.map(|index| &mut commands[index].kind) {
+        *end = end_index;
+    }
+}

@@ -1,0 +1,46 @@
+//! The pgbench programs to compare with.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use dyno_test_servers::{Postgres, Setup, Shared, postgres_binaries};
+
+static SERVER: Shared<Postgres> = Shared::new();
+
+/// A server, only connected to.
+pub(crate) fn server() -> Option<Arc<Postgres>> {
+    SERVER.get(|| Postgres::start(&Setup::default()))
+}
+
+/// The programs; none, after saying so, where there is none.
+pub(crate) fn programs() -> Vec<PathBuf> {
+    let machine = postgres_binaries().map(|binaries| binaries.join("pgbench"));
+    let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
+    let programs: Vec<_> = machine.into_iter().chain(named).collect();
+    if programs.is_empty() {
+        println!("skipped: no pgbench in /usr/lib/postgresql");
+    }
+    programs
+}
+
+/// Runs a script that is given on standard input; what the program says on standard error.
+pub(crate) fn run(mut command: Command, script: &[u8]) -> String {
+    command.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // What is refused early is not read to its end.
+    let _ = input.write_all(script);
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What a program says about a script that it does not get as far as to run: nothing listens where it is to connect to.
+pub(crate) fn refusal(program: &PathBuf, arguments: &[&str], script: &[u8]) -> String {
+    let mut command = Command::new(program);
+    command.env_clear().env("LC_ALL", "C").env("PGUSER", "nobody").args(["-h", "127.0.0.1", "-p", "1", "-n"]);
+    command.args(arguments);
+    run(command, script)
+}
