@@ -223,12 +223,8 @@ fn database_and_password_can_be_replaced() {
 #[test]
 fn a_connection_string_as_the_database_replaces_what_came_before() {
     let settings = |database: &str| {
-        let named = [
-            ("host", "/a"),
-            ("port", "1"),
-            ("dbname", database),
-            ("fallback_application_name", "mine"),
-        ];
+        let named =
+            [("host", "/a"), ("port", "1"), ("dbname", database), ("fallback_application_name", "mine")];
         TargetSettings::from_parameters(&named, &Environment::empty().with_user("me")).unwrap()
     };
     for (database, url) in [

@@ -122,6 +122,8 @@ fn runs_mean_what_was_typed() {
             it.latency_limit = Some(Duration::from_micros(20_500));
         }),
         (&["-L", "0.0004"], |_| {}),
+        (&["-R", "1e999"], |_| {}),
+        (&["-L", "1e999"], |it| it.latency_limit = Some(Duration::from_micros(i64::MAX.unsigned_abs()))),
         (&["--max-tries=0", "-T", "3"], |it| {
             it.max_tries = None;
             it.length = Length::Duration(Duration::from_secs(3));
@@ -238,6 +240,36 @@ fn names_of_files_may_be_any_bytes() {
     let Parsed::Run(options) = parsed else { panic!() };
     let file = PathBuf::from(OsString::from_vec(b"\xFFa".to_vec()));
     assert_eq!(options.scripts, [ScriptChoice { source: ScriptSource::File(file), weight: 4 }]);
+}
+
+/// A sequence of numbers below a limit, the same every time.
+fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
+    move |limit| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % limit
+    }
+}
+
+#[test]
+fn any_bytes_are_read_or_refused() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let mut below = numbers(7);
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..50_000 {
+        let argument = |below: &mut dyn FnMut(usize) -> usize| -> OsString {
+            let letters = b"-==@@.+e019 bcDfFIjLMPRstT\xC3\xA9\xFF";
+            OsString::from_vec((0..below(7)).map(|_| letters[below(letters.len())]).collect())
+        };
+        let arguments = (0..=below(3)).map(|_| argument(&mut below)).collect();
+        match parse(arguments, &|_| None, &mut |_| ()) {
+            Ok(_) => read += 1,
+            Err(error) => {
+                assert!(error.stderr().starts_with("pgbench: "));
+                refused += 1;
+            }
+        }
+    }
+    assert!(read > 1000 && refused > 1000, "{read} {refused}");
 }
 
 /// The pgbench of PostgreSQL 18 that a variable names, and the newest that is installed.
@@ -389,11 +421,7 @@ const WORDS: &[&str] = &[
 #[test]
 fn any_words_are_taken_as_pgbench_takes_them() {
     for (version, program) in references() {
-        let mut state = 42_u64;
-        let mut below = |limit: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(state >> 33).unwrap() % limit
-        };
+        let mut below = numbers(42);
         let mut accepted = 0;
         for _ in 0..600 {
             let count = 1 + below(5);

@@ -129,7 +129,7 @@ impl Typed {
             Opt::Connect => self.connect = true,
             Opt::ContinueOnError => self.continue_on_error = true,
             Opt::Debug => self.debug = true,
-            Opt::Dyno => self.extras = self.extras.max_with_brief(),
+            Opt::Dyno => self.extras = self.extras.turned_on(),
             Opt::ExitOnAbort => self.exit_on_abort = true,
             Opt::FailuresDetailed => self.failures_detailed = true,
             Opt::ForeignKeys => self.foreign_keys = true,
@@ -181,7 +181,8 @@ impl Typed {
             Opt::Port => self.connection.port = Some(text),
             Opt::Progress => self.progress = positive("-P/--progress")?,
             Opt::Protocol => self.protocol = Some(query_mode(text)?),
-            Opt::Rate => self.rate = Some(rate(text)?),
+            // A rate without end is none.
+            Opt::Rate => self.rate = Some(rate(text)?).filter(|rate| rate.is_finite()),
             Opt::SamplingRate => self.sampling_rate = Some(sampling_rate(text)?),
             Opt::Scale => self.scale = positive("-s/--scale")?,
             Opt::Tablespace => self.tablespace = Some(text),
@@ -233,8 +234,8 @@ fn definition(text: &str) -> Result<(String, String), UsageError> {
 
 fn latency_limit(value: String) -> Result<Duration, UsageError> {
     let limit_us = values::leading_number(&value) * 1000.0;
-    // Without an end there is no limit that could be passed; `Duration` has no number for it.
-    let limit = Duration::try_from_secs_f64(limit_us.trunc() / 1e6).unwrap_or(Duration::MAX);
+    // The cast cuts what is below a microsecond, and ends at its type's end.
+    let limit = Duration::from_micros((limit_us as i64).unsigned_abs());
     if limit_us > 0.0 { Ok(limit) } else { Err(UsageError::LatencyLimit { value }) }
 }
 
@@ -304,8 +305,8 @@ impl Extras {
         }
     }
 
-    /// What a bare `--dyno` makes of it: on, if it was off.
-    fn max_with_brief(self) -> Self {
+    /// What a bare `--dyno` makes of it.
+    fn turned_on(self) -> Self {
         if self == Self::Off { Self::Brief } else { self }
     }
 }
