@@ -91,6 +91,19 @@ fn a_server_that_is_not_there_is_told_as_by_pgbench() {
 }
 
 #[test]
+fn too_many_clients_for_the_open_files_are_refused() {
+    for (_, program) in references() {
+        let limited = |program: &str| {
+            let command = format!("ulimit -n 64; exec {program} -c 62");
+            read(&finish(Command::new("sh").args(["-c", &command]), &[]))
+        };
+        let ours = limited(&format!("'{}' pgbench", env!("CARGO_BIN_EXE_dyno")));
+        assert!(ours.2.contains("need at least 65 open files"), "{ours:?}");
+        assert_eq!(ours, limited(&format!("'{}'", program.display())));
+    }
+}
+
+#[test]
 fn help_and_version_go_to_standard_output() {
     for argument in ["-V", "--version"] {
         let (status, out, error) = read(&dyno(&[argument, "-x"]));

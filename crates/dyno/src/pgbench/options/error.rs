@@ -21,6 +21,8 @@ pub(crate) enum UsageError {
     NotAnInteger { value: String, option: &'static str },
     #[error("{option} must be in range {min}..{max}")]
     OutOfRange { option: &'static str, min: i32, max: i32 },
+    #[error("need at least {needed} open files, but system limit is {limit}")]
+    OpenFiles { needed: u64, limit: u64 },
     #[error("invalid latency limit: \"{value}\"")]
     LatencyLimit { value: String },
     #[error("invalid rate limit: \"{value}\"")]
@@ -119,6 +121,11 @@ impl UsageError {
     fn after(&self) -> String {
         match self {
             Self::Getopt(_) | Self::TooManyArguments { .. } => TRY_HELP.to_owned(),
+            Self::OpenFiles { .. } => {
+                "pgbench: hint: Reduce number of clients, or use limit/ulimit to increase the \
+                                       system limit.\n"
+                    .to_owned()
+            }
             Self::Steps(error) => {
                 error.detail().map_or_else(String::new, |detail| format!("pgbench: detail: {detail}\n"))
             }

@@ -1,5 +1,5 @@
 //! The command line of pgbench 18, and what dyno adds to it: what was typed is read in order (`typed`), then checked
-//! and given its meaning (`resolve`). Opens no file and no connection.
+//! and given its meaning (`resolve`). Opens no script and no connection.
 //!
 //! Values, ranges, prefixes and messages are pgbench's own, so that wrappers keep working.
 

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
 use dyno_workload::script::builtin::{self, Builtin};
 use dyno_workload::script::{Names, QueryMode};
+use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::error::{SeedSource, UsageError};
 use super::getopt::{Word, Words};
@@ -159,7 +160,7 @@ impl Typed {
                 let (name, weight) = values::weighted(&text)?;
                 self.add_builtin(name, weight)?;
             }
-            Opt::Client => self.clients = positive("-c/--clients")?,
+            Opt::Client => self.clients = positive("-c/--clients")?.map(with_open_files).transpose()?,
             Opt::Dbname => self.connection.database = Some(text),
             Opt::Define => self.variables.push(definition(&text)?),
             Opt::Dyno => self.extras = Extras::named(&text).ok_or(UsageError::Dyno { value: text })?,
@@ -217,6 +218,18 @@ impl Typed {
         }
         self.scripts.push(ScriptChoice { source, weight });
         Ok(())
+    }
+}
+
+/// Refuses more clients than this process may have open files for; pgbench counts its standard streams with them.
+fn with_open_files(clients: NonZeroU32) -> Result<NonZeroU32, UsageError> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let needed = u64::from(clients.get()) + 3;
+    match maximum {
+        Some(maximum) if maximum < needed => {
+            Err(UsageError::OpenFiles { needed, limit: current.unwrap_or(maximum) })
+        }
+        _ => Ok(clients),
     }
 }
 
