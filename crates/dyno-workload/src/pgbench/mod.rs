@@ -2,5 +2,12 @@
 //! Everything that users parse (messages, SQL, rows) is as pgbench 18 has it.
 
 pub mod before;
+mod client;
 mod failure_text;
 pub mod initialize;
+pub mod load;
+pub mod log;
+mod outcome;
+mod rows;
+mod shell;
+pub mod tally;
