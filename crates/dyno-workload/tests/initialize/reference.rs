@@ -1,9 +1,9 @@
 //! The server, and the pgbench programs that are compared with.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 use dyno_target::connection::Connection;
 use dyno_test_servers::{Postgres, Setup, Shared, give_to_server, postgres_binaries, succeed};
@@ -101,13 +101,32 @@ impl Server {
 
     /// Runs a pgbench in `database`.
     pub(crate) fn pgbench(&self, reference: &Reference, database: &str, arguments: &[&str]) -> Said {
-        let mut command = self.0.command("psql", database);
         let mut pgbench = Command::new(&reference.program);
         pgbench.current_dir("/").env_clear().args(arguments);
-        pgbench.envs(command.env("PGAPPNAME", "reference").get_envs().filter_map(|(k, v)| Some((k, v?))));
+        pgbench.envs(self.0.command("psql", database).get_envs().filter_map(|(k, v)| Some((k, v?))));
         let output = pgbench.output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         Said { stderr: timeless(&stderr), succeeded: output.status.success() }
+    }
+
+    /// Runs a pgbench in `database` with a terminal for its output; `None` where no program can give it one. Its
+    /// terminal makes `\r\n` of each `\n`.
+    pub(crate) fn pgbench_on_terminal(
+        &self,
+        reference: &Reference,
+        database: &str,
+        arguments: &str,
+    ) -> Option<String> {
+        let script = Path::new("/usr/bin/script");
+        if !script.is_file() {
+            println!("skipped: no /usr/bin/script to give pgbench a terminal");
+            return None;
+        }
+        let mut terminal = Command::new(script);
+        let command = format!("{} {arguments}", reference.program.display());
+        terminal.args(["-q", "-e", "-c", &command, "/dev/null"]).current_dir("/").env_clear();
+        terminal.envs(self.0.command("psql", database).get_envs().filter_map(|(k, v)| Some((k, v?))));
+        Some(timeless(&succeed(terminal.stdin(Stdio::null()))).replace("\r\n", "\n"))
     }
 
     /// The statements that reached `database`, in order, with their parameters in place.
@@ -140,10 +159,8 @@ impl Server {
 
 /// Runs ours, as `dyno pgbench` will print it.
 pub(crate) fn run_ours(options: &Initialization, connection: &mut Connection) -> Said {
-    static GO_ON: OnceLock<AtomicBool> = OnceLock::new();
     let mut stderr = String::new();
-    let stop = GO_ON.get_or_init(AtomicBool::default);
-    let outcome = options.run(connection, false, stop, &mut |text| stderr.push_str(text));
+    let outcome = options.run(connection, false, &AtomicBool::new(false), &mut |text| stderr.push_str(text));
     if let Err(error) = &outcome {
         stderr.push_str(&format!("pgbench: error: {error}\n"));
         if let Some(detail) = error.detail() {
@@ -154,7 +171,7 @@ pub(crate) fn run_ours(options: &Initialization, connection: &mut Connection) ->
 }
 
 /// With `T s` for each time.
-fn timeless(text: &str) -> String {
+pub(crate) fn timeless(text: &str) -> String {
     let words = text.split_inclusive([' ', '\n']).collect::<Vec<_>>();
     let mut out = String::new();
     for (at, word) in words.iter().enumerate() {

@@ -1,9 +1,11 @@
 //! Each way in which tables can be made.
 
+use std::sync::atomic::AtomicBool;
+
 use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps};
 
 use crate::fingerprint::Fingerprint;
-use crate::reference::{Reference, Server, run_ours};
+use crate::reference::{Reference, Server, run_ours, timeless};
 
 /// Makes the tables in a database with each pgbench that is there and in another with ours, and compares.
 fn compare(name: &str, arguments: &str, options: &Initialization) {
@@ -153,4 +155,24 @@ fn wide_account_numbers() {
     compare("wide", "-I dtpvf -s 20000 --partitions=3", &options);
     let plain = Initialization { partitions: 0, ..options };
     compare("wide_plain", "-I dtpvf -s 20000", &plain);
+}
+
+#[test]
+fn on_a_terminal_lines_cover_each_other() {
+    let Some(server) = Server::get() else { return };
+    for (name, arguments, quiet, scale) in
+        [("terminal", "-i -s 3", false, 3), ("terminal_quiet", "-i -q -s 10", true, 10)]
+    {
+        let mut connection = server.create(&format!("{name}_ours"), "");
+        let options = Initialization { quiet, scale, ..Initialization::default() };
+        let mut said = String::new();
+        options.run(&mut connection, true, &AtomicBool::new(false), &mut |text| said.push_str(text)).unwrap();
+        for reference in Reference::all().iter().filter(|reference| reference.speaks_as_we_do()) {
+            let theirs = format!("{name}_theirs_{}", reference.version);
+            drop(server.create(&theirs, ""));
+            if let Some(words) = server.pgbench_on_terminal(reference, &theirs, arguments) {
+                assert_eq!(timeless(&said), words);
+            }
+        }
+    }
 }

@@ -69,7 +69,7 @@ impl ProgressLines {
     /// Clears the line on a terminal.
     pub(super) fn end(&self, say: &mut dyn FnMut(&str)) {
         if self.characters > 0 && self.terminal {
-            say(&format!("{:width$}\r", "", width = self.characters - 1));
+            say(&format!("{:width$}\r", "", width = self.characters));
         }
     }
 }
@@ -121,7 +121,7 @@ mod tests {
         let shown: Vec<&str> = said.split('\r').collect();
         assert_eq!(shown[0], "100000 of 200000 tuples (50%) of t done (elapsed 10.00 s, remaining 10.00 s)");
         assert_eq!(shown[1], "200000 of 200000 tuples (100%) of t done (elapsed 10.00 s, remaining 0.00 s)");
-        assert_eq!(shown[2], " ".repeat(shown[1].len() - 1));
+        assert_eq!(shown[2], " ".repeat(shown[1].len()));
         assert_eq!(shown[3], "");
     }
 }
