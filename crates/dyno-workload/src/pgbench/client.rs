@@ -163,7 +163,8 @@ impl ScriptClient {
     ) -> Result<Option<usize>, Aborted> {
         match kind {
             Kind::Set { slot, expression } => {
-                let value = self.evaluate(expression).map_err(|error| self.expression_failed(command, &error))?;
+                let value =
+                    self.evaluate(expression).map_err(|error| self.expression_failed(command, &error))?;
                 self.variables.set(*slot, value);
             }
             Kind::If { condition, otherwise } => {
@@ -176,7 +177,9 @@ impl ScriptClient {
                 return Ok((!holds).then_some(*otherwise));
             }
             Kind::Else { end } => return Ok((!jumped).then_some(*end)),
-            Kind::Shell { words } => self.run_shell(words, None).map_err(|why| self.meta_failed(command, &why))?,
+            Kind::Shell { words } => {
+                self.run_shell(words, None).map_err(|why| self.meta_failed(command, &why))?;
+            }
             Kind::SetShell { slot, words } => {
                 self.run_shell(words, Some(*slot)).map_err(|why| self.meta_failed(command, &why))?;
             }
@@ -207,11 +210,7 @@ impl ScriptClient {
         program.holds(&mut context)
     }
 
-    fn run_shell(
-        &mut self,
-        words: &[Operand],
-        into: Option<crate::script::Slot>,
-    ) -> Result<(), String> {
+    fn run_shell(&mut self, words: &[Operand], into: Option<crate::script::Slot>) -> Result<(), String> {
         self.text.clear();
         shell_command(words, &self.variables, &self.shared.names, &mut self.text)
             .map_err(|error| error.to_string())?;

@@ -265,8 +265,9 @@ impl Aggregate {
     }
 
     fn write_line(&self, file: &mut BufWriter<File>, columns: Columns) -> std::io::Result<()> {
-        let Self { start_s, done, latency, skipped, retried, retries, serialization, deadlock, other, .. } =
-            self;
+        let Self {
+            start_s, done, latency, skipped, retried, retries, serialization, deadlock, other, ..
+        } = self;
         // Columns that the options do not ask for are there and zero.
         let lag = if columns.throttled { self.lag } else { Spread::default() };
         write!(file, "{start_s} {done}")?;

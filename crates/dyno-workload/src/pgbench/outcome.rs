@@ -186,7 +186,8 @@ impl ScriptClient {
     #[cold]
     pub(super) fn abort_named(&self, name: &str, why: &str) -> Aborted {
         let Self { place, command, script, .. } = self;
-        let text = format!("client {} aborted in command {command} ({name}) of script {script}; {why}", place.id);
+        let text =
+            format!("client {} aborted in command {command} ({name}) of script {script}; {why}", place.id);
         self.shared.console.error(&text);
         Aborted
     }

@@ -31,7 +31,9 @@ pub(super) fn read_integer(program: &str, line: &[u8]) -> Result<i64, ShellError
         return Err(ShellError::Read { program: program.to_owned() });
     }
     let text = String::from_utf8_lossy(first);
-    text.trim().parse().map_err(|_| ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() })
+    text.trim()
+        .parse()
+        .map_err(|_| ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() })
 }
 
 fn shell(line: &[u8]) -> Command {
