@@ -76,6 +76,14 @@ def pgbench(server, script, clients, threads, seconds, under=()):
     return Load(tps, transactions, transactions * {"select-only": 1, "tpcb-like": 7}[script], cost)
 
 
+def pgbench_command(command, server, transactions_statements, under=()):
+    """Runs a pgbench, be it the original or dyno's, with a command line of one's own."""
+    out, cost = measure([*under, *command], server.environment)
+    transactions = int(_found(r"transactions actually processed: (\d+)", out))
+    tps = float(_found(r"tps = ([0-9.]+)", out))
+    return Load(tps, transactions, transactions * transactions_statements, cost)
+
+
 def _found(pattern, text):
     match = re.search(pattern, text)
     if match is None:

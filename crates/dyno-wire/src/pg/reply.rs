@@ -158,6 +158,7 @@ impl ReplyScanner {
                     self.syncs_left -= 1;
                     self.copy = CopyState::None;
                 }
+                b'T' if !S::WANTS_ROWS => {}
                 b'd' if !S::WANTS_COPY_DATA => {}
                 _ => {
                     if self.uncommon(frame, sink)? == Flow::Pause {

@@ -24,6 +24,9 @@ use crate::script::{
 /// One client.
 pub(super) struct ScriptClient {
     pub(super) shared: Arc<Shared>,
+    /// A second handle, lent out while commands are run: they are looked at while the client changes, and a clone each
+    /// time would be a count that all threads write.
+    lent: Option<Arc<Shared>>,
     pub(super) place: Place,
     variables: Variables,
     random: Prng,
@@ -88,6 +91,7 @@ impl ScriptClient {
             Vec::new()
         };
         Self {
+            lent: Some(Arc::clone(&shared)),
             shared,
             place,
             variables,
@@ -115,9 +119,7 @@ impl ScriptClient {
     }
 
     /// Runs commands until something is to be sent or waited for, or the script ends.
-    fn run(&mut self, request: &mut Request<'_>) -> Result<Step, Aborted> {
-        // A handle of its own, so that commands can be looked at while the client changes.
-        let shared = Arc::clone(&self.shared);
+    fn run(&mut self, shared: &Shared, request: &mut Request<'_>) -> Result<Step, Aborted> {
         let Some(script) = shared.scripts.get(self.script) else { return Ok(Step::Done) };
         let commands = &script.script.commands;
         while let Some(command) = commands.get(self.command) {
@@ -425,7 +427,9 @@ impl Client for ScriptClient {
     }
 
     fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
-        let ran = self.resume(answer, request).and_then(|()| self.run(request));
+        let Some(shared) = self.lent.take() else { return Step::Abort };
+        let ran = self.resume(answer, request).and_then(|()| self.run(&shared, request));
+        self.lent = Some(shared);
         self.waits = matches!(ran, Ok(Step::Send | Step::Sleep(_)));
         ran.unwrap_or_else(|Aborted| {
             self.shared.aborted();
