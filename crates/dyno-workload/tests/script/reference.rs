@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use dyno_test_servers::{Postgres, Setup, Shared, postgres_binaries};
+use dyno_test_servers::{Postgres, Setup, Shared, postgres_binaries, succeed};
 
 static SERVER: Shared<Postgres> = Shared::new();
 
@@ -25,8 +25,25 @@ pub(crate) fn programs() -> Vec<PathBuf> {
     programs
 }
 
+/// Those of this major version and newer.
+pub(crate) fn programs_since(major: u32) -> Vec<PathBuf> {
+    let mut programs = programs();
+    programs.retain(|program| {
+        // `pgbench (PostgreSQL) 18.1`
+        let version = succeed(Command::new(program).arg("--version"));
+        let number = version.split([' ', '.']).find_map(|word| word.parse::<u32>().ok());
+        number.is_some_and(|number| number >= major)
+    });
+    programs
+}
+
 /// Runs a script that is given on standard input; what the program says on standard error.
-pub(crate) fn run(mut command: Command, script: &[u8]) -> String {
+pub(crate) fn run(command: Command, script: &[u8]) -> String {
+    output(command, script).1
+}
+
+/// Runs a script that is given on standard input; what the program prints, and what it says on standard error.
+pub(crate) fn output(mut command: Command, script: &[u8]) -> (String, String) {
     command.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -34,7 +51,13 @@ pub(crate) fn run(mut command: Command, script: &[u8]) -> String {
     let _ = input.write_all(script);
     drop(input);
     let output = child.wait_with_output().unwrap();
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// What a program says on standard error.
+pub(crate) fn said(command: &mut Command) -> String {
+    String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned()
 }
 
 /// What a program says about a script that it does not get as far as to run: nothing listens where it is to connect to.

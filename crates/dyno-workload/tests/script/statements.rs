@@ -1,0 +1,254 @@
+//! Where SQL commands end, and what is sent of them.
+
+use dyno_test_servers::Postgres;
+use dyno_workload::script::random::Prng;
+use dyno_workload::script::{Kind, Names, QueryMode, Value, Variables, parse};
+
+use crate::reference::{output, programs, server};
+
+/// How many random scripts a run makes.
+const SCRIPTS: usize = 150;
+
+/// What decides where commands end, and what might be mistaken for it.
+const PIECES: &[&str] = &[
+    "'",
+    "'",
+    "''",
+    "\"",
+    "\"\"",
+    "e'",
+    "E'\\'",
+    "b'",
+    "x'",
+    "n'",
+    "U&'",
+    "u&\"",
+    "\\\\'",
+    "$$",
+    "$$",
+    "$a$",
+    "$a$",
+    "$1",
+    "$é$",
+    "$1a$",
+    "a$$",
+    "1$$",
+    "1e$$",
+    "/*",
+    "/*",
+    "*/",
+    "*/",
+    "--",
+    "-",
+    "- -",
+    "/",
+    "*",
+    "+--",
+    "=/*",
+    "1e-",
+    "1.e'",
+    ".5e'",
+    "1..2",
+    "0x1e'",
+    "(",
+    ")",
+    "(",
+    ")",
+    ";",
+    ";",
+    ";",
+    " ;\n",
+    "\\;",
+    "\\:",
+    ":",
+    "::",
+    ":=",
+    ":a",
+    ":a$$",
+    ":'a'",
+    ":'a b'",
+    ":\"a\"",
+    ":{?a}",
+    ":{?a",
+    ":{?}",
+    ":begin",
+    "\n",
+    "\n",
+    "\r\n",
+    "\r",
+    "\t",
+    "\u{b}",
+    " ",
+    " ",
+    "select",
+    "é",
+    "create function f()",
+    " begin ",
+    " begin atomic ",
+    " end ",
+    " case ",
+    "create or replace ",
+    "procedure",
+    "create\nfunction",
+    "function",
+    "as",
+    "@",
+    "~",
+    "{",
+    "}",
+    "%",
+    "\u{1}",
+];
+
+fn pgbench(server: &Postgres, program: &str, arguments: &[&str], script: &[u8]) -> (String, String) {
+    let mut command = server.command(program, "postgres");
+    command.args(["-n", "-t", "1"]).args(arguments);
+    output(command, script)
+}
+
+/// The first lines of a script's commands, or the message that refuses it.
+fn first_lines(script: &[u8]) -> Result<Vec<String>, String> {
+    parse("-", script, QueryMode::Simple, &mut Names::new())
+        .map(|script| script.commands.into_iter().map(|command| command.first_line).collect())
+        .map_err(|error| format!("pgbench: error: {error}\n"))
+}
+
+/// Nothing of the script is run, but `-r` lists its commands.
+#[test]
+fn commands_end_where_pgbench_ends_them() {
+    let Some(server) = server() else { return };
+    let given = std::env::var("DYNO_SCRIPT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(rand::random::<u64>);
+    let mut random = Prng::seed(seed);
+    let mut commands = 0;
+    for _ in 0..SCRIPTS {
+        let (script, ours) = random_script(&mut random);
+        commands += ours.as_ref().map_or(0, Vec::len);
+        for program in programs() {
+            let (listed, said) = pgbench(&server, program.to_str().unwrap(), &["-r"], script.as_bytes());
+            let theirs = match listed.split_once("failures:\n") {
+                Some((_, lines)) => Ok(lines.lines().map(command_of).collect::<Vec<_>>()),
+                None => Err(said),
+            };
+            let ours = ours.clone().map(|lines| lines.into_iter().flat_map(printed).collect::<Vec<_>>());
+            assert_eq!(ours, theirs, "DYNO_SCRIPT_SEED={seed} {}: {script:?}", program.display());
+        }
+    }
+    println!("seed {seed}: {SCRIPTS} scripts of {commands} commands");
+}
+
+/// A script and what becomes of it here. Few of those in which something is left open, which are most.
+fn random_script(random: &mut Prng) -> (String, Result<Vec<String>, String>) {
+    loop {
+        let count = random.range(1, 24);
+        let middle: String =
+            (0..count).map(|_| PIECES[random.range(0, PIECES.len() as u64 - 1) as usize]).collect();
+        let script = format!("\\if false\n{middle}\n\\endif\n");
+        let ours = first_lines(script.as_bytes());
+        if ours.is_ok() || random.range(0, 9) == 0 {
+            return (script, ours);
+        }
+    }
+}
+
+/// As it comes out when a program's output is cut into lines.
+fn printed(line: String) -> Vec<String> {
+    line.lines().map(str::to_owned).collect()
+}
+
+/// Behind the latency and the number of failures.
+fn command_of(line: &str) -> String {
+    let mut rest = line.trim_start();
+    for _ in 0..2 {
+        rest = rest.split_once(' ').map_or("", |(_, rest)| rest.trim_start_matches(' '));
+    }
+    rest.to_owned()
+}
+
+const SENT: &[&str] = &[
+    "select :x;\n",
+    "select :x, :x;\n",
+    "select ':x', '12:30', 1::int, \":x\";\n",
+    "select :x::int, :x::text, ':::x', '::x :: :';\n",
+    "select '\\:x', \\:x;\n",
+    "-- a comment\n  /* another */ select /* :x */ 1 -- and more\n + 1;\n",
+    "select 1 as a \\; select 2 as b;\n",
+    "select (1\n\t,2);\n",
+    "select :d, :t, :n;\n",
+    "select $$:x;$$, $x$ $$ :s; $x$;\n",
+    "select e'\\':x', e'a'\n'\\'b;';\n",
+    "select 1 as a\\gset\n",
+    "select 1 as a \\gset p_ \nselect :p_a;\n",
+    "select 1 as a, 2 as b \\; select 3 as c \\aset\nselect :a + :b + :c;\n",
+    "select :{?x};\n",
+    "select 1\n\n",
+    "select case when (select :x) > 1 then 'a;' end\n;\n",
+];
+
+/// Texts as they are sent, which `--debug` shows.
+#[test]
+fn commands_are_sent_with_the_same_texts() {
+    let Some(server) = server() else { return };
+    for mode in ["simple", "extended"] {
+        for script in SENT {
+            // Several statements in one request are for the simple protocol only.
+            if mode == "extended" && script.contains("\\;") {
+                continue;
+            }
+            let ours = sent(script, mode);
+            for program in programs() {
+                let defined =
+                    ["-Dx=17", "-Dd=1e400", "-Dt=yes", "-Dn=null", "-Ds='it''s'", "-M", mode, "--debug"];
+                let (_, said) = pgbench(&server, program.to_str().unwrap(), &defined, script.as_bytes());
+                assert!(said.contains(&ours), "{} {script:?}: {ours:?} is not in {said}", program.display());
+            }
+        }
+    }
+}
+
+/// What is sent of the script's first SQL command, as `--debug` shows it.
+fn sent(script: &str, mode: &str) -> String {
+    let query_mode = if mode == "simple" { QueryMode::Simple } else { QueryMode::Extended };
+    let mut names = Names::new();
+    let script = parse("-", script.as_bytes(), query_mode, &mut names).unwrap();
+    let Kind::Sql(sql) = &script.commands[0].kind else { panic!("{script:?}") };
+    let mut variables = Variables::new(&names);
+    for (name, text) in [("x", "17"), ("d", "1e400"), ("t", "yes"), ("n", "null"), ("s", "'it''s'")] {
+        if let Some(slot) = names.find(name) {
+            variables.set_text(slot, text);
+        }
+    }
+    let mut text = Vec::new();
+    match query_mode {
+        QueryMode::Simple => sql.write_simple(&variables, &names, &mut text),
+        _ => text.extend_from_slice(&sql.text),
+    }
+    // What it logs ends without empty lines.
+    format!("client 0 sending {}\n", String::from_utf8(text).unwrap().trim_end_matches('\n'))
+}
+
+/// A double that was computed is printed with 15 digits, wherever it is used.
+#[test]
+fn computed_values_are_sent_as_pgbench_writes_them() {
+    let Some(server) = server() else { return };
+    let mut random = Prng::seed(7);
+    let (mut script, mut expected) = (String::new(), String::new());
+    for _ in 0..300 {
+        // All bit patterns, among them a few that are no numbers.
+        let bits = random.next_u64();
+        let value = f64::from_bits(bits);
+        if value.is_nan() || value.is_infinite() || !value.is_normal() {
+            continue;
+        }
+        script += &format!("\\set x {value:e}\nselect ':x';\n");
+        let mut text = Vec::new();
+        Value::Double(value).write_text(&mut text);
+        expected += &format!("select '{}';\n", String::from_utf8(text).unwrap());
+    }
+    for program in programs() {
+        let (_, said) = pgbench(&server, program.to_str().unwrap(), &["--debug"], script.as_bytes());
+        let sending = said.lines().filter_map(|line| line.split_once("client 0 sending "));
+        let theirs: String = sending.map(|(_, text)| format!("{text}\n")).collect();
+        assert_eq!(expected, theirs, "{}", program.display());
+    }
+}
