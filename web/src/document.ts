@@ -186,6 +186,8 @@ export type StageResult = Arrival & {
   driver_thread_busy_max: number | null;
   clients_aborted: number;
   not_begun: number;
+  /** Arrivals of an open load that were skipped because they were later than the plan allows. */
+  skipped: number;
 };
 
 /** Outcomes come twice: within the load, and of all that began in the stage; the others include the drain. */

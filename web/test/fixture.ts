@@ -213,6 +213,7 @@ function stageOf(
     driver_thread_busy_max: Math.min(0.9, tps / 120_000 + 0.05),
     clients_aborted: 0,
     not_begun: 0,
+    skipped: 0,
   };
 }
 

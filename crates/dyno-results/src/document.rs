@@ -121,6 +121,8 @@ pub struct StageResult {
     pub driver_thread_busy_max: Option<f64>,
     pub clients_aborted: u32,
     pub not_begun: u64,
+    /// Arrivals of an open load that were skipped because they were later than the plan allows.
+    pub skipped: u64,
 }
 
 /// Counts of a stage. Outcomes come twice: of what ended within the load, which is what throughput rests on, and

@@ -88,6 +88,7 @@ function remarks(stage: StageResult): string {
     ...(totals.lost_s > 0 ? [`${latency(totals.lost_s * 1e6)} of clients' time lost`] : []),
     ...(stage.clients_aborted > 0 ? [`${count(stage.clients_aborted)} clients gave up`] : []),
     ...(stage.not_begun > 0 ? [`${count(stage.not_begun)} due and never begun`] : []),
+    ...(stage.skipped > 0 ? [`${count(stage.skipped)} skipped for being too late`] : []),
   ].join(" · ");
 }
 

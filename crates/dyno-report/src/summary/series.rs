@@ -250,6 +250,7 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
         if stage.clients_aborted == 1 { "client gave up" } else { "clients gave up" },
     );
     tell(stage.not_begun, "arrivals never begun");
+    tell(stage.skipped, "arrivals skipped");
     if totals.lost_s > 0.0 {
         parts.push(format!("{} of clients' time lost", format::latency_us(totals.lost_s * 1e6)));
     }
@@ -258,7 +259,7 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
     }
     if !parts.is_empty() {
         let ended_badly = totals.failed_with_drain + totals.unknown_with_drain;
-        let grave = ended_badly + u64::from(stage.clients_aborted) + stage.not_begun > 0;
+        let grave = ended_badly + u64::from(stage.clients_aborted) + stage.not_begun + stage.skipped > 0;
         let paint = if grave { Paint::bad } else { Paint::doubt };
         sheet.paragraph("", &format!("errors: {}", parts.join(DOT)), paint);
     }

@@ -22,6 +22,8 @@ pub(super) struct StageFold {
     driver_cpu_ms: f64,
     /// CPU of each driver thread, drain left out, milliseconds.
     thread_cpu_ms: Vec<f64>,
+    /// Those of the drain included.
+    skipped: u64,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +49,7 @@ impl StageFold {
             slices: Vec::new(),
             driver_cpu_ms: 0.0,
             thread_cpu_ms: Vec::new(),
+            skipped: 0,
         }
     }
 
@@ -65,6 +68,7 @@ impl StageFold {
             self.types.entry(of_type.type_index).or_default().add(of_type, interval.drain);
         }
         self.totals.reconnects += interval.reconnects;
+        self.skipped += interval.skipped;
         self.totals.lost_s += interval.lost_ms / 1000.0;
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;
@@ -131,6 +135,7 @@ impl StageFold {
                 .map(|ms| (ms / 1000.0 / seconds).min(1.0)),
             clients_aborted: self.finished.as_ref().map_or(0, |finished| finished.clients_aborted),
             not_begun: self.finished.as_ref().map_or(0, |finished| finished.not_begun),
+            skipped: self.skipped,
             stage: self.stage.clone(),
         }
     }

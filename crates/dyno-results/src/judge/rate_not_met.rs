@@ -28,7 +28,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn evidence(result: &StageResult) -> Option<String> {
-    let parts: Vec<String> = [shortfall(result), never_begun(result)].into_iter().flatten().collect();
+    let parts: Vec<String> = [shortfall(result), never_begun(result), skipped(result)].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("in {} {}", stage_name(result), list(&parts)))
 }
 
@@ -59,6 +59,12 @@ fn never_begun(result: &StageResult) -> Option<String> {
         "transactions that were due were"
     };
     (result.not_begun > 0).then(|| format!("{} {due} never begun", count(result.not_begun)))
+}
+
+/// However few, for the same reason.
+fn skipped(result: &StageResult) -> Option<String> {
+    let were = if result.skipped == 1 { "transaction was" } else { "transactions were" };
+    (result.skipped > 0).then(|| format!("{} {were} skipped for being too late", count(result.skipped)))
 }
 
 /// The rate that was asked for, over the time that the load lasted: a ramp that was cut short did not get to its end.

@@ -520,6 +520,17 @@ fn a_transaction_that_was_never_begun_is_found_however_few() {
 }
 
 #[test]
+fn a_transaction_that_was_skipped_is_found_however_few() {
+    let mut load = Load::write(StageKind::Hold, 8, &[1000; 10]);
+    load.open = Some((1000.0, 20));
+    let mut report = with_hold(&load);
+    must_be_silent(&report, "rate-not-met");
+    report.stages.last_mut().unwrap().skipped = 3;
+    let words = ["3 transactions were skipped for being too late"];
+    must_find(&report, "rate-not-met", Severity::Doubt, &words);
+}
+
+#[test]
 fn a_ramp_is_held_to_the_mean_of_its_rates() {
     let mut load = Load::write(StageKind::Ramp, 8, &[500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400]);
     load.open = Some((500.0, 20));
