@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use dyno_test_servers::Postgres;
 use dyno_workload::script::random::Prng;
@@ -13,89 +15,114 @@ use crate::runner::Client;
 
 const SEED: u64 = 5;
 const CLIENTS: usize = 3;
-/// As pgbench deals them to two threads.
-const THREADS: [&[usize]; 2] = [&[0, 1], &[2]];
+/// As pgbench deals the clients to one thread and to two.
+const ONE_THREAD: &[&[usize]] = &[&[0, 1, 2]];
+const TWO_THREADS: &[&[usize]] = &[&[0, 1], &[2]];
 const TRANSACTIONS: usize = 40;
 const WEIGHTS: [i64; 2] = [3, 2];
-/// Says which client it is, because pgbench does not.
 const SCRIPTS: [&str; 2] = [
     "\\set x debug(:client_id * 1000000 + random(1, 1000))\n",
     "\\set x debug(:client_id * 1000000 + random_gaussian(1, 1000, 3.5))\n\
-     \\set y debug(:client_id * 1000000 + permute(:x % 1000, 1000))\n",
+     \\set y debug(permute(:x % 1000, 1000))\n",
 ];
 
-/// What each client prints, in its order.
-type Printed = BTreeMap<usize, Vec<(usize, i64)>>;
+/// Of a whole run: the lines that the clients print, and the scripts that each of them is given.
+struct Run {
+    printed: Vec<String>,
+    scripts: BTreeMap<usize, Vec<usize>>,
+}
 
-fn ours(default_seed_given: Option<i64>) -> (Printed, i64) {
+/// Runs the scripts as pgbench's threads would; the clients of a thread take turns.
+fn ours(threads: &[&[usize]], default_seed: Option<i64>) -> Run {
     let mut names = Names::new();
-    let scripts =
-        SCRIPTS.map(|text| parse("-", text.as_bytes(), QueryMode::Simple, &mut names).unwrap());
+    let scripts = SCRIPTS.map(|text| parse("-", text.as_bytes(), QueryMode::Simple, &mut names).unwrap());
     let mut seeds = Seeds::new(SEED);
     let random: Vec<Prng> = (0..CLIENTS).map(|_| seeds.client()).collect();
-    let default_seed = default_seed_given.unwrap_or_else(|| seeds.default_seed());
-    let mut clients: Vec<_> = random
-        .into_iter()
-        .enumerate()
-        .map(|(client, random)| {
-            let built_in = [("client_id", client as i64), ("default_seed", default_seed)];
-            Client::new(&names, random, &built_in, &[])
-        })
-        .collect();
-    let mut printed = Printed::new();
-    for of_thread in THREADS {
+    let default_seed = default_seed.unwrap_or_else(|| seeds.default_seed());
+    let client = |(client, random)| {
+        Client::new(&names, random, &[("client_id", client as i64), ("default_seed", default_seed)], &[])
+    };
+    let mut clients: Vec<_> = random.into_iter().enumerate().map(client).collect();
+    let mut run = Run { printed: Vec::new(), scripts: BTreeMap::new() };
+    for clients_of_thread in threads {
         let mut stream = seeds.thread().script;
-        // The clients of a thread take turns.
-        for client in (0..TRANSACTIONS).flat_map(|_| of_thread) {
+        for client in (0..TRANSACTIONS).flat_map(|_| *clients_of_thread) {
             let script = choose(&WEIGHTS, &mut stream);
             let mut lines = Vec::new();
             clients[*client].run(&scripts[script], &mut lines).unwrap();
-            let values = lines.iter().map(|line| (script, line.rsplit(' ').next().unwrap().parse().unwrap()));
-            printed.entry(*client).or_default().extend(values);
+            let named = format!("debug(script={script},");
+            run.printed.extend(lines.iter().map(|line| line.replace("debug(script=0,", &named)));
+            run.scripts.entry(*client).or_default().push(script);
         }
     }
-    (printed, default_seed)
+    run
 }
 
-fn theirs(server: &Postgres, program: &str, define: &[&str]) -> Printed {
-    let mut command = server.command(program, "postgres");
-    let seed = format!("--random-seed={SEED}");
-    command.args(["-n", "-c3", "-j2", &format!("-t{TRANSACTIONS}"), &seed]).args(define);
+/// A run whose scripts are in this directory.
+fn pgbench(server: &Postgres, program: &Path, threads: &[&[usize]], directory: &Path) -> Command {
+    let mut command = server.command(program.to_str().unwrap(), "postgres");
+    command.args([
+        "-n",
+        &format!("-c{CLIENTS}"),
+        &format!("-j{}", threads.len()),
+        &format!("-t{TRANSACTIONS}"),
+    ]);
+    command.arg(format!("--random-seed={SEED}"));
     for (index, (script, weight)) in SCRIPTS.into_iter().zip(WEIGHTS).enumerate() {
-        let path = server.directory().join(format!("seeds-{index}.sql"));
+        let path = directory.join(format!("seeds-{index}.sql"));
         fs::write(&path, script).unwrap();
         command.arg("-f").arg(format!("{}@{weight}", path.display()));
     }
-    let mut printed = Printed::new();
-    for line in said(&mut command).lines() {
-        // `debug(script=0,command=1): int 5`
-        let Some(rest) = line.strip_prefix("debug(script=") else { continue };
-        let script = rest.split(',').next().unwrap().parse().unwrap();
-        let value: i64 = rest.rsplit(' ').next().unwrap().parse().unwrap();
-        printed.entry((value / 1_000_000) as usize).or_default().push((script, value));
+    command
+}
+
+fn compare_printed(default_seed: Option<i64>) {
+    let Some(server) = server() else { return };
+    let ours = ours(ONE_THREAD, default_seed);
+    for program in programs() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = pgbench(&server, &program, ONE_THREAD, directory.path());
+        command.args(default_seed.map(|seed| format!("-Ddefault_seed={seed}")));
+        let said = said(&mut command);
+        let theirs: Vec<_> = said.lines().filter(|line| line.starts_with("debug(")).collect();
+        assert_eq!(ours.printed, theirs, "{}", program.display());
     }
-    printed
 }
 
 #[test]
-fn runs_have_the_same_random_numbers() {
-    let Some(server) = server() else { return };
-    let (ours, _) = ours(None);
-    assert!(ours[&0].iter().any(|(script, _)| *script == 0) && ours[&0].iter().any(|(script, _)| *script == 1));
-    for program in programs() {
-        assert_eq!(ours, theirs(&server, program.to_str().unwrap(), &[]), "{}", program.display());
-    }
+fn clients_have_the_same_random_numbers() {
+    compare_printed(None);
 }
 
-/// A default seed that is given is not drawn, which moves the threads' numbers.
+/// It is not drawn, which moves the threads' numbers.
 #[test]
 fn a_given_default_seed_takes_no_random_number() {
+    assert_ne!(ours(ONE_THREAD, Some(42)).scripts, ours(ONE_THREAD, None).scripts);
+    compare_printed(Some(42));
+}
+
+/// With several threads what they print is mixed up, but each has its own log.
+#[test]
+fn threads_choose_the_same_scripts() {
     let Some(server) = server() else { return };
-    let (given, seed) = ours(Some(42));
-    assert_eq!(seed, 42);
-    assert_ne!(given, ours(None).0);
+    let ours = ours(TWO_THREADS, None).scripts;
     for program in programs() {
-        let theirs = theirs(&server, program.to_str().unwrap(), &["-Ddefault_seed=42"]);
-        assert_eq!(given, theirs, "{}", program.display());
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = pgbench(&server, &program, TWO_THREADS, directory.path());
+        let prefix = directory.path().join("log");
+        let said = said(command.arg("-l").arg(format!("--log-prefix={}", prefix.display())));
+        let mut theirs = BTreeMap::<usize, Vec<usize>>::new();
+        for file in fs::read_dir(directory.path()).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "sql") {
+                continue;
+            }
+            for line in fs::read_to_string(path).unwrap().lines() {
+                // `client transaction latency script seconds microseconds`
+                let words: Vec<_> = line.split(' ').collect();
+                theirs.entry(words[0].parse().unwrap()).or_default().push(words[3].parse().unwrap());
+            }
+        }
+        assert_eq!(ours, theirs, "{}: {said}", program.display());
     }
 }

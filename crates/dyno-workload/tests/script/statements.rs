@@ -130,7 +130,7 @@ fn commands_end_where_pgbench_ends_them() {
                 Some((_, lines)) => Ok(lines.lines().map(command_of).collect::<Vec<_>>()),
                 None => Err(said),
             };
-            let ours = ours.clone().map(|lines| lines.into_iter().flat_map(printed).collect::<Vec<_>>());
+            let ours = ours.clone().map(|lines| lines.into_iter().flat_map(|line| printed(&line)).collect::<Vec<_>>());
             assert_eq!(ours, theirs, "DYNO_SCRIPT_SEED={seed} {}: {script:?}", program.display());
         }
     }
@@ -152,7 +152,7 @@ fn random_script(random: &mut Prng) -> (String, Result<Vec<String>, String>) {
 }
 
 /// As it comes out when a program's output is cut into lines.
-fn printed(line: String) -> Vec<String> {
+fn printed(line: &str) -> Vec<String> {
     line.lines().map(str::to_owned).collect()
 }
 
