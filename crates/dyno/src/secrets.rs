@@ -10,10 +10,11 @@ pub(crate) fn hidden(word: &str) -> String {
     format!("{option}{}", hidden_in_url(&without_password(value)))
 }
 
-/// What follows the option in `--target=…`, `-t…`, `-t=…` or `-qt…`; any other word as it is.
+/// What follows the option in `--target=…`, `-t…`, `-t=…` or `-qt…`, and in pgbench's `-d…` or `-nd…`; any other word as
+/// it is.
 fn value_of_option(word: &str) -> &str {
     let long = word.strip_prefix("--").and_then(|rest| rest.split_once('='));
-    let short = || word.strip_prefix('-').and_then(|rest| rest.split_once('t'));
+    let short = || word.strip_prefix('-').and_then(|rest| rest.split_once(['t', 'd']));
     match long.or_else(short) {
         Some((_, value)) => value.strip_prefix('=').unwrap_or(value),
         None => word,
@@ -52,6 +53,10 @@ mod tests {
             ("-t=password=pw", "-t=password=***"),
             ("-thost=h password=pw", "-thost=h password=***"),
             ("-tpassword=pw host=h", "-tpassword=*** host=h"),
+            ("-dpassword=pw dbname=d", "-dpassword=*** dbname=d"),
+            ("-nSdpassword=pw", "-nSdpassword=***"),
+            ("-dpostgres://u:pw@h/d", "-dpostgres://u:***@h/d"),
+            ("--dbname=password=pw", "--dbname=password=***"),
             ("password=pw", "password=***"),
             ("dbname=postgres://u:pw@h/d password=pw", "dbname=postgres://u:***@h/d password=***"),
         ] {
