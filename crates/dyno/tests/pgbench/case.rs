@@ -1,0 +1,226 @@
+//! One command line, run by every program in turn, and what must be the same.
+
+use std::path::Path;
+
+use crate::program::{Call, Program, Ran};
+use crate::server::Database;
+use crate::shape;
+
+/// How closely what the programs print is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lines {
+    /// Word for word, but for measurements.
+    Exact,
+    /// The same in any order: several clients speak at once.
+    AnyOrder,
+    /// The same kinds of lines, each any number of times: time decides.
+    Kinds,
+}
+
+/// What the log of `-l` has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum LogKind {
+    /// The files are no logs of transactions.
+    Plain,
+    Raw {
+        lag: bool,
+    },
+    Aggregated,
+}
+
+/// A command line and what belongs to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    call: Call,
+    /// SQL before each program's run.
+    setup: String,
+    /// A query, or several, whose rows must be the same behind it.
+    contents: Option<String>,
+    /// The oldest version that does as dyno does.
+    since: u32,
+    stderr: Lines,
+    timed: bool,
+    log: LogKind,
+}
+
+/// A case of a command line, in words that are separated by spaces.
+pub(crate) fn case(arguments: &str) -> Case {
+    Case {
+        call: Call {
+            arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+            ..Call::default()
+        },
+        setup: String::new(),
+        contents: None,
+        since: 0,
+        stderr: Lines::Exact,
+        timed: false,
+        log: LogKind::Plain,
+    }
+}
+
+/// A case of one script of few transactions, `-n -t 2 -f script`, and further arguments.
+pub(crate) fn script(arguments: &str, text: &str) -> Case {
+    case(&format!("-n -t 2 -f script {arguments}")).file("script", text)
+}
+
+impl Case {
+    /// A further argument, which may have spaces in it.
+    pub(crate) fn argument(mut self, word: &str) -> Self {
+        self.call.arguments.push(word.to_owned());
+        self
+    }
+
+    /// A file beside the program.
+    pub(crate) fn file(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.call.files.push((name.to_owned(), contents.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn stdin(mut self, text: &str) -> Self {
+        self.call.stdin = text.as_bytes().to_owned();
+        self
+    }
+
+    pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
+        self.call.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn setup(mut self, sql: &str) -> Self {
+        self.setup = sql.to_owned();
+        self
+    }
+
+    pub(crate) fn contents(mut self, sql: &str) -> Self {
+        self.contents = Some(sql.to_owned());
+        self
+    }
+
+    /// Older versions than this did otherwise.
+    pub(crate) fn since(mut self, version: u32) -> Self {
+        self.since = version;
+        self
+    }
+
+    pub(crate) fn any_order(mut self) -> Self {
+        self.stderr = Lines::AnyOrder;
+        self
+    }
+
+    /// Time decides how often things happen.
+    pub(crate) fn timed(mut self) -> Self {
+        (self.timed, self.stderr) = (true, Lines::Kinds);
+        self
+    }
+
+    pub(crate) fn raw_log(mut self, lag: bool) -> Self {
+        self.log = LogKind::Raw { lag };
+        self
+    }
+
+    pub(crate) fn aggregated_log(mut self) -> Self {
+        self.log = LogKind::Aggregated;
+        self
+    }
+
+    /// Runs it with one program.
+    pub(crate) fn run(&self, program: &Program, database: &Database) -> Ran {
+        program.run(&self.prepare(database))
+    }
+
+    /// The same with a directory for dyno's store.
+    pub(crate) fn run_with_store(&self, program: &Program, database: &Database, store: &Path) -> Ran {
+        program.run_with_store(&self.prepare(database), store)
+    }
+
+    fn prepare(&self, database: &Database) -> Call {
+        if !self.setup.is_empty() {
+            database.psql(&self.setup);
+        }
+        let mut call = self.call.clone();
+        call.environment = database.environment();
+        call.environment.extend(self.call.environment.iter().cloned());
+        call
+    }
+
+    /// What is left when all that may differ is taken out.
+    fn shape(&self, ran: &Ran, database: &Database) -> Vec<(String, String)> {
+        let (mut stdout, mut stderr) = (shape::measured(&ran.stdout), shape::measured(&ran.stderr));
+        if self.timed {
+            (stdout, stderr) = (shape::timed(&stdout), shape::timed(&stderr));
+        }
+        stderr = match self.stderr {
+            Lines::Exact => stderr,
+            Lines::AnyOrder => shape::sorted(&stderr),
+            Lines::Kinds => shape::distinct(&stderr),
+        };
+        let code = ran.code.map_or("by signal".to_owned(), |code| code.to_string());
+        let mut parts = vec![
+            ("exit status".to_owned(), code),
+            ("stdout".to_owned(), stdout),
+            ("stderr".to_owned(), stderr),
+        ];
+        for (name, contents) in &ran.files {
+            let contents = match self.log {
+                LogKind::Plain => contents.clone(),
+                LogKind::Raw { lag } => shape::sorted(&shape::raw_log(contents, lag)),
+                LogKind::Aggregated => shape::aggregated_log(contents),
+            };
+            let contents = if self.timed { "(timed)".to_owned() } else { contents };
+            parts.push((format!("file {name}"), contents));
+        }
+        if let Some(sql) = &self.contents {
+            parts.push(("contents".to_owned(), database.psql(sql)));
+        }
+        parts
+    }
+
+    /// How dyno differs from the real programs; empty if it does not.
+    fn differences(&self, database: &Database, references: &[Program], dyno: &Program) -> String {
+        let usable: Vec<_> = references.iter().filter(|program| program.version >= self.since).collect();
+        if usable.is_empty() {
+            println!("skipped: no pgbench {}: {:?}", self.since, self.call.arguments);
+            return String::new();
+        }
+        let ran = self.run(dyno, database);
+        let ours = self.shape(&ran, database);
+        let mut told = String::new();
+        for program in usable {
+            let ran = self.run(program, database);
+            let theirs = self.shape(&ran, database);
+            if theirs == ours {
+                continue;
+            }
+            told += &format!("\n==== {:?} of version {}\n", self.call.arguments, program.version);
+            told += &String::from_utf8_lossy(
+                &self
+                    .call
+                    .files
+                    .iter()
+                    .flat_map(|(_, text)| text.iter().copied().chain(*b"\n"))
+                    .take(600)
+                    .collect::<Vec<_>>(),
+            );
+            for part in ours.iter().filter(|part| !theirs.contains(part)) {
+                told += &format!("-- dyno, {}:\n{}\n", part.0, part.1);
+            }
+            for part in theirs.iter().filter(|part| !ours.contains(part)) {
+                told += &format!("-- pgbench, {}:\n{}\n", part.0, part.1);
+            }
+        }
+        told
+    }
+}
+
+/// Runs each case with every program; the test fails with all that differs.
+pub(crate) fn same(database: &Database, cases: impl IntoIterator<Item = Case>) {
+    same_as(database, cases, &Program::dyno());
+}
+
+/// The same for a dyno that is called otherwise.
+pub(crate) fn same_as(database: &Database, cases: impl IntoIterator<Item = Case>, dyno: &Program) {
+    let references = Program::references();
+    let told: String = cases.into_iter().map(|case| case.differences(database, &references, dyno)).collect();
+    assert!(told.is_empty(), "{told}");
+}

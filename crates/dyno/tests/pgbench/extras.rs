@@ -1,0 +1,58 @@
+//! What dyno adds: beside pgbench's output, and only where it is in nobody's way.
+
+use crate::case::{case, script};
+use crate::program::Program;
+use crate::server::{Database, database};
+
+/// Runs `dyno pgbench` with a store, and says whether there is one then.
+fn run(database: &Database, arguments: &str) -> (crate::program::Ran, bool) {
+    let store = tempfile::tempdir().unwrap();
+    let ran = case(&format!("-n -t 5 -f s {arguments}")).file("s", "select 1;\n").run_with_store(
+        &Program::dyno(),
+        database,
+        store.path(),
+    );
+    (ran, std::fs::read_dir(store.path()).unwrap().next().is_some())
+}
+
+#[test]
+fn a_few_lines_on_standard_error() {
+    let Some(database) = database("extra") else { return };
+    let (ran, stored) = run(&database, "");
+    assert_eq!(ran.code, Some(0));
+    assert!(!ran.stdout.contains("dyno"), "{}", ran.stdout);
+    let ours: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("dyno: ")).collect();
+    assert!(ours.iter().any(|line| line.starts_with("dyno: latency p50 ")), "{}", ran.stderr);
+    assert!(ours.iter().any(|line| line.starts_with("dyno: stored as ")), "{}", ran.stderr);
+    assert!(stored);
+}
+
+#[test]
+fn nothing_when_told_so() {
+    let Some(database) = database("no_extra") else { return };
+    for arguments in ["--no-dyno", "--no-dyno -l", "--no-dyno -c 2 -j 2 -M prepared"] {
+        let (ran, stored) = run(&database, arguments);
+        assert_eq!((ran.code, ran.stderr.as_str(), stored), (Some(0), "", false), "{arguments}");
+        assert!(!ran.stdout.contains("dyno"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_whole_report_when_asked_for() {
+    let Some(database) = database("full_extra") else { return };
+    let (ran, stored) = run(&database, "--dyno=full");
+    let (plain, _) = run(&database, "--no-dyno");
+    assert!(stored && ran.code == Some(0));
+    let begins = crate::shape::measured(&plain.stdout);
+    let printed = crate::shape::measured(&ran.stdout);
+    let more = printed.strip_prefix(&begins).unwrap_or_else(|| panic!("{printed}"));
+    assert!(more.lines().count() > 3, "{more}");
+}
+
+#[test]
+fn a_run_that_could_not_begin_is_not_stored() {
+    let Some(database) = database("not_begun") else { return };
+    let ran = script("nowhere", "select 1;\n").run(&Program::dyno(), &database);
+    assert_eq!(ran.code, Some(1));
+    assert!(!ran.stderr.contains("dyno: "), "{}", ran.stderr);
+}

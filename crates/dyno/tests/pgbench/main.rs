@@ -1,0 +1,26 @@
+//! dyno against pgbench: the same command lines through the real program and through dyno, against the same server.
+//! Exit status, what is printed, files and the contents of the database are compared; see `case`.
+//!
+//! The references are the installed pgbench and the one that `DYNO_PGBENCH18` names; what only the newer of them has
+//! is skipped, with a line, where it is not there.
+
+// The lint's exception for tests does not know the functions that tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod builtins;
+mod case;
+mod connections;
+mod extras;
+mod failures;
+mod input;
+mod kept;
+mod logs;
+mod meta;
+mod pipelines;
+mod program;
+mod report;
+mod retries;
+mod seeds;
+mod server;
+mod shape;
+mod wire;

@@ -1,0 +1,111 @@
+//! The programs that are compared: the real pgbench of one version or two, and dyno.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use dyno_test_servers::postgres_binaries;
+
+use crate::server::version;
+
+/// A program that has pgbench's command line.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    path: PathBuf,
+    /// What stands before pgbench's own arguments.
+    first: &'static [&'static str],
+    /// Version of PostgreSQL that it is or is like.
+    pub(crate) version: u32,
+}
+
+/// What a program left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// The files in the directory it ran in, by name; `PID` for its process id in the name.
+    pub(crate) files: BTreeMap<String, String>,
+}
+
+/// How a program is called.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Call {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) files: Vec<(String, Vec<u8>)>,
+    pub(crate) stdin: Vec<u8>,
+}
+
+impl Program {
+    /// The installed pgbench, and the pgbench 18 that `DYNO_PGBENCH18` names; the newer comes first.
+    pub(crate) fn references() -> Vec<Self> {
+        let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
+        let installed = postgres_binaries().map(|binaries| binaries.join("pgbench"));
+        let both = named.into_iter().chain(installed);
+        let mut all: Vec<_> = both.map(|path| Self { version: version(&path), path, first: &[] }).collect();
+        all.sort_by_key(|program| std::cmp::Reverse(program.version));
+        all.dedup_by_key(|program| program.version);
+        all
+    }
+
+    /// `dyno pgbench`
+    pub(crate) fn dyno() -> Self {
+        Self { path: PathBuf::from(env!("CARGO_BIN_EXE_dyno")), first: &["pgbench"], version: 18 }
+    }
+
+    /// dyno under another name, which must be in a directory that outlives the program.
+    pub(crate) fn dyno_at(path: PathBuf) -> Self {
+        Self { path, first: &[], version: 18 }
+    }
+
+    /// A command that runs it in `directory`.
+    pub(crate) fn command(&self, directory: &Path, call: &Call) -> Command {
+        for (name, contents) in &call.files {
+            std::fs::write(directory.join(name), contents).unwrap();
+        }
+        let mut command = Command::new(&self.path);
+        command.current_dir(directory).env_clear().envs(call.environment.iter().cloned());
+        command.args(self.first).args(&call.arguments);
+        command
+    }
+
+    /// Runs it to its end in a directory of its own; what dyno stores is thrown away.
+    pub(crate) fn run(&self, call: &Call) -> Ran {
+        self.run_with_store(call, tempfile::tempdir().unwrap().path())
+    }
+
+    /// The same with a directory for dyno's store.
+    pub(crate) fn run_with_store(&self, call: &Call, store: &Path) -> Ran {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = self.command(directory.path(), call);
+        command.env("DYNO_STORE", store.join("store.db"));
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = piped.spawn().unwrap();
+        let pid = process.id();
+        // A program that refuses its command line does not read; that is for its output to say.
+        let _ = process.stdin.take().unwrap().write_all(&call.stdin);
+        let output = process.wait_with_output().unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            files: files(directory.path(), call, pid),
+        }
+    }
+}
+
+/// The files that a program left, without those that it was given.
+fn files(directory: &Path, call: &Call, pid: u32) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_file() && !call.files.iter().any(|(given, _)| *given == name) {
+            let name = name.replace(&pid.to_string(), "PID");
+            found.insert(name, String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
+        }
+    }
+    found
+}

@@ -1,0 +1,90 @@
+//! The report and the progress lines, in every form that options give them.
+
+use crate::case::{Case, case, same};
+use crate::server::database;
+
+fn selects(arguments: &str) -> Case {
+    case(&format!("-n {arguments}"))
+        .file("one", "select 1;\n")
+        .file("two", "\\set x 1 + 1\n-- a comment\nselect :x,\n  2;\n\\sleep 1 us\n\\if :x > 1\nselect 3\\; select 4;\n\\endif\n")
+        .file("none", "-- nothing\n")
+}
+
+#[test]
+fn per_script_and_per_command() {
+    let Some(database) = database("report") else { return };
+    same(
+        &database,
+        [
+            selects("-t 4 -f one"),
+            selects("-t 4 -f one@3 -f two@1 --random-seed=5"),
+            selects("-t 4 -f one@3 -f two@0 --random-seed=5"),
+            selects("-t 4 -f two -r"),
+            selects("-t 4 -f two -r --max-tries=3"),
+            selects("-t 4 -f one -f two -r --random-seed=6"),
+            selects("-t 4 -f one -f two -r --failures-detailed --max-tries=2 --random-seed=6"),
+            selects("-t 4 -c 3 -j 2 -f one -r -M prepared"),
+            selects("-t 2 -c 2 -j 4 -f one -s 12"),
+            selects("-t 4 -f two -M extended -r -C"),
+            selects("-f one"),
+            selects("-f one --max-tries=5"),
+            selects("-f one --failures-detailed"),
+            selects("-f one -f two --failures-detailed --max-tries=5 --random-seed=7"),
+            selects("-f one --show-script=tpcb-like"),
+            selects("-T 1 -f one").timed(),
+            selects("-T 1 -f one -f two -r").timed(),
+            selects("-T 1 -f one --max-tries=0").timed(),
+        ],
+    );
+}
+
+#[test]
+fn rates_and_limits() {
+    let Some(database) = database("rates") else { return };
+    same(
+        &database,
+        [
+            selects("-t 5 -f one -R 5000"),
+            selects("-t 5 -f one -R 5000 -L 100000"),
+            selects("-t 5 -f one -L 100000"),
+            selects("-t 5 -f one -L 100000.5 --max-tries=0"),
+            selects(
+                "-t 5 -f one -f one -R 5000 -L 100000 --failures-detailed --max-tries=2 -r --random-seed=1",
+            ),
+            selects("-t 5 -c 2 -j 2 -f one -R 5000 -C"),
+            // Each transaction is late: the limit is far below what a statement takes.
+            case("-n -t 5 -f slow -L 1").file("slow", "select pg_sleep(0.005);"),
+            case("-n -T 1 -f slow -R 500 -L 2").file("slow", "select pg_sleep(0.01);").timed(),
+            case("-n -T 1 -f slow -f slow -c 2 -R 500 -L 2").file("slow", "select pg_sleep(0.01);").timed(),
+        ],
+    );
+}
+
+#[test]
+fn what_was_too_late_is_skipped_and_counted() {
+    let Some(database) = database("skipped") else { return };
+    // One that is begun takes so long that all after it are late but for one; how many it is depends on the clock.
+    let slow = case("-n -t 6 -R 200 -L 1 -f slow").file("slow", "select pg_sleep(0.05);").timed();
+    same(&database, [slow.clone(), slow.argument("-r")]);
+}
+
+#[test]
+fn progress() {
+    let Some(database) = database("progress") else { return };
+    let slow = |arguments: &str| {
+        case(&format!("-n -T 2 -P 1 -f slow {arguments}")).file("slow", "select pg_sleep(0.02);").timed()
+    };
+    same(
+        &database,
+        [slow(""), slow("--progress-timestamp --max-tries=2"), slow("-R 100 -L 1000 --max-tries=2")],
+    );
+}
+
+#[test]
+fn progress_under_a_rate() {
+    let Some(database) = database("progress_rate") else { return };
+    let slow = |arguments: &str| {
+        case(&format!("-n -T 2 -P 1 -f slow {arguments}")).file("slow", "select pg_sleep(0.02);").timed()
+    };
+    same(&database, [slow("-R 100"), slow("-L 1000"), slow("-C -c 2")]);
+}

@@ -1,0 +1,97 @@
+//! The server that all tests share, and the databases in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use dyno_test_servers::{Postgres, Setup, Shared, succeed};
+
+static SERVER: Shared<Postgres> = Shared::new();
+
+/// A database of the test's own on the shared server.
+pub(crate) struct Database {
+    server: Arc<Postgres>,
+    pub(crate) name: String,
+}
+
+/// Makes a database; `None`, and a line that says so, where this machine has no PostgreSQL.
+pub(crate) fn database(name: &str) -> Option<Database> {
+    let server = SERVER.get(|| Postgres::start(&Setup::default().with("log_line_prefix=%d|%a|")))?;
+    server.psql(&format!("create database {name}"));
+    Some(Database { server, name: name.to_owned() })
+}
+
+/// The same with pgbench's own tables at scale 1.
+pub(crate) fn database_with_tables(name: &str) -> Option<Database> {
+    let database = database(name)?;
+    let _ = database.server.client("pgbench", name, &["-i", "-q", "-I", "dtGp"]);
+    Some(database)
+}
+
+impl Database {
+    /// Runs SQL; returns the values, a line for each row.
+    pub(crate) fn psql(&self, sql: &str) -> String {
+        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql];
+        self.server.client("psql", &self.name, &arguments)
+    }
+
+    /// What a program needs to reach this database.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        environment(&self.server, &self.name)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.server.address.port()
+    }
+
+    /// The lines that the server logged of `application`'s sessions in this database, without their prefix. Lines of
+    /// one message stay together.
+    pub(crate) fn logged(&self, application: &str) -> Vec<String> {
+        let prefix = format!("{}|{application}|", self.name);
+        let mut lines = Vec::<String>::new();
+        let mut ours = false;
+        for line in self.server.log().lines() {
+            match (line.strip_prefix(&prefix), line.strip_prefix('\t')) {
+                (Some(line), _) => {
+                    lines.push(line.to_owned());
+                    ours = true;
+                }
+                (None, Some(more)) if ours => {
+                    if let Some(last) = lines.last_mut() {
+                        last.push('\n');
+                        last.push_str(more);
+                    }
+                }
+                (None, Some(_)) => {}
+                (None, None) => ours = false,
+            }
+        }
+        lines
+    }
+}
+
+/// What a program needs to reach a database of a server.
+pub(crate) fn environment(server: &Postgres, database: &str) -> Vec<(String, String)> {
+    let command = server.command("psql", database);
+    let set = command.get_envs().filter_map(|(name, value)| {
+        Some((name.to_str().unwrap().to_owned(), value?.to_str().unwrap().to_owned()))
+    });
+    set.collect()
+}
+
+/// A program that the tests need beside the servers.
+pub(crate) fn installed(program: &str) -> Option<PathBuf> {
+    let found =
+        ["/usr/bin", "/bin"].map(|place| Path::new(place).join(program)).into_iter().find(|it| it.is_file());
+    if found.is_none() {
+        println!("skipped: no {program} on this machine");
+    }
+    found
+}
+
+/// The version of a pgbench.
+pub(crate) fn version(program: &Path) -> u32 {
+    let printed = succeed(Command::new(program).arg("--version"));
+    let version = printed.trim_start_matches("pgbench (PostgreSQL) ");
+    version.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+}

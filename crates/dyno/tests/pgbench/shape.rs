@@ -1,0 +1,146 @@
+//! What two runs of the same thing have in common: measurements are replaced by signs, counts and words stay.
+
+/// A report or messages, with `#.###` for each number that was measured: those with a fraction, unless they are a
+/// share in percent. Lines of dyno's own are left out.
+pub(crate) fn measured(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines().filter(|line| !line.starts_with("dyno: ")) {
+        out.push_str(&line_shape(line));
+        out.push('\n');
+    }
+    out
+}
+
+fn line_shape(line: &str) -> String {
+    if line.starts_with("pgbench (") {
+        return "pgbench (VERSION)".to_owned();
+    }
+    // A command's latency is printed in eleven columns.
+    if let (Some(number), true) = (line.get(3..14), line.starts_with("   "))
+        && number.trim().parse::<f64>().is_ok()
+    {
+        return format!("   <latency in 11>{}", &line[14..]);
+    }
+    signs(line)
+}
+
+/// Replaces numbers with a fraction that are not in percent.
+fn signs(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(length);
+        match number.split_once('.') {
+            Some((_, fraction))
+                if !behind.starts_with('%') && !fraction.is_empty() && !fraction.contains('.') =>
+            {
+                out.push_str("#.");
+                out.push_str(&"#".repeat(fraction.len()));
+            }
+            _ => out.push_str(number),
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
+/// Also counts depend on the time, where the time ends a run or keeps its schedule.
+pub(crate) fn timed(text: &str) -> String {
+    let counted = |line: &str| {
+        line.starts_with("progress: ")
+            || line.contains("number of transactions")
+            || line.contains("number of failed")
+            || (line.starts_with(" - ") && line.contains(" transactions ("))
+    };
+    let lines =
+        text.lines().map(|line| if counted(line) { no_numbers(line) } else { line.to_owned() + "\n" });
+    lines.collect()
+}
+
+fn no_numbers(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars() {
+        if !c.is_ascii_digit() {
+            out.push(c);
+        } else if !out.ends_with('N') {
+            out.push('N');
+        }
+    }
+    out.replace("N.N", "N") + "\n"
+}
+
+/// The lines in order of the alphabet, for what several clients say at once.
+pub(crate) fn sorted(text: &str) -> String {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+/// Each line once.
+pub(crate) fn distinct(text: &str) -> String {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.join("\n")
+}
+
+/// A line of a raw log with signs for what is measured: client, transaction, latency or word, script, two parts of the
+/// time, and what the options add. `lag`: the next column is a time, too.
+pub(crate) fn raw_log(text: &str, lag: bool) -> String {
+    let line = |line: &str| {
+        let columns = line.split(' ').enumerate().map(|(at, column)| {
+            let time = at == 2 || at == 4 || at == 5 || (lag && at == 6);
+            let number = column.parse::<u64>().is_ok();
+            if time && number { "T".to_owned() } else { column.to_owned() }
+        });
+        columns.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
+/// An aggregated log: of the lines, which can be one more or less, the sum of the counts and the kinds of columns.
+pub(crate) fn aggregated_log(text: &str) -> String {
+    let mut sums = Vec::<u64>::new();
+    let mut measured = Vec::<bool>::new();
+    for line in text.lines() {
+        let numbers: Vec<u64> = line.split(' ').map(|column| column.parse().unwrap()).collect();
+        sums.resize(numbers.len(), 0);
+        measured.resize(numbers.len(), false);
+        for (at, number) in numbers.into_iter().enumerate() {
+            let time = at == 0 || (2..10).contains(&at);
+            measured[at] |= time && number > 0;
+            sums[at] += if time { 0 } else { number };
+        }
+    }
+    let column = |(sum, measured): (&u64, &bool)| if *measured { "T".to_owned() } else { sum.to_string() };
+    sums.iter().zip(&measured).map(column).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn measurements_are_replaced_and_counts_are_not() {
+    let text = "pgbench (15.1, server 16)\nlatency average = 1.234 ms\ndyno: x\nfailed: 3 (0.000%)\n";
+    assert_eq!(measured(text), "pgbench (VERSION)\nlatency average = #.### ms\nfailed: 3 (0.000%)\n");
+    assert_eq!(
+        measured("         0.123           0 select 1.5;"),
+        "   <latency in 11>           0 select 1.5;\n"
+    );
+    assert_eq!(measured("         0.123           0  a"), "   <latency in 11>           0  a\n");
+}
+
+#[test]
+fn a_timed_run_has_no_counts() {
+    assert_eq!(
+        timed("number of transactions actually processed: 12\nclients: 2\n"),
+        "number of transactions actually processed: N\nclients: 2\n"
+    );
+}
+
+#[test]
+fn logs_keep_their_columns() {
+    assert_eq!(raw_log("0 1 1234 0 1700000000 12 7 2\n", true), "0 1 T 0 T T T 2\n");
+    assert_eq!(raw_log("0 1 skipped 0 1700000000 12 7 2\n", false), "0 1 skipped 0 T T 7 2\n");
+    assert_eq!(aggregated_log("9 2 1 1 1 1 0 0 0 0 0\n10 3 1 1 1 1 0 0 0 0 1\n"), "T 5 T T T T 0 0 0 0 1");
+}
