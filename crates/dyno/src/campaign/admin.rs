@@ -2,6 +2,7 @@
 //! cancelled. Nothing of the load is done here.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -23,14 +24,24 @@ pub(super) fn cancellable<T, E: Into<Failure>>(
     work: impl FnOnce(&mut Connection) -> Result<T, E>,
 ) -> Result<T, Failure> {
     context.check_stopped()?;
+    let done = cancelling(context.stop, connection, work);
+    done.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })
+}
+
+/// Does `work` on the connection; once `stop` is set, its statements are cancelled.
+pub(crate) fn cancelling<T>(
+    stop: &AtomicBool,
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> T,
+) -> T {
     let canceller = connection.cancel_handle();
-    let done = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         // Hung up when the work has ended, by a panic too: nothing is ever sent.
         let (working, end) = channel::<Infallible>();
         scope.spawn(move || {
             let mut pause = STOP_LOOK;
             while end.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                if context.is_stopped() {
+                if stop.load(Ordering::Relaxed) {
                     // If it cannot be cancelled, the statement ends by itself.
                     let _ = canceller.cancel();
                     pause = CANCEL_AGAIN;
@@ -40,6 +51,5 @@ pub(super) fn cancellable<T, E: Into<Failure>>(
         let done = work(connection);
         drop(working);
         done
-    });
-    done.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })
+    })
 }

@@ -1,7 +1,7 @@
 //! The story of a run: a database is put on the rollers, described, filled, loaded series by series, verified,
 //! judged. Each step is told to the stream as it happens; measuring itself is the engine's and the probe's.
 
-mod admin;
+pub(crate) mod admin;
 mod data;
 pub(crate) mod rollers;
 mod series;

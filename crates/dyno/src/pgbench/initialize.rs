@@ -1,10 +1,14 @@
 //! `-i`: connects, and has the tables made.
 
 use std::io::IsTerminal as _;
+use std::sync::atomic::Ordering;
+
+use dyno_workload::pgbench::initialize::InitializeError;
 
 use super::failed::Failed;
 use super::options::InitializeOptions;
 use super::{connect, console};
+use crate::campaign::admin::cancelling;
 use crate::interrupt;
 
 pub(super) fn run(options: &InitializeOptions) -> Result<(), Failed> {
@@ -12,5 +16,10 @@ pub(super) fn run(options: &InitializeOptions) -> Result<(), Failed> {
     let mut opened = connect::open(&options.connection, &mut console::raw)
         .map_err(|failure| Failed::lines(failure.stderr("initialization")))?;
     let terminal = std::io::stderr().is_terminal();
-    Ok(options.initialization.run(&mut opened.connection, terminal, &stop, &mut console::raw)?)
+    let made = cancelling(&stop, &mut opened.connection, |connection| {
+        options.initialization.run(connection, terminal, &stop, &mut console::raw)
+    });
+    // What the server says of a statement that was cancelled is no news.
+    let stopped = made.is_err() && stop.load(Ordering::Relaxed);
+    Ok(if stopped { Err(InitializeError::Stopped) } else { made }?)
 }

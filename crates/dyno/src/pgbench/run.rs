@@ -388,7 +388,7 @@ fn describe(
     scale: Option<i64>,
 ) {
     if let Some(recording) = recording
-        && let Err(failure) = recording.describe(connection, &server.endpoint, &server.url(), scale)
+        && let Err(failure) = recording.describe(connection, &server.endpoint, server.url(), scale)
     {
         console::raw(&format!("dyno: the run is not described in full: {failure}\n"));
     }
