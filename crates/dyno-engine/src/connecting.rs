@@ -27,13 +27,8 @@ impl LoadThread {
     pub(crate) fn connect_clients(&mut self, clients: u32) {
         self.connecting = Some(self.share_of(clients));
         let now = now_ns();
-        loop {
-            // Clients are dealt to the threads in turn.
-            let id = self.number + self.config.threads * self.sessions.len() as u32;
-            if id >= clients {
-                break;
-            }
-            let place = Place { id, thread: self.number };
+        while (self.sessions.len() as u32) < self.share_of(clients) {
+            let place = Place { id: self.client_id(self.sessions.len() as u32), thread: self.number };
             self.sessions.push(Session::new(self.workload.client(place, self.config.seed)));
         }
         for (session, index) in self.sessions.iter_mut().zip(0..) {
@@ -57,9 +52,30 @@ impl LoadThread {
         self.tell_if_connected();
     }
 
-    /// How many of `clients` clients are this thread's: they are dealt to the threads in turn.
+    /// How many of `clients` clients are this thread's.
     pub(crate) fn share_of(&self, clients: u32) -> u32 {
+        match self.config.clients_in_blocks {
+            None => clients.saturating_sub(self.number).div_ceil(self.config.threads),
+            Some(all) => clients.saturating_sub(self.block_start(all)).min(self.block_len(all)),
+        }
+    }
+
+    /// The number among all clients of this thread's client number `index`.
+    fn client_id(&self, index: u32) -> u32 {
+        match self.config.clients_in_blocks {
+            None => self.number + self.config.threads * index,
+            Some(all) => self.block_start(all) + index,
+        }
+    }
+
+    /// Blocks differ by one client at most, and the first are the larger ones.
+    fn block_len(&self, clients: u32) -> u32 {
         clients.saturating_sub(self.number).div_ceil(self.config.threads)
+    }
+
+    fn block_start(&self, clients: u32) -> u32 {
+        let (each, larger) = (clients / self.config.threads, clients % self.config.threads);
+        each * self.number + larger.min(self.number)
     }
 
     fn tell_if_connected(&mut self) {

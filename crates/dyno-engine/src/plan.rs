@@ -72,6 +72,9 @@ pub enum OnLoss {
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     pub threads: u32,
+    /// So many clients are dealt to the threads in blocks, the first ones to the first thread, as pgbench deals them;
+    /// `None`: in turn, however many there will be.
+    pub clients_in_blocks: Option<u32>,
     pub protocol: crate::request::Protocol,
     /// Tries for a transaction that meets a serialization failure (40001) or deadlock (40P01); at least 1.
     pub tries_max: u32,
@@ -103,6 +106,7 @@ impl EngineConfig {
     pub fn new(threads: u32) -> Self {
         Self {
             threads: threads.max(1),
+            clients_in_blocks: None,
             protocol: crate::request::Protocol::default(),
             tries_max: 10,
             connect_timeout: Duration::from_secs(10),
