@@ -17,7 +17,7 @@ use rustix::net::{
 
 use crate::error::SessionError;
 use crate::poller::{Interest, Poller};
-use crate::workload::{Client, Reaction, Reply};
+use crate::workload::{Answer, Client, Reaction, Reply};
 
 /// What a session waits for. It moves downwards to `Idle`, turns between `Idle`, `Waiting`, `Recovering` and
 /// `Sleeping` while a stage runs, and falls back to `Disconnected` when its connection breaks.
@@ -433,6 +433,18 @@ impl Session {
         frontend::terminate(&mut goodbye);
         // A connection that broke in this moment needs no goodbye.
         let _ = self.send(&goodbye, poller, token);
+    }
+
+    /// The answer that has come in, without its rows.
+    #[inline]
+    pub(crate) fn answer(&self) -> Answer {
+        let totals = self.scanner.totals();
+        Answer {
+            statements: totals.statements,
+            rows: totals.rows,
+            affected: totals.affected,
+            status: totals.status,
+        }
     }
 
     /// Has a socket, be it not yet connected.

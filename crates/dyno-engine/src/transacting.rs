@@ -46,16 +46,10 @@ impl LoadThread {
             (State::Recovering(_), Some(error)) => self.lost(index, SessionError::Server(error), now),
             (_, Some(error)) => self.statement_failed(index, error, now),
             (_, None) => {
-                let totals = session.scanner.totals();
+                let answer = session.answer();
                 let Some(transaction) = &mut session.transaction else { return };
                 transaction.commit_in_flight = false;
-                self.recorder.current.statements(transaction.type_index, totals.statements);
-                let answer = Answer {
-                    statements: totals.statements,
-                    rows: totals.rows,
-                    affected: totals.affected,
-                    status: totals.status,
-                };
+                self.recorder.current.statements(transaction.type_index, answer.statements);
                 self.step(index, Some(&answer), now);
             }
         }
@@ -124,6 +118,10 @@ impl LoadThread {
                 self.set_timer(index, now + nanoseconds(time));
             }
             Step::Done => self.done(index, now),
+            Step::DoneAndAbort => {
+                self.count_done(index, now);
+                self.give_up(index);
+            }
             Step::Abort => {
                 self.fail_transaction(index, now);
                 self.give_up(index);
@@ -147,19 +145,26 @@ impl LoadThread {
 
     #[inline]
     fn done(&mut self, index: u32, now: u64) {
-        let session = &mut self.sessions[index as usize];
-        let Some(transaction) = session.transaction.take() else { return };
-        (session.failures_in_a_row, session.attempts) = (0, 0);
-        session.client.ended(&told(&transaction, now, true));
-        self.recorder.current.done(ended(&transaction, now));
-        self.transaction_ended(index);
-        if transaction.sent {
+        let Some(sent) = self.count_done(index, now) else { return };
+        if sent {
             self.next_transaction(index, now);
         } else {
             // It needed no server: give the others their turn before the next one.
             self.sessions[index as usize].state = State::Yielding;
             self.set_timer(index, now);
         }
+    }
+
+    /// Counts the transaction under way as done; whether it sent anything.
+    #[inline]
+    fn count_done(&mut self, index: u32, now: u64) -> Option<bool> {
+        let session = &mut self.sessions[index as usize];
+        let transaction = session.transaction.take()?;
+        (session.failures_in_a_row, session.attempts) = (0, 0);
+        session.client.ended(&told(&transaction, now, true));
+        self.recorder.current.done(ended(&transaction, now));
+        self.transaction_ended(index);
+        Some(transaction.sent)
     }
 
     fn transaction_ended(&mut self, index: u32) {
@@ -232,8 +237,9 @@ impl LoadThread {
         });
         self.recorder.current.error(ErrorCode::SqlState(error.code));
         self.tell_error(SessionError::Server(error));
+        let ends_transaction = matches!(reaction, Reaction::Retry | Reaction::Fail);
         match self.workload.recovery() {
-            Some(recovery) if status != TransactionStatus::Idle && reaction != Reaction::Abort => {
+            Some(recovery) if status != TransactionStatus::Idle && ends_transaction => {
                 self.outbox.clear();
                 let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements, now);
                 request.execute(recovery, &[]);
@@ -250,7 +256,7 @@ impl LoadThread {
         }
     }
 
-    /// The failed transaction is out of the way.
+    /// The failed transaction is out of the way, or was never in it.
     fn recovered(&mut self, index: u32, reaction: Reaction, now: u64) {
         let session = &mut self.sessions[index as usize];
         match (&mut session.transaction, reaction) {
@@ -263,6 +269,10 @@ impl LoadThread {
             (_, Reaction::Abort) => {
                 self.fail_transaction(index, now);
                 self.give_up(index);
+            }
+            (_, Reaction::GoOn) => {
+                let answer = session.answer();
+                self.step(index, Some(&answer), now);
             }
             _ => self.fail(index, now),
         }

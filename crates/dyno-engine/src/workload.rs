@@ -107,6 +107,8 @@ pub enum Step {
     Sleep(Duration),
     /// The transaction has ended well.
     Done,
+    /// The transaction has ended well, and the client cannot go on, now or later: its connection is closed.
+    DoneAndAbort,
     /// The client cannot go on, now or later: its transaction has failed and its connection is closed.
     Abort,
 }
@@ -162,6 +164,8 @@ pub enum Reaction {
     Retry,
     /// The transaction has failed; the next one follows.
     Fail,
+    /// The transaction goes on as if the statement had been answered.
+    GoOn,
     /// The client gives up for good.
     Abort,
 }
