@@ -7,3 +7,4 @@ mod closed;
 mod failing;
 mod open;
 mod stages;
+mod told;

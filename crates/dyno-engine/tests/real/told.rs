@@ -1,0 +1,254 @@
+//! What a client is told and may decide: rows, failures, ends, connections of its own, giving up.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dyno_engine::engine::Engine;
+use dyno_engine::error::SessionError;
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, OnLoss, StagePlan};
+use dyno_engine::request::{Protocol, Request, Statement};
+use dyno_engine::workload::{
+    Answer, Client, Ended, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
+};
+use dyno_results::event::Distribution;
+use dyno_test_servers::Postgres;
+
+use crate::bank::{Seen, closed, endpoint, for_ms, run, server};
+
+/// What all clients of a test were told.
+#[derive(Debug, Default)]
+struct Told {
+    values: Vec<String>,
+    connected: u32,
+    lost: Vec<String>,
+    failed: Vec<(String, u32)>,
+    ended_well: Vec<u32>,
+    ended_badly: Vec<u32>,
+    skipped: u64,
+    began_again: u32,
+}
+
+/// Each client sends one statement a transaction and keeps the rows.
+struct One {
+    sql: &'static str,
+    reaction: Reaction,
+    /// Gives up by itself in its third transaction.
+    aborts: bool,
+    told: Arc<Mutex<Told>>,
+    types: Vec<String>,
+    statements: [Statement; 1],
+}
+
+impl One {
+    fn new(sql: &'static str) -> Self {
+        Self {
+            sql,
+            reaction: Reaction::Fail,
+            aborts: false,
+            told: Arc::default(),
+            types: vec!["one".to_owned()],
+            statements: [Statement::new("ROLLBACK")],
+        }
+    }
+}
+
+impl Workload for One {
+    fn types(&self) -> &[String] {
+        &self.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        Some(StatementId(0))
+    }
+
+    fn client(&self, _place: Place, _seed: u64) -> Box<dyn Client> {
+        let told = Arc::clone(&self.told);
+        Box::new(OneClient {
+            sql: self.sql,
+            reaction: self.reaction,
+            aborts: self.aborts,
+            told,
+            sent: false,
+            begun: 0,
+        })
+    }
+}
+
+struct OneClient {
+    sql: &'static str,
+    reaction: Reaction,
+    aborts: bool,
+    told: Arc<Mutex<Told>>,
+    sent: bool,
+    begun: u32,
+}
+
+impl Client for OneClient {
+    fn begin(&mut self) -> TransactionType {
+        self.sent = false;
+        self.begun += 1;
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {
+        self.sent = false;
+        self.told.lock().unwrap().began_again += 1;
+    }
+
+    fn next(&mut self, _answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        if self.aborts && self.begun == 3 {
+            return Step::Abort;
+        }
+        if std::mem::replace(&mut self.sent, true) {
+            return Step::Done;
+        }
+        request.keep_rows();
+        request.query(self.sql.as_bytes());
+        Step::Send
+    }
+
+    fn connected(&mut self, _took_ns: u64) {
+        self.told.lock().unwrap().connected += 1;
+    }
+
+    fn reply(&mut self, part: Reply<'_>) {
+        if let Reply::Row(row) = part {
+            let value = row.columns().next().flatten().unwrap_or_default();
+            self.told.lock().unwrap().values.push(String::from_utf8_lossy(value).into_owned());
+        }
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+        let mut told = self.told.lock().unwrap();
+        told.failed.push((failure.error.code.as_str().to_owned(), failure.tries));
+        if self.reaction == Reaction::Retry && failure.tries == 3 { Reaction::Fail } else { self.reaction }
+    }
+
+    fn lost(&mut self, error: &SessionError) {
+        self.told.lock().unwrap().lost.push(error.to_string());
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        assert!(ended.due_ns <= ended.begun_ns && ended.begun_ns <= ended.ended_ns, "{ended:?}");
+        let mut told = self.told.lock().unwrap();
+        if ended.well { told.ended_well.push(ended.tries) } else { told.ended_badly.push(ended.tries) }
+    }
+
+    fn skipped(&mut self, due_ns: u64, now_ns: u64) {
+        assert!(due_ns < now_ns);
+        self.told.lock().unwrap().skipped += 1;
+    }
+}
+
+fn config() -> EngineConfig {
+    EngineConfig { protocol: Protocol::Simple, on_loss: OnLoss::Abort, ..EngineConfig::new(1) }
+}
+
+fn ran(server: &Postgres, workload: One, config: EngineConfig, plan: &StagePlan) -> (Seen, Told) {
+    let told = Arc::clone(&workload.told);
+    let workload: Arc<dyn Workload> = Arc::new(workload);
+    let mut engine = Engine::start(&endpoint(server), &workload, config).unwrap();
+    let seen = run(&mut engine, plan);
+    drop(engine);
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    (seen, told)
+}
+
+fn times(clients: u32, transactions: u64) -> StagePlan {
+    closed(clients, Limit::TransactionsPerClient(transactions))
+}
+
+#[test]
+fn rows_reach_the_client_that_asked_for_them() {
+    let Some(server) = server("") else { return };
+    let (seen, told) =
+        ran(&server, One::new("select 'row ' || i from generate_series(1, 3) i"), config(), &times(2, 5));
+    assert_eq!(seen.done(), 10);
+    assert_eq!(told.values.len(), 30);
+    assert_eq!(told.values[..3], ["row 1", "row 2", "row 3"]);
+    assert_eq!(told.ended_well, [1; 10]);
+}
+
+#[test]
+fn each_transaction_may_have_a_connection_of_its_own() {
+    let Some(server) = server("") else { return };
+    let config = EngineConfig { connect_per_transaction: true, ..config() };
+    let (seen, mut told) = ran(&server, One::new("select pg_backend_pid()"), config, &times(3, 4));
+    assert_eq!((seen.done(), told.connected), (12, 12));
+    told.values.sort();
+    told.values.dedup();
+    assert_eq!(told.values.len(), 12, "each in a session of its own");
+    assert!(seen.outcome.complete);
+}
+
+#[test]
+fn the_client_decides_about_a_failure() {
+    let Some(server) = server("") else { return };
+    let failing = "begin; select 1/0";
+    let (seen, told) = ran(&server, One::new(failing), config(), &times(1, 3));
+    assert_eq!(told.failed, vec![("22012".to_owned(), 1); 3]);
+    assert_eq!((told.ended_badly.as_slice(), seen.sum(|part| part.failed)), ([1; 3].as_slice(), 3));
+
+    let retrying = One { reaction: Reaction::Retry, ..One::new(failing) };
+    let (seen, told) = ran(&server, retrying, config(), &times(1, 2));
+    assert_eq!((told.began_again, told.ended_badly.as_slice()), (4, [3, 3].as_slice()));
+    assert_eq!(seen.sum(|part| part.retries), 4);
+
+    let aborting = One { reaction: Reaction::Abort, ..One::new(failing) };
+    let (seen, told) = ran(&server, aborting, config(), &times(2, 5));
+    assert_eq!((seen.outcome.clients_aborted, told.failed.len()), (2, 2));
+    assert!(!seen.outcome.complete && told.ended_badly.is_empty());
+}
+
+#[test]
+fn a_client_may_give_up_while_others_go_on() {
+    let Some(server) = server("") else { return };
+    let (seen, told) = ran(&server, One { aborts: true, ..One::new("select 1") }, config(), &times(2, 9));
+    assert_eq!((seen.outcome.clients_aborted, seen.done(), told.ended_well.len()), (2, 4, 4));
+}
+
+#[test]
+fn a_broken_connection_ends_the_client_where_it_is_not_to_reconnect() {
+    let Some(server) = server("create table t (a int)") else { return };
+    for (sql, words) in
+        [("select pg_terminate_backend(pg_backend_pid())", "57P01"), ("copy t from stdin", "nothing to copy")]
+    {
+        let (seen, told) = ran(&server, One::new(sql), config(), &times(1, 3));
+        assert_eq!(seen.outcome.clients_aborted, 1, "{sql}");
+        assert!(told.lost.len() == 1 && told.lost[0].contains(words), "{sql}: {:?}", told.lost);
+        assert_eq!(told.connected, 1, "{sql}");
+    }
+}
+
+#[test]
+fn what_is_too_late_is_skipped_and_counted() {
+    let Some(server) = server("") else { return };
+    let config =
+        EngineConfig { skip_later_than: Some(Duration::from_millis(10)), finish_late: false, ..config() };
+    let arrivals =
+        Arrivals::Open { rate_per_s: 200.0, rate_end_per_s: 200.0, distribution: Distribution::Constant };
+    let plan = StagePlan { arrivals, ..closed(1, for_ms(1000)) };
+    let (seen, told) = ran(&server, One::new("select pg_sleep(0.04)"), config, &plan);
+    let skipped: u64 = seen.intervals.iter().map(|interval| interval.skipped).sum();
+    assert!(skipped > 0 && skipped == told.skipped, "{skipped} and {}", told.skipped);
+    let (done, not_begun) = (seen.done(), seen.outcome.not_begun);
+    // One may be under way when the time is up.
+    assert!((199..=201).contains(&(done + skipped + not_begun)), "{done} + {skipped} + {not_begun}");
+    assert!(seen.outcome.complete);
+}
+
+#[test]
+fn skipped_transactions_count_to_a_clients_quota() {
+    let Some(server) = server("") else { return };
+    let config = EngineConfig { skip_later_than: Some(Duration::from_millis(5)), ..config() };
+    let arrivals =
+        Arrivals::Open { rate_per_s: 500.0, rate_end_per_s: 500.0, distribution: Distribution::Constant };
+    let plan = StagePlan { arrivals, ..times(1, 50) };
+    let (seen, told) = ran(&server, One::new("select pg_sleep(0.02)"), config, &plan);
+    assert_eq!(seen.done() + told.skipped, 50);
+    assert!(told.skipped > 0 && seen.outcome.complete);
+}
