@@ -10,11 +10,11 @@ pub(crate) fn hidden(word: &str) -> String {
     format!("{option}{}", hidden_in_url(&without_password(value)))
 }
 
-/// What follows the option in `--target=…`, `-t…`, `-t=…` or `-qt…`, and in pgbench's `-d…` or `-nd…`; any other word as
+/// What follows the option in `--target=…`, `-t…`, `-t=…` or `-qt…`, and in pgbench's `-d…`, `-nd…` or `-D…`; any other word as
 /// it is.
 fn value_of_option(word: &str) -> &str {
     let long = word.strip_prefix("--").and_then(|rest| rest.split_once('='));
-    let short = || word.strip_prefix('-').and_then(|rest| rest.split_once(['t', 'd']));
+    let short = || word.strip_prefix('-').and_then(|rest| rest.split_once(['t', 'd', 'D']));
     match long.or_else(short) {
         Some((_, value)) => value.strip_prefix('=').unwrap_or(value),
         None => word,
@@ -55,6 +55,7 @@ mod tests {
             ("-tpassword=pw host=h", "-tpassword=*** host=h"),
             ("-dpassword=pw dbname=d", "-dpassword=*** dbname=d"),
             ("-nSdpassword=pw", "-nSdpassword=***"),
+            ("-Dpassword=pw", "-Dpassword=***"),
             ("-dpostgres://u:pw@h/d", "-dpostgres://u:***@h/d"),
             ("--dbname=password=pw", "--dbname=password=***"),
             ("password=pw", "password=***"),

@@ -42,7 +42,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Failed> {
     let stop = interrupt::stop_flag();
     let opened = connect::open(&options.connection, &mut console::raw)
         .map_err(|failure| Failed::lines(failure.stderr("setup")))?;
-    let mut recording = begin_recording(options);
+    let mut recording = begin_recording(options, &scripts);
     let ran = load(options, scripts, names, opened, &stop, &mut recording);
     match (ran, recording) {
         (Ok(ended), recording) => {
@@ -167,6 +167,8 @@ impl Run<'_> {
         }
         let aborted = outcome.clients_aborted > 0;
         if aborted && self.options.exit_on_abort {
+            let thread = self.load.aborted_thread().unwrap_or_default();
+            console::error(&format!("Run was aborted due to an error in thread {thread}"));
             return Ok(Ended { code: INCOMPLETE, reason: Some("a client was aborted".to_owned()) });
         }
         self.print_report(&outcome, connecting)?;
@@ -202,6 +204,7 @@ impl Run<'_> {
         EngineConfig {
             // What the scripts send they put together themselves; this is for the engine's own ROLLBACK.
             protocol: Protocol::Simple,
+            clients_in_blocks: Some(self.options.clients.get()),
             tries_max: u32::MAX,
             connect_timeout: CONNECT_TIMEOUT,
             on_loss: OnLoss::Abort,
@@ -371,14 +374,45 @@ pub(super) fn print(text: &str) -> Result<(), Failed> {
     }
 }
 
-fn begin_recording(options: &RunOptions) -> Option<Recording> {
+fn begin_recording(options: &RunOptions, scripts: &[WeightedScript]) -> Option<Recording> {
     if options.extras == Extras::Off {
         return None;
     }
-    let scenario = serde_json::json!({ "pgbench": true, "seed": options.seed });
-    Recording::begin(scenario, options.seed)
+    Recording::begin(scenario(options, scripts), options.seed)
         .map_err(|failure| console::raw(&format!("dyno: the run is not stored: {failure}\n")))
         .ok()
+}
+
+/// What decides the run, as the store keeps it. Not the scripts' texts, nor the values of variables: there may be
+/// passwords in them.
+fn scenario(options: &RunOptions, scripts: &[WeightedScript]) -> serde_json::Value {
+    let script = |script: &WeightedScript| {
+        serde_json::json!({
+            "name": script.script.name,
+            "weight": script.weight,
+            "commands": script.script.commands.len(),
+        })
+    };
+    let (transactions, duration_s) = match options.length {
+        Length::Transactions(count) => (Some(count.get()), None),
+        Length::Duration(duration) => (None, Some(duration.as_secs())),
+    };
+    serde_json::json!({
+        "command": "pgbench",
+        "scripts": scripts.iter().map(script).collect::<Vec<_>>(),
+        "variables": options.variables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "clients": options.clients,
+        "threads": options.threads,
+        "protocol": report::mode_name(options.protocol),
+        "transactions_per_client": transactions,
+        "duration_s": duration_s,
+        "rate_per_s": options.rate,
+        "latency_limit_ms": options.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
+        "max_tries": options.max_tries,
+        "connect_per_transaction": options.reconnect,
+        "continue_on_error": options.continue_on_error,
+        "seed": options.seed,
+    })
 }
 
 fn describe(
