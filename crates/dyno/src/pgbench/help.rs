@@ -84,6 +84,12 @@ dyno's own:
                            off: nothing of it, and nothing is stored
       --no-dyno            as --dyno=off
 
+Examples:
+  pgbench -i -s 50 bank                      the tables, at scale 50
+  pgbench -c 8 -j 2 -T 60 -P 5 bank          a minute of the TPC-B-like script, a line each 5 s
+  pgbench -S -M prepared -c 32 -j 2 -T 60    reads, prepared, in the database of PGDATABASE
+  pgbench -f a.sql@9 -f b.sql@1 -r -T 60     two scripts of yours, and what each command takes
+
 Environment: libpq's variables (PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD, PGOPTIONS, ...),
 PGBENCH_RANDOM_SEED for --random-seed, DYNO_PGBENCH for --dyno.
 ";
