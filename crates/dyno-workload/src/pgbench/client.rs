@@ -17,7 +17,7 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Operand, Program, QueryMode, Sql, Value, Variables, shell_command,
+    Command, Context, EvaluateError, Kind, Names, Operand, Program, QueryMode, Sql, Value, Variables, shell_command,
     sleep_us,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct ScriptClient {
     chosen: Option<usize>,
     /// Statements that this connection has prepared, by script and command.
     prepared: Vec<Vec<bool>>,
-    /// The current request prepares what it runs.
+    /// The current request prepares a statement, and runs none.
     preparing: bool,
     /// The connection is there.
     pub(super) online: bool,
@@ -53,6 +53,8 @@ pub(super) struct ScriptClient {
     status: TransactionStatus,
     pipeline: Option<Pipeline>,
     pub(super) rows: Rows,
+    /// The command was begun before what it needs was prepared.
+    prepares_first: bool,
     /// When the command that is waited for was begun (`-r`).
     command_begun_ns: u64,
     /// What failed in the last try, until the transaction has ended.
@@ -72,6 +74,10 @@ struct Pipeline {
     held: Withdrawn,
     /// It was ended; its answer is waited for.
     ended: bool,
+    /// Statements so far.
+    statements: u32,
+    /// Points of synchronisation: statements before each.
+    syncs: Vec<u32>,
 }
 
 /// The client cannot go on; why was said.
@@ -109,6 +115,7 @@ impl ScriptClient {
             status: TransactionStatus::Idle,
             pipeline: None,
             rows: Rows::default(),
+            prepares_first: false,
             command_begun_ns: 0,
             failure: None,
             retried: None,
@@ -123,7 +130,7 @@ impl ScriptClient {
         let Some(script) = shared.scripts.get(self.script) else { return Ok(Step::Done) };
         let commands = &script.script.commands;
         while let Some(command) = commands.get(self.command) {
-            if shared.time_commands {
+            if shared.time_commands && !std::mem::take(&mut self.prepares_first) {
                 self.command_begun_ns = clock::now_ns();
             }
             let jumped = std::mem::take(&mut self.jumped);
@@ -138,6 +145,11 @@ impl ScriptClient {
                     let us = us.map_err(|error| self.meta_failed(command, &error))?;
                     if us > 0 {
                         return Ok(self.sleep(us, request));
+                    }
+                }
+                Kind::StartPipeline => {
+                    if let Some(step) = self.start_pipeline(command, commands, request)? {
+                        return Ok(step);
                     }
                 }
                 Kind::EndPipeline => return self.end_pipeline(command, request),
@@ -185,14 +197,14 @@ impl ScriptClient {
             Kind::SetShell { slot, words } => {
                 self.run_shell(words, Some(*slot)).map_err(|why| self.meta_failed(command, &why))?;
             }
-            Kind::StartPipeline => self.start_pipeline(command)?,
             Kind::SyncPipeline => {
-                if self.pipeline.is_none() {
+                let Some(pipeline) = &mut self.pipeline else {
                     return Err(self.abort_at(command, "not in pipeline mode"));
-                }
+                };
+                pipeline.syncs.push(pipeline.statements);
                 request.sync();
             }
-            Kind::Endif | Kind::Sql(_) | Kind::Sleep { .. } | Kind::EndPipeline => {}
+            Kind::Endif | Kind::Sql(_) | Kind::Sleep { .. } | Kind::StartPipeline | Kind::EndPipeline => {}
         }
         Ok(None)
     }
@@ -213,26 +225,32 @@ impl ScriptClient {
     }
 
     fn run_shell(&mut self, words: &[Operand], into: Option<crate::script::Slot>) -> Result<(), String> {
+        let names = &self.shared.names;
         self.text.clear();
-        shell_command(words, &self.variables, &self.shared.names, &mut self.text)
-            .map_err(|error| error.to_string())?;
-        let program = String::from_utf8_lossy(&self.text).split(' ').next().unwrap_or_default().to_owned();
-        match into {
-            None => shell::run(&program, &self.text).map_err(|error| error.to_string()),
-            Some(slot) => {
-                let value = shell::read_integer(&program, &self.text).map_err(|error| error.to_string())?;
-                self.variables.set(slot, Value::Integer(value));
-                Ok(())
-            }
+        shell_command(words, &self.variables, names, &mut self.text).map_err(|error| error.to_string())?;
+        let program = words.first().map(|word| word.written(names)).unwrap_or_default();
+        let Some(slot) = into else {
+            return shell::run(&program, &self.text).map_err(|error| error.to_string());
+        };
+        let value = shell::read_integer(&program, &self.text).map_err(|error| error.to_string())?;
+        let name = names.name(slot);
+        if !Names::is_valid(name) {
+            return Err(format!("setshell: invalid variable name: \"{name}\""));
         }
+        self.variables.set(slot, Value::Integer(i64::from(value)));
+        Ok(())
     }
 
     /// Adds an SQL command to the request. In a pipeline the script goes on at once.
     fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
+        if self.prepares(self.command, sql, request) {
+            return Ok(Some(Step::Send));
+        }
         if self.shared.debug {
             self.tell_sending(sql);
         }
-        if self.pipeline.is_some() {
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.statements += 1;
             if let Some(keep) = &sql.keep {
                 let name = if keep.every { "aset" } else { "gset" };
                 return Err(self.abort_named(name, &format!("\\{name} is not allowed in pipeline mode")));
@@ -256,18 +274,11 @@ impl ScriptClient {
     }
 
     fn write_extended(&mut self, sql: &Sql, request: &mut Request<'_>) {
-        let mut name = StatementName { text: [0; 44], length: 0 };
-        match self.prepared.get_mut(self.script).and_then(|script| script.get_mut(self.command)) {
-            Some(prepared) => {
-                let name = name.of(self.script, self.command);
-                if !std::mem::replace(prepared, true) {
-                    self.preparing = true;
-                    request.parse(name, &sql.text);
-                }
-            }
-            None => request.parse("", &sql.text),
+        let name = self.shared.statement_name(self.script, self.command);
+        if name.is_empty() {
+            request.parse(name, &sql.text);
         }
-        let mut bind = request.bind(name.as_str());
+        let mut bind = request.bind(name);
         for slot in &sql.parameters {
             bind.text_with(|out| self.variables.write_text(*slot, out));
         }
@@ -278,15 +289,41 @@ impl ScriptClient {
         request.run();
     }
 
-    fn start_pipeline(&mut self, command: &Command) -> Result<(), Aborted> {
+    /// Puts what prepares a command's statement into the request, unless this connection has it already. It is a
+    /// request of its own: should it be refused, the script goes on, and what runs the statement is refused, too.
+    fn prepares(&mut self, command: usize, sql: &Sql, request: &mut Request<'_>) -> bool {
+        let prepared = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(command));
+        let Some(prepared) = prepared.filter(|prepared| !**prepared) else { return false };
+        *prepared = true;
+        request.parse(self.shared.statement_name(self.script, command), &sql.text);
+        request.sync();
+        (self.preparing, self.prepares_first) = (true, true);
+        true
+    }
+
+    fn start_pipeline(
+        &mut self,
+        command: &Command,
+        commands: &[Command],
+        request: &mut Request<'_>,
+    ) -> Result<Option<Step>, Aborted> {
         if self.shared.mode == QueryMode::Simple {
             return Err(self.abort_at(command, "cannot use pipeline mode with the simple query protocol"));
         }
         if self.pipeline.is_some() {
             return Err(self.abort_at(command, "already in pipeline mode"));
         }
+        // What a pipeline runs is prepared before it.
+        let inside = commands.iter().enumerate().skip(self.command);
+        for (index, command) in inside.take_while(|(_, command)| !matches!(command.kind, Kind::EndPipeline)) {
+            if let Kind::Sql(sql) = &command.kind
+                && self.prepares(index, sql, request)
+            {
+                return Ok(Some(Step::Send));
+            }
+        }
         self.pipeline = Some(Pipeline::default());
-        Ok(())
+        Ok(None)
     }
 
     fn end_pipeline(&mut self, command: &Command, request: &mut Request<'_>) -> Result<Step, Aborted> {
@@ -319,7 +356,9 @@ impl ScriptClient {
             }
             Some(answer) => {
                 self.status = answer.status;
-                self.preparing = false;
+                if std::mem::take(&mut self.preparing) {
+                    return Ok(());
+                }
                 if self.copied {
                     return Err(Aborted);
                 }
@@ -338,6 +377,9 @@ impl ScriptClient {
 
     /// `\gset` and `\aset`: the rows have come.
     fn keep(&mut self, every: bool, answer: &Answer) -> Result<(), Aborted> {
+        if let Some((query, name)) = self.rows.take_refused() {
+            return Err(self.abort_storing("aset", query, &name));
+        }
         let query = answer.statements.saturating_sub(1);
         if !every && self.rows.last_rows() != 1 {
             let why = format!("expected one row, got {}", self.rows.last_rows());
@@ -348,7 +390,7 @@ impl ScriptClient {
             return Ok(());
         }
         let stored = self.rows.store(&mut self.variables).map_err(str::to_owned);
-        stored.map_err(|name| self.abort_query(query, &format!("error storing into variable {name}")))
+        stored.map_err(|name| self.abort_storing("gset", query, &name))
     }
 
     fn finish_command(&mut self) {
@@ -365,7 +407,10 @@ impl ScriptClient {
             return Err(self.abort("end of script reached with pipeline open"));
         }
         if self.status != TransactionStatus::Idle {
-            return Err(self.abort("end of script reached without completing the last transaction"));
+            // It is counted all the same.
+            self.abort("end of script reached without completing the last transaction");
+            self.shared.aborted(self.place.thread);
+            return Ok(Step::DoneAndAbort);
         }
         Ok(Step::Done)
     }
@@ -432,7 +477,7 @@ impl Client for ScriptClient {
         self.lent = Some(shared);
         self.waits = matches!(ran, Ok(Step::Send | Step::Sleep(_)));
         ran.unwrap_or_else(|Aborted| {
-            self.shared.aborted();
+            self.shared.aborted(self.place.thread);
             Step::Abort
         })
     }
@@ -462,8 +507,7 @@ impl Client for ScriptClient {
             Reply::Complete(_) => {
                 self.rows.complete();
                 if self.kept().is_some_and(|keep| keep.every) && self.rows.last_rows() > 0 {
-                    // A name that is no variable's is told when the answer is whole.
-                    let _ = self.rows.store(&mut self.variables);
+                    self.rows.store_every(&mut self.variables);
                 }
             }
         }
@@ -475,7 +519,7 @@ impl Client for ScriptClient {
 
     fn lost(&mut self, error: &SessionError) {
         self.tell_lost(error);
-        self.shared.aborted();
+        self.shared.aborted(self.place.thread);
     }
 
     fn ended(&mut self, ended: &Ended) {
@@ -502,11 +546,28 @@ impl ScriptClient {
         }
     }
 
-    /// After a failure: what the same request was to prepare is not there.
-    pub(super) fn forget_unprepared(&mut self) {
-        let prepared = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(self.command));
-        if let (true, Some(prepared)) = (std::mem::take(&mut self.preparing), prepared) {
-            *prepared = false;
+    /// Whether what failed was a request that prepares a statement.
+    pub(super) fn prepares_a_statement(&self) -> bool {
+        self.preparing
+    }
+
+    /// The number that pgbench gives to the result of a statement that failed with `before` answered before it. In a
+    /// pipeline it counts from the last statement, and points of synchronisation count, too.
+    pub(super) fn query_number(&self, before: u32) -> u32 {
+        match &self.pipeline {
+            Some(pipeline) => pipeline.syncs.iter().filter(|at| **at == before).count() as u32,
+            None => before,
+        }
+    }
+
+    /// The command to which the loss of a connection belongs: it is noticed by the next one that uses it.
+    pub(super) fn command_at_loss(&self) -> usize {
+        let commands = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.script.commands);
+        let sleeps = matches!(commands.get(self.command).map(|it| &it.kind), Some(Kind::Sleep { .. }));
+        let next = commands.iter().skip(self.command).position(|it| matches!(it.kind, Kind::Sql(_)));
+        match next {
+            Some(further) if sleeps => self.command + further,
+            _ => self.command,
         }
     }
 
@@ -530,32 +591,4 @@ fn tell_value(shared: &Shared, script: usize, command: usize, value: Value) {
     }
     let text = String::from_utf8_lossy(&text);
     shared.console.raw(&format!("debug(script={script},command={}): {kind}{text}\n", command + 1));
-}
-
-/// The name that a command is prepared under, built without allocation: `P0_3`, as pgbench has it.
-#[derive(Debug)]
-struct StatementName {
-    text: [u8; 44],
-    length: usize,
-}
-
-impl StatementName {
-    fn of(&mut self, script: usize, command: usize) -> &str {
-        let mut digits = itoa::Buffer::new();
-        self.push(b"P");
-        self.push(digits.format(script).as_bytes());
-        self.push(b"_");
-        self.push(digits.format(command).as_bytes());
-        self.as_str()
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        // Two numbers of at most twenty digits fit.
-        self.text[self.length..self.length + bytes.len()].copy_from_slice(bytes);
-        self.length += bytes.len();
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[..self.length]).unwrap_or_default()
-    }
 }

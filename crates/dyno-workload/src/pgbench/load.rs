@@ -1,7 +1,7 @@
 //! The load of a pgbench run: its scripts, what all clients share, and what they count.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use dyno_engine::error::SessionError;
@@ -13,7 +13,7 @@ use super::log::{Columns, Entry, Log, LogError, LogOptions};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
-use crate::script::{Names, QueryMode, Script, Value, Variables};
+use crate::script::{Command, Kind, Names, QueryMode, Script, Value, Variables};
 
 /// A script and how often it is chosen.
 #[derive(Debug, Clone)]
@@ -86,6 +86,10 @@ pub(super) struct Shared {
     pub(super) logs: bool,
     pub(super) console: Arc<dyn Console>,
     stop_on_abort: Option<Arc<AtomicBool>>,
+    /// The first thread of which a client aborted.
+    aborted_thread: OnceLock<u32>,
+    /// What statements are prepared under, by script and command; of no length where they are not prepared.
+    statement_names: Vec<Vec<Box<str>>>,
     variables: Variables,
     clients: Vec<Prng>,
     threads: Vec<ThreadShare>,
@@ -138,6 +142,7 @@ impl Load {
                 })
             })
             .collect::<Result<_, LogError>>()?;
+        let statement_names = statement_names(&options.scripts, options.mode);
         Ok(Self(Arc::new(Shared {
             weights: options.scripts.iter().map(|script| i64::from(script.weight)).collect(),
             types: options.scripts.iter().map(|script| script.script.name.clone()).collect(),
@@ -155,6 +160,8 @@ impl Load {
             logs: options.log.is_some(),
             console,
             stop_on_abort: options.stop_on_abort,
+            aborted_thread: OnceLock::new(),
+            statement_names,
             variables,
             clients,
             threads,
@@ -180,6 +187,12 @@ impl Load {
         let mut sum = Counts::default();
         self.counts_by_script().iter().for_each(|script| sum.merge_script(script));
         sum
+    }
+
+    /// The first thread of which a client aborted.
+    #[must_use]
+    pub fn aborted_thread(&self) -> Option<u32> {
+        self.0.aborted_thread.get().copied()
     }
 
     #[must_use]
@@ -211,6 +224,19 @@ impl Load {
 
 fn lock(state: &Mutex<ThreadState>) -> MutexGuard<'_, ThreadState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The SQL commands of all scripts are numbered in one row: `P_0`, `P_1`, ….
+fn statement_names(scripts: &[WeightedScript], mode: QueryMode) -> Vec<Vec<Box<str>>> {
+    if mode != QueryMode::Prepared {
+        return Vec::new();
+    }
+    let mut numbers = 0..;
+    let mut name = |command: &Command| match &command.kind {
+        Kind::Sql(_) => numbers.next().map(|number: u32| format!("P_{number}").into()).unwrap_or_default(),
+        _ => Box::default(),
+    };
+    scripts.iter().map(|script| script.script.commands.iter().map(&mut name).collect()).collect()
 }
 
 /// The variables that every client begins with: `-D` first, and where those are silent, what pgbench sets itself.
@@ -251,8 +277,15 @@ impl Shared {
         }
     }
 
+    /// What a command is prepared under; the empty name where it is not.
+    pub(super) fn statement_name(&self, script: usize, command: usize) -> &str {
+        self.statement_names.get(script).and_then(|script| script.get(command)).map_or("", |name| name)
+    }
+
     /// A client cannot go on.
-    pub(super) fn aborted(&self) {
+    pub(super) fn aborted(&self, thread: u32) {
+        // Only the first is told.
+        let _ = self.aborted_thread.set(thread);
         if let Some(stop) = &self.stop_on_abort {
             stop.store(true, Ordering::Relaxed);
         }

@@ -127,13 +127,11 @@ impl Log {
 
     pub(super) fn write(&mut self, entry: &Entry) {
         let ended_us = self.wall_us(entry.ended_ns);
-        if let Some(aggregate) = &mut self.aggregate {
-            while aggregate.start_s + aggregate.seconds <= ended_us.div_euclid(1_000_000) {
-                let written = aggregate.write_line(&mut self.file, self.columns);
-                keep_first(&mut self.failure, written);
-                aggregate.next();
+        if self.aggregate.is_some() {
+            self.write_intervals(ended_us);
+            if let Some(aggregate) = &mut self.aggregate {
+                aggregate.add(entry);
             }
-            aggregate.add(entry);
             return;
         }
         if self.sampling_rate.is_some_and(|rate| self.sampling.double() > rate) {
@@ -143,12 +141,19 @@ impl Log {
         keep_first(&mut self.failure, written);
     }
 
-    /// Writes what is still to be written.
-    pub(super) fn finish(&mut self) -> Result<(), LogError> {
-        if let Some(aggregate) = &mut self.aggregate {
+    /// Writes the intervals that are over.
+    fn write_intervals(&mut self, now_us: i64) {
+        let Some(aggregate) = &mut self.aggregate else { return };
+        while aggregate.start_s + aggregate.seconds <= now_us.div_euclid(1_000_000) {
             let written = aggregate.write_line(&mut self.file, self.columns);
             keep_first(&mut self.failure, written);
+            aggregate.next();
         }
+    }
+
+    /// Writes what is still to be written. An interval that is not over is left out, as pgbench does.
+    pub(super) fn finish(&mut self) -> Result<(), LogError> {
+        self.write_intervals(self.wall_us(clock::now_ns()));
         let flushed = self.file.flush();
         keep_first(&mut self.failure, flushed);
         match self.failure.take() {

@@ -16,15 +16,18 @@ impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &Failure<'_>) -> Reaction {
         let query = self.sent_text();
-        self.forget_unprepared();
         let text = libpq_text::error(failure.error, query.as_deref());
+        if self.prepares_a_statement() && !failure.error.ends_session() {
+            self.shared.console.error(&text);
+            return Reaction::GoOn;
+        }
         let kind = match failure.error.code.as_str() {
             "40001" => FailureKind::Serialization,
             "40P01" => FailureKind::Deadlock,
             _ if self.shared.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
             _ => {
-                self.tell_aborted_query(failure.statements, text.trim_end());
-                self.shared.aborted();
+                self.tell_aborted_query(self.query_number(failure.statements), text.trim_end());
+                self.shared.aborted(self.place.thread);
                 return Reaction::Abort;
             }
         };
@@ -128,6 +131,7 @@ impl ScriptClient {
 
     /// The connection broke, or could not be opened.
     pub(super) fn tell_lost(&mut self, error: &SessionError) {
+        self.command = self.command_at_loss();
         let Self { place, command, script, .. } = self;
         let console = &self.shared.console;
         match error {
@@ -177,6 +181,13 @@ impl ScriptClient {
         Aborted
     }
 
+    /// `\gset` or `\aset`: a column has a name that no variable can have.
+    #[cold]
+    pub(super) fn abort_storing(&self, command: &str, query: u32, name: &str) -> Aborted {
+        self.shared.console.error(&format!("{command}: invalid variable name: \"{name}\""));
+        self.abort_query(query, &format!("error storing into variable {name}"))
+    }
+
     /// A command is not allowed where it stands.
     #[cold]
     pub(super) fn abort_at(&self, command: &Command, why: &str) -> Aborted {
@@ -194,7 +205,11 @@ impl ScriptClient {
 
     #[cold]
     pub(super) fn expression_failed(&self, command: &Command, error: &EvaluateError) -> Aborted {
-        self.shared.console.error(&error.to_string());
+        let text = error.to_string();
+        // Some failures pgbench leaves without a word.
+        if !text.is_empty() {
+            self.shared.console.error(&text);
+        }
         self.abort_at(command, "evaluation of meta-command failed")
     }
 

@@ -18,13 +18,17 @@ pub(super) struct Rows {
     /// Rows of the current result, and of the last that ended.
     rows: u64,
     last_rows: u64,
+    /// Results that ended.
+    results: u32,
+    /// The first result that could not be kept, and the name that is no variable's.
+    refused: Option<(u32, String)>,
     name: String,
 }
 
 impl Rows {
     pub(super) fn clear(&mut self) {
         self.begin_result();
-        self.last_rows = 0;
+        (self.last_rows, self.results, self.refused) = (0, 0, None);
     }
 
     fn begin_result(&mut self) {
@@ -61,11 +65,27 @@ impl Rows {
     /// A statement has ended.
     pub(super) fn complete(&mut self) {
         self.last_rows = std::mem::take(&mut self.rows);
+        self.results += 1;
     }
 
     /// Rows of the last result that ended.
     pub(super) fn last_rows(&self) -> u64 {
         self.last_rows
+    }
+
+    /// Sets the variables to the last row's values, unless a result before could not be kept; that this one cannot is
+    /// for [`Rows::take_refused`].
+    pub(super) fn store_every(&mut self, variables: &mut Variables) {
+        if self.refused.is_none()
+            && let Err(name) = self.store(variables)
+        {
+            self.refused = Some((self.results.saturating_sub(1), name.to_owned()));
+        }
+    }
+
+    /// The number of a result that could not be kept, and the name that is no variable's.
+    pub(super) fn take_refused(&mut self) -> Option<(u32, String)> {
+        self.refused.take()
     }
 
     /// Sets the variables to the last row's values; the name of a column that cannot be a variable, if there is one.

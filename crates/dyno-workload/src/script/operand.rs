@@ -102,9 +102,13 @@ impl Operand {
         }
     }
 
-    /// As the script has it.
-    fn written(&self, names: &Names) -> Box<str> {
+    /// A word of a shell command as the script has it.
+    #[must_use]
+    pub fn written(&self, names: &Names) -> Box<str> {
         match self {
+            Operand::Text(text) if text.first() == Some(&b':') => {
+                format!(":{}", String::from_utf8_lossy(text)).into()
+            }
             Operand::Text(text) => String::from_utf8_lossy(text).into(),
             Operand::Variable(slot) => format!(":{}", names.name(*slot)).into(),
         }
