@@ -121,7 +121,7 @@ impl Case {
 
     pub(crate) fn aggregated_log(mut self) -> Self {
         self.log = LogKind::Aggregated;
-        self
+        self.timed()
     }
 
     /// Runs it with one program.
@@ -145,8 +145,11 @@ impl Case {
     }
 
     /// What is left when all that may differ is taken out.
-    fn shape(&self, ran: &Ran, database: &Database) -> Vec<(String, String)> {
+    fn shape(&self, program: &Program, ran: &Ran, database: &Database) -> Vec<(String, String)> {
         let (mut stdout, mut stderr) = (shape::measured(&ran.stdout), shape::measured(&ran.stderr));
+        if program.version < 17 {
+            stdout = shape::in_later_words(&stdout);
+        }
         if self.timed {
             (stdout, stderr) = (shape::timed(&stdout), shape::timed(&stderr));
         }
@@ -167,7 +170,8 @@ impl Case {
                 LogKind::Raw { lag } => shape::sorted(&shape::raw_log(contents, lag)),
                 LogKind::Aggregated => shape::aggregated_log(contents),
             };
-            let contents = if self.timed { "(timed)".to_owned() } else { contents };
+            let contents =
+                if self.timed && self.log == LogKind::Plain { "(timed)".to_owned() } else { contents };
             parts.push((format!("file {name}"), contents));
         }
         if let Some(sql) = &self.contents {
@@ -184,11 +188,11 @@ impl Case {
             return String::new();
         }
         let ran = self.run(dyno, database);
-        let ours = self.shape(&ran, database);
+        let ours = self.shape(dyno, &ran, database);
         let mut told = String::new();
         for program in usable {
             let ran = self.run(program, database);
-            let theirs = self.shape(&ran, database);
+            let theirs = self.shape(program, &ran, database);
             if theirs == ours {
                 continue;
             }

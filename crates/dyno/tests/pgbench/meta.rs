@@ -65,7 +65,7 @@ fn expressions_that_fail() {
         "\\set x -9223372036854775808\n\\set y debug(:x)\n",
         "\\set client_id :client_id + 1\nselect 1 / (2 - :client_id);\n",
     ];
-    same(&database, failing.map(|text| script("--random-seed=1", text)));
+    same(&database, failing.map(|text| case("--random-seed=1 -n -t 2 -f script").file("script", text)));
     let given =
         ["abc", "1x", "9223372036854775808", "1e400", "0x10", " 5", "5 ", "''", "1.5.2", "tru", "n", "on"];
     same(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -67,6 +68,10 @@ impl Program {
         }
         let mut command = Command::new(&self.path);
         command.current_dir(directory).env_clear().envs(call.environment.iter().cloned());
+        if self.first.is_empty() {
+            // Some messages have the program's name as it was called.
+            command.arg0("pgbench");
+        }
         command.args(self.first).args(&call.arguments);
         command
     }
@@ -90,7 +95,8 @@ impl Program {
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            // As it stands in names of logs.
+            stderr: String::from_utf8_lossy(&output.stderr).replace(&format!(".{pid}"), ".PID"),
             files: files(directory.path(), call, pid),
         }
     }
@@ -103,7 +109,7 @@ fn files(directory: &Path, call: &Call, pid: u32) -> BTreeMap<String, String> {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if path.is_file() && !call.files.iter().any(|(given, _)| *given == name) {
-            let name = name.replace(&pid.to_string(), "PID");
+            let name = name.replace(&format!(".{pid}"), ".PID");
             found.insert(name, String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
         }
     }

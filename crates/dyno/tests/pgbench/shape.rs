@@ -35,7 +35,9 @@ fn signs(line: &str) -> String {
         let (number, behind) = rest.split_at(length);
         match number.split_once('.') {
             Some((_, fraction))
-                if !behind.starts_with('%') && !fraction.is_empty() && !fraction.contains('.') =>
+                if (!behind.starts_with('%') || behind.starts_with("% of the maximum time"))
+                    && !fraction.is_empty()
+                    && !fraction.contains('.') =>
             {
                 out.push_str("#.");
                 out.push_str(&"#".repeat(fraction.len()));
@@ -47,12 +49,46 @@ fn signs(line: &str) -> String {
     out + rest
 }
 
+/// A report of a pgbench before 17, in the words of later ones. Those of several scripts can be told only where no
+/// transaction failed or was skipped.
+pub(crate) fn in_later_words(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let script = line.strip_prefix(" - ").and_then(|rest| rest.split_once(" transactions ("));
+        match script.and_then(|(count, rest)| Some((count, rest.split_once(", tps = ")?))) {
+            Some((count, (share, tps))) => {
+                out += &format!(" - {count} transactions ({share})\n");
+                out += &format!(" - number of transactions actually processed: {count} (tps = {tps}\n");
+            }
+            None if line.starts_with("   <latency in 11>") => {
+                out += &one_space(line);
+                out.push('\n');
+            }
+            None => {
+                out += line;
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// A command's latency, failures and perhaps retries: two spaces stood before the command, and now stands one.
+fn one_space(line: &str) -> String {
+    let counts = |c: char| c.is_ascii_digit() || c == ' ';
+    let behind = line.trim_start_matches("   <latency in 11>");
+    let command = behind.trim_start_matches(counts);
+    let spaces = behind.len() - command.len();
+    format!("   <latency in 11>{}{command}", &behind[..spaces.saturating_sub(1)])
+}
+
 /// Also counts depend on the time, where the time ends a run or keeps its schedule.
 pub(crate) fn timed(text: &str) -> String {
     let counted = |line: &str| {
         line.starts_with("progress: ")
             || line.contains("number of transactions")
             || line.contains("number of failed")
+            || line.contains("number of retries")
             || (line.starts_with(" - ") && line.contains(" transactions ("))
     };
     let lines =
@@ -101,22 +137,16 @@ pub(crate) fn raw_log(text: &str, lag: bool) -> String {
     text.lines().map(line).collect()
 }
 
-/// An aggregated log: of the lines, which can be one more or less, the sum of the counts and the kinds of columns.
+/// An aggregated log: of its lines, of which there can be one more or less, the columns, and in which of them there
+/// ever was anything.
 pub(crate) fn aggregated_log(text: &str) -> String {
-    let mut sums = Vec::<u64>::new();
-    let mut measured = Vec::<bool>::new();
+    let mut ever = Vec::<bool>::new();
     for line in text.lines() {
         let numbers: Vec<u64> = line.split(' ').map(|column| column.parse().unwrap()).collect();
-        sums.resize(numbers.len(), 0);
-        measured.resize(numbers.len(), false);
-        for (at, number) in numbers.into_iter().enumerate() {
-            let time = at == 0 || (2..10).contains(&at);
-            measured[at] |= time && number > 0;
-            sums[at] += if time { 0 } else { number };
-        }
+        ever.resize(numbers.len(), false);
+        ever.iter_mut().zip(numbers).for_each(|(ever, number)| *ever |= number > 0);
     }
-    let column = |(sum, measured): (&u64, &bool)| if *measured { "T".to_owned() } else { sum.to_string() };
-    sums.iter().zip(&measured).map(column).collect::<Vec<_>>().join(" ")
+    ever.iter().map(|ever| if *ever { "N" } else { "0" }).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -142,5 +172,16 @@ fn a_timed_run_has_no_counts() {
 fn logs_keep_their_columns() {
     assert_eq!(raw_log("0 1 1234 0 1700000000 12 7 2\n", true), "0 1 T 0 T T T 2\n");
     assert_eq!(raw_log("0 1 skipped 0 1700000000 12 7 2\n", false), "0 1 skipped 0 T T 7 2\n");
-    assert_eq!(aggregated_log("9 2 1 1 1 1 0 0 0 0 0\n10 3 1 1 1 1 0 0 0 0 1\n"), "T 5 T T T T 0 0 0 0 1");
+    assert_eq!(aggregated_log("9 2 1 1 1 1 0 0 0 0 0\n10 3 1 1 1 1 0 0 0 0 1\n"), "N N N N N N 0 0 0 0 N");
+}
+
+#[test]
+fn older_reports_are_told_in_later_words() {
+    assert_eq!(
+        in_later_words(
+            " - 3 transactions (60.0% of total, tps = #.######)\n   <latency in 11>           0  END;\n"
+        ),
+        " - 3 transactions (60.0% of total)\n - number of transactions actually processed: 3 (tps = #.######)\n   \
+         <latency in 11>           0 END;\n"
+    );
 }

@@ -91,7 +91,7 @@ fn a_pipeline_goes_in_one_system_call() {
         return;
     }
     let trace = std::fs::read_to_string(directory.path().join("trace")).unwrap();
-    let bound: Vec<_> = trace.lines().filter(|line| line.contains("P0_1")).collect();
+    let bound: Vec<_> = trace.lines().filter(|line| line.contains("P_0")).collect();
     assert_eq!(bound.len(), 20, "{trace}");
-    assert!(bound.iter().all(|line| line.contains("P0_2") && line.contains("P0_3")), "{bound:?}");
+    assert!(bound.iter().all(|line| line.contains("P_1") && line.contains("P_2")), "{bound:?}");
 }
