@@ -77,7 +77,9 @@ impl Prng {
         let deviation = loop {
             let (radius, angle) = (self.double_above_zero(), self.double_above_zero());
             let deviation = (-2.0 * radius.ln()).sqrt() * (2.0 * PI * angle).sin();
-            if deviation >= -parameter && deviation < parameter {
+            // So that a parameter that is no number ends the search.
+            let outside = deviation < -parameter || deviation >= parameter;
+            if !outside {
                 break deviation;
             }
         };

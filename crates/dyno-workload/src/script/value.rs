@@ -4,7 +4,10 @@ use std::fmt;
 use std::io::Write as _;
 
 /// A value of the script language.
+// With a tag of a whole word values are copied by words. Otherwise the byte of a boolean is copied apart, and reading a
+// value that has just been written in parts costs more than computing it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(u64)]
 pub enum Value {
     Null,
     Boolean(bool),

@@ -49,11 +49,16 @@ impl Variables {
         self.cells.get(slot.index()).is_some_and(|cell| cell.is_text || cell.value.is_some())
     }
 
+    /// The variable's value, unless it is unset or a text of which nobody has asked for the value.
+    #[inline]
+    pub(super) fn known(&self, slot: Slot) -> Option<Value> {
+        self.cells.get(slot.index()).and_then(|cell| cell.value)
+    }
+
     /// The variable's value; a text is turned into one.
     ///
     /// # Errors
     /// When the variable is unset, or its text is no value.
-    #[inline]
     pub fn value(&mut self, slot: Slot, names: &Names) -> Result<Value, EvaluateError> {
         match self.cells.get_mut(slot.index()) {
             Some(Cell { value: Some(value), .. }) => Ok(*value),

@@ -3,6 +3,8 @@
 //! The reference is the pgbench of the machine's PostgreSQL, and also the program that `DYNO_PGBENCH18` names.
 
 #[cfg(test)]
+mod builtins;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod expressions;

@@ -130,7 +130,9 @@ fn commands_end_where_pgbench_ends_them() {
                 Some((_, lines)) => Ok(lines.lines().map(command_of).collect::<Vec<_>>()),
                 None => Err(said),
             };
-            let ours = ours.clone().map(|lines| lines.into_iter().flat_map(|line| printed(&line)).collect::<Vec<_>>());
+            let ours = ours
+                .clone()
+                .map(|lines| lines.into_iter().flat_map(|line| printed(&line)).collect::<Vec<_>>());
             assert_eq!(ours, theirs, "DYNO_SCRIPT_SEED={seed} {}: {script:?}", program.display());
         }
     }

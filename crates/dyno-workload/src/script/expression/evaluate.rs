@@ -4,7 +4,8 @@ use super::function::{Binary, Integer, Number, Ternary, Unary};
 use crate::script::random::{Prng, hash_fnv1a, hash_murmur2, permute};
 use crate::script::{EvaluateError, Value};
 
-type Evaluated = Result<Value, EvaluateError>;
+/// A value or an error. The error is boxed because it is rare: so both fit into two registers.
+pub(super) type Evaluated<T = Value> = Result<T, Box<EvaluateError>>;
 
 pub(super) fn unary(function: Unary, value: Value) -> Evaluated {
     if value == Value::Null {
@@ -13,7 +14,7 @@ pub(super) fn unary(function: Unary, value: Value) -> Evaluated {
     Ok(match function {
         Unary::Not => match value {
             Value::Boolean(value) => Value::Boolean(!value),
-            _ => return Err(EvaluateError::Coerce { from: value.kind(), to: "boolean" }),
+            _ => return Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "boolean" })),
         },
         Unary::Abs => absolute(value)?,
         Unary::Debug => value,
@@ -31,16 +32,17 @@ fn absolute(value: Value) -> Evaluated {
         Value::Integer(value) => Ok(Value::Integer(value.wrapping_abs())),
         // Not `abs`, which would make a 0 of -0.
         Value::Double(value) => Ok(Value::Double(if value < 0.0 { -value } else { value })),
-        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "number" }),
+        _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "number" })),
     }
 }
 
+/// By reference, because to copy values that have just been written is slow.
 #[inline]
-pub(super) fn binary(function: Binary, left: Value, right: Value, random: &mut Prng) -> Evaluated {
+pub(super) fn binary(function: Binary, left: &Value, right: &Value, random: &mut Prng) -> Evaluated {
     if let (Value::Integer(left), Value::Integer(right)) = (left, right) {
-        return of_integers(function, left, right, random);
+        return of_integers(function, *left, *right, random);
     }
-    of_any(function, left, right, random)
+    of_any(function, *left, *right, random)
 }
 
 fn of_integers(function: Binary, left: i64, right: i64, random: &mut Prng) -> Evaluated {
@@ -88,20 +90,20 @@ fn number_of_integers(function: Number, left: i64, right: i64) -> Evaluated {
         Number::Add => (left.checked_add(right), "add"),
         Number::Subtract => (left.checked_sub(right), "sub"),
         Number::Multiply => (left.checked_mul(right), "mul"),
-        Number::Divide if right == 0 => return Err(EvaluateError::DivisionByZero),
+        Number::Divide if right == 0 => return Err(Box::new(EvaluateError::DivisionByZero)),
         Number::Divide => (left.checked_div(right), "div"),
         Number::Equal => return Ok(Value::Boolean(left == right)),
         Number::NotEqual => return Ok(Value::Boolean(left != right)),
         Number::LessOrEqual => return Ok(Value::Boolean(left <= right)),
         Number::Less => return Ok(Value::Boolean(left < right)),
     };
-    result.map(Value::Integer).ok_or(EvaluateError::Overflow(name))
+    result.map(Value::Integer).ok_or_else(|| Box::new(EvaluateError::Overflow(name)))
 }
 
 #[inline]
 fn integer_of_integers(function: Integer, left: i64, right: i64, random: &mut Prng) -> Evaluated {
     Ok(Value::Integer(match function {
-        Integer::Modulo if right == 0 => return Err(EvaluateError::DivisionByZero),
+        Integer::Modulo if right == 0 => return Err(Box::new(EvaluateError::DivisionByZero)),
         // Only of the least integer and -1 is there none, and then it would be 0.
         Integer::Modulo => left.wrapping_rem(right),
         Integer::BitAnd => left & right,
@@ -128,7 +130,7 @@ pub(super) fn ternary(function: Ternary, arguments: [Value; 3], random: &mut Prn
     if function == Ternary::Permute {
         let seed = integer(third)?;
         if second <= 0 {
-            return Err(EvaluateError::PermuteSize);
+            return Err(Box::new(EvaluateError::PermuteSize));
         }
         return Ok(Value::Integer(permute(first, second, seed)));
     }
@@ -139,15 +141,15 @@ pub(super) fn ternary(function: Ternary, arguments: [Value; 3], random: &mut Prn
 fn distributed(function: Ternary, low: i64, high: i64, parameter: f64, random: &mut Prng) -> Evaluated {
     let value = match function {
         Ternary::RandomGaussian if parameter < 2.0 => {
-            return Err(EvaluateError::GaussianParameter(parameter));
+            return Err(Box::new(EvaluateError::GaussianParameter(parameter)));
         }
         Ternary::RandomGaussian => random.gaussian(low, high, parameter),
         // With NaN, which pgbench lets through, the numbers would never be found.
         Ternary::RandomZipfian if !(1.001..=1000.0).contains(&parameter) => {
-            return Err(EvaluateError::ZipfianParameter(parameter));
+            return Err(Box::new(EvaluateError::ZipfianParameter(parameter)));
         }
         Ternary::RandomZipfian => random.zipfian(low, high, parameter),
-        _ if parameter <= 0.0 => return Err(EvaluateError::ExponentialParameter(parameter)),
+        _ if parameter <= 0.0 => return Err(Box::new(EvaluateError::ExponentialParameter(parameter))),
         _ => random.exponential(low, high, parameter),
     };
     Ok(Value::Integer(value))
@@ -175,9 +177,9 @@ pub(super) fn extremum(greatest: bool, arguments: &[Value]) -> Evaluated {
 
 fn reduce<T>(
     arguments: &[Value],
-    coerce: impl Fn(Value) -> Result<T, EvaluateError>,
+    coerce: impl Fn(Value) -> Evaluated<T>,
     better: impl Fn(T, T) -> T,
-) -> Result<Option<T>, EvaluateError> {
+) -> Evaluated<Option<T>> {
     arguments.iter().try_fold(None, |best, value| {
         let value = coerce(*value)?;
         Ok(Some(match best {
@@ -188,42 +190,42 @@ fn reduce<T>(
 }
 
 /// A side of AND and OR: a boolean, or `None` for null.
-pub(super) fn logical(value: Value) -> Result<Option<bool>, EvaluateError> {
+pub(super) fn logical(value: Value) -> Evaluated<Option<bool>> {
     match value {
         Value::Null => Ok(None),
         Value::Boolean(value) => Ok(Some(value)),
-        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "boolean" }),
+        _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "boolean" })),
     }
 }
 
 /// The span of a random range must fit into 63 bits.
 #[inline]
-fn check_range(low: i64, high: i64) -> Result<(), EvaluateError> {
+fn check_range(low: i64, high: i64) -> Evaluated<()> {
     if low > high {
-        return Err(EvaluateError::EmptyRange);
+        return Err(Box::new(EvaluateError::EmptyRange));
     }
     let count = high.checked_sub(low).and_then(|span| span.checked_add(1));
-    count.map(|_| ()).ok_or(EvaluateError::LargeRange)
+    count.map(|_| ()).ok_or_else(|| Box::new(EvaluateError::LargeRange))
 }
 
-fn double(value: Value) -> Result<f64, EvaluateError> {
+fn double(value: Value) -> Evaluated<f64> {
     match value {
         Value::Double(value) => Ok(value),
         Value::Integer(value) => Ok(value as f64),
-        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "double" }),
+        _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "double" })),
     }
 }
 
 /// A double is rounded, and halves to the even integer.
-fn integer(value: Value) -> Result<i64, EvaluateError> {
+fn integer(value: Value) -> Evaluated<i64> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Value::Integer(value) => Ok(value),
         Value::Double(value) => {
             let rounded = value.round_ties_even();
             let fits = (-END..END).contains(&rounded);
-            if fits { Ok(rounded as i64) } else { Err(EvaluateError::DoubleToInteger(rounded)) }
+            if fits { Ok(rounded as i64) } else { Err(Box::new(EvaluateError::DoubleToInteger(rounded))) }
         }
-        _ => Err(EvaluateError::Coerce { from: value.kind(), to: "int" }),
+        _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "int" })),
     }
 }
