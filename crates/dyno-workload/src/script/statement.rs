@@ -66,19 +66,46 @@ impl Scanner {
     /// Takes one token, which may be only a part of what SQL would call one; `None` at the end.
     fn token(&mut self, source: &mut Source<'_>, stretch: &mut Stretch) -> Option<Token> {
         let first = source.peek()?;
-        let second = source.peek_at(1);
-        match (first, second) {
+        match (first, source.peek_at(1)) {
             _ if is_space(first) => {
                 source.take_while(is_space);
-                return Some(Token::Blank);
+                Some(Token::Blank)
             }
             (b'-', Some(b'-')) => {
                 skip_line(source);
-                return Some(Token::Blank);
+                Some(Token::Blank)
             }
+            (b';', _) => {
+                source.advance(1);
+                Some(Token::Semicolon)
+            }
+            (b'\\', Some(b';')) => {
+                source.advance(2);
+                self.body.identifiers = 0;
+                stretch.statements = stretch.statements.saturating_add(1);
+                Some(Token::Given(b";"))
+            }
+            (b'\\', Some(b':')) => {
+                source.advance(2);
+                Some(Token::Given(b":"))
+            }
+            (b'\\', _) => {
+                source.advance(1);
+                Some(Token::Backslash)
+            }
+            (b':', _) => Some(skip_colon(source)),
+            (_, second) => {
+                self.skip_text(source, first, second);
+                Some(Token::Text)
+            }
+        }
+    }
+
+    /// Goes over what means nothing here, of which these are the first bytes.
+    fn skip_text(&mut self, source: &mut Source<'_>, first: u8, second: Option<u8>) {
+        match (first, second) {
             (b'/', Some(b'*')) => skip_comment(source),
-            (b'\'', _) => skip_quoted(source, b'\''),
-            (b'"', _) => skip_quoted(source, b'"'),
+            (b'\'' | b'"', _) => skip_quoted(source, first),
             (b'e' | b'E', Some(b'\'')) => skip_escaped(source),
             // Their contents end as those of plain quotes do.
             (b'b' | b'B' | b'x' | b'X' | b'n' | b'N', Some(b'\'')) => source.advance(1),
@@ -92,34 +119,13 @@ impl Scanner {
                 source.advance(1);
                 self.parentheses = self.parentheses.saturating_sub(1);
             }
-            (b';', _) => {
-                source.advance(1);
-                return Some(Token::Semicolon);
-            }
-            (b'\\', Some(b';')) => {
-                source.advance(2);
-                self.body.identifiers = 0;
-                stretch.statements = stretch.statements.saturating_add(1);
-                return Some(Token::Given(b";"));
-            }
-            (b'\\', Some(b':')) => {
-                source.advance(2);
-                return Some(Token::Given(b":"));
-            }
-            (b'\\', _) => {
-                source.advance(1);
-                return Some(Token::Backslash);
-            }
-            (b':', _) => return Some(skip_colon(source)),
-            (b'0'..=b'9', _) => skip_number(source),
-            (b'.', Some(b'0'..=b'9')) => skip_number(source),
+            (b'0'..=b'9', _) | (b'.', Some(b'0'..=b'9')) => skip_number(source),
             _ if starts_name(first) => {
                 let identifier = source.take_while(continues_identifier);
                 self.body.see(identifier, self.parentheses);
             }
             _ => source.advance(1),
         }
-        Some(Token::Text)
     }
 }
 
