@@ -17,8 +17,8 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Names, Operand, Program, QueryMode, Sql, Value, Variables, shell_command,
-    sleep_us,
+    Command, Context, EvaluateError, Kind, Names, Operand, Program, QueryMode, Sql, Value, Variables,
+    shell_command, sleep_us,
 };
 
 /// One client.
@@ -43,8 +43,8 @@ pub(super) struct ScriptClient {
     chosen: Option<usize>,
     /// Statements that this connection has prepared, by script and command.
     prepared: Vec<Vec<bool>>,
-    /// The current request prepares a statement, and runs none.
-    preparing: bool,
+    /// The command whose statement the current request prepares, and runs none.
+    preparing: Option<usize>,
     /// The connection is there.
     pub(super) online: bool,
     /// The server began to copy to the client.
@@ -52,6 +52,7 @@ pub(super) struct ScriptClient {
     /// Whether a transaction block was open behind the last answer.
     status: TransactionStatus,
     pipeline: Option<Pipeline>,
+    sent: Sent,
     pub(super) rows: Rows,
     /// The command was begun before what it needs was prepared.
     prepares_first: bool,
@@ -74,8 +75,13 @@ struct Pipeline {
     held: Withdrawn,
     /// It was ended; its answer is waited for.
     ended: bool,
-    /// Statements so far.
-    statements: u32,
+}
+
+/// What the current pipeline, or the last one, has sent.
+#[derive(Debug, Default)]
+struct Sent {
+    /// The command of each statement.
+    commands: Vec<usize>,
     /// Points of synchronisation: statements before each.
     syncs: Vec<u32>,
 }
@@ -109,11 +115,12 @@ impl ScriptClient {
             waits: false,
             chosen: None,
             prepared,
-            preparing: false,
+            preparing: None,
             online: false,
             copied: false,
             status: TransactionStatus::Idle,
             pipeline: None,
+            sent: Sent::default(),
             rows: Rows::default(),
             prepares_first: false,
             command_begun_ns: 0,
@@ -198,10 +205,10 @@ impl ScriptClient {
                 self.run_shell(words, Some(*slot)).map_err(|why| self.meta_failed(command, &why))?;
             }
             Kind::SyncPipeline => {
-                let Some(pipeline) = &mut self.pipeline else {
+                if self.pipeline.is_none() {
                     return Err(self.abort_at(command, "not in pipeline mode"));
-                };
-                pipeline.syncs.push(pipeline.statements);
+                }
+                self.sent.syncs.push(self.sent.commands.len() as u32);
                 request.sync();
             }
             Kind::Endif | Kind::Sql(_) | Kind::Sleep { .. } | Kind::StartPipeline | Kind::EndPipeline => {}
@@ -249,8 +256,8 @@ impl ScriptClient {
         if self.shared.debug {
             self.tell_sending(sql);
         }
-        if let Some(pipeline) = &mut self.pipeline {
-            pipeline.statements += 1;
+        if self.pipeline.is_some() {
+            self.sent.commands.push(self.command);
             if let Some(keep) = &sql.keep {
                 let name = if keep.every { "aset" } else { "gset" };
                 return Err(self.abort_named(name, &format!("\\{name} is not allowed in pipeline mode")));
@@ -297,7 +304,7 @@ impl ScriptClient {
         *prepared = true;
         request.parse(self.shared.statement_name(self.script, command), &sql.text);
         request.sync();
-        (self.preparing, self.prepares_first) = (true, true);
+        (self.preparing, self.prepares_first) = (Some(command), true);
         true
     }
 
@@ -323,6 +330,8 @@ impl ScriptClient {
             }
         }
         self.pipeline = Some(Pipeline::default());
+        self.sent.commands.clear();
+        self.sent.syncs.clear();
         Ok(None)
     }
 
@@ -356,7 +365,7 @@ impl ScriptClient {
             }
             Some(answer) => {
                 self.status = answer.status;
-                if std::mem::take(&mut self.preparing) {
+                if self.preparing.take().is_some() {
                     return Ok(());
                 }
                 if self.copied {
@@ -424,10 +433,12 @@ impl ScriptClient {
         }
     }
 
-    /// The text of the command that is waited for, as it was sent.
-    pub(super) fn sent_text(&mut self) -> Option<String> {
+    /// The text of the statement that failed, as it was sent, with `before` of the same request answered before it.
+    pub(super) fn sent_text(&mut self, before: u32) -> Option<String> {
         let script = self.shared.scripts.get(self.script)?;
-        let Kind::Sql(sql) = &script.script.commands.get(self.command)?.kind else { return None };
+        let in_pipeline = self.pipeline.as_ref().and_then(|_| self.sent.commands.get(before as usize));
+        let command = self.preparing.or(in_pipeline.copied()).unwrap_or(self.command);
+        let Kind::Sql(sql) = &script.script.commands.get(command)?.kind else { return None };
         self.text.clear();
         if self.shared.mode == QueryMode::Simple {
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
@@ -548,14 +559,14 @@ impl ScriptClient {
 
     /// Whether what failed was a request that prepares a statement.
     pub(super) fn prepares_a_statement(&self) -> bool {
-        self.preparing
+        self.preparing.is_some()
     }
 
     /// The number that pgbench gives to the result of a statement that failed with `before` answered before it. In a
     /// pipeline it counts from the last statement, and points of synchronisation count, too.
     pub(super) fn query_number(&self, before: u32) -> u32 {
-        match &self.pipeline {
-            Some(pipeline) => pipeline.syncs.iter().filter(|at| **at == before).count() as u32,
+        match self.pipeline {
+            Some(_) => self.sent.syncs.iter().filter(|at| **at == before).count() as u32,
             None => before,
         }
     }

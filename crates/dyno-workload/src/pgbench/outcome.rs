@@ -15,7 +15,7 @@ use crate::script::{Command, EvaluateError, Kind};
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &Failure<'_>) -> Reaction {
-        let query = self.sent_text();
+        let query = self.sent_text(failure.statements);
         let text = libpq_text::error(failure.error, query.as_deref());
         if self.prepares_a_statement() && !failure.error.ends_session() {
             self.shared.console.error(&text);
@@ -141,7 +141,7 @@ impl ScriptClient {
             }
             SessionError::CopyIn => console.error("COPY is not supported in pgbench, aborting"),
             SessionError::Server(error) => {
-                let query = self.sent_text();
+                let query = self.sent_text(0);
                 let text = libpq_text::error(error, query.as_deref());
                 self.tell_aborted_query(0, text.trim_end());
             }

@@ -31,10 +31,8 @@ pub(super) fn read_integer(program: &str, line: &[u8]) -> Result<i32, ShellError
         return Err(ShellError::Read { program: program.to_owned() });
     }
     let text = String::from_utf8_lossy(first);
-    integer(text.trim()).ok_or_else(|| ShellError::NoInteger {
-        program: program.to_owned(),
-        output: text.into_owned(),
-    })
+    integer(text.trim())
+        .ok_or_else(|| ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() })
 }
 
 /// As C's `strtol` reads it into an `int`: what is too large for 64 bits is their end, and 32 of the bits are kept.

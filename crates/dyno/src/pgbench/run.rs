@@ -332,9 +332,13 @@ fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Vec<WeightedS
             ScriptSource::StandardInput => ("-".to_owned(), read_standard_input()?),
             ScriptSource::File(path) => {
                 let name = path.display().to_string();
-                let text = std::fs::read(path).map_err(|error| {
-                    Failed::new(format!("could not open file \"{name}\": {}", reason(&error)))
-                })?;
+                let failed = |doing| {
+                    let name = &name;
+                    move |error| Failed::new(format!("could not {doing} file \"{name}\": {}", reason(&error)))
+                };
+                let mut text = Vec::new();
+                let mut file = std::fs::File::open(path).map_err(failed("open"))?;
+                file.read_to_end(&mut text).map_err(failed("read"))?;
                 (name, text)
             }
         };

@@ -43,7 +43,10 @@ impl ConnectFailure {
     pub(super) fn of_address(name: Option<&str>, error: &ConnectError) -> Self {
         let needs_password = matches!(error, ConnectError::PasswordMissing { .. });
         let text = match address_of(error) {
-            Some(address) => failed(&Place { name, address }, &reason(error)),
+            Some(address) => {
+                let text = failed(&Place { name, address }, &reason(error));
+                if knows_no_parameter(error) { format!("{text}\n{text}") } else { text }
+            }
             None => reason(error),
         };
         Self { text, needs_password }
@@ -70,6 +73,11 @@ impl Server {
         let place = Place { name: self.name.as_deref(), address: &self.endpoint.address };
         failed(&place, &session_reason(error, place.address))
     }
+}
+
+/// libpq takes that for a server which is too old to know `application_name`, tries again without it, and tells of both.
+fn knows_no_parameter(error: &ConnectError) -> bool {
+    matches!(error, ConnectError::Server { error, .. } if error.code.as_str() == "42704")
 }
 
 fn failed(place: &Place<'_>, reason: &str) -> String {
