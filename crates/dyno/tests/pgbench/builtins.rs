@@ -1,6 +1,6 @@
 //! The scripts that come with pgbench, on its own tables.
 
-use crate::case::{case, same, same_as};
+use crate::case::{case, same_as, same_beside};
 use crate::program::Program;
 use crate::server::{Database, database, database_with_tables};
 
@@ -24,7 +24,7 @@ fn each_in_every_protocol_with_the_same_seed() {
             ["", "-N", "-S", "-b tpcb", "-b si", "-b sel", "-b simple-update@3 -b select-only@2 -b tpcb@0"]
         {
             let arguments = format!("-n -t 5 -M {mode} {script} --random-seed=42");
-            same(&database, cases(&[&arguments]));
+            same_beside(&database, cases(&[&arguments]));
         }
     }
 }
@@ -32,7 +32,7 @@ fn each_in_every_protocol_with_the_same_seed() {
 #[test]
 fn the_tables_are_looked_at_and_vacuumed() {
     let Some(database) = database_with_tables("vacuumed") else { return };
-    same(
+    same_beside(
         &database,
         cases(&[
             "-t 3 --random-seed=1",
@@ -53,22 +53,23 @@ fn partitions_are_named() {
         let Some(reference) = program.first() else { return };
         let made = format!("-i -q -I dtG --partitions=3 --partition-method={method}");
         assert_eq!(case(&made).run(reference, &database).code, Some(0));
-        same(&database, [case("-n -S -t 2"), case("-n -t 2 -f script").file("script", "select 1;")]);
+        same_beside(&database, [case("-n -S -t 2"), case("-n -t 2 -f script").file("script", "select 1;")]);
     }
 }
 
 #[test]
 fn without_tables_a_hint_is_given() {
     let Some(database) = database("no_tables") else { return };
-    same(
+    same_beside(
         &database,
         [
             case("-t 1"),
-            case("-S -n -t 1"),
+            case("-S -n -t 1").since(17),
             case("-t 1 -f script").file("script", "select 1;"),
             case("-v -t 1 -f script").file("script", "select 1;"),
             case("-n -t 1 -S")
-                .setup("create table if not exists pgbench_branches(bid int, bbalance int, filler text)"),
+                .setup("create table if not exists pgbench_branches(bid int, bbalance int, filler text)")
+                .since(18),
             case("-n -t 1 -S -s 5").since(18),
         ],
     );
@@ -105,8 +106,8 @@ fn clients_and_threads() {
         "-c 3 -j 3 -t 2 -r",
         "-C -t 2",
     ];
-    same(&database, runs.map(|run| case(run).argument("-n").setup(RESET).contents(sum)));
-    same(&database, [case("-n -T 1 -c 2 -S").timed(), case("-n -T 1 -c 2 -j 2 -N").timed()]);
+    same_beside(&database, runs.map(|run| case(run).argument("-n").setup(RESET).contents(sum)));
+    same_beside(&database, [case("-n -T 1 -c 2 -S").timed(), case("-n -T 1 -c 2 -j 2 -N").timed()]);
 }
 
 #[test]
@@ -119,5 +120,5 @@ fn with_a_seed_each_client_draws_what_it_draws_there() {
 /// Several clients mix their transactions, so rows are compared as a set.
 fn drawn(database: &Database, arguments: &str) {
     let rows = "select aid, delta from pgbench_history order by 1, 2";
-    same(database, [case(arguments).setup(RESET).contents(rows)]);
+    same_beside(database, [case(arguments).setup(RESET).contents(rows)]);
 }

@@ -2,7 +2,7 @@
 
 use dyno_test_servers::{Postgres, Setup};
 
-use crate::case::{case, same, script};
+use crate::case::{same, script};
 use crate::program::{Call, Program};
 use crate::server::{database, environment};
 use crate::shape;
@@ -25,12 +25,13 @@ fn what_the_session_is_told() {
             seen("").environment("PGAPPNAME", "of the user"),
             seen("").environment("PGCLIENTENCODING", "LATIN1"),
             seen("sessions").environment("PGDATABASE", "nowhere"),
-            seen("-d sessions").environment("PGDATABASE", "nowhere"),
+            seen("-d sessions").environment("PGDATABASE", "nowhere").since(18),
             seen("-U postgres").environment("PGUSER", "nobody"),
             seen("").argument("dbname=sessions application_name=given user=postgres"),
             seen("")
                 .argument("-d")
-                .argument("postgresql:///sessions?application_name=url&options=-cwork_mem%3D5MB"),
+                .argument("postgresql:///sessions?application_name=url&options=-cwork_mem%3D5MB")
+                .since(18),
             seen("").environment("PGDATESTYLE", "SQL, MDY"),
         ],
     );

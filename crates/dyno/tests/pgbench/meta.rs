@@ -145,8 +145,10 @@ fn a_prepared_statement_sees_its_table_change() {
     for mode in ["simple", "extended", "prepared"] {
         same(
             &database,
-            texts
-                .map(|text| script(&format!("-M {mode}"), text).setup("create table if not exists t(x int)")),
+            texts.map(|text| {
+                script(&format!("-M {mode}"), text)
+                    .setup("create table if not exists t(x int); create table if not exists u(x int)")
+            }),
         );
     }
 }

@@ -56,6 +56,11 @@ impl Program {
         Self { path: PathBuf::from(env!("CARGO_BIN_EXE_dyno")), first: &["pgbench"], version: 18 }
     }
 
+    /// The same without what dyno adds, which takes longer than pgbench's part of a short run.
+    pub(crate) fn dyno_alone() -> Self {
+        Self { first: &["pgbench", "--no-dyno"], ..Self::dyno() }
+    }
+
     /// dyno under another name, which must be in a directory that outlives the program.
     pub(crate) fn dyno_at(path: PathBuf) -> Self {
         Self { path, first: &[], version: 18 }

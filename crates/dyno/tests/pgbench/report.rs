@@ -1,6 +1,6 @@
 //! The report and the progress lines, in every form that options give them.
 
-use crate::case::{Case, case, same};
+use crate::case::{Case, case, same_beside};
 use crate::server::database;
 
 fn selects(arguments: &str) -> Case {
@@ -13,7 +13,7 @@ fn selects(arguments: &str) -> Case {
 #[test]
 fn per_script_and_per_command() {
     let Some(database) = database("report") else { return };
-    same(
+    same_beside(
         &database,
         [
             selects("-t 4 -f one"),
@@ -41,7 +41,7 @@ fn per_script_and_per_command() {
 #[test]
 fn rates_and_limits() {
     let Some(database) = database("rates") else { return };
-    same(
+    same_beside(
         &database,
         [
             selects("-t 5 -f one -R 5000"),
@@ -65,7 +65,7 @@ fn what_was_too_late_is_skipped_and_counted() {
     let Some(database) = database("skipped") else { return };
     // One that is begun takes so long that all after it are late but for one; how many it is depends on the clock.
     let slow = case("-n -t 6 -R 200 -L 1 -f slow").file("slow", "select pg_sleep(0.05);").timed();
-    same(&database, [slow.clone(), slow.argument("-r")]);
+    same_beside(&database, [slow.clone(), slow.argument("-r")]);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn progress() {
     let slow = |arguments: &str| {
         case(&format!("-n -T 2 -P 1 -f slow {arguments}")).file("slow", "select pg_sleep(0.02);").timed()
     };
-    same(
+    same_beside(
         &database,
         [slow(""), slow("--progress-timestamp --max-tries=2"), slow("-R 100 -L 1000 --max-tries=2")],
     );
@@ -86,5 +86,5 @@ fn progress_under_a_rate() {
     let slow = |arguments: &str| {
         case(&format!("-n -T 2 -P 1 -f slow {arguments}")).file("slow", "select pg_sleep(0.02);").timed()
     };
-    same(&database, [slow("-R 100"), slow("-L 1000"), slow("-C -c 2")]);
+    same_beside(&database, [slow("-R 100"), slow("-L 1000"), slow("-C -c 2")]);
 }

@@ -16,7 +16,7 @@ fn drawing(name: &str) -> String {
         set("g", "random_gaussian(-500, 500, 3)"),
         set("z", "random_zipfian(1, 1000, 1.2)"),
         set("y", "random_zipfian(1, 1000, 0.7 + 0.9)"),
-        set("h", "hash(:u) + hash_fnv1a(:g, 7)"),
+        set("h", "hash(:u) # hash_fnv1a(:g, 7)"),
         set("p", "permute(:u - 1, 1000000) + permute(:e, 1001, 5)"),
         set("d", "sqrt(:u) / 3 + :client_id"),
     ]

@@ -2,23 +2,40 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use dyno_target::connection::{Connection, Row};
 use dyno_test_servers::{Postgres, Setup, Shared, succeed};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
 
 static SERVER: Shared<Postgres> = Shared::new();
 
 /// A database of the test's own on the shared server.
 pub(crate) struct Database {
     server: Arc<Postgres>,
-    pub(crate) name: String,
+    name: String,
+    /// For what the test itself asks; to start psql each time would take longer than what is tested.
+    connection: Mutex<Connection>,
 }
 
 /// Makes a database; `None`, and a line that says so, where this machine has no PostgreSQL.
 pub(crate) fn database(name: &str) -> Option<Database> {
     let server = SERVER.get(|| Postgres::start(&Setup::default().with("log_line_prefix=%d|%a|")))?;
     server.psql(&format!("create database {name}"));
-    Some(Database { server, name: name.to_owned() })
+    let connection = Mutex::new(connect(&server, name));
+    Some(Database { server, name: name.to_owned(), connection })
+}
+
+fn connect(server: &Postgres, database: &str) -> Connection {
+    let login = Login {
+        user: "postgres".to_owned(),
+        password: None,
+        database: database.to_owned(),
+        parameters: Vec::new(),
+        tls: Tls::Disable,
+        channel_binding: ChannelBinding::Disable,
+    };
+    Connection::open(&Endpoint { address: Address::Tcp(server.address), login: Arc::new(login) }).unwrap()
 }
 
 /// The same with pgbench's own tables at scale 1.
@@ -29,19 +46,17 @@ pub(crate) fn database_with_tables(name: &str) -> Option<Database> {
 }
 
 impl Database {
-    /// Runs SQL; returns the values, a line for each row.
-    pub(crate) fn psql(&self, sql: &str) -> String {
-        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql];
-        self.server.client("psql", &self.name, &arguments)
+    /// Runs statements; returns the values, a line for each row.
+    pub(crate) fn run(&self, sql: &str) -> String {
+        let rows = self.connection.lock().unwrap().query(sql).unwrap();
+        let line =
+            |row: &Row| row.iter().map(|(_, value)| value.unwrap_or("NULL")).collect::<Vec<_>>().join("|");
+        rows.iter().map(|row| line(row) + "\n").collect()
     }
 
     /// What a program needs to reach this database.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         environment(&self.server, &self.name)
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.server.address.port()
     }
 
     /// The lines that the server logged of `application`'s sessions in this database, without their prefix. Lines of

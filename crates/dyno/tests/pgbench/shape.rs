@@ -1,5 +1,8 @@
 //! What two runs of the same thing have in common: measurements are replaced by signs, counts and words stay.
 
+/// Instead of a command's latency.
+const LATENCY: &str = "   <latency in 11>";
+
 /// A report or messages, with `#.###` for each number that was measured: those with a fraction, unless they are a
 /// share in percent. Lines of dyno's own are left out.
 pub(crate) fn measured(text: &str) -> String {
@@ -19,7 +22,7 @@ fn line_shape(line: &str) -> String {
     if let (Some(number), true) = (line.get(3..14), line.starts_with("   "))
         && number.trim().parse::<f64>().is_ok()
     {
-        return format!("   <latency in 11>{}", &line[14..]);
+        return format!("{LATENCY}{}", &line[14..]);
     }
     signs(line)
 }
@@ -53,33 +56,40 @@ fn signs(line: &str) -> String {
 /// transaction failed or was skipped.
 pub(crate) fn in_later_words(text: &str) -> String {
     let mut out = String::new();
+    let mut columns = 1;
     for line in text.lines() {
+        if line.contains("statement latencies") {
+            columns = if line.contains("retries") { 2 } else { 1 };
+        }
         let script = line.strip_prefix(" - ").and_then(|rest| rest.split_once(" transactions ("));
-        match script.and_then(|(count, rest)| Some((count, rest.split_once(", tps = ")?))) {
-            Some((count, (share, tps))) => {
-                out += &format!(" - {count} transactions ({share})\n");
+        if let Some((count, (share, tps))) =
+            script.and_then(|(n, rest)| Some((n, rest.split_once(", tps = ")?)))
+        {
+            out += &format!(" - {count} transactions ({share})\n");
+            if count != "0" {
                 out += &format!(" - number of transactions actually processed: {count} (tps = {tps}\n");
             }
-            None if line.starts_with("   <latency in 11>") => {
-                out += &one_space(line);
-                out.push('\n');
-            }
-            None => {
-                out += line;
-                out.push('\n');
-            }
+        } else if let Some(rest) = line.strip_prefix(LATENCY) {
+            out += &format!("{LATENCY}{}\n", narrower(rest, columns));
+        } else if !line.contains("NaN%") {
+            // Shares of nothing are not told any more.
+            out += &format!("{line}\n");
         }
     }
     out
 }
 
-/// A command's latency, failures and perhaps retries: two spaces stood before the command, and now stands one.
-fn one_space(line: &str) -> String {
-    let counts = |c: char| c.is_ascii_digit() || c == ' ';
-    let behind = line.trim_start_matches("   <latency in 11>");
-    let command = behind.trim_start_matches(counts);
-    let spaces = behind.len() - command.len();
-    format!("   <latency in 11>{}{command}", &behind[..spaces.saturating_sub(1)])
+/// Counts of so many columns and a command: one space stands between them now, and two stood before.
+fn narrower(counts_and_command: &str, columns: usize) -> String {
+    let mut out = String::new();
+    let mut rest = counts_and_command;
+    for _ in 0..columns {
+        rest = rest.trim_start_matches(' ');
+        let (count, behind) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+        out += &format!("{}{count:>10}", if out.is_empty() { "  " } else { " " });
+        rest = behind;
+    }
+    format!("{out} {}", rest.strip_prefix("  ").unwrap_or(rest))
 }
 
 /// Also counts depend on the time, where the time ends a run or keeps its schedule.
@@ -88,6 +98,7 @@ pub(crate) fn timed(text: &str) -> String {
         line.starts_with("progress: ")
             || line.contains("number of transactions")
             || line.contains("number of failed")
+            || line.contains(" failures: ")
             || line.contains("number of retries")
             || (line.starts_with(" - ") && line.contains(" transactions ("))
     };
@@ -177,11 +188,16 @@ fn logs_keep_their_columns() {
 
 #[test]
 fn older_reports_are_told_in_later_words() {
+    let count = " - 3 transactions (60.0% of total, tps = #.######)\n";
+    let counts = " - 3 transactions (60.0% of total)\n - number of transactions actually processed: 3 (tps = #.######)\n";
+    assert_eq!(in_later_words(count), counts);
     assert_eq!(
-        in_later_words(
-            " - 3 transactions (60.0% of total, tps = #.######)\n   <latency in 11>           0  END;\n"
-        ),
-        " - 3 transactions (60.0% of total)\n - number of transactions actually processed: 3 (tps = #.######)\n   \
-         <latency in 11>           0 END;\n"
+        in_later_words("   <latency in 11>           0  5 END;\n"),
+        "   <latency in 11>           0 5 END;\n"
+    );
+    let retries = "statement latencies in milliseconds, failures and retries:\n";
+    assert_eq!(
+        in_later_words(&format!("{retries}   <latency in 11>           0          12   END;\n")),
+        format!("{retries}   <latency in 11>           0         12  END;\n")
     );
 }

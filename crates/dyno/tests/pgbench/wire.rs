@@ -16,7 +16,7 @@ fn programs() -> Vec<Program> {
 fn statements_as_the_server_logs_them() {
     let Some(database) = database("logged") else { return };
     let text = "\\set x 1 + 1\n\\set y 0.1 + 0.2\n\\set z null\n\\set b true\nbegin;\nselect :x, :y::text, :z::text, :b::text, :x;\nselect 2 /* é */ as k \\gset\n\
-                -- a comment\nselect ':x', :k + 1 -- behind\n  ;\nend;\n";
+                -- a comment\nselect :x::int, :k + 1 -- behind\n  ;\nend;\n";
     for mode in ["simple", "extended", "prepared"] {
         let mut logged = Vec::new();
         for (at, program) in programs().iter().enumerate() {
@@ -61,10 +61,10 @@ fn parameters_have_no_declared_type() {
     same(
         &database,
         [
-            kept("-M prepared -t 3"),
-            kept("-M prepared -t 3 -f script"),
+            kept("-M prepared -t 3").since(18),
+            kept("-M prepared -t 3 -f script --random-seed=3").since(18),
             kept("-M extended"),
-            kept("-M prepared -C -t 3"),
+            kept("-M prepared -C -t 3").since(18),
         ],
     );
 }
@@ -91,7 +91,7 @@ fn a_pipeline_goes_in_one_system_call() {
         return;
     }
     let trace = std::fs::read_to_string(directory.path().join("trace")).unwrap();
-    let bound: Vec<_> = trace.lines().filter(|line| line.contains("P_0")).collect();
+    let bound: Vec<_> = trace.lines().filter(|line| line.contains("P_0") && !line.contains("mark")).collect();
     assert_eq!(bound.len(), 20, "{trace}");
     assert!(bound.iter().all(|line| line.contains("P_1") && line.contains("P_2")), "{bound:?}");
 }
