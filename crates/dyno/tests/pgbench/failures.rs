@@ -125,10 +125,6 @@ fn sessions_that_are_ended() {
                     mode,
                     "select 1;\nbegin;\nselect pg_terminate_backend(pg_backend_pid()), pg_sleep(5);\nend;\n",
                 ),
-                script(
-                    mode,
-                    "set idle_in_transaction_session_timeout = 1;\nbegin;\n\\sleep 100 ms\nselect 1;\nend;\n",
-                ),
                 script(mode, "set statement_timeout = 1;\nselect pg_sleep(1);\n"),
             ],
         );

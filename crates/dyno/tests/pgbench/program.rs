@@ -6,9 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use dyno_test_servers::postgres_binaries;
-
-use crate::server::version;
+use dyno_test_servers::Pgbench;
 
 /// A program that has pgbench's command line.
 #[derive(Debug, Clone)]
@@ -40,15 +38,10 @@ pub(crate) struct Call {
 }
 
 impl Program {
-    /// The installed pgbench, and the pgbench 18 that `DYNO_PGBENCH18` names; the newer comes first.
+    /// The real ones; the newest comes first.
     pub(crate) fn references() -> Vec<Self> {
-        let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
-        let installed = postgres_binaries().map(|binaries| binaries.join("pgbench"));
-        let both = named.into_iter().chain(installed);
-        let mut all: Vec<_> = both.map(|path| Self { version: version(&path), path, first: &[] }).collect();
-        all.sort_by_key(|program| std::cmp::Reverse(program.version));
-        all.dedup_by_key(|program| program.version);
-        all
+        let real = |Pgbench { program: path, version }| Self { path, first: &[], version };
+        Pgbench::all().into_iter().map(real).collect()
     }
 
     /// `dyno pgbench`

@@ -1,11 +1,10 @@
 //! The server that all tests share, and the databases in it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use dyno_target::connection::{Connection, Row};
-use dyno_test_servers::{Postgres, Setup, Shared, succeed};
+use dyno_test_servers::{Postgres, Setup, Shared};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
 
 static SERVER: Shared<Postgres> = Shared::new();
@@ -102,11 +101,4 @@ pub(crate) fn installed(program: &str) -> Option<PathBuf> {
         println!("skipped: no {program} on this machine");
     }
     found
-}
-
-/// The version of a pgbench.
-pub(crate) fn version(program: &Path) -> u32 {
-    let printed = succeed(Command::new(program).arg("--version"));
-    let version = printed.trim_start_matches("pgbench (PostgreSQL) ");
-    version.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
