@@ -141,7 +141,11 @@ impl LoadThread {
     pub(crate) fn stage_times_passed(&mut self, now: u64) {
         let Some(stage) = &self.stage else { return };
         match stage.phase {
-            Phase::Pending if now >= stage.start_ns => self.start_load(),
+            Phase::Pending if now >= stage.start_ns => {
+                self.start_load();
+                // Clients that cannot even begin have given up by now, and nothing else would wake this thread.
+                self.end_if_nothing_is_left();
+            }
             Phase::Pending => {}
             Phase::Load => {
                 self.rotate_until(now);
