@@ -30,6 +30,9 @@ enum LogKind {
     Aggregated,
 }
 
+/// What is compared of a run: names of parts, and the parts.
+type Shape = Vec<(String, String)>;
+
 /// A command line and what belongs to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
@@ -153,7 +156,7 @@ impl Case {
     }
 
     /// What is left when all that may differ is taken out.
-    fn shape(&self, program: &Program, ran: &Ran, database: &Database) -> Vec<(String, String)> {
+    fn shape(&self, program: &Program, ran: &Ran, database: &Database) -> Shape {
         let (mut stdout, mut stderr) = (shape::measured(&ran.stdout), shape::measured(&ran.stderr));
         if program.version < 17 {
             stdout = shape::in_later_words(&stdout);
@@ -189,6 +192,24 @@ impl Case {
         parts
     }
 
+    fn shapes(&self, programs: &[&Program], database: &Database) -> Vec<Shape> {
+        let shape = |program: &&Program| {
+            let ran = self.run(program, database);
+            self.shape(program, &ran, database)
+        };
+        programs.iter().map(shape).collect()
+    }
+
+    /// The same for runs that last for a time, and leave nothing to be compared: all at once.
+    fn shapes_at_once(&self, programs: &[&Program], database: &Database) -> Vec<Shape> {
+        let call = self.prepare(database);
+        let ran: Vec<_> = std::thread::scope(|scope| {
+            let running: Vec<_> = programs.iter().map(|program| scope.spawn(|| program.run(&call))).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        programs.iter().zip(&ran).map(|(program, ran)| self.shape(program, ran, database)).collect()
+    }
+
     /// How dyno differs from the real programs; empty if it does not.
     fn differences(&self, database: &Database, references: &[Program], dyno: &Program) -> String {
         let mut usable: Vec<_> = references.iter().filter(|program| program.version >= self.since).collect();
@@ -200,12 +221,15 @@ impl Case {
             println!("skipped: no pgbench {}: {:?}", self.since, self.call.arguments);
             return String::new();
         }
-        let ran = self.run(dyno, database);
-        let ours = self.shape(dyno, &ran, database);
+        let programs: Vec<_> = std::iter::once(dyno).chain(usable).collect();
+        let shapes = if self.timed && self.contents.is_none() {
+            self.shapes_at_once(&programs, database)
+        } else {
+            self.shapes(&programs, database)
+        };
+        let [ours, theirs @ ..] = &shapes[..] else { return String::new() };
         let mut told = String::new();
-        for program in usable {
-            let ran = self.run(program, database);
-            let theirs = self.shape(program, &ran, database);
+        for (program, theirs) in programs[1..].iter().zip(theirs) {
             if theirs == ours {
                 continue;
             }

@@ -69,7 +69,6 @@ fn intervals() {
     same(
         &database,
         [
-            intervals("-f one"),
             intervals("-c 4 -j 2 -f one -L 100000 --log-prefix=late"),
             intervals("-f again -f dead --max-tries=2 --failures-detailed").since(18),
             logged("--aggregate-interval=1 -t 20 -f one").aggregated_log(),

@@ -1,6 +1,7 @@
 //! The report and the progress lines, in every form that options give them.
 
 use crate::case::{Case, case, same_beside};
+use crate::program::Program;
 use crate::server::database;
 
 fn selects(arguments: &str) -> Case {
@@ -76,15 +77,18 @@ fn progress() {
     };
     same_beside(
         &database,
-        [slow(""), slow("--progress-timestamp --max-tries=2"), slow("-R 100 -L 1000 --max-tries=2")],
+        [
+            slow("-C -c 2"),
+            slow("--progress-timestamp --max-tries=2 -R 100"),
+            slow("-R 100 -L 1000 --max-tries=2 -c 2 -j 2"),
+        ],
     );
 }
 
 #[test]
-fn progress_under_a_rate() {
-    let Some(database) = database("progress_rate") else { return };
-    let slow = |arguments: &str| {
-        case(&format!("-n -T 2 -P 1 -f slow {arguments}")).file("slow", "select pg_sleep(0.02);").timed()
-    };
-    same_beside(&database, [slow("-R 100"), slow("-L 1000"), slow("-C -c 2")]);
+fn the_first_line_has_both_versions() {
+    let Some(database) = database("banner") else { return };
+    let server = database.run("show server_version");
+    let ran = case("-n -t 1 -f s").file("s", "select 1;").run(&Program::dyno(), &database);
+    assert_eq!(ran.stdout.lines().next(), Some(&*format!("pgbench (18.0, server {})", server.trim())));
 }
