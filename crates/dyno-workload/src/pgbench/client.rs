@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use dyno_engine::clock;
 use dyno_engine::error::SessionError;
-use dyno_engine::request::{Request, Withdrawn};
+use dyno_engine::request::Request;
 use dyno_engine::workload::{
     Answer, Client, Ended, Failure, Place, Reaction, Reply, Step, TransactionStatus, TransactionType,
 };
 
+use super::debug::tell_value;
 use super::load::Shared;
 use super::rows::Rows;
+use super::sending::{Pipeline, Sent};
 use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Names, Operand, Program, QueryMode, Sql, Value, Variables,
+    Command, Context, EvaluateError, Kind, Names, Operand, Program, QueryMode, Value, Variables,
     shell_command, sleep_us,
 };
 
@@ -28,7 +30,7 @@ pub(super) struct ScriptClient {
     /// time would be a count that all threads write.
     lent: Option<Arc<Shared>>,
     pub(super) place: Place,
-    variables: Variables,
+    pub(super) variables: Variables,
     random: Prng,
     /// What `random` was when the transaction began: a further try draws the same.
     random_before: Prng,
@@ -42,20 +44,20 @@ pub(super) struct ScriptClient {
     /// The script that the next transaction runs, where it was chosen already.
     chosen: Option<usize>,
     /// Statements that this connection has prepared, by script and command.
-    prepared: Vec<Vec<bool>>,
+    pub(super) prepared: Vec<Vec<bool>>,
     /// The command whose statement the current request prepares, and runs none.
-    preparing: Option<usize>,
+    pub(super) preparing: Option<usize>,
     /// The connection is there.
     pub(super) online: bool,
     /// The server began to copy to the client.
     copied: bool,
     /// Whether a transaction block was open behind the last answer.
     status: TransactionStatus,
-    pipeline: Option<Pipeline>,
-    sent: Sent,
+    pub(super) pipeline: Option<Pipeline>,
+    pub(super) sent: Sent,
     pub(super) rows: Rows,
     /// The command was begun before what it needs was prepared.
-    prepares_first: bool,
+    pub(super) prepares_first: bool,
     /// When the command that is waited for was begun (`-r`).
     command_begun_ns: u64,
     /// What failed in the last try, until the transaction has ended.
@@ -66,24 +68,6 @@ pub(super) struct ScriptClient {
     pub(super) transactions: u64,
     pub(super) text: Vec<u8>,
     pub(super) tallies: Vec<Arc<Tally>>,
-}
-
-/// A pipeline that the script has started.
-#[derive(Debug, Default)]
-struct Pipeline {
-    /// What was to be sent when the script slept.
-    held: Withdrawn,
-    /// It was ended; its answer is waited for.
-    ended: bool,
-}
-
-/// What the current pipeline, or the last one, has sent.
-#[derive(Debug, Default)]
-struct Sent {
-    /// The command of each statement.
-    commands: Vec<usize>,
-    /// Points of synchronisation: statements before each.
-    syncs: Vec<u32>,
 }
 
 /// The client cannot go on; why was said.
@@ -141,6 +125,9 @@ impl ScriptClient {
                 self.command_begun_ns = clock::now_ns();
             }
             let jumped = std::mem::take(&mut self.jumped);
+            if shared.debug {
+                self.tell_executing(command, jumped);
+            }
             match &command.kind {
                 Kind::Sql(sql) => {
                     if let Some(step) = self.send(sql, request)? {
@@ -248,102 +235,6 @@ impl ScriptClient {
         Ok(())
     }
 
-    /// Adds an SQL command to the request. In a pipeline the script goes on at once.
-    fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
-        if self.prepares(self.command, sql, request) {
-            return Ok(Some(Step::Send));
-        }
-        if self.shared.debug {
-            self.tell_sending(sql);
-        }
-        if self.pipeline.is_some() {
-            self.sent.commands.push(self.command);
-            if let Some(keep) = &sql.keep {
-                let name = if keep.every { "aset" } else { "gset" };
-                return Err(self.abort_named(name, &format!("\\{name} is not allowed in pipeline mode")));
-            }
-            self.write_extended(sql, request);
-            return Ok(None);
-        }
-        if sql.keep.is_some() {
-            self.rows.clear();
-            request.keep_rows();
-        }
-        if self.shared.mode == QueryMode::Simple {
-            self.text.clear();
-            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
-            request.query(&self.text);
-        } else {
-            self.write_extended(sql, request);
-            request.sync();
-        }
-        Ok(Some(Step::Send))
-    }
-
-    fn write_extended(&mut self, sql: &Sql, request: &mut Request<'_>) {
-        let name = self.shared.statement_name(self.script, self.command);
-        if name.is_empty() {
-            request.parse(name, &sql.text);
-        }
-        let mut bind = request.bind(name);
-        for slot in &sql.parameters {
-            bind.text_with(|out| self.variables.write_text(*slot, out));
-        }
-        bind.finish();
-        if sql.keep.is_some() {
-            request.describe();
-        }
-        request.run();
-    }
-
-    /// Puts what prepares a command's statement into the request, unless this connection has it already. It is a
-    /// request of its own: should it be refused, the script goes on, and what runs the statement is refused, too.
-    fn prepares(&mut self, command: usize, sql: &Sql, request: &mut Request<'_>) -> bool {
-        let prepared = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(command));
-        let Some(prepared) = prepared.filter(|prepared| !**prepared) else { return false };
-        *prepared = true;
-        request.parse(self.shared.statement_name(self.script, command), &sql.text);
-        request.sync();
-        (self.preparing, self.prepares_first) = (Some(command), true);
-        true
-    }
-
-    fn start_pipeline(
-        &mut self,
-        command: &Command,
-        commands: &[Command],
-        request: &mut Request<'_>,
-    ) -> Result<Option<Step>, Aborted> {
-        if self.shared.mode == QueryMode::Simple {
-            return Err(self.abort_at(command, "cannot use pipeline mode with the simple query protocol"));
-        }
-        if self.pipeline.is_some() {
-            return Err(self.abort_at(command, "already in pipeline mode"));
-        }
-        // What a pipeline runs is prepared before it.
-        let inside = commands.iter().enumerate().skip(self.command);
-        for (index, command) in inside.take_while(|(_, command)| !matches!(command.kind, Kind::EndPipeline)) {
-            if let Kind::Sql(sql) = &command.kind
-                && self.prepares(index, sql, request)
-            {
-                return Ok(Some(Step::Send));
-            }
-        }
-        self.pipeline = Some(Pipeline::default());
-        self.sent.commands.clear();
-        self.sent.syncs.clear();
-        Ok(None)
-    }
-
-    fn end_pipeline(&mut self, command: &Command, request: &mut Request<'_>) -> Result<Step, Aborted> {
-        let Some(pipeline) = &mut self.pipeline else {
-            return Err(self.abort_at(command, "not in pipeline mode"));
-        };
-        pipeline.ended = true;
-        request.sync();
-        Ok(Step::Send)
-    }
-
     fn sleep(&mut self, us: i64, request: &mut Request<'_>) -> Step {
         if let Some(pipeline) = &mut self.pipeline {
             pipeline.held = request.withdraw();
@@ -367,6 +258,9 @@ impl ScriptClient {
                 self.status = answer.status;
                 if self.preparing.take().is_some() {
                     return Ok(());
+                }
+                if self.shared.debug {
+                    self.tell_doing("receiving");
                 }
                 if self.copied {
                     return Err(Aborted);
@@ -431,33 +325,6 @@ impl ScriptClient {
             Kind::Sql(sql) => sql.keep.as_ref(),
             _ => None,
         }
-    }
-
-    /// The text of the statement that failed, as it was sent, with `before` of the same request answered before it.
-    pub(super) fn sent_text(&mut self, before: u32) -> Option<String> {
-        let script = self.shared.scripts.get(self.script)?;
-        let in_pipeline = self.pipeline.as_ref().and_then(|_| self.sent.commands.get(before as usize));
-        let command = self.preparing.or(in_pipeline.copied()).unwrap_or(self.command);
-        let Kind::Sql(sql) = &script.script.commands.get(command)?.kind else { return None };
-        self.text.clear();
-        if self.shared.mode == QueryMode::Simple {
-            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
-        } else {
-            self.text.extend_from_slice(&sql.text);
-        }
-        Some(String::from_utf8_lossy(&self.text).into_owned())
-    }
-
-    #[cold]
-    fn tell_sending(&mut self, sql: &Sql) {
-        self.text.clear();
-        if self.shared.mode == QueryMode::Simple {
-            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
-        } else {
-            self.text.extend_from_slice(&sql.text);
-        }
-        let text = format!("client {} sending {}", self.place.id, String::from_utf8_lossy(&self.text));
-        self.shared.console.info(&text);
     }
 }
 
@@ -557,20 +424,6 @@ impl ScriptClient {
         }
     }
 
-    /// Whether what failed was a request that prepares a statement.
-    pub(super) fn prepares_a_statement(&self) -> bool {
-        self.preparing.is_some()
-    }
-
-    /// The number that pgbench gives to the result of a statement that failed with `before` answered before it. In a
-    /// pipeline it counts from the last statement, and points of synchronisation count, too.
-    pub(super) fn query_number(&self, before: u32) -> u32 {
-        match self.pipeline {
-            Some(_) => self.sent.syncs.iter().filter(|at| **at == before).count() as u32,
-            None => before,
-        }
-    }
-
     /// The command to which the loss of a connection belongs: it is noticed by the next one that uses it.
     pub(super) fn command_at_loss(&self) -> usize {
         let commands = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.script.commands);
@@ -586,20 +439,4 @@ impl ScriptClient {
     pub(super) fn settled(&mut self) {
         (self.status, self.pipeline, self.waits) = (TransactionStatus::Idle, None, false);
     }
-}
-
-#[cold]
-fn tell_value(shared: &Shared, script: usize, command: usize, value: Value) {
-    let mut text = Vec::new();
-    let kind = match value {
-        Value::Null => "null",
-        Value::Boolean(_) => "boolean ",
-        Value::Integer(_) => "int ",
-        Value::Double(_) => "double ",
-    };
-    if value != Value::Null {
-        value.write_text(&mut text);
-    }
-    let text = String::from_utf8_lossy(&text);
-    shared.console.raw(&format!("debug(script={script},command={}): {kind}{text}\n", command + 1));
 }

@@ -3,11 +3,13 @@
 
 pub mod before;
 mod client;
+mod debug;
 mod failure_text;
 pub mod initialize;
 pub mod load;
 pub mod log;
 mod outcome;
 mod rows;
+mod sending;
 mod shell;
 pub mod tally;

@@ -42,6 +42,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Failed> {
     let stop = interrupt::stop_flag();
     let opened = connect::open(&options.connection, &mut console::raw)
         .map_err(|failure| Failed::lines(failure.stderr("setup")))?;
+    if options.debug {
+        tell_what_is_run(options, &opened.server);
+    }
     let mut recording = begin_recording(options, &scripts);
     let ran = load(options, scripts, names, opened, &stop, &mut recording);
     match (ran, recording) {
@@ -58,6 +61,15 @@ pub(crate) fn run(options: &RunOptions) -> Result<u8, Failed> {
             Err(failed)
         }
     }
+}
+
+fn tell_what_is_run(options: &RunOptions, server: &Server) {
+    let length = match options.length {
+        Length::Transactions(count) => format!("nxacts: {count}"),
+        Length::Duration(duration) => format!("duration: {}", duration.as_secs()),
+    };
+    let (place, clients, database) = (server.whereabouts(), options.clients, server.database());
+    console::info(&format!("{place} nclients: {clients} {length} dbName: {database}"));
 }
 
 /// How a run ended.

@@ -113,6 +113,12 @@ impl Case {
         self
     }
 
+    /// How often something is told does not count.
+    pub(crate) fn each_line_once(mut self) -> Self {
+        self.stderr = Lines::Kinds;
+        self
+    }
+
     /// That there are messages counts, not what they say.
     pub(crate) fn in_any_words(mut self) -> Self {
         self.stderr = Lines::Any;

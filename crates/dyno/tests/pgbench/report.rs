@@ -8,6 +8,7 @@ fn selects(arguments: &str) -> Case {
     case(&format!("-n {arguments}"))
         .file("one", "select 1;\n")
         .file("two", "\\set x 1 + 1\n-- a comment\nselect :x,\n  2;\n\\sleep 1 us\n\\if :x > 1\nselect 3\\; select 4;\n\\endif\n")
+        .file("talk", "\\set x 1 + 1\nselect :x;\n\\sleep 1 us\n\\if :x > 2\n\\elif true\nselect 2;\n\\else\n\\endif\n\\shell true\n")
         .file("none", "-- nothing\n")
 }
 
@@ -67,6 +68,19 @@ fn what_was_too_late_is_skipped_and_counted() {
     // One that is begun takes so long that all after it are late but for one; how many it is depends on the clock.
     let slow = case("-n -t 6 -R 200 -L 1 -f slow").file("slow", "select pg_sleep(0.05);").timed();
     same_beside(&database, [slow.clone(), slow.argument("-r")]);
+}
+
+#[test]
+fn what_a_client_does() {
+    let Some(database) = database("debugged") else { return };
+    for mode in ["simple", "extended", "prepared"] {
+        // How often it looks for an answer depends on when that comes.
+        same_beside(
+            &database,
+            [selects(&format!("-M {mode} -t 1 -f talk --debug")).each_line_once().since(18)],
+        );
+    }
+    same_beside(&database, [selects("-t 1 -f one -f one@0 --debug -C").each_line_once().since(18)]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::settings::{Environment, TargetSettings};
-use dyno_wire::endpoint::{Endpoint, Login, Password};
+use dyno_wire::endpoint::{Address, Endpoint, Login, Password};
 
 use super::options::ConnectionOptions;
 
@@ -46,6 +46,23 @@ impl Server {
     /// The target as it is shown and stored, without the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Host or directory, port and database, as `--debug` tells them.
+    pub(crate) fn whereabouts(&self) -> String {
+        let (host, port) = match &self.endpoint.address {
+            Address::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
+            Address::Unix(path) => {
+                let directory = path.parent().unwrap_or(path).display().to_string();
+                (directory, path.extension().unwrap_or_default().to_string_lossy().into_owned())
+            }
+        };
+        let host = self.name.as_ref().unwrap_or(&host);
+        format!("pghost: {host} pgport: {port}")
+    }
+
+    pub(crate) fn database(&self) -> &str {
+        &self.endpoint.login.database
     }
 }
 

@@ -1,0 +1,59 @@
+//! What `--debug` tells of a client's doings.
+
+use super::client::ScriptClient;
+use super::load::Shared;
+use crate::script::{Command, Kind, QueryMode, Sql, Value};
+
+impl ScriptClient {
+    /// `jumped`: the command was come to by a jump.
+    #[cold]
+    pub(super) fn tell_executing(&self, command: &Command, jumped: bool) {
+        let what = match &command.kind {
+            Kind::Sql(_) => return,
+            Kind::Endif if jumped => return,
+            // Expressions are left out.
+            Kind::Set { slot, .. } => format!("\\set {}", self.shared.names.name(*slot)),
+            Kind::If { .. } => "\\if".to_owned(),
+            Kind::Elif { .. } => "\\elif".to_owned(),
+            _ => command.first_line.clone(),
+        };
+        self.tell_doing(&format!("executing {what}"));
+    }
+
+    #[cold]
+    pub(super) fn tell_sending(&mut self, sql: &Sql) {
+        let name = self.shared.statement_name(self.script, self.command);
+        if !name.is_empty() {
+            self.tell_doing(&format!("sending {name}"));
+            return;
+        }
+        self.text.clear();
+        if self.shared.mode == QueryMode::Simple {
+            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
+        } else {
+            self.text.extend_from_slice(&sql.text);
+        }
+        self.tell_doing(&format!("sending {}", String::from_utf8_lossy(&self.text)));
+    }
+
+    pub(super) fn tell_doing(&self, what: &str) {
+        self.shared.console.info(&format!("client {} {what}", self.place.id));
+    }
+}
+
+/// What the function `debug` is given.
+#[cold]
+pub(super) fn tell_value(shared: &Shared, script: usize, command: usize, value: Value) {
+    let mut text = Vec::new();
+    let kind = match value {
+        Value::Null => "null",
+        Value::Boolean(_) => "boolean ",
+        Value::Integer(_) => "int ",
+        Value::Double(_) => "double ",
+    };
+    if value != Value::Null {
+        value.write_text(&mut text);
+    }
+    let text = String::from_utf8_lossy(&text);
+    shared.console.raw(&format!("debug(script={script},command={}): {kind}{text}\n", command + 1));
+}
