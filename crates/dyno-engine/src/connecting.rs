@@ -218,16 +218,17 @@ impl LoadThread {
             let state = error.server_error().map(|error| error.code);
             self.recorder.current.error(state.map_or(ErrorCode::Connection, ErrorCode::SqlState));
         }
-        if self.config.on_loss == OnLoss::Abort {
-            let session = &mut self.sessions[index as usize];
+        let aborts = self.config.on_loss == OnLoss::Abort;
+        let session = &mut self.sessions[index as usize];
+        // One that has done its part and will not come back has lost nothing.
+        if session.active || session.transaction.is_some() || !aborts {
             session.client.lost(&error);
-            self.tell_error(error);
-            self.end_lost_transaction(index, now);
-            return self.give_up(index);
         }
-        self.sessions[index as usize].client.lost(&error);
         self.tell_error(error);
         self.end_lost_transaction(index, now);
+        if aborts {
+            return self.give_up(index);
+        }
         if attempts == 0 {
             self.to_open.push_back(index);
             self.open_more(now);

@@ -27,8 +27,8 @@ pub enum SessionError {
     Closed,
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    #[error("a transaction was still under way {} s after its stage had ended", .0.as_secs_f64())]
-    NotDrained(Duration),
+    #[error("a transaction was still under way when its stage could wait no longer")]
+    NotDrained,
     #[error("the workload sent an empty request")]
     EmptyRequest,
     #[error("the statement copies from the client, which has nothing to copy")]

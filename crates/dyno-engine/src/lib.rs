@@ -13,7 +13,7 @@ mod poller;
 mod priority;
 mod recorder;
 pub mod request;
-mod schedule;
+pub mod schedule;
 mod session;
 mod staging;
 mod thread;

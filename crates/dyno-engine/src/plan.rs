@@ -86,8 +86,12 @@ pub struct EngineConfig {
     pub reconnect_timeout: Duration,
     /// Open a connection for each transaction and close it behind it.
     pub connect_per_transaction: bool,
+    /// Close the connection of a client that has done all its transactions, while others go on.
+    pub hang_up_when_done: bool,
     /// Longest wait at a stage's end for transactions that are under way.
     pub drain_timeout: Duration,
+    /// The same where a stage is stopped before its plan is fulfilled, if that is less.
+    pub stopped_drain_timeout: Duration,
     /// Whether transactions of an open load that were due before its end are still begun behind it.
     pub finish_late: bool,
     /// Transactions of an open load that would begin later than this are skipped and counted.
@@ -113,7 +117,9 @@ impl EngineConfig {
             on_loss: OnLoss::Reconnect,
             reconnect_timeout: Duration::from_secs(10),
             connect_per_transaction: false,
+            hang_up_when_done: false,
             drain_timeout: Duration::from_secs(10),
+            stopped_drain_timeout: Duration::from_secs(10),
             finish_late: true,
             skip_later_than: None,
             failures_in_a_row_max: 100,

@@ -10,14 +10,17 @@ use crate::plan::Arrivals;
 /// Most arrivals that are counted by drawing each.
 const SKIPPED_ONE_BY_ONE: f64 = 100_000.0;
 
+/// Draws the time between two Poisson arrivals, as a multiple of its mean: where a workload's own random numbers are to
+/// decide the schedule.
+pub type Gaps = Box<dyn FnMut() -> f64 + Send>;
+
 /// One thread's share of an open load: its due times, one after the other.
 ///
 /// The times depend on nothing that the server does: late work keeps its place and is never dropped. Arrivals are
 /// laid out evenly or by chance along the *expected count* of arrivals, and each is due when that count is
 /// reached; so a ramp of the rate, even from zero, has exactly the arrivals that its line stands for.
-#[derive(Debug)]
 pub(crate) struct Schedule {
-    random: StdRng,
+    gaps: Gaps,
     distribution: Distribution,
     /// This thread's rate per nanosecond, at the start and at the end of the stage.
     rate_start: f64,
@@ -27,6 +30,19 @@ pub(crate) struct Schedule {
     ramp_ns: f64,
     /// The expected count at which the next transaction is due.
     count: f64,
+}
+
+impl std::fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Schedule").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+/// Gaps of a stream of the engine's own.
+pub(crate) fn seeded_gaps(seed: u64) -> Gaps {
+    let mut random = StdRng::seed_from_u64(seed);
+    // 1 - [0, 1) is never zero, whose logarithm would be infinite.
+    Box::new(move || -(1.0 - random.random::<f64>()).ln())
 }
 
 impl Schedule {
@@ -39,13 +55,13 @@ impl Schedule {
         duration_ns: Option<u64>,
         thread: u32,
         threads: u32,
-        seed: u64,
+        gaps: Gaps,
     ) -> Option<Self> {
         let Arrivals::Open { rate_per_s, rate_end_per_s, distribution } = *arrivals else { return None };
         let per_thread_ns = |rate_per_s: f64| rate_per_s / f64::from(threads) / SECOND_NS as f64;
         let ramp_ns = duration_ns.filter(|ns| *ns > 0).map_or(f64::INFINITY, |ns| ns as f64);
         let mut schedule = Self {
-            random: StdRng::seed_from_u64(seed),
+            gaps,
             distribution,
             rate_start: per_thread_ns(rate_per_s),
             rate_end: per_thread_ns(rate_end_per_s),
@@ -69,8 +85,7 @@ impl Schedule {
     /// Goes on to the transaction after the next.
     pub(crate) fn advance(&mut self) {
         self.count += match self.distribution {
-            // 1 - [0, 1) is never zero, whose logarithm would be infinite.
-            Distribution::Poisson => -(1.0 - self.random.random::<f64>()).ln(),
+            Distribution::Poisson => (self.gaps)(),
             Distribution::Constant => 1.0,
         };
     }
@@ -135,9 +150,15 @@ mod tests {
 
     fn arrivals_in(arrivals: &Arrivals, seconds: u64, thread: u32, threads: u32) -> Vec<u64> {
         let end = 7 + seconds * SECOND_NS;
-        let mut schedule =
-            Schedule::new(arrivals, 7, Some(seconds * SECOND_NS), thread, threads, u64::from(thread))
-                .unwrap();
+        let mut schedule = Schedule::new(
+            arrivals,
+            7,
+            Some(seconds * SECOND_NS),
+            thread,
+            threads,
+            seeded_gaps(u64::from(thread)),
+        )
+        .unwrap();
         let mut due = Vec::new();
         while schedule.due_ns() < end {
             due.push(schedule.due_ns());
@@ -186,7 +207,8 @@ mod tests {
     #[test]
     fn late_work_is_counted() {
         let mut schedule =
-            Schedule::new(&open(100.0, 100.0, Distribution::Constant), 0, None, 0, 1, 0).unwrap();
+            Schedule::new(&open(100.0, 100.0, Distribution::Constant), 0, None, 0, 1, seeded_gaps(0))
+                .unwrap();
         assert_eq!(schedule.backlog(0), 0);
         let half = SECOND_NS / 2;
         assert!(schedule.backlog(half).abs_diff(50) <= 1);

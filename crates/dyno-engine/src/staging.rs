@@ -6,7 +6,7 @@ use crate::error::SessionError;
 use crate::plan::{Limit, StagePlan};
 use crate::priority;
 use crate::recorder::Recorder;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, seeded_gaps};
 use crate::session::State;
 use crate::thread::{LoadThread, ReportKind, ThreadFinished};
 
@@ -101,8 +101,9 @@ impl LoadThread {
         // A seed of its own for each thread and stage, apart from those of the clients.
         let seed =
             self.config.seed ^ (u64::from(plan.stage) << 32 | u64::from(self.number)) ^ 0x5ced_u64 << 48;
+        let gaps = self.workload.gaps(self.number, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed));
         let schedule =
-            Schedule::new(&plan.arrivals, start_ns, duration_ns, self.number, self.config.threads, seed);
+            Schedule::new(&plan.arrivals, start_ns, duration_ns, self.number, self.config.threads, gaps);
         let quota = match plan.limit {
             Limit::Duration(_) => None,
             Limit::TransactionsPerClient(count) => Some(count),
@@ -317,15 +318,24 @@ impl LoadThread {
                 self.end_load(now);
                 if let Some(stage) = &mut self.stage {
                     stage.finished.complete = false;
-                    if let Phase::Drain { begin_until_ns, .. } = &mut stage.phase {
-                        // Whoever stops does not wait for what is late.
-                        *begin_until_ns = now;
-                    }
                 }
+                self.hurry(now);
             }
-            Phase::Drain { .. } => {}
+            // Its plan is fulfilled, and only the last transactions are waited for.
+            Phase::Drain { .. } => self.hurry(now),
         }
         self.finish_if_drained(now);
+    }
+
+    /// Whoever stops does not wait for what is late, and not long for what is under way.
+    fn hurry(&mut self, now: u64) {
+        let limit_ns = now.saturating_add(nanoseconds(self.config.stopped_drain_timeout));
+        if let Some(stage) = &mut self.stage
+            && let Phase::Drain { begin_until_ns, deadline_ns } = &mut stage.phase
+        {
+            *begin_until_ns = now;
+            *deadline_ns = limit_ns.min(*deadline_ns);
+        }
     }
 
     /// Lets the load end now: the current interval is cut.
@@ -382,7 +392,7 @@ impl LoadThread {
     fn abandon(&mut self, now: u64) {
         for index in 0..self.sessions.len() as u32 {
             if self.sessions[index as usize].transaction.is_some() {
-                self.lost(index, SessionError::NotDrained(self.config.drain_timeout), now);
+                self.lost(index, SessionError::NotDrained, now);
             }
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_wire::endpoint::Endpoint;
-use dyno_wire::pg::error::SqlState;
+use dyno_wire::pg::error::{ServerError, SqlState};
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
@@ -30,6 +30,8 @@ use crate::workload::Workload;
 const WAKE: u64 = u64::MAX;
 /// Bytes read from a socket at once. Replies of more are read in parts.
 const INBOX_BYTES: usize = 64 * 1024;
+/// How long timers are looked after before sockets are again.
+const TIMERS_TURN_NS: u64 = 1_000_000;
 
 /// What the engine tells a thread.
 #[derive(Debug, Clone)]
@@ -244,10 +246,15 @@ impl LoadThread {
         timer.into_iter().chain(stage).min()
     }
 
-    /// Does what was due until now.
-    fn times_passed(&mut self, now: u64) {
+    /// Does what was due until now. Clients whose transactions need no server set their timers anew as they fire:
+    /// after a while the sockets and the engine get their turn all the same.
+    fn times_passed(&mut self, mut now: u64) {
+        let turn_ends_ns = now + TIMERS_TURN_NS;
         while let Some(Reverse((at, index))) = self.timers.peek().copied() {
             if at > now {
+                now = now_ns();
+            }
+            if at > now || now > turn_ends_ns {
                 break;
             }
             self.timers.pop();
@@ -313,9 +320,16 @@ impl LoadThread {
     fn unasked(&mut self, index: u32) {
         let session = &mut self.sessions[index as usize];
         session.listen();
-        if let Err(error) = session.receive(&mut self.inbox, &self.poller, u64::from(index)) {
-            self.lost(index, error, now_ns());
-        }
+        let received = session.receive(&mut self.inbox, &self.poller, u64::from(index));
+        let error = match received {
+            Err(error) => error,
+            // What the server says before it closes would be forgotten with the next request.
+            Ok(_) if session.scanner.error().is_some_and(ServerError::ends_session) => {
+                session.scanner.take_error().map_or(SessionError::Closed, SessionError::Server)
+            }
+            Ok(_) => return,
+        };
+        self.lost(index, error, now_ns());
     }
 
     /// False when the engine has hung up.

@@ -93,6 +93,8 @@ impl LoadThread {
         let step = session.client.next(answer, &mut request);
         let syncs = request.syncs();
         session.keeps_rows = request.keeps_rows();
+        // The client may have taken its time. Where a request follows, its answer brings the next reading.
+        let now = if matches!(step, Step::Send | Step::SendCommit) { now } else { now_ns() };
         match step {
             Step::Send | Step::SendCommit if syncs > 0 => {
                 if !transaction.sent {
@@ -194,6 +196,11 @@ impl LoadThread {
         if stage.quota.is_some_and(|quota| session.ended >= quota) {
             session.active = false;
             stage.unfinished -= 1;
+            if self.config.hang_up_when_done && session.is_open() {
+                session.say_goodbye(&self.poller, u64::from(index));
+                session.close();
+                session.state = State::Aborted;
+            }
             return;
         }
         match (&mut stage.schedule, stage.plan.arrivals) {

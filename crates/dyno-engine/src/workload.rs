@@ -8,7 +8,9 @@ use dyno_wire::pg::error::ServerError;
 pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescription, TransactionStatus};
 
 use crate::error::SessionError;
+use crate::plan::Arrivals;
 use crate::request::{Request, Statement};
+use crate::schedule::Gaps;
 
 /// A load that the engine can drive. Shared by all threads.
 pub trait Workload: Send + Sync {
@@ -25,6 +27,13 @@ pub trait Workload: Send + Sync {
     /// request, as pgbench counts; else from its first request.
     fn timed_from_begin(&self) -> bool {
         false
+    }
+
+    /// Draws the arrivals of an open load for load thread `thread`, where that is to follow the workload's own random
+    /// numbers.
+    fn gaps(&self, thread: u32, arrivals: &Arrivals) -> Option<Gaps> {
+        let _ = (thread, arrivals);
+        None
     }
 
     /// Makes a virtual client. The same `seed` and `place.id` give the same sequence of choices.

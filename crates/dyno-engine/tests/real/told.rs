@@ -1,5 +1,6 @@
 //! What a client is told and may decide: rows, failures, ends, connections of its own, giving up.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use dyno_engine::workload::{
 use dyno_results::event::Distribution;
 use dyno_test_servers::Postgres;
 
-use crate::bank::{Seen, closed, endpoint, for_ms, run, server};
+use crate::bank::{Seen, closed, endpoint, for_ms, run, run_until, server};
 
 /// What all clients of a test were told.
 #[derive(Debug, Default)]
@@ -251,4 +252,95 @@ fn skipped_transactions_count_to_a_clients_quota() {
     let (seen, told) = ran(&server, One::new("select pg_sleep(0.02)"), config, &plan);
     assert_eq!(seen.done() + told.skipped, 50);
     assert!(told.skipped > 0 && seen.outcome.complete);
+}
+
+/// Computes and sends nothing, as a script of `\set` lines does.
+struct Thinker;
+
+impl Workload for Thinker {
+    fn types(&self) -> &[String] {
+        static TYPES: std::sync::LazyLock<Vec<String>> = std::sync::LazyLock::new(|| vec!["none".to_owned()]);
+        &TYPES
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &[]
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        None
+    }
+
+    fn timed_from_begin(&self) -> bool {
+        true
+    }
+
+    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
+        Box::new(ThinkerClient { slow: place.id == 1 })
+    }
+}
+
+struct ThinkerClient {
+    slow: bool,
+}
+
+impl Client for ThinkerClient {
+    fn begin(&mut self) -> TransactionType {
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {}
+
+    fn next(&mut self, _answer: Option<&Answer>, _request: &mut Request<'_>) -> Step {
+        if self.slow {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Step::Done
+    }
+}
+
+#[test]
+fn a_load_that_needs_no_server_ends_in_time_and_is_timed() {
+    let Some(server) = server("") else { return };
+    let workload: Arc<dyn Workload> = Arc::new(Thinker);
+    let mut engine = Engine::start(&endpoint(&server), &workload, config()).unwrap();
+    let seen = run(&mut engine, &closed(1, for_ms(1200)));
+    assert!(seen.outcome.complete && seen.done() > 0);
+    assert_eq!(seen.intervals.iter().filter(|interval| !interval.drain).count(), 2);
+    // The second client takes its time, and that is its latency.
+    let seen = run(&mut engine, &times(2, 5));
+    let longest = seen.intervals.iter().flat_map(|it| &it.types).filter_map(|it| it.service.max_ns()).max();
+    assert!(seen.done() == 10 && longest.unwrap() >= 20_000_000, "{longest:?}");
+}
+
+#[test]
+fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
+    let Some(server) = server("") else { return };
+    let one = One::new("select pg_sleep(600)");
+    let told = Arc::clone(&one.told);
+    let workload: Arc<dyn Workload> = Arc::new(one);
+    let config = EngineConfig {
+        drain_timeout: Duration::MAX,
+        stopped_drain_timeout: Duration::from_millis(50),
+        ..config()
+    };
+    let mut engine = Engine::start(&endpoint(&server), &workload, config).unwrap();
+    let stop = AtomicBool::new(false);
+    // Stopped when the first second is over: without a limit it would then wait for ten minutes.
+    let seen = run_until(&mut engine, &closed(2, for_ms(600_000)), &stop, &mut |_| {
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(!seen.outcome.complete && seen.done() == 0);
+    drop(engine);
+    assert_eq!(told.lock().unwrap().lost.len(), 2);
+}
+
+#[test]
+fn a_client_that_is_done_hangs_up_and_is_not_missed() {
+    let Some(server) = server("") else { return };
+    let config = EngineConfig { hang_up_when_done: true, ..config() };
+    let one = One::new("select count(*) from pg_stat_activity where backend_type = 'client backend'");
+    let (seen, told) = ran(&server, one, config, &times(3, 4));
+    assert!(seen.outcome.complete && told.lost.is_empty());
+    assert_eq!((seen.done(), seen.outcome.clients_aborted), (12, 0));
 }
