@@ -28,7 +28,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn evidence(result: &StageResult) -> Option<String> {
-    let parts: Vec<String> = [shortfall(result), never_begun(result), skipped(result)].into_iter().flatten().collect();
+    let parts: Vec<String> =
+        [shortfall(result), never_begun(result), skipped(result)].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("in {} {}", stage_name(result), list(&parts)))
 }
 

@@ -28,6 +28,14 @@ pub fn notice(fields: NoticeFields<'_>, query: Option<&str>) -> String {
     write(&String::from_utf8_lossy(severity), &ServerError::from(fields), None, query)
 }
 
+/// The system's own words for an error, as `strerror` has them and programs print them.
+#[must_use]
+pub fn system(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error ").next().unwrap_or_default();
+    text.rsplit_once("failed to lookup address information: ").map_or(text, |(_, text)| text).to_owned()
+}
+
 fn write(severity: &str, error: &ServerError, context: Option<&str>, query: Option<&str>) -> String {
     let mut text = format!("{severity}:  {}", error.message);
     let (place, place_in) = match (error.position, error.internal_position) {

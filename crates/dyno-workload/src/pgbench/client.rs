@@ -402,6 +402,8 @@ impl Client for ScriptClient {
 
     fn ended(&mut self, ended: &Ended) {
         self.count(ended);
+        // Between two transactions it stands at none of the commands.
+        self.command = 0;
         self.online = !self.shared.connects_each;
     }
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use dyno_engine::error::SessionError;
+use dyno_engine::plan::Arrivals;
 use dyno_engine::request::Statement;
+use dyno_engine::schedule::Gaps;
 use dyno_engine::workload::{Client, Place, StatementId, Workload};
 
 use super::client::ScriptClient;
@@ -97,7 +99,9 @@ pub(super) struct Shared {
     statements: [Statement; 1],
 }
 
-/// What the clients of one thread share. Only that thread takes the lock while the load runs, so it never waits.
+/// What the clients of one thread share. Only that thread takes the lock while the load runs, so it never waits; and it
+/// shares no cache line with what other threads write.
+#[repr(align(128))]
 struct ThreadShare {
     state: Mutex<ThreadState>,
     /// By script.
@@ -106,6 +110,7 @@ struct ThreadShare {
 
 struct ThreadState {
     script_random: Prng,
+    throttle_random: Prng,
     log: Option<Log>,
 }
 
@@ -137,7 +142,11 @@ impl Load {
                 let log = log.map(|log| Log::open(log, columns, thread, streams.sampling)).transpose()?;
                 let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
                 Ok(ThreadShare {
-                    state: Mutex::new(ThreadState { script_random: streams.script, log }),
+                    state: Mutex::new(ThreadState {
+                        script_random: streams.script,
+                        throttle_random: streams.throttle,
+                        log,
+                    }),
                     tallies: options.scripts.iter().map(tally).collect(),
                 })
             })
@@ -242,11 +251,11 @@ fn statement_names(scripts: &[WeightedScript], mode: QueryMode) -> Vec<Vec<Box<s
 /// The variables that every client begins with: `-D` first, and where those are silent, what pgbench sets itself.
 fn initial_variables(options: &mut LoadOptions, seeds: &mut Seeds) -> Variables {
     let names = &mut options.names;
-    let [scale, random_seed, default_seed, client_id] =
+    // Of client_id only the slot: each client sets its own.
+    let [scale, random_seed, default_seed, _] =
         ["scale", "random_seed", "default_seed", "client_id"].map(|name| names.slot(name));
     let defines: Vec<_> = options.defines.iter().map(|(name, value)| (names.slot(name), value)).collect();
     let mut variables = Variables::new(names);
-    // What -D sets to anything at all stays as it is; client_id is set by each client.
     variables.set(scale, Value::Integer(options.scale));
     variables.set(random_seed, Value::Integer(options.random_seed.cast_signed()));
     for (slot, value) in defines {
@@ -256,7 +265,6 @@ fn initial_variables(options: &mut LoadOptions, seeds: &mut Seeds) -> Variables 
     if !defined("default_seed") {
         variables.set(default_seed, Value::Integer(seeds.default_seed()));
     }
-    let _ = client_id;
     variables
 }
 
@@ -307,6 +315,14 @@ impl Workload for Load {
 
     fn timed_from_begin(&self) -> bool {
         true
+    }
+
+    fn gaps(&self, thread: u32, arrivals: &Arrivals) -> Option<Gaps> {
+        let Arrivals::Open { rate_per_s, .. } = arrivals else { return None };
+        let mean_us = 1e6 / rate_per_s * self.0.threads.len() as f64;
+        let mut random = lock(&self.0.threads.get(thread as usize)?.state).throttle_random;
+        // In whole microseconds, as pgbench has them.
+        Some(Box::new(move || random.poisson(mean_us) as f64 / mean_us))
     }
 
     fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {

@@ -7,9 +7,13 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dyno_engine::clock;
+use dyno_wire::pg::libpq_text;
 
 use super::tally::{FailureKind, Spread};
 use crate::script::random::Prng;
+
+/// What is held back at most, as C's streams do: a process that is killed loses no more.
+const BUFFER_BYTES: usize = 4096;
 
 /// What is logged.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,19 +62,10 @@ pub(super) struct Entry {
 /// A log that cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error("could not open logfile \"{}\": {}", path.display(), reason(source))]
+    #[error("could not open logfile \"{}\": {}", path.display(), libpq_text::system(source))]
     Open { path: PathBuf, source: std::io::Error },
-    #[error("could not write logfile \"{}\": {}", path.display(), reason(source))]
+    #[error("could not write logfile \"{}\": {}", path.display(), libpq_text::system(source))]
     Write { path: PathBuf, source: std::io::Error },
-}
-
-/// The system's words without Rust's own addition.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }
 
 /// One thread's log.
@@ -103,7 +98,7 @@ impl Log {
         let file = File::create(&path).map_err(|source| LogError::Open { path: path.clone(), source })?;
         Ok(Self {
             path,
-            file: BufWriter::with_capacity(1 << 16, file),
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
             columns,
             sampling_rate: options.sampling_rate,
             sampling,
@@ -146,7 +141,8 @@ impl Log {
         let Some(aggregate) = &mut self.aggregate else { return };
         while aggregate.start_s + aggregate.seconds <= now_us.div_euclid(1_000_000) {
             let written = aggregate.write_line(&mut self.file, self.columns);
-            keep_first(&mut self.failure, written);
+            // Who follows the file sees each interval as it ends.
+            keep_first(&mut self.failure, written.and_then(|()| self.file.flush()));
             aggregate.next();
         }
     }

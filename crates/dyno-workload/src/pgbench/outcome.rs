@@ -15,9 +15,8 @@ use crate::script::{Command, EvaluateError, Kind};
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &Failure<'_>) -> Reaction {
-        let query = self.sent_text(failure.statements);
-        let text = libpq_text::error(failure.error, query.as_deref());
         if self.prepares_a_statement() && !failure.error.ends_session() {
+            let text = self.text_of(failure);
             self.shared.console.error(&text);
             return Reaction::GoOn;
         }
@@ -26,12 +25,14 @@ impl ScriptClient {
             "40P01" => FailureKind::Deadlock,
             _ if self.shared.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
             _ => {
+                let text = self.text_of(failure);
                 self.tell_aborted_query(self.query_number(failure.statements), text.trim_end());
                 self.shared.aborted(self.place.thread);
                 return Reaction::Abort;
             }
         };
         if self.shared.verbose_errors {
+            let text = self.text_of(failure);
             let Self { place, command, script, .. } = self;
             let text = text.trim_end();
             self.shared.console.info(&format!(
@@ -55,6 +56,14 @@ impl ScriptClient {
             self.shared.console.info(&format!("client {} {text}", self.place.id));
         }
         Reaction::Fail
+    }
+
+    /// What the server said, in libpq's words. Under contention most failures are tried again and never told of: this is
+    /// for those that are.
+    #[cold]
+    fn text_of(&mut self, failure: &Failure<'_>) -> String {
+        let query = self.sent_text(failure.statements);
+        libpq_text::error(failure.error, query.as_deref())
     }
 
     /// Whether `--max-tries` and `-L` leave room for another try.
@@ -139,6 +148,8 @@ impl ScriptClient {
                 console.connection_failed(error);
                 console.error(&format!("client {} aborted while establishing connection", place.id));
             }
+            // The run is stopped, which is said once.
+            SessionError::NotDrained => {}
             SessionError::CopyIn => console.error("COPY is not supported in pgbench, aborting"),
             SessionError::Server(error) => {
                 let query = self.sent_text(0);

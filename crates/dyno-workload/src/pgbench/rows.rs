@@ -13,7 +13,7 @@ pub(super) struct Rows {
     /// The first column whose name is no variable's.
     invalid: Option<String>,
     /// The last row's values, one after the other, and where each ends.
-    text: String,
+    text: Vec<u8>,
     ends: Vec<usize>,
     /// Rows of the current result, and of the last that ended.
     rows: u64,
@@ -57,7 +57,7 @@ impl Rows {
         self.ends.clear();
         for value in row.columns() {
             // A NULL becomes the empty text.
-            self.text.push_str(&String::from_utf8_lossy(value.unwrap_or_default()));
+            self.text.extend_from_slice(value.unwrap_or_default());
             self.ends.push(self.text.len());
         }
     }

@@ -1,6 +1,10 @@
 //! The commands of `\shell` and `\setshell`. They run while their thread waits, as pgbench's do.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
+
+/// Longer lines are cut, as pgbench cuts them.
+const LINE_BYTES_MAX: u64 = 255;
 
 /// Why a shell command is of no use. Displays as pgbench prints it; `program` is the command's first word.
 #[derive(Debug, thiserror::Error)]
@@ -24,15 +28,28 @@ pub(super) fn run(program: &str, line: &[u8]) -> Result<(), ShellError> {
 
 /// Runs `line` and reads the integer that it prints.
 pub(super) fn read_integer(program: &str, line: &[u8]) -> Result<i32, ShellError> {
-    let ended = shell(line).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
-    let Ok(output) = ended else { return Err(ShellError::Launch { program: program.to_owned() }) };
-    let first = output.stdout.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Ok(first) = first_line(shell(line)) else {
+        return Err(ShellError::Launch { program: program.to_owned() });
+    };
     if first.is_empty() {
         return Err(ShellError::Read { program: program.to_owned() });
     }
-    let text = String::from_utf8_lossy(first);
+    let text = String::from_utf8_lossy(&first);
     integer(text.trim())
         .ok_or_else(|| ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() })
+}
+
+/// The first line that a command prints, or its beginning. What more there is nobody reads: the command ends when it
+/// notices.
+fn first_line(mut command: Command) -> std::io::Result<Vec<u8>> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut line = Vec::new();
+    let read = match child.stdout.take() {
+        Some(output) => BufReader::new(output.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line),
+        None => Ok(0),
+    };
+    child.wait()?;
+    read.map(|_| line)
 }
 
 /// As C's `strtol` reads it into an `int`: what is too large for 64 bits is their end, and 32 of the bits are kept.

@@ -88,8 +88,9 @@ impl Times {
     }
 }
 
-/// What one thread counts of one script.
+/// What one thread counts of one script. It shares no cache line with what other threads write.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(super) struct Tally {
     done: Count,
     skipped: Count,
@@ -107,6 +108,7 @@ pub(super) struct Tally {
 
 /// What one thread counts of one command: `-r`.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct CommandTally {
     count: Count,
     sum_us: Sum,

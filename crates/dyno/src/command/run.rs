@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let name = writer.name().to_owned();
     let mode = if quiet || json { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
     let stream = Stream::new(writer, Live::new(mode, None));
-    stream.emit(started(&name, &now, plan.as_json(), plan.seed));
+    stream.emit(started(&name, &now, command_line(), plan.as_json(), plan.seed));
     let ended = campaign::run(&Context { plan: &plan, stream: &stream, stop: &stop });
     stream.close_live();
     let measured = stream.has_measured();
@@ -63,12 +63,18 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
 }
 
 /// The first event of a run.
-pub(crate) fn started(name: &str, now: &jiff::Zoned, scenario: serde_json::Value, seed: u64) -> Event {
+pub(crate) fn started(
+    name: &str,
+    now: &jiff::Zoned,
+    command: Vec<String>,
+    scenario: serde_json::Value,
+    seed: u64,
+) -> Event {
     Event::Started(Started {
         run: name.to_owned(),
         dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: now.timestamp().display_with_offset(now.offset()).to_string(),
-        command: command_line(),
+        command,
         scenario,
         seed,
     })

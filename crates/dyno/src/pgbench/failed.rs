@@ -39,12 +39,6 @@ impl Failed {
     }
 }
 
-/// The system's words for an error, without Rust's own addition.
-pub(crate) fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
 impl From<ScriptError> for Failed {
     fn from(error: ScriptError) -> Self {
         Self::new(error)

@@ -12,9 +12,9 @@ use crate::campaign::admin::cancelling;
 use crate::interrupt;
 
 pub(super) fn run(options: &InitializeOptions) -> Result<(), Failed> {
-    let stop = interrupt::stop_flag();
     let mut opened = connect::open(&options.connection, &mut console::raw)
         .map_err(|failure| Failed::lines(failure.stderr("initialization")))?;
+    let stop = interrupt::stop_flag();
     let terminal = std::io::stderr().is_terminal();
     let made = cancelling(&stop, &mut opened.connection, |connection| {
         options.initialization.run(connection, terminal, &stop, &mut console::raw)

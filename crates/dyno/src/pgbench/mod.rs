@@ -13,6 +13,8 @@ mod progress;
 mod recording;
 mod report;
 mod run;
+mod sources;
+mod stored;
 
 use std::ffi::OsString;
 
@@ -25,6 +27,7 @@ const VERSION: &str = "18.0";
 
 /// Does what the command line asks for, given without the program's name; the exit status.
 pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
+    let typed = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let environment = |name: &str| std::env::var(name).ok();
     let parsed = match options::parse(arguments, &environment, &mut console::raw) {
         Ok(parsed) => parsed,
@@ -45,7 +48,7 @@ pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
             Ok(DONE)
         }
         Parsed::Initialize(options) => initialize::run(&options).map(|()| DONE),
-        Parsed::Run(options) => run::run(&options),
+        Parsed::Run(options) => run::run(&options, typed),
     };
     ended.unwrap_or_else(|failed| {
         console::raw(failed.stderr());

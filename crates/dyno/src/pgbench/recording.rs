@@ -29,26 +29,31 @@ pub(crate) struct Recording {
     stream: Stream,
     name: String,
     store: std::path::PathBuf,
+    /// What of the host is to be watched, once that is known.
+    host: Option<HostOptions>,
     probe: Option<Probe>,
 }
 
 impl Recording {
-    pub(crate) fn begin(scenario: serde_json::Value, seed: u64) -> Result<Self, Failure> {
+    pub(crate) fn begin(
+        command: Vec<String>,
+        scenario: serde_json::Value,
+        seed: u64,
+    ) -> Result<Self, Failure> {
         let store =
             place::open_store(&StoreArguments { store: std::env::var_os("DYNO_STORE").map(Into::into) })?;
         let now = jiff::Zoned::now();
         let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
         let name = writer.name().to_owned();
         let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
-        stream.emit(started(&name, &now, scenario, seed));
-        Ok(Self { stream, name, store: store.path().to_owned(), probe: None })
+        stream.emit(started(&name, &now, command, scenario, seed));
+        Ok(Self { stream, name, store: store.path().to_owned(), host: None, probe: None })
     }
 
-    /// Tells what is under test and begins to watch it. `scale` is that of pgbench's own tables, where they are used.
+    /// Tells what is under test. `scale` is that of pgbench's own tables, where they are used.
     pub(crate) fn describe(
         &mut self,
         connection: &mut Connection,
-        endpoint: &Endpoint,
         url: &str,
         scale: Option<i64>,
     ) -> Result<(), Failure> {
@@ -63,8 +68,14 @@ impl Recording {
             let data = inspect::data(connection, NAME, "pgbench", Some(scale as f64), &tables);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));
         }
-        self.probe = rollers::watch(&self.stream, endpoint, HostOptions { server_pid, disk });
+        self.host = Some(HostOptions { server_pid, disk });
         Ok(())
+    }
+
+    /// Begins to watch host and database, with a connection of its own.
+    pub(crate) fn watch(&mut self, endpoint: &Endpoint) {
+        let host = self.host.take().unwrap_or_default();
+        self.probe = rollers::watch(&self.stream, endpoint, host);
     }
 
     pub(crate) fn load_begins(&self, stage: Stage) {

@@ -1,7 +1,7 @@
 //! A run: scripts are read, the setup connection looks at the tables, the clients connect, the load runs, the report is
 //! printed. Like pgbench from outside; inside, dyno's engine, and its store beside it.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -13,39 +13,46 @@ use dyno_engine::error::EngineError;
 use dyno_engine::plan::{Arrivals, EngineConfig, Limit, OnLoss, StagePlan};
 use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
+use dyno_results::event::Distribution;
 use dyno_target::connection::Connection;
+use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::load::{Load, LoadOptions, WeightedScript};
 use dyno_workload::pgbench::log::LogOptions;
-use dyno_workload::script::{self, Names};
+use dyno_workload::script::Names;
 
 use super::VERSION;
 use super::connect::{self, Opened, Server};
 use super::console::{self, StandardError};
-use super::failed::{Failed, reason};
+use super::failed::Failed;
 use super::options::{Extras, Length, LogKind, RunOptions, ScriptSource, Vacuum};
 use super::progress::{self, Parts};
 use super::recording::{Recording, STAGE};
 use super::report::{self, Results};
-use crate::campaign::rollers::NAME;
+use super::sources::read_scripts;
+use super::stored;
+use crate::campaign::admin::cancelling;
 use crate::{DONE, INCOMPLETE, interrupt};
 
 /// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a run that the user stops waits for them.
+const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// A run waits for its last transactions however long they take, as pgbench does.
 const WAIT_FOREVER: Duration = Duration::MAX;
 
-pub(crate) fn run(options: &RunOptions) -> Result<u8, Failed> {
+/// `typed` is the command line behind the program's name.
+pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Failed> {
     let mut names = Names::new();
     let scripts = read_scripts(options, &mut names)?;
-    let stop = interrupt::stop_flag();
     let opened = connect::open(&options.connection, &mut console::raw)
         .map_err(|failure| Failed::lines(failure.stderr("setup")))?;
     if options.debug {
         tell_what_is_run(options, &opened.server);
     }
-    let mut recording = begin_recording(options, &scripts);
+    // From here on a signal ends the run in good order; until here it simply ends.
+    let stop = interrupt::stop_flag();
+    let mut recording = begin_recording(options, typed, &scripts);
     let ran = load(options, scripts, names, opened, &stop, &mut recording);
     match (ran, recording) {
         (Ok(ended), recording) => {
@@ -89,17 +96,18 @@ fn load(
 ) -> Result<Ended, Failed> {
     let Opened { mut connection, server } = opened;
     print_banner(&connection)?;
-    let tables = if options.scripts.iter().any(|it| matches!(it.source, ScriptSource::Builtin(_))) {
-        Some(before::table_facts(&mut connection, options.scale.is_some(), &mut console::raw)?)
-    } else {
-        None
-    };
-    if options.vacuum != Vacuum::Nothing {
-        before::vacuum_before(&mut connection, options.vacuum == Vacuum::All, &mut console::raw);
+    // All of it waits for tables that others have locked.
+    let looked = cancelling(stop, &mut connection, |connection| {
+        let tables = look_at_tables(options, connection)?;
+        let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
+        let scale = tables.map_or(given, |tables| tables.branches);
+        describe(recording, connection, &server, tables.map(|_| scale));
+        Ok::<_, Failed>((tables, scale))
+    });
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failed::new("interrupted before the load began"));
     }
-    let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
-    let scale = tables.map_or(given, |tables| tables.branches);
-    describe(recording, &mut connection, &server, tables.map(|_| scale));
+    let (tables, scale) = looked?;
     drop(connection);
     let console = Arc::new(StandardError { server: server.clone() });
     let load = Load::new(load_options(options, scripts, names, scale, stop), console)?;
@@ -107,6 +115,18 @@ fn load(
     let ended = run.measure(recording)?;
     load.finish_logs()?;
     Ok(ended)
+}
+
+/// Looks at the tables of the builtin scripts and vacuums them, as far as the options ask for that.
+fn look_at_tables(options: &RunOptions, connection: &mut Connection) -> Result<Option<TableFacts>, Failed> {
+    let uses_tables = options.scripts.iter().any(|it| matches!(it.source, ScriptSource::Builtin(_)));
+    let tables = uses_tables
+        .then(|| before::table_facts(connection, options.scale.is_some(), &mut console::raw))
+        .transpose()?;
+    if options.vacuum != Vacuum::Nothing {
+        before::vacuum_before(connection, options.vacuum == Vacuum::All, &mut console::raw);
+    }
+    Ok(tables)
 }
 
 fn load_options(
@@ -169,7 +189,9 @@ impl Run<'_> {
         engine.connect(clients, self.stop, &mut |_| {}).map_err(|error| self.not_connected(error))?;
         let connecting = started.elapsed();
         if let Some(recording) = recording {
-            recording.load_begins(self.stage(workload.types()));
+            // Behind the clients: if there is a connection too few, it is dyno's own.
+            recording.watch(&self.server.endpoint);
+            recording.load_begins(stored::stage(self.options, workload.types()));
         }
         self.load.start_logs(clock::now_ns());
         let outcome = self.drive(&mut engine, recording)?;
@@ -218,10 +240,12 @@ impl Run<'_> {
             protocol: Protocol::Simple,
             clients_in_blocks: Some(self.options.clients.get()),
             tries_max: u32::MAX,
-            connect_timeout: CONNECT_TIMEOUT,
+            connect_timeout: self.server.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
             on_loss: OnLoss::Abort,
             connect_per_transaction: self.options.reconnect,
+            hang_up_when_done: true,
             drain_timeout: WAIT_FOREVER,
+            stopped_drain_timeout: if self.options.exit_on_abort { Duration::ZERO } else { STOPPED_WAIT },
             finish_late: false,
             skip_later_than: self.options.latency_limit.filter(|_| self.options.rate.is_some()),
             failures_in_a_row_max: u32::MAX,
@@ -246,36 +270,6 @@ impl Run<'_> {
             Length::Duration(duration) => Limit::Duration(duration),
         };
         StagePlan { stage: STAGE, clients, clients_end: clients, arrivals: self.arrivals(), limit }
-    }
-
-    /// The stage as dyno's store has it.
-    fn stage(&self, types: &[String]) -> Stage {
-        let (planned_s, planned_transactions) = match self.options.length {
-            Length::Duration(duration) => (Some(duration.as_secs_f64()), None),
-            Length::Transactions(count) => {
-                (None, Some(u64::from(count.get()) * u64::from(self.options.clients.get())))
-            }
-        };
-        let arrival = match self.options.rate {
-            None => Arrival::Closed { think_time_ms: 0.0 },
-            Some(rate_per_s) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
-        };
-        Stage {
-            id: STAGE,
-            target: NAME.to_owned(),
-            series: "pgbench".to_owned(),
-            kind: StageKind::Hold,
-            workload: "pgbench".to_owned(),
-            clients: self.options.clients.get(),
-            clients_end: None,
-            threads: self.options.threads.get(),
-            protocol: report::mode_name(self.options.protocol).to_owned(),
-            arrival,
-            rate_end_per_s: None,
-            planned_s,
-            planned_transactions,
-            types: types.to_vec(),
-        }
     }
 
     /// The client that could not connect, in pgbench's words.
@@ -321,7 +315,7 @@ impl Run<'_> {
 
     fn judge(&self, outcome: &StageOutcome) -> Ended {
         let interrupted = self.stop.load(Ordering::Relaxed);
-        if outcome.clients_aborted == 0 && !interrupted {
+        if outcome.clients_aborted == 0 && outcome.complete {
             return Ended { code: DONE, reason: None };
         }
         console::error("Run was aborted; the above results are incomplete.");
@@ -332,41 +326,6 @@ impl Run<'_> {
         };
         Ended { code: INCOMPLETE, reason: Some(reason) }
     }
-}
-
-/// Reads and parses the scripts, in the order in which they were named.
-fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Vec<WeightedScript>, Failed> {
-    let read = |choice: &super::options::ScriptChoice| {
-        let (name, text) = match &choice.source {
-            ScriptSource::Builtin(builtin) => {
-                (builtin.description.to_owned(), builtin.text.as_bytes().to_vec())
-            }
-            ScriptSource::StandardInput => ("-".to_owned(), read_standard_input()?),
-            ScriptSource::File(path) => {
-                let name = path.display().to_string();
-                let failed = |doing| {
-                    let name = &name;
-                    move |error| Failed::new(format!("could not {doing} file \"{name}\": {}", reason(&error)))
-                };
-                let mut text = Vec::new();
-                let mut file = std::fs::File::open(path).map_err(failed("open"))?;
-                file.read_to_end(&mut text).map_err(failed("read"))?;
-                (name, text)
-            }
-        };
-        let script = script::parse(&name, &text, options.protocol, names)?;
-        Ok(WeightedScript { script, weight: choice.weight })
-    };
-    options.scripts.iter().map(read).collect()
-}
-
-fn read_standard_input() -> Result<Vec<u8>, Failed> {
-    let mut text = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut text)
-        .map_err(|error| Failed::new(format!("could not read file \"-\": {}", reason(&error))))?;
-    Ok(text)
 }
 
 /// The first line, as soon as the server is known.
@@ -384,51 +343,23 @@ pub(super) fn print(text: &str) -> Result<(), Failed> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // A reader that hung up early (`| head`) is no error.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failed::new(format!("could not write to standard output: {}", reason(&error))))
+            Err(Failed::new(format!("could not write to standard output: {}", libpq_text::system(&error))))
         }
         _ => Ok(()),
     }
 }
 
-fn begin_recording(options: &RunOptions, scripts: &[WeightedScript]) -> Option<Recording> {
+fn begin_recording(
+    options: &RunOptions,
+    typed: Vec<String>,
+    scripts: &[WeightedScript],
+) -> Option<Recording> {
     if options.extras == Extras::Off {
         return None;
     }
-    Recording::begin(scenario(options, scripts), options.seed)
+    Recording::begin(stored::command_line(typed), stored::scenario(options, scripts), options.seed)
         .map_err(|failure| console::raw(&format!("dyno: the run is not stored: {failure}\n")))
         .ok()
-}
-
-/// What decides the run, as the store keeps it. Not the scripts' texts, nor the values of variables: there may be
-/// passwords in them.
-fn scenario(options: &RunOptions, scripts: &[WeightedScript]) -> serde_json::Value {
-    let script = |script: &WeightedScript| {
-        serde_json::json!({
-            "name": script.script.name,
-            "weight": script.weight,
-            "commands": script.script.commands.len(),
-        })
-    };
-    let (transactions, duration_s) = match options.length {
-        Length::Transactions(count) => (Some(count.get()), None),
-        Length::Duration(duration) => (None, Some(duration.as_secs())),
-    };
-    serde_json::json!({
-        "command": "pgbench",
-        "scripts": scripts.iter().map(script).collect::<Vec<_>>(),
-        "variables": options.variables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        "clients": options.clients,
-        "threads": options.threads,
-        "protocol": report::mode_name(options.protocol),
-        "transactions_per_client": transactions,
-        "duration_s": duration_s,
-        "rate_per_s": options.rate,
-        "latency_limit_ms": options.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
-        "max_tries": options.max_tries,
-        "connect_per_transaction": options.reconnect,
-        "continue_on_error": options.continue_on_error,
-        "seed": options.seed,
-    })
 }
 
 fn describe(
@@ -438,7 +369,7 @@ fn describe(
     scale: Option<i64>,
 ) {
     if let Some(recording) = recording
-        && let Err(failure) = recording.describe(connection, &server.endpoint, server.url(), scale)
+        && let Err(failure) = recording.describe(connection, server.url(), scale)
     {
         console::raw(&format!("dyno: the run is not described in full: {failure}\n"));
     }

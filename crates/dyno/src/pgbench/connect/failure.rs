@@ -2,7 +2,6 @@
 //! prints.
 
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -143,10 +142,12 @@ fn reason(error: &ConnectError) -> String {
             format!("{why}{IS_IT_RUNNING_LOCALLY}")
         }
         ConnectError::SocketDenied { source, .. } => {
-            format!("{}{IS_IT_RUNNING_LOCALLY}", system_text(source))
+            format!("{}{IS_IT_RUNNING_LOCALLY}", libpq_text::system(source))
         }
-        ConnectError::Unreachable { source, .. } => format!("{}{IS_IT_RUNNING_THERE}", system_text(source)),
-        ConnectError::Io { source, .. } => system_text(source),
+        ConnectError::Unreachable { source, .. } => {
+            format!("{}{IS_IT_RUNNING_THERE}", libpq_text::system(source))
+        }
+        ConnectError::Io { source, .. } => libpq_text::system(source),
         ConnectError::TimedOut { .. } => "timeout expired".to_owned(),
         ConnectError::Closed { .. } => CLOSED.to_owned(),
         ConnectError::NotPostgres { what, .. } => {
@@ -183,9 +184,9 @@ fn session_reason(error: &SessionError, address: &Address) -> String {
     match error {
         SessionError::Io { doing: "connect", source } => {
             let is_it_running = if local { IS_IT_RUNNING_LOCALLY } else { IS_IT_RUNNING_THERE };
-            format!("{}{is_it_running}", system_text(&(*source).into()))
+            format!("{}{is_it_running}", libpq_text::system(&(*source).into()))
         }
-        SessionError::Io { source, .. } => system_text(&(*source).into()),
+        SessionError::Io { source, .. } => libpq_text::system(&(*source).into()),
         SessionError::Closed => CLOSED.to_owned(),
         SessionError::TimedOut(_) => "timeout expired".to_owned(),
         other => other.to_string(),
@@ -196,7 +197,7 @@ fn session_reason(error: &SessionError, address: &Address) -> String {
 fn target(error: &TargetError) -> String {
     match error {
         TargetError::NameNotFound { host, source } => {
-            format!("could not translate host name \"{host}\" to address: {}", system_text(source))
+            format!("could not translate host name \"{host}\" to address: {}", libpq_text::system(source))
         }
         TargetError::UnknownParameter { name, .. } => format!("invalid connection option \"{name}\""),
         TargetError::InvalidValue { name: "port", value, .. } if value.parse::<i32>().is_ok() => {
@@ -216,11 +217,4 @@ fn target(error: &TargetError) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// The system's own words, as `strerror` has them.
-fn system_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error ").next().unwrap_or_default();
-    text.rsplit_once("failed to lookup address information: ").map_or(text, |(_, text)| text).to_owned()
 }

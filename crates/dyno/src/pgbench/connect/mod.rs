@@ -5,6 +5,7 @@ mod failure;
 mod prompt;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::settings::{Environment, TargetSettings};
@@ -40,9 +41,15 @@ pub(crate) struct Server {
     /// What was resolved to get its address.
     name: Option<String>,
     url: String,
+    connect_timeout: Option<Duration>,
 }
 
 impl Server {
+    /// How long a connection may take; `None` for as long as it takes.
+    pub(crate) fn connect_timeout(&self) -> Option<Duration> {
+        self.connect_timeout
+    }
+
     /// The target as it is shown and stored, without the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
@@ -145,7 +152,13 @@ impl Destination {
         let endpoint = self.with_password(endpoint);
         let connection = Connection::open_within(&endpoint, self.settings.connect_timeout())?;
         let name = name.map(str::to_owned);
-        Ok(Opened { connection, server: Server { endpoint, name, url: self.settings.url() } })
+        let server = Server {
+            endpoint,
+            name,
+            url: self.settings.url(),
+            connect_timeout: self.settings.connect_timeout(),
+        };
+        Ok(Opened { connection, server })
     }
 
     fn with_password(&self, endpoint: Endpoint) -> Endpoint {
