@@ -131,13 +131,15 @@ impl Finished {
         if let Some(times) = stage.and_then(|stage| stage.response.or(stage.service)) {
             text.push_str(&format!("dyno: latency {}\n", percentiles(&times)));
         }
-        for finding in &self.report.findings {
-            let severity = match finding.severity {
-                Severity::Note => "note",
-                Severity::Doubt => "doubt",
-                Severity::Invalid => "invalid",
-            };
+        let (notes, doubts): (Vec<_>, Vec<_>) =
+            self.report.findings.iter().partition(|finding| finding.severity == Severity::Note);
+        for finding in doubts {
+            let severity = if finding.severity == Severity::Invalid { "invalid" } else { "doubt" };
             text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code, finding.evidence));
+        }
+        if !notes.is_empty() {
+            let codes: Vec<_> = notes.iter().map(|finding| finding.code.as_str()).collect();
+            text.push_str(&format!("dyno: note {}\n", codes.join(", ")));
         }
         let name = &self.report.run.name;
         text.push_str(&format!("dyno: stored as {name}; `dyno report {name}` shows it"));

@@ -10,6 +10,7 @@
 mod builtins;
 mod case;
 mod connections;
+mod endings;
 mod extras;
 mod failures;
 mod input;

@@ -1,0 +1,222 @@
+//! How runs end: by themselves, by a signal, with a client that cannot go on; and what is not allowed to hold them up.
+
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::case::{case, same, same_beside, script};
+use crate::program::{Call, Program};
+use crate::server::{Database, database};
+
+#[test]
+fn by_time_though_nothing_is_sent() {
+    let Some(database) = database("nothing_sent") else { return };
+    let timed =
+        |arguments: &str, text: &str| case(&format!("-n -T 1 -f s {arguments}")).file("s", text).timed();
+    same(
+        &database,
+        [
+            timed("", "\\set x random(1, 5)\n"),
+            timed("-c 3 -j 2", "\\set x random(1, 5)\n"),
+            timed("", "\\sleep 0\n"),
+            timed("-f q@1 -f none@99", "\\shell true\n").file("q", "select 1;\n").file("none", "\\set a 1\n"),
+        ],
+    );
+}
+
+#[test]
+fn the_time_that_commands_take_counts() {
+    let Some(database) = database("slow_commands") else { return };
+    let texts = [
+        "select 1;\n\\shell sleep 0.15\n",
+        "\\shell sleep 0.15\n",
+        "\\shell sleep 0.15\n\\sleep 150 ms\nselect 1;\n",
+    ];
+    for (text, least_us) in texts.into_iter().zip([150_000, 150_000, 300_000]) {
+        let ran = case("-n -t 3 -l -f s").file("s", text).run(&Program::dyno_alone(), &database);
+        let log = ran.files.values().next().unwrap_or_else(|| panic!("{}", ran.stderr));
+        let latencies: Vec<u64> =
+            log.lines().map(|line| line.split(' ').nth(2).unwrap().parse().unwrap()).collect();
+        assert!(latencies.len() == 3 && latencies.iter().all(|us| *us >= least_us), "{text}: {log}");
+    }
+}
+
+#[test]
+fn a_shell_command_that_never_ends_its_output() {
+    let Some(database) = database("endless_shell") else { return };
+    same(&database, [script("", "\\setshell x yes 1\n\\set y debug(:x)\n")]);
+}
+
+#[test]
+fn connections_of_dyno_s_own_are_in_nobody_s_way() {
+    let Some(database) = database("few_connections") else { return };
+    let few = "drop role if exists few; create role few login connection limit 3";
+    same_beside(&database, [case("-U few -n -c 3 -j 2 -t 5 -f s").file("s", "select 1;\n").setup(few)]);
+}
+
+#[test]
+fn a_client_that_is_done_is_not_missed() {
+    let Some(database) = database("done_early") else { return };
+    // The second client ends whatever other session there still is.
+    let text = "\\if :client_id = 1\nselect pg_sleep(0.2);\nselect count(pg_terminate_backend(pid)) from \
+                pg_stat_activity where application_name = 'pgbench' and pid <> pg_backend_pid();\n\\else\nselect \
+                1;\n\\endif\n";
+    same(&database, [case("-n -c 2 -t 1 -f s").file("s", text)]);
+    same(&database, [case("-n -c 2 -j 2 -t 1 --exit-on-abort -f s").file("s", text).since(18)]);
+}
+
+#[test]
+fn an_abort_that_ends_the_run_waits_for_nobody() {
+    let Some(database) = database("exit_on_abort") else { return };
+    // Ten minutes would pass before the second client is done.
+    let text = "\\if :client_id = 1\nselect pg_sleep(600);\n\\else\nselect 1/0;\n\\endif\n";
+    for threads in ["1", "2"] {
+        let case = case(&format!("-n -c 2 -j {threads} -t 1 --exit-on-abort -f s")).file("s", text);
+        let ran = case.run(&Program::dyno_alone(), &database);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(!ran.stdout.contains("transaction type"), "{}", ran.stdout);
+        assert!(ran.stderr.ends_with("Run was aborted due to an error in thread 0\n"), "{}", ran.stderr);
+    }
+}
+
+/// A program that runs; killed if the test fails before its end.
+struct Running {
+    child: Child,
+    _directory: tempfile::TempDir,
+}
+
+impl Running {
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    fn end(mut self) -> (ExitStatus, String, String) {
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        (self.child.wait().unwrap(), stdout, stderr)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts `dyno pgbench --no-dyno` under a shell that first does `before`.
+fn start(database: &Database, before: &str, arguments: &str, script: &str) -> Running {
+    let directory = tempfile::tempdir().unwrap();
+    let call = Call {
+        arguments: arguments.split(' ').map(str::to_owned).collect(),
+        environment: database.environment(),
+        files: vec![("s".to_owned(), script.as_bytes().to_vec())],
+        ..Call::default()
+    };
+    let program = Program::dyno_alone().command(directory.path(), &call);
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(format!("{before} exec \"$0\" \"$@\"")).arg(program.get_program());
+    shell.args(program.get_args()).current_dir(directory.path()).env_clear();
+    shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    Running { child, _directory: directory }
+}
+
+/// Waits until the load does what `sql` counts.
+fn wait_for(database: &Database, sql: &str) {
+    for _ in 0..600 {
+        if database.run(sql).trim() != "0" {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("never came to be: {sql}");
+}
+
+const SLEEPING: &str = "select count(*) from pg_stat_activity where datname = current_database() and \
+                        query = 'select pg_sleep(600);' and state = 'active'";
+
+#[test]
+fn a_signal_ends_the_load_with_its_report() {
+    let Some(database) = database("signalled") else { return };
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let running = start(&database, "", "-n -c 2 -T 900 -f s", "select 1;\nselect pg_sleep(600);\n");
+        wait_for(&database, SLEEPING);
+        running.signal(signal);
+        let (status, stdout, stderr) = running.end();
+        assert_eq!(status.code(), Some(2), "{signal:?}: {stderr}");
+        assert!(stdout.contains("number of transactions actually processed: 0\n"), "{stdout}");
+        assert!(stderr.ends_with("Run was aborted; the above results are incomplete.\n"), "{stderr}");
+        database.run(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity where query like '%sleep(600);'",
+        );
+    }
+}
+
+#[test]
+fn a_signal_ends_what_comes_before_the_load() {
+    let Some(database) = crate::server::database_with_tables("locked") else { return };
+    database.run("begin; lock pgbench_branches");
+    let running = start(&database, "", "-T 900", "");
+    wait_for(&database, "select count(*) from pg_locks where not granted");
+    running.signal(Signal::TERM);
+    let (status, _, stderr) = running.end();
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("interrupted before the load began"), "{stderr}");
+    let running = start(&database, "", "-i -q", "");
+    wait_for(&database, "select count(*) from pg_locks where not granted");
+    running.signal(Signal::TERM);
+    let (status, _, stderr) = running.end();
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("initialization was stopped"), "{stderr}");
+    database.run("rollback");
+}
+
+#[test]
+fn signals_that_are_to_be_ignored_are() {
+    let Some(database) = database("ignored") else { return };
+    let running = start(&database, "trap '' HUP INT;", "-n -t 1 -f s", "select pg_sleep(600);\n");
+    wait_for(&database, SLEEPING);
+    running.signal(Signal::HUP);
+    running.signal(Signal::INT);
+    database.run(
+        "select count(pg_cancel_backend(pid)) from pg_stat_activity where query like 'select pg_sleep%'",
+    );
+    let (status, _, stderr) = running.end();
+    // It went on until its statement was cancelled.
+    assert!(stderr.contains("canceling statement due to user request"), "{stderr}");
+    assert!(status.code() == Some(2) && status.signal().is_none(), "{status}");
+}
+
+#[test]
+fn the_same_schedule_for_the_same_seed() {
+    let Some(database) = database("same_schedule") else { return };
+    let mut schedules = Vec::new();
+    let mut programs = Program::references();
+    programs.push(Program::dyno_alone());
+    for program in &programs {
+        let scheduled = case("-n -t 12 -R 40 -l --random-seed=42 -f s").file("s", "select 1;\n");
+        let ran = scheduled.run(program, &database);
+        let log = ran.files.values().next().unwrap_or_else(|| panic!("{}", ran.stderr)).clone();
+        // When each was due: it ended then and there, less its latency, which counts from then.
+        let due_us = log.lines().map(|line| {
+            let part = |index: usize| line.split(' ').nth(index).unwrap().parse::<i64>().unwrap();
+            part(4) * 1_000_000 + part(5) - part(2)
+        });
+        let due_us: Vec<_> = due_us.collect();
+        schedules.push(due_us.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>());
+    }
+    let ours = schedules.pop().unwrap();
+    assert_eq!(ours.len(), 11);
+    for theirs in schedules {
+        // The log's clock is read after the one that the latency ends with, and much can come between the two; with
+        // another seed, hardly one would be near.
+        let near = ours.iter().zip(&theirs).filter(|(ours, theirs)| ours.abs_diff(**theirs) <= 500).count();
+        assert!(near >= 6, "{ours:?}\n{theirs:?}");
+    }
+}
