@@ -38,7 +38,8 @@ pub struct Login {
     pub user: String,
     pub password: Option<Password>,
     pub database: String,
-    /// Further startup parameters: `application_name`, `options`, ….
+    /// Further startup parameters: `application_name`, `options`, …. Without a `client_encoding` it is UTF8; with an empty one,
+    /// what the database has.
     pub parameters: Vec<(String, String)>,
     pub tls: Tls,
     pub channel_binding: ChannelBinding,

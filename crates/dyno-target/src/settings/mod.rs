@@ -24,6 +24,8 @@ use dyno_wire::endpoint::{ChannelBinding, Password};
 pub use environment::Environment;
 pub use error::TargetError;
 
+use resolve::Encoding;
+
 use crate::tls::{SslMode, TlsSettings};
 
 /// What the user named, understood: who logs in to which database, where and how.
@@ -79,12 +81,12 @@ impl TargetSettings {
     /// # Errors
     /// Says what is wrong with the name, and never repeats a password.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, TargetError> {
-        resolve::resolve(read(text)?, environment)
+        resolve::resolve(read(text)?, environment, Encoding::Utf8)
     }
 
     /// Understands parameters given one by one, a later one of the same name replacing an earlier, as libpq does for
     /// its own programs: a `dbname` that is itself a URL or a connection string is taken apart, and what it says
-    /// replaces what came before.
+    /// replaces what came before. Where no `client_encoding` is named it is the database's.
     ///
     /// # Errors
     /// As [`TargetSettings::parse`].
@@ -97,7 +99,7 @@ impl TargetSettings {
                 parameters.set(name, (*value).to_owned())?;
             }
         }
-        resolve::resolve(parameters, environment)
+        resolve::resolve(parameters, environment, Encoding::OfDatabase)
     }
 
     #[must_use]

@@ -22,14 +22,18 @@ const DEFAULT_APPLICATION_NAME: &str = "dyno";
 const SESSION_VARIABLES: [(&str, &str); 3] =
     [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
-pub(super) fn resolve(named: Parameters, environment: &Environment) -> Result<TargetSettings, TargetError> {
+pub(super) fn resolve(
+    named: Parameters,
+    environment: &Environment,
+    encoding: Encoding,
+) -> Result<TargetSettings, TargetError> {
     let parameters = fill_in(named, environment)?;
     let user = parameters.get("user").or(environment.user()).ok_or(TargetError::NoUser)?.to_owned();
     let database = parameters.get("dbname").unwrap_or(&user).to_owned();
     let mut hosts = hosts(&parameters, environment)?;
     let warnings = fill_in_passwords(&mut hosts, &parameters, environment, &database, &user);
     Ok(TargetSettings {
-        startup: startup(&parameters, environment),
+        startup: startup(&parameters, environment, encoding),
         tls: tls(&parameters, environment)?,
         channel_binding: channel_binding(&parameters)?,
         session: session(&parameters)?,
@@ -153,14 +157,24 @@ fn name_in_password_file(place: &Place, environment: &Environment) -> String {
     }
 }
 
-fn startup(parameters: &Parameters, environment: &Environment) -> Vec<(String, String)> {
+/// The client's encoding where none is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// What dyno writes by itself.
+    Utf8,
+    /// The server is told none: for programs that pass on bytes whose encoding they do not know.
+    OfDatabase,
+}
+
+fn startup(parameters: &Parameters, environment: &Environment, encoding: Encoding) -> Vec<(String, String)> {
     let application_name = parameters
         .get("application_name")
         .or(parameters.get("fallback_application_name"))
         .unwrap_or(DEFAULT_APPLICATION_NAME);
-    let encoding = match parameters.get("client_encoding") {
-        None | Some("auto") => "UTF8",
-        Some(encoding) => encoding,
+    let encoding = match (parameters.get("client_encoding"), encoding) {
+        (None, Encoding::OfDatabase) => "",
+        (None, Encoding::Utf8) | (Some("auto"), _) => "UTF8",
+        (Some(encoding), _) => encoding,
     };
     let mut startup = vec![
         ("application_name".to_owned(), application_name.to_owned()),

@@ -1,6 +1,7 @@
 //! Scripts as files: none, many, of any bytes.
 
 use crate::case::{case, same, script};
+use crate::program::Program;
 use crate::server::database;
 
 #[test]
@@ -127,4 +128,20 @@ fn many_arguments_and_long_lines() {
     cases.push(script("", &format!("\\set x {}\n", "1 + ".repeat(2000) + "1")));
     cases.push(script("", &format!("\\set x {}1{}\n", "(".repeat(500), ")".repeat(500))));
     same(&database, cases);
+}
+
+#[test]
+fn bytes_in_the_encoding_of_the_database() {
+    let Some(database) = database("encodings") else { return };
+    database.run("create database latin1 encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'");
+    // é as Latin-1 has it, which is no UTF-8: it must reach the server as it is, and come back so.
+    let text = b"select 1 / (case when chr(233) = '\xe9' then 1 else 0 end);\n\
+        select chr(233) as letter \\gset\n\
+        select 1 / (case when chr(233) = ':letter' then 1 else 0 end);\n";
+    same(
+        &database,
+        ["", "-r"].map(|further| case(&format!("-n -t 2 -f latin {further} latin1")).file("latin", text)),
+    );
+    let ran = case("-n -t 2 -f latin latin1").file("latin", text).run(&Program::dyno_alone(), &database);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }

@@ -277,14 +277,20 @@ fn client(setup: &TlsSetup) -> Result<ClientConnection, LoginError> {
 
 fn startup(out: &mut Vec<u8>, login: &Login) {
     let named = |name: &str| login.parameters.iter().any(|(given, _)| given == name);
-    // Everything here reads and writes UTF-8, whatever the server's default.
+    // Everything here reads and writes UTF-8, whatever the server's default; unless the encoding is named as empty, which
+    // leaves it to the server.
     let encoding = (!named("client_encoding")).then_some(("client_encoding", "UTF8"));
     let first = [("user", login.user.as_str()), ("database", login.database.as_str())];
     let further = login.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let left_to_server = |(name, value): &(&str, &str)| *name == "client_encoding" && value.is_empty();
     // An empty name would end the list.
     frontend::startup(
         out,
-        first.into_iter().chain(encoding).chain(further).filter(|(name, _)| !name.is_empty()),
+        first
+            .into_iter()
+            .chain(encoding)
+            .chain(further)
+            .filter(|pair| !pair.0.is_empty() && !left_to_server(pair)),
     );
 }
 
