@@ -48,6 +48,8 @@ pub(crate) struct Running {
     clients: u32,
     /// CPU time of the thread at the last interval's end.
     cpu_ns: u64,
+    /// The user has stopped it.
+    stopped: bool,
 }
 
 impl Running {
@@ -123,6 +125,7 @@ impl LoadThread {
             ramp_ns: None,
             clients: 0,
             cpu_ns: 0,
+            stopped: false,
         };
         stage.ramp_ns = stage.ramp_step_ns().map(|step| start_ns + step);
         stage.finished.realtime = self.config.realtime && stage.schedule.is_some() && priority::raise();
@@ -330,9 +333,9 @@ impl LoadThread {
     /// Whoever stops does not wait for what is late, and not long for what is under way.
     fn hurry(&mut self, now: u64) {
         let limit_ns = now.saturating_add(nanoseconds(self.config.stopped_drain_timeout));
-        if let Some(stage) = &mut self.stage
-            && let Phase::Drain { begin_until_ns, deadline_ns } = &mut stage.phase
-        {
+        let Some(stage) = &mut self.stage else { return };
+        stage.stopped = true;
+        if let Phase::Drain { begin_until_ns, deadline_ns } = &mut stage.phase {
             *begin_until_ns = now;
             *deadline_ns = limit_ns.min(*deadline_ns);
         }
@@ -388,10 +391,17 @@ impl LoadThread {
         stage.finished.not_begun += given_up;
     }
 
-    /// Breaks the connections on which something is still under way.
+    /// Breaks the connections on which something is still under way. Where the user stops the stage, that is nobody's
+    /// failure.
     fn abandon(&mut self, now: u64) {
+        let stopped = self.stage.as_ref().is_some_and(|stage| stage.stopped);
         for index in 0..self.sessions.len() as u32 {
-            if self.sessions[index as usize].transaction.is_some() {
+            if self.sessions[index as usize].transaction.is_none() {
+                continue;
+            }
+            if stopped {
+                self.drop_transaction(index);
+            } else {
                 self.lost(index, SessionError::NotDrained, now);
             }
         }

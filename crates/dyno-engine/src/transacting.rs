@@ -368,6 +368,21 @@ fn told(transaction: &Transaction, now: u64, well: bool) -> Outcome {
     }
 }
 
+impl LoadThread {
+    /// Gives up a transaction because the stage is stopped, and with it the connection. It counts nowhere, unless it may
+    /// have been done.
+    pub(crate) fn drop_transaction(&mut self, index: u32) {
+        let session = &mut self.sessions[index as usize];
+        session.close();
+        session.queued = false;
+        let Some(transaction) = session.transaction.take() else { return };
+        if transaction.commit_in_flight {
+            self.recorder.current.unknown(transaction.type_index);
+        }
+        self.transaction_ended(index);
+    }
+}
+
 #[inline]
 fn ended(transaction: &Transaction, now: u64) -> Ended {
     Ended {

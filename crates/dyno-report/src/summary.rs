@@ -211,6 +211,9 @@ pub(crate) fn severity(severity: Severity) -> (&'static str, fn(Paint, &str) -> 
 
 fn ending(report: &Report, report_path: Option<&Path>, sheet: &mut Sheet) {
     let run = &report.run;
+    if !run.command.is_empty() {
+        sheet.paragraph("command", &visible(&run.command.join(" ")), Paint::faint);
+    }
     let text = format!("run {}{DOT}{}", visible(&run.name), format::duration_s(run.seconds));
     match report_path {
         Some(path) => {

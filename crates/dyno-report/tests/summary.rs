@@ -35,6 +35,7 @@ fn a_whole_run_at_120_columns() {
                                   → run the driver on another host to see what the server can do alone
               note   durable      fsync, synchronous_commit and full_page_writes are on
                                   → nothing to do
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
     ");
@@ -66,6 +67,7 @@ fn a_whole_run_at_80_columns() {
               note   durable      fsync, synchronous_commit and full_page_writes are
                                   on
                                   → nothing to do
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
     ");
@@ -109,6 +111,7 @@ fn a_narrow_terminal_folds_the_ladder() {
                 fsync, synchronous_commit and
                 full_page_writes are on
                 → nothing to do
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 57 s
     ");
@@ -135,6 +138,7 @@ fn a_stopped_run_says_so_first() {
               * stopped before its time was up
     verify    nothing was checked
     findings  none
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 30 s
     ");
@@ -150,6 +154,7 @@ fn a_run_that_measured_nothing() {
     load      nothing was measured
     verify    nothing was checked
     findings  none
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 2 s
     ");
@@ -179,6 +184,7 @@ fn a_ladder_without_a_hold() {
                                   → run the driver on another host to see what the server can do alone
               note   durable      fsync, synchronous_commit and full_page_writes are on
                                   → nothing to do
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 12 s
     ");
@@ -206,6 +212,7 @@ fn an_open_loop_shows_its_three_times() {
                                   → run the driver on another host to see what the server can do alone
               note   durable      fsync, synchronous_commit and full_page_writes are on
                                   → nothing to do
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 35 s
     ");
@@ -233,6 +240,7 @@ fn errors_are_counted_by_code() {
                                   → run the driver on another host to see what the server can do alone
               note   durable      fsync, synchronous_commit and full_page_writes are on
                                   → nothing to do
+    command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
     ");

@@ -2,16 +2,20 @@
 //! second ends the process.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::flag;
-
-/// A set of signals, the first in the lowest bit.
-type SignalSet = u64;
+use signal_hook::iterator::Signals;
 
 /// The exit status of a process that a second signal ended, as shells have it for SIGINT.
 const KILLED: i32 = 130;
+/// Signals that come closer together are one: `timeout` signals its child and then the child's group, and a terminal that
+/// goes away sends more than one.
+const ONE_WISH: Duration = Duration::from_millis(500);
+
+/// A set of signals, the first in the lowest bit.
+type SignalSet = u64;
 
 /// A flag that the first signal sets. At the second one the process ends at once; an embedded server is then
 /// ended by its guard, and its directory removed at the next start.
@@ -19,13 +23,23 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let ignored = ignored_signals();
     let heeded = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(heeded) {
-        // In this order: the flag is looked at before it is set. Without the handlers signals end dyno at once,
-        // which leaves nothing behind but what the next start removes.
-        let _ = flag::register_conditional_shutdown(signal, KILLED, Arc::clone(&stop));
-        let _ = flag::register(signal, Arc::clone(&stop));
+    // Without the handlers signals end dyno at once, which leaves nothing behind but what the next start removes.
+    if let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(heeded)) {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || heed(signals, &stop));
     }
     stop
+}
+
+/// Waits for signals as long as the process lives.
+fn heed(mut signals: Signals, stop: &AtomicBool) {
+    let mut first: Option<Instant> = None;
+    for _ in signals.forever() {
+        stop.store(true, Ordering::Relaxed);
+        if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
+            std::process::exit(KILLED);
+        }
+    }
 }
 
 /// The signals that whoever started dyno wants ignored: `nohup`, a shell for what it starts in the background.

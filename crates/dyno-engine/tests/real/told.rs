@@ -332,7 +332,7 @@ fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
     });
     assert!(!seen.outcome.complete && seen.done() == 0);
     drop(engine);
-    assert_eq!(told.lock().unwrap().lost.len(), 2);
+    assert!(told.lock().unwrap().lost.is_empty() && seen.sum(|part| part.failed) == 0);
 }
 
 #[test]

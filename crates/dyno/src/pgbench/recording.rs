@@ -50,12 +50,13 @@ impl Recording {
         Ok(Self { stream, name, store: store.path().to_owned(), host: None, probe: None })
     }
 
-    /// Tells what is under test. `scale` is that of pgbench's own tables, where they are used.
+    /// Tells what is under test. `tables` are the scale of pgbench's own tables, where they are used, and the workload's
+    /// name.
     pub(crate) fn describe(
         &mut self,
         connection: &mut Connection,
         url: &str,
-        scale: Option<i64>,
+        tables: Option<(i64, &str)>,
     ) -> Result<(), Failure> {
         let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
         let process =
@@ -63,9 +64,10 @@ impl Recording {
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
         let subject = Described { url, embedded: None, data_directory: disk.as_deref() };
         rollers::describe(&self.stream, connection, subject)?;
-        if let Some(scale) = scale {
-            let tables = Table::ALL.map(Table::name);
-            let data = inspect::data(connection, NAME, "pgbench", Some(scale as f64), &tables);
+        if let Some((scale, workload)) = tables {
+            let family = workload.split('/').next().unwrap_or(workload);
+            let names = Table::ALL.map(Table::name);
+            let data = inspect::data(connection, NAME, family, Some(scale as f64), &names);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));
         }
         self.host = Some(HostOptions { server_pid, disk });
@@ -128,11 +130,14 @@ impl Finished {
     pub(crate) fn brief(&self) -> String {
         let mut text = String::new();
         let stage = self.report.stages.first();
-        if let Some(times) = stage.and_then(|stage| stage.response.or(stage.service)) {
-            text.push_str(&format!("dyno: latency {}\n", percentiles(&times)));
+        let times = stage.and_then(|stage| stage.response.or(stage.service));
+        if let Some(times) = &times {
+            text.push_str(&format!("dyno: latency {}\n", percentiles(times)));
         }
+        // Of a run in which nothing ended well pgbench has said why, and there is no figure to doubt.
+        let findings = if times.is_some() { &*self.report.findings } else { &[] };
         let (notes, doubts): (Vec<_>, Vec<_>) =
-            self.report.findings.iter().partition(|finding| finding.severity == Severity::Note);
+            findings.iter().partition(|finding| finding.severity == Severity::Note);
         for finding in doubts {
             let severity = if finding.severity == Severity::Invalid { "invalid" } else { "doubt" };
             text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code, finding.evidence));
@@ -157,12 +162,14 @@ impl Finished {
 }
 
 fn percentiles(times: &Percentiles) -> String {
+    // One that fewer transactions lie above than one is the maximum by another name.
     let figures = [
-        ("p50", times.p50_us),
-        ("p95", times.p95_us),
-        ("p99", times.p99_us),
-        ("p99.9", times.p999_us),
-        ("max", times.max_us),
+        ("p50", times.p50_us, 2),
+        ("p95", times.p95_us, 20),
+        ("p99", times.p99_us, 100),
+        ("p99.9", times.p999_us, 1000),
+        ("max", times.max_us, 1),
     ];
-    figures.map(|(name, us)| format!("{name} {}", format::latency_us(us))).join(", ")
+    let meant = figures.iter().filter(|(_, _, count_min)| times.count >= *count_min);
+    meant.map(|(name, us, _)| format!("{name} {}", format::latency_us(*us))).collect::<Vec<_>>().join(", ")
 }

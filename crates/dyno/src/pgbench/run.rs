@@ -101,7 +101,8 @@ fn load(
         let tables = look_at_tables(options, connection)?;
         let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
         let scale = tables.map_or(given, |tables| tables.branches);
-        describe(recording, connection, &server, tables.map(|_| scale));
+        let (_, workload) = stored::names(options);
+        describe(recording, connection, &server, tables.map(|_| (scale, workload.as_str())));
         Ok::<_, Failed>((tables, scale))
     });
     if stop.load(Ordering::Relaxed) {
@@ -366,10 +367,10 @@ fn describe(
     recording: &mut Option<Recording>,
     connection: &mut Connection,
     server: &Server,
-    scale: Option<i64>,
+    tables: Option<(i64, &str)>,
 ) {
     if let Some(recording) = recording
-        && let Err(failure) = recording.describe(connection, server.url(), scale)
+        && let Err(failure) = recording.describe(connection, server.url(), tables)
     {
         console::raw(&format!("dyno: the run is not described in full: {failure}\n"));
     }

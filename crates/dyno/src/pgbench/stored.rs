@@ -3,12 +3,16 @@
 
 use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
 use dyno_workload::pgbench::load::WeightedScript;
+use dyno_workload::tpcb;
 
-use super::options::{Length, RunOptions};
+use super::options::{Length, RunOptions, ScriptChoice, ScriptSource};
 use super::recording::STAGE;
 use super::report;
 use crate::campaign::rollers::NAME;
 use crate::secrets;
+
+/// The workload of scripts that are the user's own.
+const WORKLOAD: &str = "pgbench";
 
 /// pgbench's short options that take a value.
 const WITH_VALUE: &str = "bcdDfFhIjLMpPRstTU";
@@ -99,8 +103,27 @@ pub(super) fn scenario(options: &RunOptions, scripts: &[WeightedScript]) -> serd
     })
 }
 
+/// What a run is called: its script's name, and the workload. A builtin script alone is dyno's own workload of that name,
+/// with all that is known of it.
+pub(super) fn names(options: &RunOptions) -> (String, String) {
+    match &*options.scripts {
+        [ScriptChoice { source: ScriptSource::Builtin(builtin), .. }] => {
+            (builtin.name.to_owned(), format!("{}/{}", tpcb::NAME, builtin.name))
+        }
+        [ScriptChoice { source: ScriptSource::File(path), .. }] => {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            (name.to_string_lossy().into_owned(), WORKLOAD.to_owned())
+        }
+        [ScriptChoice { source: ScriptSource::StandardInput, .. }] => {
+            ("stdin".to_owned(), WORKLOAD.to_owned())
+        }
+        scripts => (format!("{} scripts", scripts.len()), WORKLOAD.to_owned()),
+    }
+}
+
 /// The stage as dyno's store has it.
 pub(super) fn stage(options: &RunOptions, types: &[String]) -> Stage {
+    let (series, workload) = names(options);
     let (planned_s, planned_transactions) = match options.length {
         Length::Duration(duration) => (Some(duration.as_secs_f64()), None),
         Length::Transactions(count) => {
@@ -114,9 +137,9 @@ pub(super) fn stage(options: &RunOptions, types: &[String]) -> Stage {
     Stage {
         id: STAGE,
         target: NAME.to_owned(),
-        series: "pgbench".to_owned(),
+        series,
         kind: StageKind::Hold,
-        workload: "pgbench".to_owned(),
+        workload,
         clients: options.clients.get(),
         clients_end: None,
         threads: options.threads.get(),
