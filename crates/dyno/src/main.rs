@@ -23,7 +23,7 @@ use cli::{Cli, Command};
 const DONE: u8 = 0;
 /// Could not start.
 const NOT_STARTED: u8 = 1;
-/// Done and stored, and a page that was asked for could not be written.
+/// Done and stored, and a page, a report or a log that was asked for could not be written.
 const NOT_WRITTEN: u8 = 1;
 /// Started, and ended early: what was measured is kept.
 const INCOMPLETE: u8 = 2;

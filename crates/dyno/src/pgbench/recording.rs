@@ -111,6 +111,11 @@ impl Recording {
         }
     }
 
+    /// Whether there is anything to keep.
+    pub(crate) fn has_measured(&self) -> bool {
+        self.stream.has_measured()
+    }
+
     /// Takes the run out of the store again: nothing was measured.
     pub(crate) fn discard(self) {
         drop(self.probe);

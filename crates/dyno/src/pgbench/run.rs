@@ -32,7 +32,7 @@ use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored;
 use crate::campaign::admin::cancelling;
-use crate::{DONE, INCOMPLETE, interrupt};
+use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 
 /// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -60,6 +60,12 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Failed
                 tell_recorded(recording, &ended, options.extras);
             }
             Ok(ended.code)
+        }
+        (Err(failed), Some(recording)) if recording.has_measured() => {
+            // What was measured until then is kept.
+            let ended = Ended { code: INCOMPLETE, reason: Some("the load broke off".to_owned()) };
+            tell_recorded(recording, &ended, options.extras);
+            Err(failed)
         }
         (Err(failed), recording) => {
             if let Some(recording) = recording {
@@ -113,9 +119,19 @@ fn load(
     let console = Arc::new(StandardError { server: server.clone() });
     let load = Load::new(load_options(options, scripts, names, scale, stop), console)?;
     let run = Run { options, server: &server, load: &load, scale, tables, stop };
-    let ended = run.measure(recording)?;
-    load.finish_logs()?;
+    let mut ended = run.measure(recording)?;
+    if let Err(error) = load.finish_logs() {
+        ended.not_written(&error.into());
+    }
     Ok(ended)
+}
+
+impl Ended {
+    /// The run itself is whole; what could not be written is told.
+    fn not_written(&mut self, failed: &Failed) {
+        console::raw(failed.stderr());
+        self.code = self.code.max(NOT_WRITTEN);
+    }
 }
 
 /// Looks at the tables of the builtin scripts and vacuums them, as far as the options ask for that.
@@ -206,8 +222,12 @@ impl Run<'_> {
             console::error(&format!("Run was aborted due to an error in thread {thread}"));
             return Ok(Ended { code: INCOMPLETE, reason: Some("a client was aborted".to_owned()) });
         }
-        self.print_report(&outcome, connecting)?;
-        Ok(self.judge(&outcome))
+        let printed = self.print_report(&outcome, connecting);
+        let mut ended = self.judge(&outcome);
+        if let Err(failed) = printed {
+            ended.not_written(&failed);
+        }
+        Ok(ended)
     }
 
     /// Runs the load, with lines of progress beside it.
