@@ -243,7 +243,6 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         session.state = State::Disconnected;
         self.to_open.push_back(index);
-        // It may be this session's turn at once; opening fails later than here, so nothing is begun twice.
         self.open_more(now);
     }
 

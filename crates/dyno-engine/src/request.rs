@@ -123,27 +123,14 @@ pub struct Request<'a> {
     out: &'a mut Vec<u8>,
     statements: &'a Statements,
     text: &'a mut String,
-    now_ns: u64,
     /// How many ReadyForQuery will answer it.
     syncs: u32,
     keeps_rows: bool,
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(
-        out: &'a mut Vec<u8>,
-        text: &'a mut String,
-        statements: &'a Statements,
-        now_ns: u64,
-    ) -> Self {
-        Self { out, statements, text, now_ns, syncs: 0, keeps_rows: false }
-    }
-
-    /// When the client was asked: the time of the answer, of the beginning, of the end of its sleep. Monotonic
-    /// nanoseconds.
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
-        self.now_ns
+    pub(crate) fn new(out: &'a mut Vec<u8>, text: &'a mut String, statements: &'a Statements) -> Self {
+        Self { out, statements, text, syncs: 0, keeps_rows: false }
     }
 
     /// Adds `sql` as it is, of one statement or several, in a simple query.
@@ -246,13 +233,6 @@ pub struct Withdrawn {
     out: Vec<u8>,
     syncs: u32,
     keeps_rows: bool,
-}
-
-impl Withdrawn {
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.out.is_empty()
-    }
 }
 
 /// Binds the unnamed portal to integers in text form.

@@ -89,12 +89,13 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         let Some(transaction) = &mut session.transaction else { return };
         self.outbox.clear();
-        let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements, now);
+        let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
         let step = session.client.next(answer, &mut request);
         let syncs = request.syncs();
         session.keeps_rows = request.keeps_rows();
-        // The client may have taken its time. Where a request follows, its answer brings the next reading.
-        let now = if matches!(step, Step::Send | Step::SendCommit) { now } else { now_ns() };
+        // Where the client's own time counts it may have taken some. Behind a request the answer brings the next reading.
+        let sends = matches!(step, Step::Send | Step::SendCommit);
+        let now = if sends || !self.timed_from_begin { now } else { now_ns() };
         match step {
             Step::Send | Step::SendCommit if syncs > 0 => {
                 if !transaction.sent {
@@ -248,7 +249,7 @@ impl LoadThread {
         match self.workload.recovery() {
             Some(recovery) if status != TransactionStatus::Idle && ends_transaction => {
                 self.outbox.clear();
-                let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements, now);
+                let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
                 request.execute(recovery, &[]);
                 let syncs = request.syncs();
                 let session = &mut self.sessions[index as usize];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dyno_target::connection::Connection;
-use dyno_test_servers::{Postgres, Setup, Shared, give_to_server, postgres_binaries, succeed};
+use dyno_test_servers::{Pgbench, Postgres, Setup, Shared, give_to_server, succeed};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
 use dyno_workload::pgbench::initialize::Initialization;
 
@@ -21,16 +21,8 @@ pub(crate) struct Reference {
 impl Reference {
     /// All that can be compared with.
     pub(crate) fn all() -> Vec<Self> {
-        let installed = postgres_binaries().map(|binaries| binaries.join("pgbench"));
-        let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
-        installed.into_iter().chain(named).map(Self::new).collect()
-    }
-
-    fn new(program: PathBuf) -> Self {
-        let printed = succeed(Command::new(&program).arg("--version"));
-        let version = printed.trim_start_matches("pgbench (PostgreSQL) ");
-        let version = version.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
-        Self { program, version }
+        let reference = |Pgbench { program, version }| Self { program, version };
+        Pgbench::all().into_iter().map(reference).collect()
     }
 
     /// Whether its statements and messages are those that dyno has. Before 17 the small tables were filled by INSERT,

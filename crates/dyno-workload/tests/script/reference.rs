@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use dyno_test_servers::{Postgres, Setup, Shared, postgres_binaries, succeed};
+use dyno_test_servers::{Pgbench, Postgres, Setup, Shared};
 
 static SERVER: Shared<Postgres> = Shared::new();
 
@@ -16,9 +16,7 @@ pub(crate) fn server() -> Option<Arc<Postgres>> {
 
 /// The programs; none, after saying so, where there is none.
 pub(crate) fn programs() -> Vec<PathBuf> {
-    let machine = postgres_binaries().map(|binaries| binaries.join("pgbench"));
-    let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
-    let programs: Vec<_> = machine.into_iter().chain(named).collect();
+    let programs = programs_since(0);
     if programs.is_empty() {
         println!("skipped: no pgbench in /usr/lib/postgresql");
     }
@@ -27,14 +25,8 @@ pub(crate) fn programs() -> Vec<PathBuf> {
 
 /// Those of this major version and newer.
 pub(crate) fn programs_since(major: u32) -> Vec<PathBuf> {
-    let mut programs = programs();
-    programs.retain(|program| {
-        // `pgbench (PostgreSQL) 18.1`
-        let version = succeed(Command::new(program).arg("--version"));
-        let number = version.split([' ', '.']).find_map(|word| word.parse::<u32>().ok());
-        number.is_some_and(|number| number >= major)
-    });
-    programs
+    let new_enough = Pgbench::all().into_iter().filter(|pgbench| pgbench.version >= major);
+    new_enough.map(|pgbench| pgbench.program).collect()
 }
 
 /// Runs a script that is given on standard input; what the program says on standard error.
