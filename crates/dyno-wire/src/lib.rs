@@ -5,4 +5,5 @@
 
 pub mod endpoint;
 pub mod link;
+pub mod my;
 pub mod pg;

@@ -1,0 +1,39 @@
+//! The execution of one prepared statement whose parameters are all integers, with all that is the same each time
+//! written once: what a load generator sends most, at little more than the cost of its values.
+
+use super::frontend::ExecuteWriter;
+
+/// How to run a prepared statement.
+#[derive(Debug, Clone)]
+pub struct Execution {
+    /// The whole command but for the values: its length is always the same.
+    head: Box<[u8]>,
+    parameters: usize,
+}
+
+impl Execution {
+    /// For a statement with this many parameters, as [`Prepared`](super::backend::Prepared) says.
+    #[must_use]
+    pub fn new(statement: u32, parameters: u16) -> Self {
+        let mut head = Vec::new();
+        let mut writer = ExecuteWriter::new(&mut head, statement, parameters);
+        (0..parameters).for_each(|_| writer.integer(0));
+        writer.finish();
+        let parameters = usize::from(parameters);
+        head.truncate(head.len() - parameters * VALUE_BYTES);
+        Self { head: head.into(), parameters }
+    }
+
+    /// Appends one execution. Values that are missing are 0; those beyond the statement's count are left out.
+    #[inline]
+    pub fn write(&self, out: &mut Vec<u8>, values: &[i64]) {
+        let end = out.len() + self.head.len() + self.parameters * VALUE_BYTES;
+        out.extend_from_slice(&self.head);
+        for value in values.iter().take(self.parameters) {
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        out.resize(end, 0);
+    }
+}
+
+const VALUE_BYTES: usize = size_of::<i64>();
