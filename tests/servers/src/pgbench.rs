@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::postgres::{postgres_binaries, succeed};
+use crate::command::succeed;
+use crate::postgres::postgres_binaries;
 
 /// A pgbench on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::command::succeed;
 use crate::user::{User, become_user, give_to_server, unprivileged_user};
 
 /// From the program, the user it has to run as and the server's directory: what starts it.
@@ -205,11 +206,4 @@ fn spawn(starter: Option<Starter>, binaries: &Path, directory: &Path, port: u16)
     command.arg(directory);
     let log = fs::File::options().create(true).append(true).open(directory.join("log")).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
-}
-
-/// Runs a command to its end and returns what it printed; the test fails with what it said if it fails.
-pub fn succeed(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }

@@ -5,6 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::command::succeed;
+
 /// Uid and gid that a server runs as; `None` where the test itself is unprivileged.
 pub type User = Option<(u32, u32)>;
 
@@ -35,5 +37,20 @@ pub fn become_user(command: &mut Command, user: User) {
 pub fn give_to_server(path: &Path) {
     if let Some((uid, gid)) = unprivileged_user() {
         chown(path, Some(uid), Some(gid)).unwrap();
+    }
+}
+
+/// Copies a directory, holes and all, and makes the copy the server's property.
+pub(crate) fn copy_for_server(from: &Path, to: &Path) {
+    succeed(Command::new("cp").args(["-r", "--preserve=mode", "--sparse=always"]).args([from, to]));
+    give_all(to);
+}
+
+fn give_all(path: &Path) {
+    give_to_server(path);
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            give_all(&entry.unwrap().path());
+        }
     }
 }

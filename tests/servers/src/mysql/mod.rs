@@ -1,0 +1,267 @@
+//! A server of the test's own that speaks MySQL's protocol: MySQL, MariaDB or OceanBase seekdb.
+
+mod certificate;
+mod mysqld;
+mod product;
+mod seekdb;
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::command::{attempt, succeed};
+use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};
+
+use product::Installation;
+pub use product::MysqlProduct;
+
+/// How often a server is asked before it is given up, and the pause between.
+const PATIENCE: u32 = 1200;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How a server is set up.
+#[derive(Debug, Clone)]
+pub struct MysqlSetup {
+    pub product: MysqlProduct,
+    /// Further settings, `name=value`: options of `mysqld`, parameters of seekdb.
+    pub settings: Vec<String>,
+    /// Whether it offers TLS, with a certificate for `localhost` and 127.0.0.1 of [`Mysql::authority`].
+    pub tls: bool,
+    /// Users beside `root`.
+    pub users: Vec<MysqlUser>,
+    /// SQL run as `root` in the database `test` before the test gets the server.
+    pub sql: String,
+}
+
+/// A user who may do everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MysqlUser {
+    pub name: String,
+    pub password: String,
+    /// How the server checks the password, in its own words: `caching_sha2_password`, `ed25519`, …
+    pub plugin: String,
+}
+
+impl MysqlSetup {
+    /// Nothing but the server, without TLS.
+    #[must_use]
+    pub fn new(product: MysqlProduct) -> Self {
+        Self { product, settings: Vec::new(), tls: false, users: Vec::new(), sql: String::new() }
+    }
+
+    /// Adds a setting, `name=value`.
+    #[must_use]
+    pub fn with(mut self, setting: &str) -> Self {
+        self.settings.push(setting.to_owned());
+        self
+    }
+
+    /// Has it offer TLS, which seekdb cannot.
+    #[must_use]
+    pub fn with_tls(mut self) -> Self {
+        self.tls = true;
+        self
+    }
+
+    /// Adds a user, with the name of the plugin that checks the password.
+    #[must_use]
+    pub fn with_user(mut self, name: &str, password: &str, plugin: &str) -> Self {
+        let (name, password, plugin) = (name.to_owned(), password.to_owned(), plugin.to_owned());
+        self.users.push(MysqlUser { name, password, plugin });
+        self
+    }
+
+    /// Adds SQL to run before the test gets the server.
+    #[must_use]
+    pub fn with_sql(mut self, sql: &str) -> Self {
+        self.sql.push_str(sql);
+        self.sql.push_str(";\n");
+        self
+    }
+}
+
+/// A running server, with the user `root`, who may come from everywhere, and the database `test`.
+#[derive(Debug)]
+pub struct Mysql {
+    process: Child,
+    installation: Installation,
+    setup: MysqlSetup,
+    directory: TempDir,
+    /// Where it listens: MySQL and MariaDB on 127.0.0.1 alone, seekdb everywhere.
+    pub address: SocketAddr,
+    /// Of `root`: empty, but for seekdb.
+    pub password: String,
+}
+
+impl Mysql {
+    /// Starts a server; `None`, and a line that says why, where this machine cannot have it.
+    #[must_use]
+    pub fn start(setup: &MysqlSetup) -> Option<Self> {
+        let installation = match Installation::get(setup.product) {
+            Ok(installation) => installation,
+            Err(why) => {
+                println!("skipped: no {}: {why}", setup.product);
+                return None;
+            }
+        };
+        let directory = tempfile::Builder::new().prefix("dyno-test-").tempdir().unwrap();
+        give_to_server(directory.path());
+        copy_for_server(&installation.data(), &directory.path().join("data"));
+        if setup.tls {
+            assert!(setup.product != MysqlProduct::SeekDb, "{} has no TLS", setup.product);
+            if let Err(why) = certificate::make(directory.path()) {
+                println!("skipped: no certificate: {why}");
+                return None;
+            }
+        }
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let process = spawn(&installation, directory.path(), address.port(), setup);
+        let password = installation.password();
+        let mut server = Self { process, installation, setup: setup.clone(), directory, address, password };
+        server.wait_until_ready();
+        for user in &setup.users {
+            server.sql(&setup.product.create_user(user));
+        }
+        if !setup.sql.is_empty() {
+            server.sql(&setup.sql);
+        }
+        Some(server)
+    }
+
+    fn wait_until_ready(&mut self) {
+        let mut answer = Err("it does not listen".to_owned());
+        for _ in 0..PATIENCE {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                panic!("{} ended ({status}): {}", self.setup.product, self.log());
+            }
+            if TcpStream::connect(self.address).is_ok() {
+                answer = attempt(self.client("root", &self.password).args(["-e", "select 1"]));
+                if answer.is_ok() {
+                    return;
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+        panic!("{} does not answer ({answer:?}): {}", self.setup.product, self.log());
+    }
+
+    /// What the server is.
+    #[must_use]
+    pub fn product(&self) -> MysqlProduct {
+        self.setup.product
+    }
+
+    /// Process id of the server.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Its Unix socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.setup.product.socket(self.directory.path())
+    }
+
+    /// The server's own directory: data, log, Unix socket, certificates.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The certificate of the authority that signed the server's, where there is TLS.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join(certificate::AUTHORITY)
+    }
+
+    /// What the server has written to its log.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.setup.product.log(self.directory.path())).unwrap_or_default()
+    }
+
+    /// `mysql://…` for a user, over TCP.
+    #[must_use]
+    pub fn url(&self, user: &str, password: &str, database: &str) -> String {
+        format!("mysql://{user}:{password}@{}/{database}", self.address)
+    }
+
+    /// The client program that belongs to the server, set up to reach the database `test` over TCP as `user`. With TLS
+    /// it demands that the server's certificate is right. It prints values only, with a tab between, a line for each
+    /// row.
+    #[must_use]
+    pub fn client(&self, user: &str, password: &str) -> Command {
+        let mut command = self.installation.client();
+        let port = self.address.port();
+        command.args([
+            "--protocol=TCP",
+            "--host=127.0.0.1",
+            "--batch",
+            "--skip-column-names",
+            "--database=test",
+        ]);
+        command.arg(format!("--port={port}")).arg(format!("--user={user}")).env("MYSQL_PWD", password);
+        if self.setup.tls {
+            command.arg(prefixed("--ssl-ca=", &self.authority())).args(self.setup.product.verify_server());
+        }
+        command
+    }
+
+    /// Runs SQL as `root` in the database `test`; returns the values, with a tab between, a line for each row.
+    pub fn sql(&self, sql: &str) -> String {
+        succeed(self.client("root", &self.password).args(["-e", sql]))
+    }
+
+    /// Ends the server as a crash would.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Ends the server as its administrator would, and waits until it has ended.
+    pub fn stop(&mut self) -> ExitStatus {
+        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
+        for _ in 0..PATIENCE {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        panic!("{} does not stop: {}", self.setup.product, self.log());
+    }
+
+    /// Starts it again after [`Mysql::kill`] or [`Mysql::stop`], on the same port and data.
+    pub fn restart(&mut self) {
+        self.process = spawn(&self.installation, self.directory.path(), self.address.port(), &self.setup);
+        self.wait_until_ready();
+    }
+}
+
+impl Drop for Mysql {
+    /// Its data go with it, so it need not tidy them.
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn spawn(installation: &Installation, directory: &Path, port: u16, setup: &MysqlSetup) -> Child {
+    let mut command = installation.server(directory, port, setup);
+    become_user(&mut command, unprivileged_user());
+    let log = fs::File::options().create(true).append(true).open(directory.join("log")).unwrap();
+    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+}
+
+/// An argument that ends in a path.
+fn prefixed(prefix: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(prefix);
+    argument.push(path);
+    argument
+}
