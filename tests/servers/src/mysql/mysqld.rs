@@ -19,7 +19,7 @@ pub(super) struct Flavour {
     packages: Packages,
     server: &'static str,
     client: &'static str,
-    /// For initialising and for serving: small files, and none of what the tests do not ask for.
+    /// For initialising and for serving: small files, and no more and no fewer parts than tests want.
     options: &'static [&'static str],
     initialise: fn(&Self, &Tree, &Path),
     /// Turns TLS off.
@@ -51,7 +51,7 @@ pub(super) static MARIADB: Flavour = Flavour {
     },
     server: "usr/sbin/mariadbd",
     client: "usr/bin/mariadb",
-    options: &["--innodb-log-file-size=32M"],
+    options: &["--innodb-log-file-size=32M", "--plugin-load-add=auth_ed25519"],
     initialise: initialise_mariadb,
     plain: &["--skip-ssl"],
     client_options: |tree, command| {

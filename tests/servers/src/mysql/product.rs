@@ -42,20 +42,15 @@ impl MysqlProduct {
     /// SQL that creates a user.
     pub(super) fn create_user(self, user: &MysqlUser) -> String {
         let MysqlUser { name, password, plugin } = user;
-        let (before, with) = match self {
-            Self::Mysql => ("", format!("IDENTIFIED WITH {plugin} BY '{password}'")),
-            // The only plugin of those in question that the server has to be told of.
-            Self::MariaDb if plugin == "ed25519" => (
-                "INSTALL SONAME IF NOT EXISTS 'auth_ed25519';",
-                format!("IDENTIFIED VIA ed25519 USING PASSWORD('{password}')"),
-            ),
-            Self::MariaDb => ("", format!("IDENTIFIED VIA {plugin} USING PASSWORD('{password}')")),
+        let identified = match self {
+            Self::Mysql => format!("IDENTIFIED WITH {plugin} BY '{password}'"),
+            Self::MariaDb => format!("IDENTIFIED VIA {plugin} USING PASSWORD('{password}')"),
             Self::SeekDb => {
                 assert_eq!(plugin, "mysql_native_password", "{self} knows no other");
-                ("", format!("IDENTIFIED BY '{password}'"))
+                format!("IDENTIFIED BY '{password}'")
             }
         };
-        format!("{before} CREATE USER '{name}'@'%' {with}; GRANT ALL ON *.* TO '{name}'@'%'")
+        format!("CREATE USER '{name}'@'%' {identified}; GRANT ALL ON *.* TO '{name}'@'%'")
     }
 
     /// Has the client program demand that the server's certificate is right.
