@@ -32,7 +32,10 @@ fn keep_in(
     // Only somebody who was ended in the midst of it can have left one, as the lock is ours.
     let _ = fs::remove_dir_all(&partial);
     fs::create_dir(&partial).map_err(|why| told(&partial, &why))?;
-    make(&partial)?;
+    if let Err(why) = make(&partial) {
+        let _ = fs::remove_dir_all(&partial);
+        return Err(why);
+    }
     fs::rename(&partial, &kept).map_err(|why| told(&kept, &why))?;
     Ok(kept)
 }
@@ -102,6 +105,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let failed = keep_in(place.path(), "thing", |_| Err("no network".to_owned()));
         assert_eq!(failed, Err("no network".to_owned()));
+        assert!(!place.path().join("thing").exists() && !place.path().join("thing.part").exists());
         let kept = keep_in(place.path(), "thing", |_| Ok(())).unwrap();
         assert!(kept.is_dir());
     }

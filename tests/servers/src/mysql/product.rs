@@ -88,7 +88,11 @@ impl Installation {
         let directory = KNOWN[product as usize].get_or_init(|| match product {
             MysqlProduct::Mysql => mysqld::get(&mysqld::MYSQL),
             MysqlProduct::MariaDb => mysqld::get(&mysqld::MARIADB),
-            MysqlProduct::SeekDb => seekdb::get(&Self::get(MysqlProduct::MariaDb)?),
+            MysqlProduct::SeekDb => {
+                let mariadb = Self::get(MysqlProduct::MariaDb)
+                    .map_err(|why| format!("its client is MariaDB's: {why}"))?;
+                seekdb::get(&mariadb)
+            }
         });
         Ok(Self { product, directory: directory.clone()? })
     }
