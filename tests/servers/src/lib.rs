@@ -12,6 +12,7 @@ mod mysql;
 mod pgbench;
 mod postgres;
 mod shared;
+mod sysbench;
 mod user;
 
 pub use command::succeed;
@@ -19,4 +20,5 @@ pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
 pub use pgbench::Pgbench;
 pub use postgres::{Postgres, Setup, Starter, postgres_binaries};
 pub use shared::Shared;
+pub use sysbench::Sysbench;
 pub use user::{User, become_user, give_to_server, unprivileged_user};

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Sysbench, succeed};
 
 fn start(product: MysqlProduct) -> Option<Mysql> {
     Mysql::start(&MysqlSetup::new(product))
@@ -166,4 +167,24 @@ fn tls_is_there_when_it_was_asked_for() {
         assert_ne!(cipher(&secured).trim(), "", "{product}");
         assert_eq!(secured.authority(), PathBuf::from(secured.directory()).join("ca.crt"));
     }
+}
+
+/// sysbench can prepare and run its read_write on every server.
+#[test]
+fn sysbench_works_with_each() {
+    let Some(sysbench) = Sysbench::find() else { return };
+    let run = |sysbench: &dyn Fn() -> Command, sql: &dyn Fn(&str) -> String| {
+        let test = ["oltp_read_write", "--tables=2", "--table-size=50", "--events=20", "--time=0"];
+        succeed(sysbench().args(test).arg("prepare"));
+        assert_eq!(sql("select count(*) from sbtest2").trim(), "50");
+        let said = succeed(sysbench().args(test).arg("run"));
+        let events = said.lines().find_map(|line| line.trim().strip_prefix("total number of events:"));
+        assert_eq!(events.map(str::trim), Some("20"), "{said}");
+    };
+    for product in MysqlProduct::ALL {
+        let Some(server) = start(product) else { continue };
+        run(&|| sysbench.with_mysql(&server), &|statement| server.sql(statement));
+    }
+    let Some(server) = Postgres::start(&Setup::default()) else { return };
+    run(&|| sysbench.with_postgres(&server), &|statement| server.psql(statement));
 }

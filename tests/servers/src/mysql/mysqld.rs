@@ -19,7 +19,7 @@ pub(super) struct Flavour {
     packages: Packages,
     server: &'static str,
     client: &'static str,
-    /// For initialising and for serving: small files, and no more and no fewer parts than tests want.
+    /// For initialising and for serving: small files, no ports beside the one, and plugins that tests log in with.
     options: &'static [&'static str],
     initialise: fn(&Self, &Tree, &Path),
     /// Turns TLS off.
