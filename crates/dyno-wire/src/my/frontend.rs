@@ -127,6 +127,7 @@ const TYPE_INTEGER: [u8; 2] = [8, 0];
 const TYPE_UNSIGNED: [u8; 2] = [8, 0x80];
 const TYPE_DOUBLE: [u8; 2] = [5, 0];
 const TYPE_STRING: [u8; 2] = [253, 0];
+const TYPE_BLOB: [u8; 2] = [252, 0];
 
 impl<'o> ExecuteWriter<'o> {
     /// For a statement with this many parameters, as [`Prepared`](super::backend::Prepared) says.
@@ -166,6 +167,11 @@ impl<'o> ExecuteWriter<'o> {
     /// Text, or bytes, or any other value in its text form.
     pub fn text(&mut self, text: &[u8]) {
         self.value(TYPE_STRING, |out| lenenc_bytes(out, text));
+    }
+
+    /// What was sent before with [`stmt_send_long_data`].
+    pub fn long_data(&mut self) {
+        self.value(TYPE_BLOB, |_| ());
     }
 
     pub fn null(&mut self) {

@@ -57,6 +57,10 @@ pub enum LoginError {
     ServerNotVerified { reason: String },
     #[error("the server spoke before anything was asked of it; is it PostgreSQL?")]
     SpokeFirst,
+    #[error(
+        "the server speaks MySQL's protocol, not PostgreSQL's; use a mysql:// URL, or the PostgreSQL server's port"
+    )]
+    MySql,
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
 }

@@ -25,6 +25,7 @@ use super::error::{ProtocolError, ServerError, Tag};
 use super::frontend;
 use crate::endpoint::{Login, Tls, TlsSetup};
 use crate::link::Link;
+use crate::my::handshake::is_greeting;
 
 /// No message of a login is longer: a stranger must not make us hoard memory.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
@@ -176,6 +177,11 @@ impl Handshake {
     }
 
     fn advance(&mut self, network: &[u8]) -> Result<(), LoginError> {
+        // A MySQL server speaks first; its greeting would pass for a strange answer to what was sent.
+        let nothing_before = self.link.is_plain() && self.input.is_empty();
+        if nothing_before && self.state != State::Starting && is_greeting(network) {
+            return Err(LoginError::MySql);
+        }
         let network = match self.state {
             State::New if !network.is_empty() => return Err(LoginError::SpokeFirst),
             State::TlsAnswer => self.tls_answer(network)?,

@@ -1,0 +1,247 @@
+//! Everything but queries: databases, sessions, statements, files, pipelines.
+
+use dyno_test_servers::MysqlProduct;
+use dyno_wire::my::execution::Execution;
+use dyno_wire::my::frontend::{self, ExecuteWriter};
+use dyno_wire::my::handshake::Options;
+use dyno_wire::my::reply::Expect;
+
+use crate::servers::each;
+
+#[test]
+fn ping_is_answered_and_quit_ends_the_connection() {
+    each(|server| {
+        let mut client = server.root();
+        let reply = client.exchange(Expect::Text, frontend::ping);
+        assert_eq!((reply.totals.statements, reply.errors.len()), (1, 0));
+        assert!(client.quit());
+    });
+}
+
+#[test]
+fn the_status_follows_the_session() {
+    each(|server| {
+        server.run("CREATE TABLE status (id int) ENGINE = InnoDB");
+        let mut client = server.root();
+        assert!(client.session.status.autocommit());
+        let mut status = |sql: &str| client.query(sql).totals.status;
+        assert!(!status("SET @a = 1").in_transaction());
+        assert!(status("BEGIN").in_transaction());
+        assert!(status("INSERT INTO status VALUES (1)").in_transaction());
+        assert!(!status("COMMIT").in_transaction());
+        assert!(!status("SET autocommit = 0").autocommit());
+        let escapes = status("SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+        assert!(escapes.no_backslash_escapes() && !escapes.autocommit());
+        let read_only = status("START TRANSACTION READ ONLY");
+        let lacked_index = status("SELECT * FROM status");
+        // OceanBase tells neither.
+        if !server.is(MysqlProduct::SeekDb) {
+            assert!(read_only.in_read_only_transaction() && lacked_index.lacked_index());
+        }
+        // Put back to what it was after the login.
+        let reply = client.exchange(Expect::Text, frontend::reset_connection);
+        assert!(reply.errors.is_empty());
+        let status = client.query("SELECT 1").totals.status;
+        assert!(status.autocommit() && !status.no_backslash_escapes());
+    });
+}
+
+#[test]
+fn a_session_changes_its_database() {
+    each(|server| {
+        let mut client = server.root_with(Options { session_track: true, ..Options::default() });
+        assert_eq!(client.query("SELECT database()").value(), "test");
+        let reply = client.exchange(Expect::Text, |out| frontend::init_db(out, "mysql"));
+        assert!(reply.errors.is_empty());
+        assert!(reply.session_changes.contains(&"schema mysql".to_owned()), "{:?}", reply.session_changes);
+        assert_eq!(client.query("SELECT database()").value(), "mysql");
+        let reply = client.exchange(Expect::Text, |out| frontend::init_db(out, "none"));
+        assert_eq!(reply.errors[0].number, 1049);
+    });
+}
+
+#[test]
+fn changes_of_variables_are_told_to_who_asks() {
+    each(|server| {
+        let mut client = server.root_with(Options { session_track: true, ..Options::default() });
+        let reply = client.query("SET autocommit = 0");
+        assert!(reply.session_changes.contains(&"autocommit=OFF".to_owned()), "{:?}", reply.session_changes);
+        assert_eq!(server.root().query("SET autocommit = 0").session_changes, [""; 0]);
+    });
+}
+
+#[test]
+fn text_is_utf8mb4() {
+    each(|server| {
+        let mut client = server.root();
+        assert_eq!(client.query("SELECT @@character_set_client").value(), "utf8mb4");
+        assert_eq!(client.query("SELECT @@character_set_results").value(), "utf8mb4");
+        assert_eq!(client.query("SELECT '🦀'").value(), "🦀");
+    });
+}
+
+#[test]
+fn affected_rows_may_be_those_found() {
+    each(|server| {
+        server.run("CREATE TABLE found (id int PRIMARY KEY)");
+        server.run("INSERT INTO found VALUES (1), (2)");
+        let mut affected =
+            [true, false].map(|found_rows| server.root_with(Options { found_rows, ..Options::default() }));
+        assert_eq!(affected[0].count("UPDATE found SET id = id").affected, 2);
+        assert_eq!(affected[1].count("UPDATE found SET id = id").affected, 0);
+    });
+}
+
+#[test]
+fn prepared_statements_are_refused_reset_and_closed() {
+    each(|server| {
+        for deprecate_eof in [true, false] {
+            let mut client = server.root_with(Options { deprecate_eof, ..Options::default() });
+            let refused = client.exchange(Expect::Prepared, |out| frontend::stmt_prepare(out, "SELEC ?"));
+            assert_eq!((refused.errors[0].number, refused.prepared), (1064, None));
+
+            // Neither parameters nor columns, one of them, both.
+            for (sql, parameters, columns) in
+                [("SET @a = 1", 0, 0), ("SET @a = ?", 1, 0), ("SELECT 1, 2", 0, 2), ("SELECT ?, ?, 1", 2, 3)]
+            {
+                let prepared = client.prepare(sql);
+                assert_eq!((prepared.parameters, prepared.columns), (parameters, columns), "{sql}");
+                assert!(client.execute(prepared, |writer| writer.integer(1)).errors.is_empty(), "{sql}");
+            }
+
+            let prepared = client.prepare("SELECT hex(?)");
+            for piece in [b"ab", b"cd"] {
+                client.send(|out| frontend::stmt_send_long_data(out, prepared.statement, 0, piece));
+            }
+            let reply = client.exchange(Expect::Text, |out| frontend::stmt_reset(out, prepared.statement));
+            assert!(reply.errors.is_empty());
+            assert_eq!(client.execute(prepared, |writer| writer.text(b"x")).value(), "78");
+
+            client.send(|out| frontend::stmt_close(out, prepared.statement));
+            assert_eq!(client.execute(prepared, |writer| writer.text(b"x")).errors[0].number, 1243);
+        }
+    });
+}
+
+#[test]
+fn long_data_becomes_a_parameter() {
+    each(|server| {
+        let mut client = server.root();
+        let prepared = client.prepare("SELECT concat(?, '-', ?)");
+        for piece in ["ab", "cd"] {
+            client.send(|out| frontend::stmt_send_long_data(out, prepared.statement, 1, piece.as_bytes()));
+        }
+        // A blob without a value here stands for what was sent before: NULL would win.
+        let mut command = Vec::new();
+        let mut writer = ExecuteWriter::new(&mut command, prepared.statement, 2);
+        writer.text(b"first");
+        writer.long_data();
+        writer.finish();
+        let reply = client.exchange(Expect::Binary, |out| out.extend_from_slice(&command));
+        assert_eq!(reply.value(), "first-abcd");
+    });
+}
+
+#[test]
+fn an_execution_made_beforehand_runs() {
+    each(|server| {
+        let mut client = server.root();
+        for parameters in [0, 1, 8, 9, 40] {
+            let sql = format!("SELECT concat_ws(','{})", ", ?".repeat(parameters));
+            let values: Vec<i64> = (0..parameters as i64).map(|at| at * -1_000_000_007).collect();
+            let prepared = client.prepare(if parameters == 0 { "SELECT ''" } else { &sql });
+            let execution = Execution::new(prepared.statement, prepared.parameters);
+            let reply = client.exchange(Expect::Binary, |out| execution.write(out, &values));
+            let expected: Vec<_> = values.iter().map(i64::to_string).collect();
+            assert_eq!(reply.value(), expected.join(","));
+        }
+    });
+}
+
+#[test]
+fn commands_may_be_sent_ahead() {
+    each(|server| {
+        server.run("CREATE TABLE ahead (id int PRIMARY KEY)");
+        for deprecate_eof in [true, false] {
+            let mut client = server.root_with(Options { deprecate_eof, ..Options::default() });
+            let prepared = client.prepare("SELECT ? * 2");
+            let expects =
+                [Expect::Text, Expect::Text, Expect::Binary, Expect::Prepared, Expect::Text, Expect::Text];
+            let reply = client.pipeline(&expects, |out| {
+                frontend::query(out, "INSERT INTO ahead VALUES (1), (2)");
+                frontend::query(out, "SELECT nothing");
+                Execution::new(prepared.statement, 1).write(out, &[21]);
+                frontend::stmt_prepare(out, "SELECT ?, ?");
+                frontend::query(out, "SELECT 1; SELECT 2");
+                frontend::query(out, "DELETE FROM ahead");
+            });
+            assert_eq!((reply.totals.statements, reply.totals.affected, reply.totals.rows), (6, 4, 3));
+            assert_eq!(reply.errors.len(), 1);
+            assert_eq!(reply.texts().concat(), ["42", "1", "2"].map(|text| Some(text.to_owned())));
+            assert_eq!(reply.prepared.unwrap().parameters, 2);
+        }
+    });
+}
+
+const LOAD: &str = "LOAD DATA LOCAL INFILE '/nowhere/is this' INTO TABLE ";
+
+#[test]
+fn a_local_file_is_streamed() {
+    each(|server| {
+        server.run("CREATE TABLE loaded (id int PRIMARY KEY, v varchar(20))");
+        let mut client = server.root_with(Options { local_infile: true, ..Options::default() });
+        let reply = client.load(&format!("{LOAD} loaded"), &[b"1\ta\n2", b"", b"\tb\n3\tc\n"]);
+        assert_eq!(reply.file.as_deref(), Some("/nowhere/is this"));
+        assert!(reply.errors.is_empty(), "{}: {reply:?}", server.product());
+        assert_eq!((reply.totals.affected, reply.totals.warnings), (3, 0), "{reply:?}");
+        // OceanBase replaces what is there already.
+        if !server.is(MysqlProduct::SeekDb) {
+            let reply = client.load(&format!("{LOAD} loaded"), &[b"3\ttwice\n4\td\n"]);
+            assert_eq!((reply.totals.affected, reply.totals.warnings), (1, 1), "{reply:?}");
+            assert!(reply.infos[0].starts_with("Records: 2  Deleted: 0  Skipped: 1"), "{:?}", reply.infos);
+        }
+
+        let lines: String = (10..300_000).map(|id| format!("{id}\tline {id}\n")).collect();
+        let pieces: Vec<_> = lines.as_bytes().chunks(9_999).collect();
+        let reply = client.load(&format!("{LOAD} loaded"), &pieces);
+        assert_eq!(reply.errors, [], "{}", server.product());
+        assert_eq!(reply.totals.affected, 299_990);
+        assert_eq!(client.query("SELECT v FROM loaded WHERE id = 299999").value(), "line 299999");
+        server.run("DELETE FROM loaded");
+        // A piece larger than a packet.
+        let reply = client.load(&format!("{LOAD} loaded"), &[&b"9\tx\n".repeat(5_000_000)]);
+        assert!(reply.errors.is_empty(), "{reply:?}");
+        assert_eq!(client.query("SELECT count(*) FROM loaded").value(), "1");
+    });
+}
+
+#[test]
+fn a_local_file_is_refused() {
+    each(|server| {
+        server.run("CREATE TABLE unloaded (id int PRIMARY KEY)");
+        let mut client = server.root_with(Options { local_infile: true, ..Options::default() });
+        let reply = client.load(&format!("{LOAD} unloaded"), &[]);
+        assert_eq!((reply.totals.affected, reply.errors.len()), (0, 0));
+        // The table, not the file: the server knows before it asks.
+        assert_eq!(client.load(&format!("{LOAD} none"), &[]).errors[0].number, 1146);
+        assert_eq!(client.query("SELECT 1").value(), "1");
+        // One that did not say at login that it could.
+        let reply = server.root().query(format!("{LOAD} unloaded"));
+        let number = reply.errors[0].number;
+        assert!(matches!(number, 1148 | 3948 | 4166), "{}: {:?}", server.product(), reply.errors);
+    });
+}
+
+#[test]
+fn a_session_that_is_killed_says_so_or_ends() {
+    each(|server| {
+        let mut victim = server.root();
+        let id = victim.session.connection_id;
+        assert_eq!(victim.query("SELECT connection_id()").value(), id.to_string());
+        let mut killer = server.root();
+        assert!(killer.query(format!("KILL QUERY {id}")).errors.is_empty());
+        let _ = victim.query("SELECT 1");
+        assert!(killer.query(format!("KILL {id}")).errors.is_empty());
+        assert_eq!(killer.query(format!("SELECT count(*) FROM information_schema.processlist WHERE id = {id} AND command = 'Query'")).value(), "0");
+    });
+}
