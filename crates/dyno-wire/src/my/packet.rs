@@ -24,13 +24,20 @@ impl Header {
     }
 }
 
-/// The first packet of `buffer`, with its payload and the bytes it takes there; `None` if it is not complete.
+/// One packet: its number and its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<'a> {
+    pub sequence: u8,
+    pub payload: &'a [u8],
+}
+
+/// The first packet of `buffer` and the bytes it takes there; `None` if it is not complete yet.
 #[inline]
 #[must_use]
-pub fn next_packet(buffer: &[u8]) -> Option<(Header, &[u8], usize)> {
-    let header = Header::read(buffer)?;
-    let end = Header::BYTES + header.payload_bytes;
-    Some((header, buffer.get(Header::BYTES..end)?, end))
+pub fn next_packet(buffer: &[u8]) -> Option<(Packet<'_>, usize)> {
+    let Header { payload_bytes, sequence } = Header::read(buffer)?;
+    let end = Header::BYTES + payload_bytes;
+    Some((Packet { sequence, payload: buffer.get(Header::BYTES..end)? }, end))
 }
 
 /// Appends what `payload` writes as one packet, or as many as it takes, from number `sequence` on. Gives the
@@ -84,8 +91,8 @@ mod tests {
 
     fn packets(mut bytes: &[u8]) -> Vec<(u8, usize)> {
         let mut found = Vec::new();
-        while let Some((header, _, taken)) = next_packet(bytes) {
-            found.push((header.sequence, header.payload_bytes));
+        while let Some((packet, taken)) = next_packet(bytes) {
+            found.push((packet.sequence, packet.payload.len()));
             bytes = &bytes[taken..];
         }
         assert!(bytes.is_empty());

@@ -41,7 +41,7 @@ fn an_execution_has_nulls_then_types_then_values() {
         writer.finish();
     });
     let expected = [
-        &b"\x3f\0\0\0\x17\x07\0\0\0\0\x01\0\0\0"[..],
+        &b"\x3b\0\0\0\x17\x07\0\0\0\0\x01\0\0\0"[..],
         &[0b1110_1000, 1, 1],
         &[8, 0, 8, 0x80, 5, 0, 6, 0, 253, 0, 6, 0, 6, 0, 6, 0, 6, 0],
         &(-1_i64).to_le_bytes(),

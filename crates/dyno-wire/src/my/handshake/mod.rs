@@ -26,7 +26,7 @@ use super::backend::{Greeting, OkPacket, parse_error};
 use super::capabilities::{Capabilities, StatusFlags};
 use super::error::ProtocolError;
 use super::frontend::{self, LoginRequest};
-use super::packet::{self, Header, next_packet};
+use super::packet::{self, Header, Packet, next_packet};
 use crate::endpoint::{Login, Tls, TlsSetup};
 use crate::link::Link;
 
@@ -202,12 +202,12 @@ impl Handshake {
     fn read_greeting(&mut self) -> Result<(), LoginError> {
         stranger::check(&self.input)?;
         let input = std::mem::take(&mut self.input);
-        let Some((header, payload, taken)) = bounded_packet(&input)? else {
+        let Some((greeting, taken)) = bounded_packet(&input)? else {
             self.input = input;
             return Ok(());
         };
-        self.sequence = header.sequence.wrapping_add(1);
-        self.handle_greeting(payload, &input[taken..])?;
+        self.sequence = greeting.sequence.wrapping_add(1);
+        self.handle_greeting(greeting.payload, &input[taken..])?;
         self.input = input;
         self.input.drain(..taken);
         Ok(())
@@ -312,14 +312,14 @@ impl Handshake {
         let input = std::mem::take(&mut self.input);
         let mut at = 0;
         while self.state == State::Authenticating {
-            let Some((header, payload, taken)) = bounded_packet(&input[at..])? else { break };
-            let (expected, got) = (self.sequence, header.sequence);
+            let Some((packet, taken)) = bounded_packet(&input[at..])? else { break };
+            let (expected, got) = (self.sequence, packet.sequence);
             if expected != got {
                 return Err(ProtocolError::Sequence { expected, got }.into());
             }
             at += taken;
             self.sequence = got.wrapping_add(1);
-            self.handle_packet(payload)?;
+            self.handle_packet(packet.payload)?;
         }
         self.input = input;
         self.input.drain(..at);
@@ -362,7 +362,7 @@ impl fmt::Debug for Handshake {
 }
 
 /// The first packet of `input`, refused by its length as soon as that is seen.
-fn bounded_packet(input: &[u8]) -> Result<Option<(Header, &[u8], usize)>, ProtocolError> {
+fn bounded_packet(input: &[u8]) -> Result<Option<(Packet<'_>, usize)>, ProtocolError> {
     if let Some(Header { payload_bytes: bytes, .. }) = Header::read(input)
         && bytes > PACKET_BYTES_MAX
     {
