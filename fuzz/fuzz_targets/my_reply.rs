@@ -48,9 +48,11 @@ fn scan<S: ReplySink>(
     setting: u8,
     sink: &mut S,
 ) -> Result<Totals, ProtocolError> {
-    let chosen = |bit: u8, capability: Capabilities| if setting & bit != 0 { capability } else { Capabilities(0) };
+    let chosen =
+        |bit: u8, capability: Capabilities| if setting & bit != 0 { capability } else { Capabilities(0) };
     let agreed = chosen(1, Capabilities::DEPRECATE_EOF) | chosen(2, Capabilities::SESSION_TRACK);
-    let expect = [Expect::Text, Expect::Binary, Expect::Prepared, Expect::Text][usize::from(setting >> 2 & 3)];
+    let expect =
+        [Expect::Text, Expect::Binary, Expect::Prepared, Expect::Text][usize::from(setting >> 2 & 3)];
     let mut scanner = ReplyScanner::new(agreed);
     scanner.start(expect);
     scanner.extend(Expect::Binary);

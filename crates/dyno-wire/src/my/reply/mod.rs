@@ -3,49 +3,17 @@
 //!
 //! This is the load path: a reply to a small statement is five packets and must stay a few dozen nanoseconds.
 
+mod prepared;
+mod sink;
+
 use std::collections::VecDeque;
 
+pub use self::sink::ReplySink;
 use super::backend::{Body, Column, EofPacket, OkPacket, Prepared, Row, Text, ValueType, parse_error};
 use super::capabilities::{Capabilities, StatusFlags};
 use super::error::{ProtocolError, ServerError};
 use super::frontend::LocalInfile;
 use super::packet::{Header, PAYLOAD_BYTES_MAX};
-
-/// Takes what a reply brings. All methods may be left out; without them a reply is only counted.
-pub trait ReplySink {
-    /// Whether rows and their columns are handed over; otherwise rows are counted and their bytes skipped.
-    const WANTS_ROWS: bool = false;
-
-    /// Rows with this many columns will follow.
-    fn result_set(&mut self, columns: usize) {
-        let _ = columns;
-    }
-    /// A column of those rows, or of the rows that a statement just prepared will have.
-    fn column(&mut self, column: Column<'_>) {
-        let _ = column;
-    }
-    fn row(&mut self, row: Row<'_>) {
-        let _ = row;
-    }
-    /// A statement has ended well; its rows, if it has any, came before.
-    fn ok(&mut self, ok: OkPacket<'_>) {
-        let _ = ok;
-    }
-    /// A statement has failed, be it in the middle of its rows. What followed it in the same query is not run.
-    fn error(&mut self, error: &ServerError) {
-        let _ = error;
-    }
-    fn prepared(&mut self, prepared: Prepared) {
-        let _ = prepared;
-    }
-    /// The server asks for a file's contents; see [`ReplyScanner::local_infile`].
-    fn local_infile(&mut self, file: Text<'_>) {
-        let _ = file;
-    }
-}
-
-/// Counts and nothing else.
-impl ReplySink for () {}
 
 /// What a command is answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -484,64 +452,6 @@ impl ReplyScanner {
         self.end_command();
         sink.error(&error);
         self.error.get_or_insert_with(|| Box::new(error));
-    }
-
-    fn begin_prepared<S: ReplySink>(&mut self, payload: &[u8], sink: &mut S) -> Result<(), ProtocolError> {
-        let prepared = Prepared::parse(payload)?;
-        self.totals.statements = self.totals.statements.saturating_add(1);
-        self.totals.warnings = self.totals.warnings.saturating_add(prepared.warnings.into());
-        self.prepared = Some(prepared);
-        sink.prepared(prepared);
-        match prepared.parameters {
-            0 => self.begin_prepared_columns(),
-            parameters => self.phase = Phase::Parameters(parameters),
-        }
-        Ok(())
-    }
-
-    fn begin_prepared_columns(&mut self) {
-        match self.prepared.map_or(0, |prepared| prepared.columns) {
-            0 => self.end_command(),
-            columns => self.phase = Phase::PreparedColumns(columns),
-        }
-    }
-
-    /// A packet of the answer to a prepare, after its first.
-    #[cold]
-    fn prepared_packet<S: ReplySink>(&mut self, payload: &[u8], sink: &mut S) -> Result<(), ProtocolError> {
-        let with_eof = !self.agreed.contains(Capabilities::DEPRECATE_EOF);
-        match self.phase {
-            Phase::Parameters(left) => {
-                // Nothing is said of a parameter that the statement's text did not.
-                Column::parse(payload)?;
-                match left {
-                    2.. => self.phase = Phase::Parameters(left - 1),
-                    _ if with_eof => self.phase = Phase::ParametersEnd,
-                    _ => self.begin_prepared_columns(),
-                }
-            }
-            Phase::ParametersEnd => {
-                expect_eof(payload)?;
-                self.begin_prepared_columns();
-            }
-            Phase::PreparedColumns(left) => {
-                let column = Column::parse(payload)?;
-                if S::WANTS_ROWS {
-                    sink.column(column);
-                }
-                match left {
-                    2.. => self.phase = Phase::PreparedColumns(left - 1),
-                    _ if with_eof => self.phase = Phase::PreparedColumnsEnd,
-                    _ => self.end_command(),
-                }
-            }
-            Phase::PreparedColumnsEnd => {
-                expect_eof(payload)?;
-                self.end_command();
-            }
-            _ => return Err(unexpected(payload, "the wait for a file")),
-        }
-        Ok(())
     }
 }
 
