@@ -260,6 +260,15 @@ fn a_row_beyond_a_packet_is_put_together() {
 }
 
 #[test]
+fn an_end_without_rows_is_an_ok() {
+    for eof in [true, false] {
+        let (seen, totals) = scan_as(&Script::new(eof).rows_end(AUTOCOMMIT, 4), &[Expect::Text]);
+        assert_eq!((seen, totals.statements, totals.warnings), (vec!["ok ".to_owned()], 1, 4));
+        assert!(totals.status.autocommit());
+    }
+}
+
+#[test]
 fn changes_of_the_session_come_with_an_ok() {
     let state = b"\0\x0f\x0aautocommit\x03OFF\x01\x05\x04test\x05\x01\x37";
     let payload = [&[0, 0, 0, 0, 0x40, 0, 0, 2, b'h', b'i', state.len() as u8][..], state].concat();
