@@ -2,7 +2,7 @@
 //!
 //! Each command is answered by one reply, but for [`stmt_close`], [`stmt_send_long_data`] and [`quit`], which are
 //! not answered at all. A statement longer than the server's `max_allowed_packet` is refused by it with error
-//! 1153, after which it closes the connection.
+//! 1153 and the end of the connection; MySQL does not read it first, so that the end may be all that arrives.
 
 use super::capabilities::Capabilities;
 use super::packet;

@@ -88,6 +88,10 @@ fn a_unix_socket_is_as_good_as_tls() {
     each(|server| {
         let mut client = Client::open_unix(&server.socket(), server.root_login()).unwrap();
         assert_eq!(client.query("SELECT 1").value(), "1");
+        if server.is(MysqlProduct::SeekDb) {
+            // Its `root` has a password, so that is shown already.
+            return;
+        }
         let with = if server.is(MysqlProduct::Mysql) { "WITH caching_sha2_password" } else { "" };
         make_user(server, "by_socket", &format!("{with} BY 'secret'"));
         let mut client = Client::open_unix(&server.socket(), login("by_socket", Some("secret"))).unwrap();

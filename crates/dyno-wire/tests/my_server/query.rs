@@ -8,8 +8,8 @@ use dyno_wire::my::reply::Totals;
 use mysql_async::Value;
 use mysql_async::prelude::Queryable;
 
-use crate::client::{Client, Owned, Reply, with_mysql_async};
-use crate::servers::{Server, each};
+use crate::client::{Client, Owned, with_mysql_async};
+use crate::servers::{Server, each, shared};
 
 /// Every common type, at its limits, and NULL.
 const TYPES: &str = "CREATE TABLE types (
@@ -341,13 +341,13 @@ fn long_statements_and_long_rows_take_several_packets() {
     });
 }
 
+/// MariaDB reads such a statement to its end before it answers. MySQL closes the connection at once, and then it is
+/// up to the network whether its answer arrives.
 #[test]
 fn a_statement_beyond_the_servers_limit_is_refused() {
-    each(|server| {
-        let sql = [&b"SELECT length('"[..], &vec![b'z'; 70_000_000], b"')"].concat();
-        let mut client = server.root();
-        let reply: Reply = client.query(&sql);
-        assert_eq!(reply.errors[0].number, 1153, "{}: {:?}", server.product(), reply.errors);
-        assert!(reply.errors[0].ends_session());
-    });
+    let Some(server) = shared(MysqlProduct::MariaDb) else { return };
+    let sql = [&b"SELECT length('"[..], &vec![b'z'; 70_000_000], b"')"].concat();
+    let reply = server.root().query(&sql);
+    assert_eq!(reply.errors[0].number, 1153, "{:?}", reply.errors);
+    assert!(reply.errors[0].ends_session());
 }
