@@ -3,8 +3,10 @@
 //! A workload prepares and verifies over an administrative [`dyno_target::Connection`] and drives the load as a
 //! [`dyno_engine::workload::Workload`]. It opens no socket of its own and measures nothing under load.
 
+pub mod benchmark;
 pub mod pgbench;
 pub mod random;
 pub mod registry;
 pub mod script;
+pub mod sysbench;
 pub mod tpcb;

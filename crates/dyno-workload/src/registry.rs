@@ -13,12 +13,10 @@ pub struct Listed {
     pub about: &'static str,
 }
 
-/// Stages that make one curve and one hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Series {
-    /// `read` or `write`; [`dyno_results::event::Stage::series`].
-    pub name: &'static str,
-    pub script: Script,
+/// Workloads of one family, in the order in which they run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    TpcB(Vec<Script>),
 }
 
 /// All workloads, families first.
@@ -30,15 +28,15 @@ pub fn workloads() -> Vec<Listed> {
     std::iter::once(family).chain(scripts).collect()
 }
 
-/// The series that `typed` names: in full, or by the beginning of a name that no other name shares. `tpcb` alone is
-/// the read and the write series; pgbench's names (`select-only`) are taken too.
+/// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. `tpcb` alone is
+/// one that reads and one that writes; pgbench's names (`select-only`) are taken too.
 ///
 /// # Errors
 /// No workload or more than one begins so.
-pub fn find(typed: &str) -> Result<Vec<Series>, UnknownWorkload> {
+pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
     let typed_lower = typed.trim().to_ascii_lowercase();
     if !typed_lower.is_empty() && tpcb::NAME.starts_with(&typed_lower) {
-        return Ok([Script::SelectOnly, Script::TpcbLike].map(series).to_vec());
+        return Ok(Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike]));
     }
     let begins = |script: &Script| {
         !typed_lower.is_empty()
@@ -46,7 +44,7 @@ pub fn find(typed: &str) -> Result<Vec<Series>, UnknownWorkload> {
     };
     let found: Vec<Script> = Script::ALL.into_iter().filter(begins).collect();
     match found[..] {
-        [script] => Ok(vec![series(script)]),
+        [script] => Ok(Selection::TpcB(vec![script])),
         [] => Err(UnknownWorkload::NoSuch {
             typed: typed.to_owned(),
             nearest: nearest(&typed_lower),
@@ -57,10 +55,6 @@ pub fn find(typed: &str) -> Result<Vec<Series>, UnknownWorkload> {
             candidates: names(found.into_iter().map(Script::workload)),
         }),
     }
-}
-
-fn series(script: Script) -> Series {
-    Series { name: if script.writes() { "write" } else { "read" }, script }
 }
 
 fn names(names: impl Iterator<Item = &'static str>) -> String {
@@ -91,7 +85,8 @@ mod tests {
     use super::*;
 
     fn scripts(typed: &str) -> Vec<Script> {
-        find(typed).unwrap().into_iter().map(|series| series.script).collect()
+        let Selection::TpcB(scripts) = find(typed).unwrap();
+        scripts
     }
 
     #[test]
@@ -116,11 +111,5 @@ mod tests {
         let unknown = find("xyzzy").unwrap_err().to_string();
         assert!(!unknown.contains("did you mean") && unknown.contains("there are tpcb, "), "{unknown}");
         assert!(find("").is_err());
-    }
-
-    #[test]
-    fn series_are_named_by_what_they_do() {
-        let names: Vec<&str> = find("tpcb").unwrap().iter().map(|series| series.name).collect();
-        assert_eq!(names, ["read", "write"]);
     }
 }

@@ -9,8 +9,10 @@ use dyno_results::store::StoreError;
 use dyno_target::TargetError;
 use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
+use dyno_wire::refusal::Refusal;
+use dyno_workload::benchmark::BenchmarkError;
 use dyno_workload::registry::UnknownWorkload;
-use dyno_workload::tpcb::{NotReady, PrepareError, ScaleError, StateError, VerifyError};
+use dyno_workload::tpcb::ScaleError;
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -49,15 +51,9 @@ pub(crate) enum Failure {
     #[error("{doing} on {url}: {source}")]
     Query { doing: &'static str, url: String, source: QueryError },
     #[error(transparent)]
-    State(#[from] StateError),
-    #[error(transparent)]
-    NotReady(#[from] NotReady),
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    #[error(transparent)]
-    Verify(#[from] VerifyError),
+    Benchmark(#[from] BenchmarkError),
     #[error("another session of {url} has kept {table} locked for {seconds} s: {source}")]
-    Locked { table: &'static str, url: String, seconds: u64, source: QueryError },
+    Locked { table: String, url: String, seconds: u64, source: Box<QueryError> },
     /// The server does not allow as many connections as the load needs.
     #[error("the load asks for {wanted} clients, and {url} has room for {free} more connections")]
     TooFewConnections { url: String, wanted: u32, free: u32, fits: Vec<u32> },
@@ -125,7 +121,7 @@ fn engine_help(error: &EngineError) -> Option<String> {
         EngineError::Poll(_) => return Some("the load needs epoll_pwait2: Linux 5.11 or newer".to_owned()),
         _ => return None,
     };
-    match source.server_error().map(|error| error.code.as_str().to_owned()).as_deref() {
+    match source.server_error().map(Refusal::code).as_deref() {
         Some("53300") => Some(format!(
             "the server took {connected} connections: use fewer clients, or raise max_connections"
         )),

@@ -8,8 +8,8 @@ use dyno_engine::plan::{Arrivals, Limit};
 use dyno_engine::request::Protocol;
 use dyno_results::event::Distribution;
 use dyno_target::embedded::{Profile, ServerSpec};
-use dyno_workload::registry::{self, Series};
-use dyno_workload::tpcb::check_scale;
+use dyno_workload::benchmark::{Benchmark, TpcbBenchmark};
+use dyno_workload::registry::{self, Selection};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -27,8 +27,8 @@ const AUTOMATIC_CLIENTS_MAX: u32 = 1024;
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) place: Place,
-    pub(crate) series: Vec<Series>,
-    pub(crate) scale: Option<u64>,
+    pub(crate) benchmark: Box<dyn Benchmark>,
+    scale: Option<u64>,
     pub(crate) prepare: Prepare,
     pub(crate) verify: bool,
     pub(crate) quick: bool,
@@ -75,15 +75,10 @@ impl Plan {
     /// Decides what the scenario leaves open. `seed` is used where it names none.
     pub(crate) fn resolve(scenario: &Scenario, seed: u64) -> Result<Self, Failure> {
         refuse_contradictions(scenario)?;
-        if let Some(scale) = scenario.scale {
-            // Whether it fits the disk shows when the server is known.
-            check_scale(scale, None)?;
-        }
-        let series = registry::find(scenario.workload.as_deref().unwrap_or("tpcb"))?;
         let quick = scenario.quick;
         Ok(Self {
             place: place(scenario)?,
-            series,
+            benchmark: benchmark(scenario)?,
             scale: scenario.scale,
             prepare: scenario.prepare.unwrap_or(Prepare::Auto),
             verify: !scenario.no_verify,
@@ -142,7 +137,7 @@ impl Plan {
             }),
         };
         json!({
-            "workloads": self.series.iter().map(|series| series.script.workload()).collect::<Vec<_>>(),
+            "workloads": self.benchmark.series().iter().map(|series| series.workload).collect::<Vec<_>>(),
             "scale": self.scale,
             "prepare": self.prepare,
             "verify": self.verify,
@@ -184,6 +179,13 @@ fn refuse_contradictions(scenario: &Scenario) -> Result<(), Failure> {
     match contradictions.into_iter().find(|(holds, _)| *holds) {
         Some((_, what)) => Err(Failure::Absurd { what: what.to_owned() }),
         None => Ok(()),
+    }
+}
+
+/// The workloads with what the scenario says of their data.
+fn benchmark(scenario: &Scenario) -> Result<Box<dyn Benchmark>, Failure> {
+    match registry::find(scenario.workload.as_deref().unwrap_or("tpcb"))? {
+        Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, scenario.scale)?)),
     }
 }
 

@@ -16,7 +16,8 @@ mod verify;
 
 pub use digits::grouped;
 pub use load::{Script, TpcB};
-pub use prepare::{PrepareError, PrepareOptions, Progress, prepare};
+pub use crate::benchmark::Progress;
+pub use prepare::{PrepareError, PrepareOptions, prepare};
 pub(crate) use rows::Rows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;

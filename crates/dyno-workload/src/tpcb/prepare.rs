@@ -16,6 +16,7 @@ use super::scale::{ScaleError, check_scale};
 use super::schema::{ALL_TABLES, Storage, Table};
 use super::state::{State, StateError, state};
 use super::transfer::{TransferError, transfer};
+use crate::benchmark::Progress;
 
 /// Memory of an index build for each process that takes part; the server starts no process that has less.
 const SORT_MB_PER_PROCESS: u64 = 32;
@@ -57,17 +58,6 @@ impl PrepareOptions<'_> {
             stop: None,
         }
     }
-}
-
-/// How far the preparation is.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
-    /// `drop`, `tables`, `data`, `vacuum` or `keys` begins.
-    Begun { step: &'static str },
-    /// Rows sent, of all that the step `data` sends.
-    Rows { done: u64, total: u64 },
-    /// A step has ended. `bytes` is what it left on the server's disk.
-    Finished(PrepareStep),
 }
 
 /// Drops the tables that are there and makes new ones. Sets the session's `statement_timeout` to 0.

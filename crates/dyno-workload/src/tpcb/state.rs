@@ -55,7 +55,7 @@ impl State {
                 Some(wanted) if wanted != scale => Err(NotReady::OtherScale { found: scale, wanted }),
                 _ => Ok(scale),
             },
-            Self::Missing => Err(NotReady::Missing { scale: wanted.unwrap_or(50) }),
+            Self::Missing => Err(NotReady::missing(wanted)),
             Self::Damaged { why } => Err(NotReady::Damaged { why }),
             Self::NotOurs { table, why } => Err(NotReady::NotOurs { table: table.name(), why }),
         }
@@ -251,4 +251,11 @@ pub enum NotReady {
     Damaged { why: String },
     #[error("{table} is not pgbench's: {why}; name another database, or rename the table")]
     NotOurs { table: &'static str, why: String },
+}
+
+impl NotReady {
+    /// There is no data, and none is to be made; `wanted` is the scale that was asked for, if any was.
+    pub(crate) fn missing(wanted: Option<u32>) -> Self {
+        Self::Missing { scale: wanted.unwrap_or(50) }
+    }
 }

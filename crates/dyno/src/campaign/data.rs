@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use dyno_results::event::{Event, PrepareStep};
-use dyno_workload::tpcb::{self, PrepareOptions, Progress, State};
+use dyno_target::connection::Connection;
+use dyno_workload::benchmark::{BenchmarkError, Dataset, Progress, Site};
 
 use super::Context;
 use super::admin::cancellable;
@@ -11,40 +12,44 @@ use super::rollers::{NAME, Rollers};
 use crate::failure::Failure;
 use crate::scenario::Prepare;
 
-/// Sees to it that the data is there, and says its scale.
-pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<u32, Failure> {
-    let plan = context.plan;
-    if plan.prepare != Prepare::Always {
-        let state = cancellable(context, &mut rollers.connection, tpcb::state)?;
-        let missing = matches!(state, State::Missing);
-        if !missing || plan.prepare == Prepare::Never {
-            let wanted = plan.scale.map(|scale| u32::try_from(scale).unwrap_or(u32::MAX));
-            return Ok(state.ready(wanted)?);
-        }
+/// Sees to it that the data is there.
+pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<Box<dyn Dataset>, Failure> {
+    let benchmark = context.plan.benchmark.as_ref();
+    let find = |connection: &mut Connection| benchmark.find(connection);
+    if context.plan.prepare != Prepare::Always
+        && let Some(found) = cancellable(context, &mut rollers.connection, find)?
+    {
+        return Ok(found);
     }
-    let free_disk_bytes = rollers
-        .embedded
-        .as_ref()
-        .and_then(|server| dyno_target::host::free_bytes(server.data_directory()).ok());
-    let suggested = || {
-        u64::from(tpcb::suggest_scale(rollers.memory_bytes, Some(rollers.cpus), free_disk_bytes, plan.quick))
-    };
-    let scale = plan.scale.unwrap_or_else(suggested);
-    let cpus = (rollers.same_host == Some(true)).then_some(rollers.cpus);
-    let options = PrepareOptions { cpus, free_disk_bytes, ..PrepareOptions::new(NAME, scale) };
-    prepare(context, rollers, &options)?;
-    let state = cancellable(context, &mut rollers.connection, tpcb::state)?;
-    Ok(state.ready(None)?)
+    if context.plan.prepare == Prepare::Never {
+        return Err(benchmark.missing().into());
+    }
+    prepare(context, rollers)?;
+    let made = cancellable(context, &mut rollers.connection, find)?;
+    made.ok_or_else(|| benchmark.missing().into())
 }
 
-fn prepare(context: &Context<'_>, rollers: &mut Rollers, options: &PrepareOptions) -> Result<(), Failure> {
+fn prepare(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
     let stream = context.stream;
-    cancellable(context, &mut rollers.connection, |connection| {
-        tpcb::prepare(connection, options, &mut |progress| match progress {
-            Progress::Begun { step } => stream.prepare_progress(step, 0, None),
-            Progress::Rows { done, total } => stream.prepare_progress("data", done, Some(total)),
-            Progress::Finished(step) => stream.emit(Event::Prepare(step)),
-        })
+    let site = Site {
+        target: NAME,
+        cpus: rollers.cpus,
+        memory_bytes: rollers.memory_bytes,
+        same_host: rollers.same_host == Some(true),
+        free_disk_bytes: rollers
+            .embedded
+            .as_ref()
+            .and_then(|server| dyno_target::host::free_bytes(server.data_directory()).ok()),
+        quick: context.plan.quick,
+        stop: context.stop,
+    };
+    let mut tell = |progress| match progress {
+        Progress::Begun { step } => stream.prepare_progress(step, 0, None),
+        Progress::Rows { done, total } => stream.prepare_progress("data", done, Some(total)),
+        Progress::Finished(step) => stream.emit(Event::Prepare(step)),
+    };
+    cancellable::<_, BenchmarkError>(context, &mut rollers.connection, |connection| {
+        context.plan.benchmark.prepare(connection, &site, &mut tell)
     })?;
     checkpoint(context, rollers)
 }
@@ -64,7 +69,7 @@ fn checkpoint(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failur
     })?;
     context.stream.emit(Event::Prepare(PrepareStep {
         target: NAME.to_owned(),
-        workload: tpcb::NAME.to_owned(),
+        workload: context.plan.benchmark.name().to_owned(),
         step: "checkpoint".to_owned(),
         seconds: started.elapsed().as_secs_f64(),
         rows: None,

@@ -77,13 +77,13 @@ fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), F
     rollers.describe(context)?;
     // Before the data, which may take long to make.
     series::check_room(context, rollers)?;
-    let scale = data::provide(context, rollers)?;
-    rollers.describe_data(context, scale)?;
+    let data = data::provide(context, rollers)?;
+    rollers.describe_data(context, data.as_ref())?;
     let probe = rollers.watch(context);
     let mut stages = stages::Stages::default();
-    for series in &context.plan.series {
+    for load in data.loads() {
         context.check_stopped()?;
-        series::run(context, rollers, &mut stages, series, scale)
+        series::run(context, rollers, &mut stages, load.as_ref())
             .map_err(|failure| stages.explain(failure))?;
     }
     drop(probe);

@@ -10,7 +10,7 @@ use dyno_target::embedded::{EmbeddedServer, Machine, Options};
 use dyno_target::probe::{self, HostOptions, Probe};
 use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
-use dyno_workload::tpcb;
+use dyno_workload::benchmark::Dataset;
 
 use super::admin::cancellable;
 use super::{Context, Stream};
@@ -108,12 +108,18 @@ impl Rollers {
     }
 
     /// Tells how large the data is against the caches.
-    pub(crate) fn describe_data(&mut self, context: &Context<'_>, scale: u32) -> Result<(), Failure> {
-        let tables = tpcb::Table::ALL.map(tpcb::Table::name);
+    pub(crate) fn describe_data(
+        &mut self,
+        context: &Context<'_>,
+        dataset: &dyn Dataset,
+    ) -> Result<(), Failure> {
+        let workload = context.plan.benchmark.name();
+        let tables = dataset.tables();
+        let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
         let url = self.url.clone();
         // It waits for tables that others have locked.
         let mut data = cancellable(context, &mut self.connection, |connection| {
-            inspect::data(connection, NAME, tpcb::NAME, Some(f64::from(scale)), &tables)
+            inspect::data(connection, NAME, workload, dataset.scale(), &tables)
                 .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
         })?;
         data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
@@ -240,11 +246,7 @@ fn start_embedded(context: &Context<'_>, cpus: u32) -> Result<EmbeddedServer, Fa
         profile: *profile,
         connections_max: clients + OWN_CONNECTIONS,
         directory: directory.clone(),
-        required_bytes: context
-            .plan
-            .scale
-            .and_then(|scale| u32::try_from(scale).ok())
-            .map_or(0, tpcb::data_bytes),
+        required_bytes: context.plan.benchmark.bytes_wanted(),
         ..Options::default()
     };
     context.stream.activity("starting an embedded PostgreSQL");

@@ -1,16 +1,13 @@
 //! One series: the warm-up, the ladder and the hold at its peak (or the one stage that was asked for), and the
 //! check of what the load left behind.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_engine::engine::Engine;
 use dyno_engine::plan::{Arrivals, EngineConfig};
-use dyno_engine::workload::Workload;
 use dyno_results::event::StageKind;
 use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
-use dyno_workload::registry::Series;
-use dyno_workload::tpcb::{self, Script, TpcB, VerifyError};
+use dyno_workload::benchmark::{BenchmarkError, Contention, Load as SeriesLoad};
 
 use super::Context;
 use super::admin::cancellable;
@@ -26,29 +23,22 @@ const OPEN_CLIENTS: u32 = 64;
 const THREADS_MAX: u32 = 16;
 /// Clients of a warm-up before a ladder, for each processor.
 const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
-/// Clients for each processor up to which an automatic ladder climbs even where the data has fewer branches: a ladder
+/// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
 /// that ended lower would say little of the machine.
 const CLIENTS_PER_CPU_MIN: u32 = 2;
-/// How long dyno waits for a table that somebody else has locked.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// The SQLSTATE of a wait that was longer.
-const LOCK_NOT_AVAILABLE: &str = "55P03";
 
-/// Runs a series on data of `scale`.
+/// Runs a series.
 pub(super) fn run(
     context: &Context<'_>,
     rollers: &mut Rollers,
     stages: &mut Stages,
-    series: &Series,
-    scale: u32,
+    load: &dyn SeriesLoad,
 ) -> Result<(), Failure> {
-    let script = series.script;
+    let series = load.series();
     let free = check_room(context, rollers)?;
-    if script.writes() {
-        reset(context, rollers)?;
-    }
-    let verification = Verification::begin(context, rollers, script)?;
-    let workload: Arc<dyn Workload> = Arc::new(TpcB::new(script, scale));
+    reset(context, rollers, load)?;
+    let verification = Verification::begin(context, rollers, load)?;
+    let workload = load.workload();
     let config = engine_config(context, rollers);
     let threads = config.threads;
     let engine = Engine::start(&rollers.endpoint, &workload, config)
@@ -60,14 +50,14 @@ pub(super) fn run(
         sums: Vec::new(),
         subject: Subject {
             series: series.name,
-            workload: script.workload(),
+            workload: series.workload,
             types: workload.types(),
             url: &rollers.url,
             threads,
         },
         cpus: rollers.cpus,
         free,
-        branches: (script == Script::TpcbLike).then_some(scale),
+        contention: load.contention(),
     };
     let loaded = run.load();
     // Ends the clients: what they left behind is looked at while nothing moves.
@@ -78,41 +68,22 @@ pub(super) fn run(
     loaded.and(verified)
 }
 
-fn emptied(rows: u64) -> String {
-    let plural = if rows == 1 { "" } else { "s" };
-    format!(
-        "pgbench_history held {} row{plural} and is emptied before the load, as pgbench does",
-        tpcb::grouped(rows)
-    )
-}
-
-/// Brings the tables into the state in which a load begins. Emptying one waits for whoever has it in use, which is
-/// for others to end.
-fn reset(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
+/// Brings the tables into the state in which a load begins.
+fn reset(context: &Context<'_>, rollers: &mut Rollers, load: &dyn SeriesLoad) -> Result<(), Failure> {
     let url = rollers.url.clone();
     let named = rollers.embedded.is_none();
     let connection = rollers.reconnect_if_broken()?;
     cancellable(context, connection, |connection| {
-        let failed = |source| Failure::Query { doing: "setting lock_timeout", url: url.clone(), source };
-        let limit = format!("set lock_timeout = '{}s'", LOCK_WAIT.as_secs());
-        connection.execute(&limit).map_err(failed)?;
-        let locked = |error| match error {
-            VerifyError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
-                Failure::Locked { table, url: url.clone(), seconds: LOCK_WAIT.as_secs(), source }
+        let mut tell = |text| context.stream.notice(NAME, None, text);
+        let tell: &mut dyn FnMut(String) = &mut tell;
+        // In an embedded server there is nobody who could miss anything.
+        load.reset(connection, named.then_some(tell)).map_err(|error| match error {
+            BenchmarkError::Locked { table, seconds, source } => {
+                Failure::Locked { table, url, seconds, source: Box::new(source) }
             }
             error => error.into(),
-        };
-        if named {
-            // Somebody may miss them.
-            let rows = tpcb::history_rows(connection).map_err(locked)?;
-            if rows > 0 {
-                context.stream.notice(NAME, None, emptied(rows));
-            }
-        }
-        tpcb::reset(connection).map_err(locked)?;
-        connection.execute("reset lock_timeout").map_err(failed)
-    })?;
-    Ok(())
+        })
+    })
 }
 
 fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
@@ -177,8 +148,7 @@ struct SeriesRun<'a> {
     cpus: u32,
     /// Connections that the server has room for, where it says.
     free: Option<u32>,
-    /// Rows of which each transaction updates one, where it does: more clients than these wait for each other.
-    branches: Option<u32>,
+    contention: Option<Contention>,
 }
 
 impl SeriesRun<'_> {
@@ -240,7 +210,7 @@ impl SeriesRun<'_> {
     fn climb(&mut self, factor: u32, max: u32, arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
         let room = self.free.unwrap_or(u32::MAX).min(max).max(1);
         let least = self.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
-        let uncontended = self.branches.map_or(u32::MAX, |branches| branches.max(least));
+        let uncontended = self.contention.map_or(u32::MAX, |contention| contention.clients.max(least));
         let top = room.min(uncontended);
         let (mut measured, mut clients) = (Vec::new(), 1);
         loop {
@@ -249,10 +219,9 @@ impl SeriesRun<'_> {
                 break;
             }
             if clients >= top {
-                let why = if top < room {
-                    "more would wait for each other's branch rows. A larger --scale or a named --clients goes further"
-                } else {
-                    "there is room for no more connections"
+                let why = match self.contention {
+                    Some(contention) if top < room => contention.why,
+                    _ => "there is room for no more connections",
                 };
                 let why = format!("the ladder ends at {clients} clients: {why}");
                 self.context.stream.notice(NAME, None, why);

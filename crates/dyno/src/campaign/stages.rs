@@ -224,7 +224,7 @@ impl Observer<'_> {
                 self.context.stream.notice(NAME, Some(self.stage), text.clone());
                 // What a server says that shuts down goes before how its connections fail then.
                 match &error {
-                    SessionError::Server(server) if server.code.as_str().starts_with("57P") => {
+                    SessionError::Server(server) if server.state().starts_with("57P") => {
                         self.lost = Some(text.clone());
                     }
                     SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {

@@ -1,8 +1,8 @@
-//! Whether the database holds what it acknowledged: its balances are read before a load and compared after it. A
+//! Whether the database holds what it acknowledged: its data is read before a load and compared after it. A
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
 use dyno_results::event::{Check, Event};
-use dyno_workload::tpcb::{self, Baseline, Commits, Script};
+use dyno_workload::benchmark::{Baseline, Done, Load, Series};
 
 use super::Context;
 use super::admin::cancellable;
@@ -15,24 +15,26 @@ const NOT_MADE: &str = "data-after-load";
 
 /// The check of one series, from before its load to after it.
 pub(super) struct Verification {
-    script: Script,
+    series: Series,
     /// `None` where the user wants no check.
-    baseline: Option<Baseline>,
+    baseline: Option<Box<dyn Baseline>>,
 }
 
 impl Verification {
-    /// Reads the balances before the load.
+    /// Reads the data before the load.
     pub(super) fn begin(
         context: &Context<'_>,
         rollers: &mut Rollers,
-        script: Script,
+        load: &dyn Load,
     ) -> Result<Self, Failure> {
+        let series = load.series();
         if !context.plan.verify {
-            return Ok(Self { script, baseline: None });
+            return Ok(Self { series, baseline: None });
         }
-        context.stream.activity("reading the balances before the load");
-        let baseline = cancellable(context, rollers.reconnect_if_broken()?, Baseline::take)?;
-        Ok(Self { script, baseline: Some(baseline) })
+        context.stream.activity("reading the data before the load");
+        let baseline =
+            cancellable(context, rollers.reconnect_if_broken()?, |connection| load.baseline(connection))?;
+        Ok(Self { series, baseline: Some(baseline) })
     }
 
     /// Compares, after a load that brought `sums`; its clients must be gone.
@@ -54,7 +56,7 @@ impl Verification {
                 "the load broke off before all that was acknowledged was counted"
             }
             Some(baseline) => {
-                let checked = self.compare(context, rollers, baseline, sums);
+                let checked = compare(context, rollers, baseline.as_ref(), sums);
                 if let Err(failure) = &checked {
                     self.tell_not_made(context, &failure.to_string());
                 }
@@ -65,33 +67,12 @@ impl Verification {
         Ok(())
     }
 
-    fn compare(
-        &self,
-        context: &Context<'_>,
-        rollers: &mut Rollers,
-        baseline: &Baseline,
-        sums: &[StageSum],
-    ) -> Result<(), Failure> {
-        context.stream.activity("verifying");
-        let commits = Commits {
-            acknowledged: sums.iter().map(|sum| sum.done).sum(),
-            unknown: sums.iter().map(|sum| sum.unknown).sum(),
-        };
-        let checks = cancellable(context, rollers.reconnect_if_broken()?, |connection| {
-            tpcb::verify(connection, NAME, baseline, self.script, commits)
-        })?;
-        for check in checks {
-            context.stream.emit(Event::Check(check));
-        }
-        Ok(())
-    }
-
     /// Of a load that only reads there is nothing to miss.
     fn tell_not_made(&self, context: &Context<'_>, why: &str) {
-        if self.script.writes() {
+        if self.series.writes {
             context.stream.emit(Event::Check(Check {
                 target: NAME.to_owned(),
-                workload: self.script.workload().to_owned(),
+                workload: self.series.workload.to_owned(),
                 name: NOT_MADE.to_owned(),
                 passed: None,
                 expected: None,
@@ -100,4 +81,24 @@ impl Verification {
             }));
         }
     }
+}
+
+fn compare(
+    context: &Context<'_>,
+    rollers: &mut Rollers,
+    baseline: &dyn Baseline,
+    sums: &[StageSum],
+) -> Result<(), Failure> {
+    context.stream.activity("verifying");
+    let done = Done {
+        acknowledged: sums.iter().map(|sum| sum.done).sum(),
+        unknown: sums.iter().map(|sum| sum.unknown).sum(),
+    };
+    let checks = cancellable(context, rollers.reconnect_if_broken()?, |connection| {
+        baseline.verify(connection, NAME, done)
+    })?;
+    for check in checks {
+        context.stream.emit(Event::Check(check));
+    }
+    Ok(())
 }

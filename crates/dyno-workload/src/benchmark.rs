@@ -1,0 +1,185 @@
+//! What a campaign asks of a family of workloads, whichever it is: what is there, make it, load it, check it.
+//!
+//! Three steps, each knowing more than the one before: a [`Benchmark`] is what the user wants, a [`Dataset`] is the data
+//! of it that a server holds, a [`Load`] is one series on that data. Nothing here knows a campaign or a report.
+
+mod tpcb;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dyno_engine::workload::Workload;
+use dyno_results::event::{Check, PrepareStep};
+use dyno_target::connection::{Connection, QueryError};
+use thiserror::Error;
+
+pub use self::tpcb::TpcbBenchmark;
+use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
+
+/// How long is waited for a table that somebody else has locked.
+pub const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// A family of workloads as the user wants it: which of its workloads, on how much data. It knows no server yet.
+pub trait Benchmark: Debug {
+    /// `tpcb`: in events and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The series in the order in which they run; never empty.
+    fn series(&self) -> Vec<Series>;
+
+    /// Bytes of the data where the user says how much it is; 0 where that is open.
+    fn bytes_wanted(&self) -> u64;
+
+    /// Looks what stands on the server. Reads only, and little; `None` where nothing does.
+    ///
+    /// # Errors
+    /// What stands there cannot be used, or is not what was asked for.
+    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError>;
+
+    /// The error of a user who wants no data made where there is none.
+    fn missing(&self) -> BenchmarkError;
+
+    /// Drops what is there and makes it anew, as large as the user says or else as suits the site. Where that ends early,
+    /// the data is not usable, and [`find`](Self::find) says so.
+    ///
+    /// # Errors
+    /// The size is absurd or does not fit, the server refuses a step, or [`Site::stop`] was set.
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError>;
+}
+
+/// The data of a benchmark on a server, whole and usable.
+pub trait Dataset {
+    /// The scale, where the family has one.
+    fn scale(&self) -> Option<f64>;
+
+    /// Names of the tables, on the connection's search path.
+    fn tables(&self) -> Vec<String>;
+
+    /// The loads, one for each of [`Benchmark::series`] and in its order.
+    fn loads(&self) -> Vec<Box<dyn Load>>;
+}
+
+/// One workload on the data that is there.
+pub trait Load {
+    fn series(&self) -> Series;
+
+    /// What the engine drives.
+    fn workload(&self) -> Arc<dyn Workload>;
+
+    /// From how many clients on they wait for each other's rows; `None` where they do not.
+    fn contention(&self) -> Option<Contention>;
+
+    /// Brings the data into the state in which a load begins. `tell` hears of rows that somebody may miss afterwards;
+    /// `None` where nobody can.
+    ///
+    /// # Errors
+    /// The tables are missing, not this user's, or in use by somebody for longer than [`LOCK_WAIT`].
+    fn reset(
+        &self,
+        connection: &mut Connection,
+        tell: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError>;
+
+    /// Reads what [`Baseline::verify`] compares with. Nothing may move meanwhile.
+    ///
+    /// # Errors
+    /// The tables cannot be read.
+    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError>;
+}
+
+/// The data before a load.
+pub trait Baseline {
+    /// Compares what is there now, after a load that `done` says; `target` is the short name for the checks. Nothing may
+    /// move meanwhile.
+    ///
+    /// # Errors
+    /// The tables cannot be read. A check that fails is no error: it is among those returned.
+    fn verify(
+        &self,
+        connection: &mut Connection,
+        target: &str,
+        done: Done,
+    ) -> Result<Vec<Check>, BenchmarkError>;
+}
+
+/// Stages that make one curve and one hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Series {
+    /// `read` or `write`; [`dyno_results::event::Stage::series`].
+    pub name: &'static str,
+    /// `tpcb/select-only`
+    pub workload: &'static str,
+    /// Whether it may change the data.
+    pub writes: bool,
+}
+
+/// Where data is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    /// The target's short name, for the steps that are reported.
+    pub target: &'a str,
+    /// Processors of the driver's host that it may use.
+    pub cpus: u32,
+    /// Memory of the driver's host that it may use.
+    pub memory_bytes: Option<u64>,
+    /// Whether the server runs there too; `false` where that cannot be told.
+    pub same_host: bool,
+    /// Free space on the server's disk, where it is known.
+    pub free_disk_bytes: Option<u64>,
+    /// A rough answer is enough: little data.
+    pub quick: bool,
+    /// Once it is set, the preparation ends before its next statement.
+    pub stop: &'a AtomicBool,
+}
+
+/// How far a preparation is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// A step begins: `drop`, `tables`, `data`, ….
+    Begun { step: &'static str },
+    /// Rows sent, of all that the step `data` sends.
+    Rows { done: u64, total: u64 },
+    /// A step has ended.
+    Finished(PrepareStep),
+}
+
+/// Clients beyond these wait for each other's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contention {
+    pub clients: u32,
+    /// What more of them would do, and how to go further; without its full stop.
+    pub why: &'static str,
+}
+
+/// What a load did, by what its clients were told; the drain included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Done {
+    /// Transactions whose commit was acknowledged.
+    pub acknowledged: u64,
+    /// Transactions whose connection was lost with the commit under way.
+    pub unknown: u64,
+}
+
+/// Why a benchmark cannot be had on a server.
+#[derive(Debug, Error)]
+pub enum BenchmarkError {
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    #[error("another session has kept {table} locked for {seconds} s: {source}")]
+    Locked { table: String, seconds: u64, source: QueryError },
+    #[error("cannot {doing}: {source}")]
+    Query { doing: &'static str, source: QueryError },
+}

@@ -1,0 +1,203 @@
+//! `tpcb` as a benchmark: its three scripts on the data of one scale.
+
+use std::sync::Arc;
+
+use dyno_engine::workload::Workload;
+use dyno_results::event::Check;
+use dyno_target::connection::Connection;
+
+use super::{
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, LOCK_WAIT, Load, Progress, Series, Site,
+};
+use crate::tpcb::{
+    self, Commits, PrepareOptions, ScaleError, Script, State, Table, TpcB, VerifyError, check_scale,
+};
+
+/// The SQLSTATE of a wait for a lock that was longer than `lock_timeout`.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+
+/// Scripts of pgbench, and the scale that is wanted.
+#[derive(Debug)]
+pub struct TpcbBenchmark {
+    scripts: Vec<Script>,
+    /// `None` where that of the data that is there will do, or one that suits the machine.
+    scale: Option<u32>,
+}
+
+impl TpcbBenchmark {
+    /// # Errors
+    /// The scale is out of range. Whether it fits the disk shows when the server is known.
+    pub fn new(scripts: Vec<Script>, scale: Option<u64>) -> Result<Self, ScaleError> {
+        let scale = scale.map(|scale| check_scale(scale, None)).transpose()?;
+        Ok(Self { scripts, scale })
+    }
+}
+
+impl Benchmark for TpcbBenchmark {
+    fn name(&self) -> &'static str {
+        tpcb::NAME
+    }
+
+    fn series(&self) -> Vec<Series> {
+        self.scripts.iter().copied().map(series).collect()
+    }
+
+    fn bytes_wanted(&self) -> u64 {
+        self.scale.map_or(0, tpcb::data_bytes)
+    }
+
+    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+        let state = tpcb::state(connection)?;
+        if state == State::Missing {
+            return Ok(None);
+        }
+        let scale = state.ready(self.scale)?;
+        Ok(Some(Box::new(Data { scripts: self.scripts.clone(), scale })))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        tpcb::NotReady::missing(self.scale).into()
+    }
+
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let suggested =
+            || tpcb::suggest_scale(site.memory_bytes, Some(site.cpus), site.free_disk_bytes, site.quick);
+        let scale = self.scale.unwrap_or_else(suggested);
+        let options = PrepareOptions {
+            cpus: site.same_host.then_some(site.cpus),
+            free_disk_bytes: site.free_disk_bytes,
+            stop: Some(site.stop),
+            ..PrepareOptions::new(site.target, u64::from(scale))
+        };
+        Ok(tpcb::prepare(connection, &options, progress)?)
+    }
+}
+
+fn series(script: Script) -> Series {
+    Series {
+        name: if script.writes() { "write" } else { "read" },
+        workload: script.workload(),
+        writes: script.writes(),
+    }
+}
+
+/// The four tables at a scale.
+struct Data {
+    scripts: Vec<Script>,
+    scale: u32,
+}
+
+impl Dataset for Data {
+    fn scale(&self) -> Option<f64> {
+        Some(f64::from(self.scale))
+    }
+
+    fn tables(&self) -> Vec<String> {
+        Table::ALL.iter().map(|table| table.name().to_owned()).collect()
+    }
+
+    fn loads(&self) -> Vec<Box<dyn Load>> {
+        let load = |script| Box::new(ScriptLoad { script, scale: self.scale }) as Box<dyn Load>;
+        self.scripts.iter().copied().map(load).collect()
+    }
+}
+
+/// A script on the data of a scale.
+struct ScriptLoad {
+    script: Script,
+    scale: u32,
+}
+
+impl Load for ScriptLoad {
+    fn series(&self) -> Series {
+        series(self.script)
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        Arc::new(TpcB::new(self.script, self.scale))
+    }
+
+    fn contention(&self) -> Option<Contention> {
+        // Each transaction updates the row of a branch.
+        (self.script == Script::TpcbLike).then_some(Contention {
+            clients: self.scale,
+            why: "more would wait for each other's branch rows. A larger --scale or a named --clients goes further",
+        })
+    }
+
+    fn reset(
+        &self,
+        connection: &mut Connection,
+        tell: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError> {
+        if !self.script.writes() {
+            return Ok(());
+        }
+        // Emptying a table waits for whoever has it in use, which is for others to end.
+        let seconds = LOCK_WAIT.as_secs();
+        let limited = |source| BenchmarkError::Query { doing: "set lock_timeout", source };
+        connection.execute(&format!("set lock_timeout = '{seconds}s'")).map_err(limited)?;
+        let locked = |error| match error {
+            VerifyError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
+                BenchmarkError::Locked { table: table.to_owned(), seconds, source }
+            }
+            error => error.into(),
+        };
+        if let Some(tell) = tell {
+            let rows = tpcb::history_rows(connection).map_err(locked)?;
+            if rows > 0 {
+                tell(emptied(rows));
+            }
+        }
+        tpcb::reset(connection).map_err(locked)?;
+        connection.execute("reset lock_timeout").map_err(limited)?;
+        Ok(())
+    }
+
+    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
+        Ok(Box::new(Balances { before: tpcb::Baseline::take(connection)?, script: self.script }))
+    }
+}
+
+fn emptied(rows: u64) -> String {
+    let plural = if rows == 1 { "" } else { "s" };
+    format!(
+        "pgbench_history held {} row{plural} and is emptied before the load, as pgbench does",
+        tpcb::grouped(rows)
+    )
+}
+
+/// The balances before a load of one script.
+struct Balances {
+    before: tpcb::Baseline,
+    script: Script,
+}
+
+impl Baseline for Balances {
+    fn verify(
+        &self,
+        connection: &mut Connection,
+        target: &str,
+        done: Done,
+    ) -> Result<Vec<Check>, BenchmarkError> {
+        let commits = Commits { acknowledged: done.acknowledged, unknown: done.unknown };
+        Ok(tpcb::verify(connection, target, &self.before, self.script, commits)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_named_by_what_they_do() {
+        let benchmark = TpcbBenchmark::new(vec![Script::SelectOnly, Script::TpcbLike], None).unwrap();
+        let named: Vec<_> = benchmark.series().iter().map(|series| (series.name, series.workload)).collect();
+        assert_eq!(named, [("read", "tpcb/select-only"), ("write", "tpcb/tpcb-like")]);
+    }
+}
