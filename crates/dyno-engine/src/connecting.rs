@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dyno_wire::my::reply::Expect;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
@@ -118,11 +119,11 @@ impl LoadThread {
             State::Connecting => session.finish_connect().and_then(|()| {
                 session.begin_login(&self.endpoint);
                 session.flush(&self.poller, token)?;
-                session.log_in(&mut self.inbox, &mut self.outbox, &self.poller, token, false)
+                session.log_in(&mut self.inbox, &mut self.outbox.bytes, &self.poller, token, false)
             }),
             State::LoggingIn(_) if ready.writable => session.flush(&self.poller, token).map(|()| false),
             State::LoggingIn(_) => {
-                session.log_in(&mut self.inbox, &mut self.outbox, &self.poller, token, true)
+                session.log_in(&mut self.inbox, &mut self.outbox.bytes, &self.poller, token, true)
             }
             State::Preparing if ready.writable => session.flush(&self.poller, token).map(|()| false),
             State::Preparing => session.receive(&mut self.inbox, &self.poller, token).and_then(|received| {
@@ -150,13 +151,18 @@ impl LoadThread {
     /// Has all statements parsed, in one go.
     fn prepare(&mut self, index: u32) {
         self.outbox.clear();
-        if !self.statements.write_preparation(&mut self.outbox) {
+        if !self.statements.write_preparation(&mut self.outbox.bytes) {
             return self.connected(index);
         }
+        let prepared = self.statements.prepared();
         let session = &mut self.sessions[index as usize];
         session.state = State::Preparing;
-        session.scanner.start(1);
-        if let Err(error) = session.send(&self.outbox, &self.poller, u64::from(index)) {
+        if self.statements.is_mysql() {
+            session.made.reserve_fixed(prepared);
+            self.outbox.expects.resize(prepared, Expect::Prepared);
+        }
+        session.scanner.start(1, &self.outbox.expects);
+        if let Err(error) = session.send(&self.outbox.bytes, &self.poller, u64::from(index)) {
             self.connect_failed(index, error, now_ns());
         }
     }
@@ -215,8 +221,8 @@ impl LoadThread {
         session.lost_ns = Some(now);
         let attempts = session.attempts;
         if self.stage.is_some() {
-            let state = error.server_error().map(|error| error.code);
-            self.recorder.current.error(state.map_or(ErrorCode::Connection, ErrorCode::SqlState));
+            let code = error.server_error().map_or(ErrorCode::Connection, ErrorCode::from);
+            self.recorder.current.error(code);
         }
         let aborts = self.config.on_loss == OnLoss::Abort;
         let session = &mut self.sessions[index as usize];
@@ -249,8 +255,8 @@ impl LoadThread {
     /// A transaction's own connection could not be opened: tried again where clients are to reconnect, else the client
     /// gives up.
     fn transaction_without_connection(&mut self, index: u32, error: SessionError, now: u64) {
-        let state = error.server_error().map(|error| error.code);
-        self.recorder.current.error(state.map_or(ErrorCode::Connection, ErrorCode::SqlState));
+        let code = error.server_error().map_or(ErrorCode::Connection, ErrorCode::from);
+        self.recorder.current.error(code);
         let session = &mut self.sessions[index as usize];
         session.client.lost(&error);
         let attempts = session.attempts;
@@ -267,7 +273,7 @@ impl LoadThread {
     /// Reports the first error of each kind with its text.
     pub(crate) fn tell_error(&mut self, error: SessionError) {
         let first = match error.server_error() {
-            Some(error) => self.told.insert_state(error.code),
+            Some(error) => self.told.insert_code(error.into()),
             None => self.told.insert_text(error.to_string()),
         };
         if first {

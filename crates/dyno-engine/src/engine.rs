@@ -17,7 +17,8 @@ use crate::clock::now_ns;
 use crate::error::{EngineError, SessionError};
 use crate::plan::{EngineConfig, StagePlan};
 use crate::recorder::{Merged, Record, Recorder};
-use crate::request::Statements;
+use crate::request::Protocol;
+use crate::statement::Statements;
 use crate::thread::{Command, LoadThread, Report, ReportKind, ThreadFinished, ThreadSetup};
 use crate::workload::Workload;
 
@@ -77,8 +78,12 @@ impl Engine {
         workload: &Arc<dyn Workload>,
         config: EngineConfig,
     ) -> Result<Self, EngineError> {
+        let mysql = endpoint.wire.is_mysql();
+        if mysql && config.protocol == Protocol::Extended {
+            return Err(EngineError::ExtendedOnMySql);
+        }
         let config = Arc::new(config);
-        let statements = Arc::new(Statements::new(config.protocol, workload.statements()));
+        let statements = Arc::new(Statements::new(config.protocol, mysql, workload.statements()));
         let (reporter, reports) = channel();
         let mut threads = Vec::new();
         for number in 0..config.threads {

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use dyno_wire::endpoint::Address;
 use dyno_wire::link::LinkError;
-use dyno_wire::pg::error::{ProtocolError, ServerError};
+use dyno_wire::my;
+use dyno_wire::pg::error::ProtocolError;
 use dyno_wire::pg::handshake::LoginError;
+use dyno_wire::refusal::Refusal;
 use rustix::io::Errno;
 
 /// Why a connection could not be opened, or broke.
@@ -14,15 +16,22 @@ pub enum SessionError {
     #[error("{doing}: {source}")]
     Io { doing: &'static str, source: Errno },
     #[error("{0}")]
-    Login(#[from] LoginError),
+    Login(LoginError),
+    #[error("{0}")]
+    MyLogin(my::handshake::LoginError),
+    /// The login itself was refused.
+    #[error("the server refused the login: {0}")]
+    Refused(Refusal),
     #[error("{0}")]
     Link(#[from] LinkError),
     #[error("the server's answer is not understood: {0}")]
     Protocol(#[from] ProtocolError),
+    #[error("the server's answer is not understood: {0}")]
+    MyProtocol(#[from] my::error::ProtocolError),
     #[error("{0}")]
-    Server(Box<ServerError>),
+    Server(Refusal),
     #[error("the statement could not be prepared: {0}")]
-    Prepare(Box<ServerError>),
+    Prepare(Refusal),
     #[error("the server closed the connection")]
     Closed,
     #[error("no answer within {} s", .0.as_secs_f64())]
@@ -42,11 +51,30 @@ impl SessionError {
 
     /// The server's own error, where there is one.
     #[must_use]
-    pub fn server_error(&self) -> Option<&ServerError> {
+    pub fn server_error(&self) -> Option<&Refusal> {
         match self {
-            Self::Server(error) | Self::Prepare(error) => Some(error),
-            Self::Login(LoginError::Server(error)) => Some(error),
+            Self::Server(error) | Self::Prepare(error) | Self::Refused(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+impl From<LoginError> for SessionError {
+    fn from(error: LoginError) -> Self {
+        match error {
+            LoginError::Server(error) => Self::Refused(error.into()),
+            error => Self::Login(error),
+        }
+    }
+}
+
+impl From<my::handshake::LoginError> for SessionError {
+    fn from(error: my::handshake::LoginError) -> Self {
+        match error {
+            my::handshake::LoginError::Server(error) | my::handshake::LoginError::Unwelcome(error) => {
+                Self::Refused(error.into())
+            }
+            error => Self::MyLogin(error),
         }
     }
 }
@@ -64,6 +92,10 @@ pub enum EngineError {
     OpenFiles { wanted: u32, needed: u64, limit: u64 },
     #[error("cannot start the load threads: {0}")]
     Start(#[source] std::io::Error),
+    #[error(
+        "MySQL's protocol has nothing like PostgreSQL's extended one: let statements travel simple or prepared"
+    )]
+    ExtendedOnMySql,
     #[error("a load thread ended unexpectedly")]
     ThreadLost,
     #[error("a load thread cannot wait for its connections: {0}")]

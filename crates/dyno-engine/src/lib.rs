@@ -5,9 +5,11 @@
 
 pub mod clock;
 mod connecting;
+mod dialogue;
 mod eager;
 pub mod engine;
 pub mod error;
+mod made;
 pub mod plan;
 mod poller;
 mod priority;
@@ -16,6 +18,8 @@ pub mod request;
 pub mod schedule;
 mod session;
 mod staging;
+mod statement;
 mod thread;
 mod transacting;
+mod value;
 pub mod workload;

@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use dyno_results::event::{Interval, TypeInterval};
+use dyno_results::event::{Interval, Queries, TypeInterval};
 use dyno_results::latency::Latency;
 use dyno_wire::pg::error::SqlState;
+use dyno_wire::refusal::Refusal;
+
+use crate::request::Kinds;
 
 /// Different error codes counted apart in one interval of one thread; further ones count as `other`.
 const ERROR_CODES_MAX: usize = 64;
@@ -17,16 +20,25 @@ const ERROR_CODES_MAX: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorCode {
     SqlState(SqlState),
+    /// MySQL's own.
+    Number(u16),
     /// The connection broke or the server's bytes made no sense.
     Connection,
     /// One kind too many to be counted apart.
     Other,
 }
 
+impl From<&Refusal> for ErrorCode {
+    fn from(refusal: &Refusal) -> Self {
+        refusal.number().map_or(Self::SqlState(refusal.state()), Self::Number)
+    }
+}
+
 impl ErrorCode {
     fn name(self) -> String {
         match self {
             Self::SqlState(code) => code.as_str().to_owned(),
+            Self::Number(number) => number.to_string(),
             Self::Connection => "connection".to_owned(),
             Self::Other => "other".to_owned(),
         }
@@ -50,6 +62,7 @@ struct TypeRecord {
     unknown: u64,
     retries: u64,
     statements: u64,
+    queries: Queries,
     service: Latency,
     /// Response time and schedule lag, in an open loop.
     open: Option<Box<(Latency, Latency)>>,
@@ -64,6 +77,7 @@ impl TypeRecord {
             unknown: 0,
             retries: 0,
             statements: 0,
+            queries: Queries::default(),
             service: Latency::new(),
             open: open.then(Box::default),
             failed_service: Latency::new(),
@@ -72,6 +86,7 @@ impl TypeRecord {
 
     fn clear(&mut self) {
         (self.done, self.failed, self.unknown, self.retries, self.statements) = (0, 0, 0, 0, 0);
+        self.queries = Queries::default();
         self.service.clear();
         if let Some(open) = &mut self.open {
             open.0.clear();
@@ -158,6 +173,21 @@ impl Record {
     #[inline]
     pub(crate) fn statements(&mut self, type_index: usize, count: u32) {
         self.types[type_index].statements += u64::from(count);
+    }
+
+    /// Counts the statements of an answered request that affected so many rows.
+    #[inline]
+    pub(crate) fn queries(&mut self, type_index: usize, kinds: Kinds, affected: u64) {
+        let queries = &mut self.types[type_index].queries;
+        queries.reads += u64::from(kinds.reads);
+        queries.other += u64::from(kinds.other);
+        let writes = u64::from(kinds.writes);
+        if affected > 0 {
+            queries.writes += writes;
+        } else {
+            queries.other += writes;
+            queries.writes_in_vain += writes;
+        }
     }
 
     pub(crate) fn error(&mut self, code: ErrorCode) {
@@ -296,6 +326,9 @@ fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
     sum.unknown += part.unknown;
     sum.retries += part.retries;
     sum.statements += part.statements;
+    if part.queries != Queries::default() {
+        sum.queries.get_or_insert_default().add(&part.queries);
+    }
     sum.service.merge(&part.service);
     if let Some(open) = &part.open {
         sum.response.get_or_insert_default().merge(&open.0);

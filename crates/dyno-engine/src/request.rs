@@ -1,168 +1,191 @@
-//! Statements, and how a client's request is put into protocol messages for each protocol mode.
-//!
-//! The engine does not read SQL: a statement is text with holes.
+//! What a client sends next, put into the messages of the server's protocol.
 
-use dyno_wire::pg::execution::Execution;
+use dyno_wire::my;
+use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::frontend;
 
 pub use dyno_wire::pg::frontend::BindWriter;
 
+pub use crate::statement::{PARAMETERS_MAX, Protocol, Statement};
+pub use crate::value::Value;
+
+use crate::made::Made;
+use crate::statement::Statements;
 use crate::workload::StatementId;
 
-/// Most parameters a statement may have.
-pub const PARAMETERS_MAX: usize = 32;
+/// What a statement does, for the count of a run's queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryKind {
+    Read,
+    /// One that touches no row counts as [`Other`](Self::Other).
+    Write,
+    Other,
+}
 
-/// How statements travel.
+/// The statements of a request by what they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protocol {
-    /// As text with the values in it, one Query message.
-    Simple,
-    /// Parsed, bound and executed each time.
-    Extended,
-    /// Parsed once per connection, before the clock starts; bound and executed each time.
-    #[default]
-    Prepared,
+pub(crate) struct Kinds {
+    pub(crate) reads: u16,
+    pub(crate) writes: u16,
+    pub(crate) other: u16,
 }
 
-impl Protocol {
-    /// `simple`, `extended` or `prepared`, as pgbench's `--protocol` has them.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
-        }
-    }
+/// Where requests are put together, one after the other; kept so that nothing is allocated anew.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    /// What is sent.
+    pub(crate) bytes: Vec<u8>,
+    /// How MySQL answers its commands, in their order.
+    pub(crate) expects: Vec<Expect>,
+    /// A statement's text before its length is known.
+    text: Vec<u8>,
 }
 
-/// A statement with parameters `$1`, `$2`, ….
-#[derive(Debug, Clone)]
-pub struct Statement {
-    sql: Box<str>,
-    /// The text cut at its parameters: what stands before each, with the parameter's index.
-    pieces: Box<[(Box<str>, usize)]>,
-    tail: Box<str>,
-}
-
-impl Statement {
-    /// Takes SQL in which every `$` followed by a number is a parameter, even within quotes.
-    #[must_use]
-    pub fn new(sql: &str) -> Self {
-        let mut pieces = Vec::new();
-        let mut piece = String::new();
-        let mut rest = sql;
-        while let Some(at) = rest.find('$') {
-            let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-            let end = at + 1 + digits;
-            match rest[at + 1..end].parse::<usize>() {
-                Ok(number @ 1..=PARAMETERS_MAX) => {
-                    piece.push_str(&rest[..at]);
-                    pieces.push((std::mem::take(&mut piece).into(), number - 1));
-                }
-                _ => piece.push_str(&rest[..end]),
-            }
-            rest = &rest[end..];
-        }
-        piece.push_str(rest);
-        Self { sql: sql.into(), pieces: pieces.into(), tail: piece.into() }
+impl Outbox {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), expects: Vec::with_capacity(16), text: Vec::new() }
     }
 
-    #[must_use]
-    pub fn sql(&self) -> &str {
-        &self.sql
-    }
-
-    /// Writes the text with the values in the place of the parameters.
-    fn write_literal(&self, params: &[i64], text: &mut String) {
-        let mut digits = itoa::Buffer::new();
-        for (before, index) in &self.pieces {
-            text.push_str(before);
-            text.push_str(params.get(*index).map_or("NULL", |value| digits.format(*value)));
-        }
-        text.push_str(&self.tail);
-    }
-}
-
-/// The name that statement `id` is prepared under on every connection.
-#[must_use]
-pub(crate) fn statement_name(id: u16) -> String {
-    format!("s{id}")
-}
-
-/// The statements of a workload as the run's protocol mode needs them.
-#[derive(Debug)]
-pub(crate) struct Statements {
-    protocol: Protocol,
-    statements: Vec<(Statement, Execution)>,
-}
-
-impl Statements {
-    pub(crate) fn new(protocol: Protocol, statements: &[Statement]) -> Self {
-        let named =
-            |(id, statement): (u16, &Statement)| (statement.clone(), Execution::new(&statement_name(id)));
-        Self { protocol, statements: (0..).zip(statements).map(named).collect() }
-    }
-
-    /// Appends what a fresh connection must send before the clock starts; true if there is anything to send.
-    pub(crate) fn write_preparation(&self, out: &mut Vec<u8>) -> bool {
-        if self.protocol != Protocol::Prepared || self.statements.is_empty() {
-            return false;
-        }
-        for ((statement, _), id) in self.statements.iter().zip(0..) {
-            frontend::parse(out, &statement_name(id), statement.sql(), &[]);
-        }
-        frontend::sync(out);
-        true
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.expects.clear();
     }
 }
 
 /// What a client sends next: filled by [`Client::next`](crate::workload::Client::next), and sent in one go.
 #[derive(Debug)]
 pub struct Request<'a> {
-    out: &'a mut Vec<u8>,
+    outbox: &'a mut Outbox,
     statements: &'a Statements,
-    text: &'a mut String,
-    /// How many ReadyForQuery will answer it.
+    made: &'a mut Made,
+    /// How many ReadyForQuery will answer it; on MySQL, how many replies.
     syncs: u32,
     keeps_rows: bool,
+    kinds: Kinds,
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(out: &'a mut Vec<u8>, text: &'a mut String, statements: &'a Statements) -> Self {
-        Self { out, statements, text, syncs: 0, keeps_rows: false }
+    pub(crate) fn new(outbox: &'a mut Outbox, statements: &'a Statements, made: &'a mut Made) -> Self {
+        outbox.clear();
+        Self { outbox, statements, made, syncs: 0, keeps_rows: false, kinds: Kinds::default() }
+    }
+
+    /// Whether the server speaks MySQL's protocol; otherwise it is PostgreSQL's.
+    #[must_use]
+    pub fn is_mysql(&self) -> bool {
+        self.statements.is_mysql()
     }
 
     /// Adds `sql` as it is, of one statement or several, in a simple query.
     pub fn query(&mut self, sql: &[u8]) {
-        frontend::query(self.out, sql);
-        self.syncs += 1;
+        if self.is_mysql() {
+            my::frontend::query(&mut self.outbox.bytes, sql);
+        } else {
+            frontend::query(&mut self.outbox.bytes, sql);
+        }
+        self.answered_by(Expect::Text);
     }
 
-    /// Has the server make statement `name` from `sql`, its parameters' types undeclared. Answered with what
-    /// [`sync`](Self::sync) closes, as are the other messages of the extended protocol.
+    /// Adds one execution of `statement` with `values` in the run's protocol mode.
+    ///
+    /// To PostgreSQL values travel as text with undeclared types, as libpq's and pgbench's do. A statement that the
+    /// workload did not list is left out, and the client will be told so by the empty request it sent.
+    #[inline]
+    pub fn execute(&mut self, statement: StatementId, values: &[i64]) {
+        let Outbox { bytes, text, .. } = &mut *self.outbox;
+        let id = usize::from(statement.0);
+        if let Some(expect) = self.statements.write_integers(bytes, text, id, self.made.fixed(), values) {
+            self.answered_by(expect);
+        }
+    }
+
+    /// The same with values of any type.
+    pub fn execute_values(&mut self, statement: StatementId, values: &[Value<'_>]) {
+        let Outbox { bytes, text, .. } = &mut *self.outbox;
+        let id = usize::from(statement.0);
+        if let Some(expect) = self.statements.write_values(bytes, text, id, self.made.fixed(), values) {
+            self.answered_by(expect);
+        }
+    }
+
+    /// Says what the statement that was just added does, for the count of the run's queries.
+    #[inline]
+    pub fn counts_as(&mut self, kind: QueryKind) {
+        match kind {
+            QueryKind::Read => self.kinds.reads += 1,
+            QueryKind::Write => self.kinds.writes += 1,
+            QueryKind::Other => self.kinds.other += 1,
+        }
+    }
+
+    /// Has the server prepare `sql`, with parameters as its protocol has them (`$1` or `?`), under a number of the
+    /// client's choice. It lasts as long as the connection. A request that prepares does nothing else.
+    pub fn prepare(&mut self, handle: u32, sql: &[u8]) {
+        let bytes = &mut self.outbox.bytes;
+        if self.statements.is_mysql() {
+            my::frontend::stmt_prepare(bytes, sql);
+            self.made.await_statement(handle);
+        } else {
+            frontend::parse(bytes, &self.made.name(handle), sql, &[]);
+            frontend::sync(bytes);
+        }
+        self.answered_by(Expect::Prepared);
+    }
+
+    /// Executes what was prepared under `handle`. On MySQL a statement that was not is left out.
+    pub fn execute_prepared(&mut self, handle: u32, values: &[Value<'_>]) {
+        let bytes = &mut self.outbox.bytes;
+        if self.statements.is_mysql() {
+            let Some(prepared) = self.made.statement(handle) else { return };
+            let mut writer = my::frontend::ExecuteWriter::new(bytes, prepared.statement, prepared.parameters);
+            values.iter().for_each(|value| value.bind_mysql(&mut writer));
+            writer.finish();
+        } else {
+            let mut bind = BindWriter::new(bytes, "", &self.made.name(handle));
+            values.iter().for_each(|value| value.bind_postgres(&mut bind));
+            bind.finish();
+            frontend::execute(bytes, "", 0);
+            frontend::sync(bytes);
+        }
+        self.answered_by(Expect::Binary);
+    }
+
+    /// Has the server forget what was prepared under `handle`. MySQL does not answer that, so something else must be
+    /// in the same request; PostgreSQL answers it with that.
+    pub fn forget(&mut self, handle: u32) {
+        let bytes = &mut self.outbox.bytes;
+        if !self.statements.is_mysql() {
+            frontend::close_statement(bytes, &self.made.name(handle));
+        } else if let Some(prepared) = self.made.forget(handle) {
+            my::frontend::stmt_close(bytes, prepared.statement);
+        }
+    }
+
+    /// Has the server make statement `name` from `sql`, its parameters' types undeclared. PostgreSQL only, as are
+    /// [`bind`](Self::bind), [`describe`](Self::describe), [`run`](Self::run) and [`sync`](Self::sync), which closes
+    /// them and has the server answer.
     pub fn parse(&mut self, name: &str, sql: &[u8]) {
-        frontend::parse(self.out, name, sql, &[]);
+        frontend::parse(&mut self.outbox.bytes, name, sql, &[]);
     }
 
     /// Binds the unnamed portal to statement `name` and the parameters that are then written.
     pub fn bind(&mut self, name: &str) -> BindWriter<'_> {
-        BindWriter::new(self.out, "", name)
+        BindWriter::new(&mut self.outbox.bytes, "", name)
     }
 
     /// Asks what columns the bound statement has.
     pub fn describe(&mut self) {
-        frontend::describe_portal(self.out, "");
+        frontend::describe_portal(&mut self.outbox.bytes, "");
     }
 
     /// Runs the bound statement.
     pub fn run(&mut self) {
-        frontend::execute(self.out, "", 0);
+        frontend::execute(&mut self.outbox.bytes, "", 0);
     }
 
     /// Closes what was added since the last sync: the server answers it, and after an error goes on behind it.
     pub fn sync(&mut self) {
-        frontend::sync(self.out);
+        frontend::sync(&mut self.outbox.bytes);
         self.syncs += 1;
     }
 
@@ -176,97 +199,52 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn withdraw(&mut self) -> Withdrawn {
         let withdrawn = Withdrawn {
-            out: self.out.clone(),
+            bytes: self.outbox.bytes.clone(),
+            expects: self.outbox.expects.clone(),
             syncs: std::mem::take(&mut self.syncs),
             keeps_rows: std::mem::take(&mut self.keeps_rows),
         };
-        self.out.clear();
+        self.outbox.clear();
         withdrawn
     }
 
     /// Adds what was withdrawn earlier.
     pub fn resume(&mut self, withdrawn: &Withdrawn) {
-        self.out.extend_from_slice(&withdrawn.out);
+        self.outbox.bytes.extend_from_slice(&withdrawn.bytes);
+        self.outbox.expects.extend_from_slice(&withdrawn.expects);
         self.syncs += withdrawn.syncs;
         self.keeps_rows |= withdrawn.keeps_rows;
     }
 
-    /// Whether rows were asked for.
-    pub(crate) fn keeps_rows(&self) -> bool {
-        self.keeps_rows
-    }
-
-    /// Adds one execution of `statement` with `params` in the run's protocol mode.
-    ///
-    /// Values travel as text with undeclared types, as libpq's and pgbench's do. A statement that the workload
-    /// did not list is left out, and the client will be told so by the empty request it sent.
-    pub fn execute(&mut self, statement: StatementId, params: &[i64]) {
-        let Some((statement, execution)) = self.statements.statements.get(usize::from(statement.0)) else {
-            return;
-        };
-        match self.statements.protocol {
-            Protocol::Simple => {
-                self.text.clear();
-                statement.write_literal(params, self.text);
-                frontend::query(self.out, &*self.text);
-            }
-            Protocol::Extended => {
-                frontend::parse(self.out, "", statement.sql(), &[]);
-                bind_integers(self.out, "", params);
-                frontend::execute(self.out, "", 0);
-                frontend::sync(self.out);
-            }
-            Protocol::Prepared => execution.write(self.out, params),
-        }
+    #[inline]
+    fn answered_by(&mut self, expect: Expect) {
         self.syncs += 1;
+        if self.statements.is_mysql() {
+            self.outbox.expects.push(expect);
+        }
     }
 
-    /// How many answers the request will have.
-    pub(crate) fn syncs(&self) -> u32 {
-        self.syncs
+    /// What is to be known of it once it is sent.
+    pub(crate) fn sent(&self) -> Sent {
+        Sent { syncs: self.syncs, keeps_rows: self.keeps_rows, kinds: self.kinds }
     }
+}
+
+/// What is to be known of a request once it is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    /// How many answers it will have.
+    pub(crate) syncs: u32,
+    /// Whether rows were asked for.
+    pub(crate) keeps_rows: bool,
+    pub(crate) kinds: Kinds,
 }
 
 /// Messages that a client holds back, to send them with later ones.
 #[derive(Debug, Default)]
 pub struct Withdrawn {
-    out: Vec<u8>,
+    bytes: Vec<u8>,
+    expects: Vec<Expect>,
     syncs: u32,
     keeps_rows: bool,
-}
-
-/// Binds the unnamed portal to integers in text form.
-fn bind_integers(out: &mut Vec<u8>, statement: &str, params: &[i64]) {
-    let mut bind = frontend::BindWriter::new(out, "", statement);
-    for value in params {
-        bind.integer(*value);
-    }
-    bind.finish();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn literal(sql: &str, params: &[i64]) -> String {
-        let mut text = String::new();
-        Statement::new(sql).write_literal(params, &mut text);
-        text
-    }
-
-    #[test]
-    fn values_stand_where_the_parameters_stood() {
-        assert_eq!(
-            literal("UPDATE t SET a = a + $1 WHERE b = $2;", &[-5, 7]),
-            "UPDATE t SET a = a + -5 WHERE b = 7;"
-        );
-        assert_eq!(literal("$2$1", &[1, 2]), "21");
-        assert_eq!(literal("no parameter, 5$", &[]), "no parameter, 5$");
-    }
-
-    #[test]
-    fn what_is_no_parameter_stays() {
-        assert_eq!(literal("$0 $99 $x $", &[1]), "$0 $99 $x $");
-        assert_eq!(literal("$1 $2", &[1]), "1 NULL");
-    }
 }

@@ -1,23 +1,21 @@
 //! One client and its connection: the states it passes through, and its socket.
 
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::Arc;
 
 use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::link::Link;
-use dyno_wire::pg::backend::{CommandTag, CopyResponse, DataRow, NoticeFields, RowDescription};
-use dyno_wire::pg::frontend;
-use dyno_wire::pg::handshake::Handshake;
-use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Scanned};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
     socket_with, sockopt,
 };
 
+use crate::dialogue::{Login, Scanner};
 use crate::error::SessionError;
+use crate::made::Made;
 use crate::poller::{Interest, Poller};
-use crate::workload::{Answer, Client, Reaction, Reply};
+use crate::request::Kinds;
+use crate::workload::{Client, Reaction};
 
 /// What a session waits for. It moves downwards to `Idle`, turns between `Idle`, `Waiting`, `Recovering` and
 /// `Sleeping` while a stage runs, and falls back to `Disconnected` when its connection breaks.
@@ -28,7 +26,7 @@ pub(crate) enum State {
     /// The socket is connecting. Waits until it is writable; then logs in.
     Connecting,
     /// TLS, startup and authentication. Waits for the server's part; then prepares.
-    LoggingIn(Box<Handshake>),
+    LoggingIn(Box<Login>),
     /// All statements were sent for parsing in one go. Waits for the answer; then is idle.
     Preparing,
     /// Connected and prepared, nothing under way. Waits for a stage, or for an arrival of an open load.
@@ -59,13 +57,19 @@ pub(crate) struct Transaction {
     pub(crate) commit_in_flight: bool,
     /// Anything was sent yet.
     pub(crate) sent: bool,
+    /// The client has asked for another connection within it: its time runs on.
+    pub(crate) reconnected: bool,
+    /// What the statements of the request under way do.
+    pub(crate) kinds: Kinds,
 }
 
 /// A client and its connection.
 pub(crate) struct Session {
     pub(crate) state: State,
     pub(crate) client: Box<dyn Client>,
-    pub(crate) scanner: ReplyScanner,
+    pub(crate) scanner: Scanner,
+    /// What is prepared on the connection.
+    pub(crate) made: Made,
     /// `Some` from a transaction's beginning to its end.
     pub(crate) transaction: Option<Transaction>,
     /// Transactions ended in this stage.
@@ -102,66 +106,6 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Rows are counted, not kept; the client hears what nobody counts.
-struct Counted<'a>(&'a mut dyn Client);
-
-impl ReplySink for Counted<'_> {
-    #[cold]
-    fn notice(&mut self, notice: NoticeFields<'_>) {
-        self.0.reply(Reply::Notice(notice));
-    }
-
-    #[cold]
-    fn copy_out(&mut self, _response: CopyResponse<'_>) {
-        self.0.reply(Reply::CopyOut);
-    }
-}
-
-/// The client takes everything.
-struct Kept<'a>(&'a mut dyn Client);
-
-impl ReplySink for Kept<'_> {
-    const WANTS_ROWS: bool = true;
-    const WANTS_COPY_DATA: bool = false;
-
-    fn row_description(&mut self, columns: RowDescription<'_>) {
-        self.0.reply(Reply::Columns(columns));
-    }
-
-    fn row(&mut self, row: DataRow<'_>) {
-        self.0.reply(Reply::Row(row));
-    }
-
-    fn command_complete(&mut self, tag: CommandTag<'_>) {
-        self.0.reply(Reply::Complete(tag));
-    }
-
-    fn notice(&mut self, notice: NoticeFields<'_>) {
-        self.0.reply(Reply::Notice(notice));
-    }
-
-    fn copy_out(&mut self, _response: CopyResponse<'_>) {
-        self.0.reply(Reply::CopyOut);
-    }
-}
-
-/// Scans what has arrived as the answer to the last request.
-#[inline]
-fn scan(
-    scanner: &mut ReplyScanner,
-    keeps_rows: bool,
-    client: &mut dyn Client,
-    arrived: &[u8],
-) -> Result<Scanned, SessionError> {
-    let scanned = if keeps_rows {
-        scanner.scan(arrived, &mut Kept(client))?
-    } else {
-        scanner.scan(arrived, &mut Counted(client))?
-    };
-    // The scanner stops at a COPY from the client, which none of ours can serve.
-    if !scanned.done && scanner.wants_copy_data() { Err(SessionError::CopyIn) } else { Ok(scanned) }
-}
-
 /// What a read brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
@@ -178,7 +122,8 @@ impl Session {
         Self {
             state: State::Disconnected,
             client,
-            scanner: ReplyScanner::default(),
+            scanner: Scanner::default(),
+            made: Made::default(),
             transaction: None,
             ended: 0,
             failures_in_a_row: 0,
@@ -246,7 +191,8 @@ impl Session {
     pub(crate) fn close(&mut self) {
         self.socket = None;
         self.link = Link::Plain;
-        self.scanner = ReplyScanner::default();
+        self.scanner = Scanner::default();
+        self.made = Made::default();
         self.interest = Interest::Read;
         self.unread = Vec::new();
         self.unsent = Vec::new();
@@ -257,7 +203,7 @@ impl Session {
     }
 
     pub(crate) fn begin_login(&mut self, endpoint: &Endpoint) {
-        self.state = State::LoggingIn(Box::new(Handshake::new(Arc::clone(&endpoint.login))));
+        self.state = State::LoggingIn(Box::new(Login::new(endpoint)));
     }
 
     /// Moves the login on with what the server has sent, as far as it goes. True when it has ended.
@@ -277,7 +223,7 @@ impl Session {
         if let Err(error) = taken {
             // TLS owes the server an alert that says why; whether it arrives does not matter.
             let _ = self.send_raw(outbox, poller, token);
-            return Err(error.into());
+            return Err(error);
         }
         let done = handshake.is_done();
         if !outbox.is_empty() {
@@ -286,6 +232,7 @@ impl Session {
         if done && let State::LoggingIn(handshake) = std::mem::replace(&mut self.state, State::Idle) {
             let session = handshake.into_session();
             self.link = session.link;
+            self.scanner = session.scanner;
             self.unread = session.leftover;
         }
         Ok(done)
@@ -354,7 +301,8 @@ impl Session {
     ) -> Result<Received, SessionError> {
         let Some(count) = self.receive_raw(inbox)? else { return Ok(Received::Nothing) };
         if self.link.is_plain() && self.unread.is_empty() {
-            let scanned = scan(&mut self.scanner, self.keeps_rows, self.client.as_mut(), &inbox[..count])?;
+            let scanned =
+                self.scanner.scan(self.keeps_rows, self.client.as_mut(), &mut self.made, &inbox[..count])?;
             // Behind a whole answer there is seldom anything: a part of a notice, say. The next scan begins there.
             if scanned.consumed < count {
                 self.unread.extend_from_slice(&inbox[scanned.consumed..count]);
@@ -363,7 +311,8 @@ impl Session {
         }
         self.link.open(&inbox[..count], &mut self.unread)?;
         self.answer_tls(poller, token)?;
-        let scanned = scan(&mut self.scanner, self.keeps_rows, self.client.as_mut(), &self.unread)?;
+        let scanned =
+            self.scanner.scan(self.keeps_rows, self.client.as_mut(), &mut self.made, &self.unread)?;
         self.unread.drain(..scanned.consumed);
         Ok(if scanned.done { Received::Answered } else { Received::Partly })
     }
@@ -390,10 +339,9 @@ impl Session {
     /// What the server gave as the reason, if it gave one: it may stand in what came behind the last answer.
     #[cold]
     fn told(&mut self) -> Option<SessionError> {
-        if self.scanner.error().is_none() {
+        if !self.scanner.has_error() {
             self.listen();
-            // Bytes that make no sense tell nothing.
-            let _ = self.scanner.scan(&self.unread, &mut ());
+            self.scanner.overhear(&self.unread);
         }
         self.scanner.take_error().map(SessionError::Server)
     }
@@ -401,7 +349,7 @@ impl Session {
     /// Listens as if for an answer that never comes, so that the server's unasked words are kept.
     pub(crate) fn listen(&mut self) {
         if self.scanner.is_done() {
-            self.scanner.start(1);
+            self.scanner.start(1, &[]);
         }
     }
 
@@ -430,21 +378,9 @@ impl Session {
     /// Ends the session in good order, so that the server need not find out by itself.
     pub(crate) fn say_goodbye(&mut self, poller: &Poller, token: u64) {
         let mut goodbye = Vec::new();
-        frontend::terminate(&mut goodbye);
+        self.scanner.write_goodbye(&mut goodbye);
         // A connection that broke in this moment needs no goodbye.
         let _ = self.send(&goodbye, poller, token);
-    }
-
-    /// The answer that has come in, without its rows.
-    #[inline]
-    pub(crate) fn answer(&self) -> Answer {
-        let totals = self.scanner.totals();
-        Answer {
-            statements: totals.statements,
-            rows: totals.rows,
-            affected: totals.affected,
-            status: totals.status,
-        }
     }
 
     /// Has a socket, be it not yet connected.

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_wire::endpoint::Endpoint;
-use dyno_wire::pg::error::{ServerError, SqlState};
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
@@ -20,10 +19,11 @@ use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::plan::{EngineConfig, StagePlan};
 use crate::poller::{Interest, Poller, Ready};
-use crate::recorder::{Record, Recorder};
-use crate::request::Statements;
+use crate::recorder::{ErrorCode, Record, Recorder};
+use crate::request::Outbox;
 use crate::session::{Session, State};
 use crate::staging::Running;
+use crate::statement::Statements;
 use crate::workload::Workload;
 
 /// The token of the event that wakes a thread for a command; sessions have their index.
@@ -96,21 +96,21 @@ pub(crate) struct ThreadSetup {
 /// Errors that the engine was already told of.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    states: Vec<SqlState>,
+    codes: Vec<ErrorCode>,
     texts: Vec<String>,
 }
 
 impl Told {
     pub(crate) fn clear(&mut self) {
-        self.states.clear();
+        self.codes.clear();
         self.texts.clear();
     }
 
     /// True if it is new.
-    pub(crate) fn insert_state(&mut self, state: SqlState) -> bool {
-        let new = !self.states.contains(&state);
+    pub(crate) fn insert_code(&mut self, code: ErrorCode) -> bool {
+        let new = !self.codes.contains(&code);
         if new {
-            self.states.push(state);
+            self.codes.push(code);
         }
         new
     }
@@ -158,8 +158,7 @@ pub(crate) struct LoadThread {
     /// When an answer was last read.
     pub(crate) read_ns: u64,
     pub(crate) inbox: Box<[u8]>,
-    pub(crate) outbox: Vec<u8>,
-    pub(crate) text: String,
+    pub(crate) outbox: Outbox,
 }
 
 impl LoadThread {
@@ -199,8 +198,7 @@ impl LoadThread {
             eagerness: Eagerness::default(),
             read_ns: 0,
             inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
-            outbox: Vec::with_capacity(INBOX_BYTES),
-            text: String::with_capacity(4096),
+            outbox: Outbox::with_capacity(INBOX_BYTES),
         };
         if let Err(error) = thread.event_loop() {
             thread.report(ReportKind::Broken(error));
@@ -324,7 +322,7 @@ impl LoadThread {
         let error = match received {
             Err(error) => error,
             // What the server says before it closes would be forgotten with the next request.
-            Ok(_) if session.scanner.error().is_some_and(ServerError::ends_session) => {
+            Ok(_) if session.scanner.was_dismissed() => {
                 session.scanner.take_error().map_or(SessionError::Closed, SessionError::Server)
             }
             Ok(_) => return,

@@ -5,16 +5,25 @@ use crate::connecting::nanoseconds;
 use crate::error::SessionError;
 use crate::plan::Arrivals;
 use crate::recorder::{Ended, ErrorCode};
-use crate::request::Request;
+use crate::request::{Kinds, Request};
 use crate::session::{Received, State, Transaction};
 use crate::staging::Running;
 use crate::thread::LoadThread;
-use crate::workload::{Answer, Ended as Outcome, Failure, Reaction, Step};
-use dyno_wire::pg::backend::TransactionStatus;
-use dyno_wire::pg::error::ServerError;
+use crate::workload::{Answer, Ended as Outcome, Failure, Reaction, Step, TransactionStatus};
+use dyno_wire::refusal::Refusal;
 
 /// Serialization failure and deadlock: the server asks for another try.
 const RETRIED: [&str; 2] = ["40001", "40P01"];
+/// The same of MySQL: deadlock, a lock not had in time, a record that has changed since it was read.
+const RETRIED_NUMBERS: [u16; 3] = [1213, 1205, 1020];
+
+/// Whether another try may succeed.
+fn is_retried(refusal: &Refusal) -> bool {
+    match refusal.number() {
+        Some(number) => RETRIED_NUMBERS.contains(&number),
+        None => RETRIED.contains(&refusal.state().as_str()),
+    }
+}
 
 impl LoadThread {
     /// Reads what there is of an answer, and goes on when it is whole. A broken connection counts as answered.
@@ -46,10 +55,14 @@ impl LoadThread {
             (State::Recovering(_), Some(error)) => self.lost(index, SessionError::Server(error), now),
             (_, Some(error)) => self.statement_failed(index, error, now),
             (_, None) => {
-                let answer = session.answer();
+                let answer = session.scanner.answer();
                 let Some(transaction) = &mut session.transaction else { return };
                 transaction.commit_in_flight = false;
-                self.recorder.current.statements(transaction.type_index, answer.statements);
+                let (record, kinds) = (&mut self.recorder.current, transaction.kinds);
+                record.statements(transaction.type_index, answer.statements);
+                if kinds != Kinds::default() {
+                    record.queries(transaction.type_index, kinds, answer.affected);
+                }
                 self.step(index, Some(&answer), now);
             }
         }
@@ -72,15 +85,30 @@ impl LoadThread {
         }
     }
 
-    /// The connection of this transaction alone is there, and its time begins.
+    /// The connection that this transaction waited for is there. If it is its first, its time begins.
     pub(crate) fn begin_connected(&mut self, index: u32, now: u64) {
         let open_loop = self.is_open_loop();
         let Some(transaction) = &mut self.sessions[index as usize].transaction else { return };
-        transaction.sent_ns = now;
-        if !open_loop {
-            transaction.scheduled_ns = now;
+        if !transaction.reconnected {
+            transaction.sent_ns = now;
+            if !open_loop {
+                transaction.scheduled_ns = now;
+            }
         }
         self.step(index, None, now);
+    }
+
+    /// The client wants another connection within its transaction.
+    fn reconnect(&mut self, index: u32, now: u64) {
+        let session = &mut self.sessions[index as usize];
+        if session.is_open() {
+            session.say_goodbye(&self.poller, u64::from(index));
+            session.close();
+        }
+        if let Some(transaction) = &mut session.transaction {
+            transaction.reconnected = true;
+        }
+        self.connect_for_transaction(index, now);
     }
 
     /// Asks the client what comes next, and does it.
@@ -88,16 +116,16 @@ impl LoadThread {
     fn step(&mut self, index: u32, answer: Option<&Answer>, now: u64) {
         let session = &mut self.sessions[index as usize];
         let Some(transaction) = &mut session.transaction else { return };
-        self.outbox.clear();
-        let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
+        let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
         let step = session.client.next(answer, &mut request);
-        let syncs = request.syncs();
-        session.keeps_rows = request.keeps_rows();
+        let sent = request.sent();
+        session.keeps_rows = sent.keeps_rows;
+        transaction.kinds = sent.kinds;
         // Where the client's own time counts it may have taken some. Behind a request the answer brings the next reading.
         let sends = matches!(step, Step::Send | Step::SendCommit);
         let now = if sends || !self.timed_from_begin { now } else { now_ns() };
         match step {
-            Step::Send | Step::SendCommit if syncs > 0 => {
+            Step::Send | Step::SendCommit if sent.syncs > 0 => {
                 if !transaction.sent {
                     transaction.sent = true;
                     if !self.timed_from_begin {
@@ -106,8 +134,8 @@ impl LoadThread {
                 }
                 transaction.commit_in_flight = step == Step::SendCommit;
                 session.state = State::Waiting;
-                session.scanner.start(syncs);
-                match session.send(&self.outbox, &self.poller, u64::from(index)) {
+                session.scanner.start(sent.syncs, &self.outbox.expects);
+                match session.send(&self.outbox.bytes, &self.poller, u64::from(index)) {
                     Ok(()) => self.just_sent.push(index),
                     Err(error) => self.lost(index, error, now),
                 }
@@ -116,6 +144,7 @@ impl LoadThread {
                 self.tell_error(SessionError::EmptyRequest);
                 self.fail(index, now);
             }
+            Step::Reconnect => self.reconnect(index, now),
             Step::Sleep(time) => {
                 session.state = State::Sleeping;
                 self.set_timer(index, now + nanoseconds(time));
@@ -224,18 +253,16 @@ impl LoadThread {
     }
 
     /// The server refused a statement.
-    fn statement_failed(&mut self, index: u32, error: Box<ServerError>, now: u64) {
+    fn statement_failed(&mut self, index: u32, error: Refusal, now: u64) {
         let session = &mut self.sessions[index as usize];
-        let status = session.scanner.totals().status;
+        let status = session.scanner.status_after(&error);
         let Some(transaction) = &mut session.transaction else { return };
         transaction.commit_in_flight = false;
         let load_goes_on = self.stage.as_ref().is_some_and(Running::load_goes_on);
-        let may_retry = RETRIED.contains(&error.code.as_str())
-            && transaction.tries < self.config.tries_max
-            && load_goes_on;
+        let may_retry = is_retried(&error) && transaction.tries < self.config.tries_max && load_goes_on;
         let reaction = session.client.failed(&Failure {
             error: &error,
-            statements: session.scanner.totals().statements,
+            statements: session.scanner.answer().statements,
             status,
             tries: transaction.tries,
             may_retry,
@@ -243,20 +270,19 @@ impl LoadThread {
             due_ns: transaction.scheduled_ns,
             now_ns: now,
         });
-        self.recorder.current.error(ErrorCode::SqlState(error.code));
+        self.recorder.current.error(ErrorCode::from(&error));
         self.tell_error(SessionError::Server(error));
         let ends_transaction = matches!(reaction, Reaction::Retry | Reaction::Fail);
         match self.workload.recovery() {
             Some(recovery) if status != TransactionStatus::Idle && ends_transaction => {
-                self.outbox.clear();
-                let mut request = Request::new(&mut self.outbox, &mut self.text, &self.statements);
-                request.execute(recovery, &[]);
-                let syncs = request.syncs();
                 let session = &mut self.sessions[index as usize];
+                let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
+                request.execute(recovery, &[]);
+                let sent = request.sent();
                 session.state = State::Recovering(reaction);
                 session.keeps_rows = false;
-                session.scanner.start(syncs);
-                if let Err(error) = session.send(&self.outbox, &self.poller, u64::from(index)) {
+                session.scanner.start(sent.syncs, &self.outbox.expects);
+                if let Err(error) = session.send(&self.outbox.bytes, &self.poller, u64::from(index)) {
                     self.lost(index, error, now);
                 }
             }
@@ -279,7 +305,7 @@ impl LoadThread {
                 self.give_up(index);
             }
             (_, Reaction::GoOn) => {
-                let answer = session.answer();
+                let answer = session.scanner.answer();
                 self.step(index, Some(&answer), now);
             }
             _ => self.fail(index, now),

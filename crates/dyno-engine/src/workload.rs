@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use dyno_wire::pg::error::ServerError;
+use dyno_wire::my;
+use dyno_wire::refusal::Refusal;
 
 pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescription, TransactionStatus};
 
@@ -112,6 +113,9 @@ pub enum Step {
     /// The same, and the transaction's effects may be durable from here on: if the connection is lost before the
     /// answer, the outcome is unknown.
     SendCommit,
+    /// Close the connection and open it anew, with nothing prepared on it but [`Workload::statements`]; then the client
+    /// is asked again. What was put into the request is not sent.
+    Reconnect,
     /// Wait before the next step.
     Sleep(Duration),
     /// The transaction has ended well.
@@ -135,7 +139,7 @@ pub struct Answer {
     pub status: TransactionStatus,
 }
 
-/// A part of an answer, in the order in which they come.
+/// A part of an answer, in the order in which they come; what begins with `My` is MySQL's.
 #[derive(Debug)]
 pub enum Reply<'a> {
     /// The columns of the rows that follow.
@@ -146,12 +150,17 @@ pub enum Reply<'a> {
     Notice(NoticeFields<'a>),
     /// A statement copies to the client, which discards the data.
     CopyOut,
+    /// One of the columns of the rows that follow.
+    MyColumn(my::backend::Column<'a>),
+    MyRow(my::backend::Row<'a>),
+    /// A statement has ended well; its rows, if it has any, came before.
+    MyOk(my::backend::OkPacket<'a>),
 }
 
 /// A statement that the server refused.
 #[derive(Debug, Clone, Copy)]
 pub struct Failure<'a> {
-    pub error: &'a ServerError,
+    pub error: &'a Refusal,
     /// Statements of the same request that were answered before it.
     pub statements: u32,
     pub status: TransactionStatus,

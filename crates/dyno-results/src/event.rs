@@ -318,6 +318,35 @@ pub struct TypeInterval {
     pub lag: Option<Latency>,
     /// Sent to failed, of those that failed; nanoseconds. `None` where none failed.
     pub failed_service: Option<Latency>,
+    /// The statements by what they did; `None` where the workload does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<Queries>,
+}
+
+/// Statements by what they did, as sysbench counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Queries {
+    pub reads: u64,
+    /// Writes that touched at least one row.
+    pub writes: u64,
+    /// All that is neither: `BEGIN`, `COMMIT`, and writes that touched nothing.
+    pub other: u64,
+    /// Writes that touched no row; a part of `other`.
+    pub writes_in_vain: u64,
+}
+
+impl Queries {
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.reads + self.writes + self.other
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.other += other.other;
+        self.writes_in_vain += other.writes_in_vain;
+    }
 }
 
 /// A reading of a host or a database, about one a second.

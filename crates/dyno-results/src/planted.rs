@@ -182,6 +182,7 @@ pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> 
             response: load.open.map(|(_, lag_us)| latency(load.service_us + lag_us)),
             lag: load.open.map(|(_, lag_us)| latency(lag_us)),
             failed_service: None,
+            queries: None,
         }],
         driver_cpu_ms: vec![300.0, 250.0],
         reconnects: 0,

@@ -262,7 +262,7 @@ fn renamed(endpoint: &Endpoint) -> Endpoint {
     let mut login = Login::clone(&endpoint.login);
     login.parameters.retain(|(name, _)| name != "application_name");
     login.parameters.push(("application_name".to_owned(), APPLICATION_NAME.to_owned()));
-    Endpoint { address: endpoint.address.clone(), login: Arc::new(login) }
+    Endpoint { login: Arc::new(login), ..endpoint.clone() }
 }
 
 #[cfg(test)]

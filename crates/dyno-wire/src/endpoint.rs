@@ -8,6 +8,8 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
+use crate::my;
+
 /// A server's address, already resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
@@ -30,6 +32,23 @@ impl fmt::Display for Address {
 pub struct Endpoint {
     pub address: Address,
     pub login: Arc<Login>,
+    pub wire: Wire,
+}
+
+/// The protocol that a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wire {
+    #[default]
+    Postgres,
+    /// Whoever opens the socket sets what the options say of it.
+    MySql(my::handshake::Options),
+}
+
+impl Wire {
+    #[must_use]
+    pub fn is_mysql(self) -> bool {
+        matches!(self, Self::MySql(_))
+    }
 }
 
 /// Who logs in, and how.

@@ -15,7 +15,7 @@ use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
 use dyno_results::latency::Latency;
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = argument(1, "PORT")?;
@@ -77,7 +77,7 @@ fn endpoint(port: u16) -> Endpoint {
         tls: Tls::Disable,
         channel_binding: ChannelBinding::Disable,
     };
-    Endpoint { address: Address::Tcp(([127, 0, 0, 1], port).into()), login: Arc::new(login) }
+    Endpoint { address: Address::Tcp(([127, 0, 0, 1], port).into()), login: Arc::new(login), wire: Wire::Postgres }
 }
 
 /// Resident memory of this process now, counted page by page: the figures of `status` may be off by half a megabyte.

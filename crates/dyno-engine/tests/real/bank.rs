@@ -10,7 +10,7 @@ use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
 use dyno_results::event::Interval;
 use dyno_test_servers::{Postgres, Setup};
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
 /// What a client does in each transaction, statement by statement; the last one may be durable.
 pub(crate) struct Script {
@@ -89,6 +89,7 @@ pub(crate) fn endpoint(server: &Postgres) -> Endpoint {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Disable,
         }),
+        wire: Wire::Postgres,
     }
 }
 

@@ -125,7 +125,7 @@ impl Client for OneClient {
 
     fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
         let mut told = self.told.lock().unwrap();
-        told.failed.push((failure.error.code.as_str().to_owned(), failure.tries));
+        told.failed.push((failure.error.code(), failure.tries));
         if self.reaction == Reaction::Retry && failure.tries == 3 { Reaction::Fail } else { self.reaction }
     }
 

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use dyno_results::event;
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
 use rustix::process::Signal;
 
 use super::cache::Cache;
@@ -135,7 +135,7 @@ impl EmbeddedServer {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Prefer,
         };
-        Endpoint { address, login: Arc::new(login) }
+        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres }
     }
 
     /// The main process.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_wire::endpoint::{Address, Endpoint, Login, Tls, TlsSetup};
+use dyno_wire::endpoint::{Address, Endpoint, Login, Tls, TlsSetup, Wire};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
@@ -112,7 +112,7 @@ impl TargetSettings {
             tls,
             channel_binding: self.channel_binding,
         };
-        Endpoint { address, login: Arc::new(login) }
+        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres }
     }
 
     /// The first that suits; a standby only preferred gives way to any in a second round.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::backend::NoticeFields;
 use super::error::ServerError;
+use crate::refusal::Refusal;
 
 /// Widest excerpt of a query's line, in columns of the screen.
 const COLUMNS_MAX: usize = 60;
@@ -18,6 +19,15 @@ const COLUMNS_BEHIND: usize = 10;
 #[must_use]
 pub fn error(error: &ServerError, query: Option<&str>) -> String {
     write(&error.severity, error, error.context.as_deref(), query)
+}
+
+/// The same of an error in either protocol; libpq has no words for MySQL's, which come in their own.
+#[must_use]
+pub fn refusal(refusal: &Refusal, query: Option<&str>) -> String {
+    match refusal {
+        Refusal::Postgres(server) => error(server, query),
+        Refusal::MySql(server) => format!("{server}\n"),
+    }
 }
 
 /// A notice or warning. Its context is left out, as libpq does.

@@ -79,7 +79,7 @@ fn following_a_reply_allocates_nothing() {
 #[test]
 fn writing_a_command_into_a_used_buffer_allocates_nothing() {
     let mut out = Vec::with_capacity(1024);
-    let execution = Execution::new(1, 3);
+    let execution = Execution::new(3);
     let count = allocations(|| {
         for number in 0..100 {
             out.clear();
@@ -88,7 +88,7 @@ fn writing_a_command_into_a_used_buffer_allocates_nothing() {
             writer.text(b"text");
             writer.null();
             writer.finish();
-            execution.write(&mut out, &[1, 2, number]);
+            execution.write(&mut out, 1, &[1, 2, number]);
             frontend::query(&mut out, "SELECT 1");
             frontend::stmt_close(&mut out, 1);
         }

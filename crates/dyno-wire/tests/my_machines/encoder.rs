@@ -82,7 +82,7 @@ proptest! {
         values.iter().for_each(|value| writer.integer(*value));
         writer.finish();
         let mut together = b"before".to_vec();
-        Execution::new(statement, parameters).write(&mut together, &values);
+        Execution::new(parameters).write(&mut together, statement, &values);
         prop_assert_eq!(together, single);
     }
 }

@@ -150,8 +150,9 @@ fn an_execution_made_beforehand_runs() {
             let sql = format!("SELECT concat_ws(','{})", ", ?".repeat(parameters));
             let values: Vec<i64> = (0..parameters as i64).map(|at| at * -1_000_000_007).collect();
             let prepared = client.prepare(if parameters == 0 { "SELECT ''" } else { &sql });
-            let execution = Execution::new(prepared.statement, prepared.parameters);
-            let reply = client.exchange(Expect::Binary, |out| execution.write(out, &values));
+            let execution = Execution::new(prepared.parameters);
+            let reply =
+                client.exchange(Expect::Binary, |out| execution.write(out, prepared.statement, &values));
             let expected: Vec<_> = values.iter().map(i64::to_string).collect();
             assert_eq!(reply.value(), expected.join(","));
         }
@@ -170,7 +171,7 @@ fn commands_may_be_sent_ahead() {
             let reply = client.pipeline(&expects, |out| {
                 frontend::query(out, "INSERT INTO ahead VALUES (1), (2)");
                 frontend::query(out, "SELECT nothing");
-                Execution::new(prepared.statement, 1).write(out, &[21]);
+                Execution::new(1).write(out, prepared.statement, &[21]);
                 frontend::stmt_prepare(out, "SELECT ?, ?");
                 frontend::query(out, "SELECT 1; SELECT 2");
                 frontend::query(out, "DELETE FROM ahead");

@@ -388,6 +388,8 @@ impl Client for ScriptClient {
                     self.rows.store_every(&mut self.variables);
                 }
             }
+            // pgbench knows PostgreSQL only.
+            Reply::MyColumn(_) | Reply::MyRow(_) | Reply::MyOk(_) => {}
         }
     }
 

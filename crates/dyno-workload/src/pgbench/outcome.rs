@@ -20,7 +20,7 @@ impl ScriptClient {
             self.shared.console.error(&text);
             return Reaction::GoOn;
         }
-        let kind = match failure.error.code.as_str() {
+        let kind = match failure.error.state().as_str() {
             "40001" => FailureKind::Serialization,
             "40P01" => FailureKind::Deadlock,
             _ if self.shared.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
@@ -63,7 +63,7 @@ impl ScriptClient {
     #[cold]
     fn text_of(&mut self, failure: &Failure<'_>) -> String {
         let query = self.sent_text(failure.statements);
-        libpq_text::error(failure.error, query.as_deref())
+        libpq_text::refusal(failure.error, query.as_deref())
     }
 
     /// Whether `--max-tries` and `-L` leave room for another try.
@@ -153,7 +153,7 @@ impl ScriptClient {
             SessionError::CopyIn => console.error("COPY is not supported in pgbench, aborting"),
             SessionError::Server(error) => {
                 let query = self.sent_text(0);
-                let text = libpq_text::error(error, query.as_deref());
+                let text = libpq_text::refusal(error, query.as_deref());
                 self.tell_aborted_query(0, text.trim_end());
             }
             SessionError::Io { .. } | SessionError::Closed => console.error(&format!(

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use dyno_target::connection::Connection;
 use dyno_test_servers::{Pgbench, Postgres, Setup, Shared, give_to_server, succeed};
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 use dyno_workload::pgbench::initialize::Initialization;
 
 /// A pgbench that is there.
@@ -74,7 +74,7 @@ impl Server {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Disable,
         };
-        let endpoint = Endpoint { address: Address::Tcp(self.0.address), login: Arc::new(login) };
+        let endpoint = Endpoint { address: Address::Tcp(self.0.address), login: Arc::new(login), wire: Wire::Postgres };
         Connection::open(&endpoint).unwrap()
     }
 

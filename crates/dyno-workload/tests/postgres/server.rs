@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dyno_target::connection::Connection;
 use dyno_test_servers::{Postgres, Setup};
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
 pub(crate) struct Server(Postgres);
 
@@ -29,6 +29,7 @@ impl Server {
                 tls: Tls::Disable,
                 channel_binding: ChannelBinding::Disable,
             }),
+            wire: Wire::Postgres,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use dyno_target::connection::{Connection, Row};
 use dyno_test_servers::{Postgres, Setup, Shared};
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
 static SERVER: Shared<Postgres> = Shared::new();
 
@@ -34,7 +34,7 @@ fn connect(server: &Postgres, database: &str) -> Connection {
         tls: Tls::Disable,
         channel_binding: ChannelBinding::Disable,
     };
-    Connection::open(&Endpoint { address: Address::Tcp(server.address), login: Arc::new(login) }).unwrap()
+    Connection::open(&Endpoint { address: Address::Tcp(server.address), login: Arc::new(login), wire: Wire::Postgres }).unwrap()
 }
 
 /// The same with pgbench's own tables at scale 1.

@@ -179,7 +179,7 @@ fn reason(error: &ConnectError) -> String {
 fn session_reason(error: &SessionError, address: &Address) -> String {
     let local = matches!(address, Address::Unix(_));
     if let Some(error) = error.server_error() {
-        return libpq_text::error(error, None).trim_end().to_owned();
+        return libpq_text::refusal(error, None).trim_end().to_owned();
     }
     match error {
         SessionError::Io { doing: "connect", source } => {

@@ -1,0 +1,320 @@
+//! One conversation with a server in whichever protocol it speaks: the login, and the scanning of answers.
+//!
+//! The machines are dyno-wire's; here is only what makes the engine see one kind of them.
+
+use std::sync::Arc;
+
+use dyno_wire::endpoint::{Address, Endpoint, Wire};
+use dyno_wire::link::Link;
+use dyno_wire::my;
+use dyno_wire::my::reply::Expect;
+use dyno_wire::pg;
+use dyno_wire::pg::backend::{CommandTag, CopyResponse, DataRow, NoticeFields, RowDescription};
+use dyno_wire::refusal::Refusal;
+
+use crate::error::SessionError;
+use crate::made::Made;
+use crate::workload::{Answer, Client, Reply, TransactionStatus};
+
+/// A transaction that meets a deadlock is rolled back by MySQL itself, which says so with no status.
+const MYSQL_DEADLOCK: u16 = 1213;
+
+/// A login under way.
+#[derive(Debug)]
+pub(crate) enum Login {
+    Postgres(pg::handshake::Handshake),
+    MySql(my::handshake::Handshake),
+}
+
+/// What a login ends in.
+pub(crate) struct LoggedIn {
+    pub(crate) link: Link,
+    pub(crate) scanner: Scanner,
+    /// Bytes that came behind the login.
+    pub(crate) leftover: Vec<u8>,
+}
+
+impl Login {
+    pub(crate) fn new(endpoint: &Endpoint) -> Self {
+        let login = Arc::clone(&endpoint.login);
+        match endpoint.wire {
+            Wire::Postgres => Self::Postgres(pg::handshake::Handshake::new(login)),
+            Wire::MySql(options) => {
+                let unix_socket = matches!(endpoint.address, Address::Unix(_));
+                // A client of the load has no file to give.
+                let options = my::handshake::Options { unix_socket, local_infile: false, ..options };
+                Self::MySql(my::handshake::Handshake::new(login, options))
+            }
+        }
+    }
+
+    pub(crate) fn handle_input(&mut self, network: &[u8]) -> Result<(), SessionError> {
+        match self {
+            Self::Postgres(handshake) => Ok(handshake.handle_input(network)?),
+            Self::MySql(handshake) => Ok(handshake.handle_input(network)?),
+        }
+    }
+
+    pub(crate) fn poll_output(&mut self, out: &mut Vec<u8>) {
+        match self {
+            Self::Postgres(handshake) => handshake.poll_output(out),
+            Self::MySql(handshake) => handshake.poll_output(out),
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Postgres(handshake) => handshake.is_done(),
+            Self::MySql(handshake) => handshake.is_done(),
+        }
+    }
+
+    pub(crate) fn into_session(self) -> LoggedIn {
+        match self {
+            Self::Postgres(handshake) => {
+                let session = handshake.into_session();
+                let scanner = Scanner::Postgres(pg::reply::ReplyScanner::default());
+                LoggedIn { link: session.link, scanner, leftover: session.leftover }
+            }
+            Self::MySql(handshake) => {
+                let session = handshake.into_session();
+                let scanner = Scanner::MySql(Box::new(my::reply::ReplyScanner::new(session.capabilities)));
+                LoggedIn { link: session.link, scanner, leftover: session.leftover }
+            }
+        }
+    }
+}
+
+/// Follows the answer to a request.
+#[derive(Debug)]
+pub(crate) enum Scanner {
+    Postgres(pg::reply::ReplyScanner),
+    // Larger than the other, and not every client has it.
+    MySql(Box<my::reply::ReplyScanner>),
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::Postgres(pg::reply::ReplyScanner::default())
+    }
+}
+
+/// What one scan did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scanned {
+    pub(crate) consumed: usize,
+    pub(crate) done: bool,
+}
+
+impl Scanner {
+    /// Begins to follow the answer to a request: `syncs` ReadyForQuery, or one reply for each of `expects`.
+    #[inline]
+    pub(crate) fn start(&mut self, syncs: u32, expects: &[Expect]) {
+        match self {
+            Self::Postgres(scanner) => scanner.start(syncs),
+            Self::MySql(scanner) => {
+                let (first, others) = expects.split_first().unwrap_or((&Expect::Text, &[]));
+                scanner.start(*first);
+                others.iter().for_each(|expect| scanner.extend(*expect));
+            }
+        }
+    }
+
+    /// Scans what has arrived. Rows go to the client only if it wants them.
+    #[inline]
+    pub(crate) fn scan(
+        &mut self,
+        keeps_rows: bool,
+        client: &mut dyn Client,
+        made: &mut Made,
+        arrived: &[u8],
+    ) -> Result<Scanned, SessionError> {
+        match self {
+            Self::Postgres(scanner) => {
+                let scanned = if keeps_rows {
+                    scanner.scan(arrived, &mut Kept { client, made })?
+                } else {
+                    scanner.scan(arrived, &mut Counted { client, made })?
+                };
+                // The scanner stops at a COPY from the client, which none of ours can serve.
+                if !scanned.done && scanner.wants_copy_data() {
+                    return Err(SessionError::CopyIn);
+                }
+                Ok(Scanned { consumed: scanned.consumed, done: scanned.done })
+            }
+            Self::MySql(scanner) => {
+                let scanned = if keeps_rows {
+                    scanner.scan(arrived, &mut Kept { client, made })?
+                } else {
+                    scanner.scan(arrived, &mut Counted { client, made })?
+                };
+                if scanner.wants_local_infile() {
+                    return Err(SessionError::CopyIn);
+                }
+                Ok(Scanned { consumed: scanned.consumed, done: scanned.done })
+            }
+        }
+    }
+
+    /// Scans what nobody waits for.
+    pub(crate) fn overhear(&mut self, arrived: &[u8]) {
+        // Bytes that make no sense tell nothing.
+        match self {
+            Self::Postgres(scanner) => drop(scanner.scan(arrived, &mut ())),
+            Self::MySql(scanner) => drop(scanner.scan(arrived, &mut ())),
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Postgres(scanner) => scanner.is_done(),
+            Self::MySql(scanner) => scanner.is_done(),
+        }
+    }
+
+    /// Whether there is an error after which the server closes the connection.
+    pub(crate) fn was_dismissed(&self) -> bool {
+        match self {
+            Self::Postgres(scanner) => scanner.error().is_some_and(pg::error::ServerError::ends_session),
+            // A server that speaks unasked only ever says why it goes.
+            Self::MySql(scanner) => scanner.error().is_some(),
+        }
+    }
+
+    pub(crate) fn has_error(&self) -> bool {
+        match self {
+            Self::Postgres(scanner) => scanner.error().is_some(),
+            Self::MySql(scanner) => scanner.error().is_some(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take_error(&mut self) -> Option<Refusal> {
+        match self {
+            Self::Postgres(scanner) => scanner.take_error().map(Refusal::Postgres),
+            Self::MySql(scanner) => scanner.take_error().map(Refusal::MySql),
+        }
+    }
+
+    /// The answer that has come in, without its rows.
+    #[inline]
+    pub(crate) fn answer(&self) -> Answer {
+        match self {
+            Self::Postgres(scanner) => {
+                let totals = scanner.totals();
+                Answer {
+                    statements: totals.statements,
+                    rows: totals.rows,
+                    affected: totals.affected,
+                    status: totals.status,
+                }
+            }
+            Self::MySql(scanner) => {
+                let totals = scanner.totals();
+                let open = totals.status.in_transaction();
+                let status = if open { TransactionStatus::InTransaction } else { TransactionStatus::Idle };
+                Answer { statements: totals.statements, rows: totals.rows, affected: totals.affected, status }
+            }
+        }
+    }
+
+    /// Whether a transaction block is open behind this refusal.
+    pub(crate) fn status_after(&self, refusal: &Refusal) -> TransactionStatus {
+        match refusal.number() {
+            Some(MYSQL_DEADLOCK) => TransactionStatus::Idle,
+            _ => self.answer().status,
+        }
+    }
+
+    /// Appends what ends the session in good order.
+    pub(crate) fn write_goodbye(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Postgres(_) => pg::frontend::terminate(out),
+            Self::MySql(_) => my::frontend::quit(out),
+        }
+    }
+}
+
+/// Rows are counted, not kept; the client hears what nobody counts.
+struct Counted<'a> {
+    client: &'a mut dyn Client,
+    made: &'a mut Made,
+}
+
+impl pg::reply::ReplySink for Counted<'_> {
+    #[cold]
+    fn notice(&mut self, notice: NoticeFields<'_>) {
+        self.client.reply(Reply::Notice(notice));
+    }
+
+    #[cold]
+    fn copy_out(&mut self, _response: CopyResponse<'_>) {
+        self.client.reply(Reply::CopyOut);
+    }
+}
+
+impl my::reply::ReplySink for Counted<'_> {
+    fn prepared(&mut self, prepared: my::backend::Prepared) {
+        self.made.prepared(prepared);
+    }
+
+    #[cold]
+    fn error(&mut self, _error: &my::error::ServerError) {
+        self.made.refused();
+    }
+}
+
+/// The client takes everything.
+struct Kept<'a> {
+    client: &'a mut dyn Client,
+    made: &'a mut Made,
+}
+
+impl pg::reply::ReplySink for Kept<'_> {
+    const WANTS_ROWS: bool = true;
+    const WANTS_COPY_DATA: bool = false;
+
+    fn row_description(&mut self, columns: RowDescription<'_>) {
+        self.client.reply(Reply::Columns(columns));
+    }
+
+    fn row(&mut self, row: DataRow<'_>) {
+        self.client.reply(Reply::Row(row));
+    }
+
+    fn command_complete(&mut self, tag: CommandTag<'_>) {
+        self.client.reply(Reply::Complete(tag));
+    }
+
+    fn notice(&mut self, notice: NoticeFields<'_>) {
+        self.client.reply(Reply::Notice(notice));
+    }
+
+    fn copy_out(&mut self, _response: CopyResponse<'_>) {
+        self.client.reply(Reply::CopyOut);
+    }
+}
+
+impl my::reply::ReplySink for Kept<'_> {
+    const WANTS_ROWS: bool = true;
+
+    fn column(&mut self, column: my::backend::Column<'_>) {
+        self.client.reply(Reply::MyColumn(column));
+    }
+
+    fn row(&mut self, row: my::backend::Row<'_>) {
+        self.client.reply(Reply::MyRow(row));
+    }
+
+    fn ok(&mut self, ok: my::backend::OkPacket<'_>) {
+        self.client.reply(Reply::MyOk(ok));
+    }
+
+    fn prepared(&mut self, prepared: my::backend::Prepared) {
+        self.made.prepared(prepared);
+    }
+
+    fn error(&mut self, _error: &my::error::ServerError) {
+        self.made.refused();
+    }
+}

@@ -1,0 +1,328 @@
+//! The statements that a workload knows before its start, as the run's protocol mode and the server's protocol need
+//! them. The engine does not read SQL: a statement is text with holes.
+
+use dyno_wire::my;
+use dyno_wire::my::reply::Expect;
+use dyno_wire::pg::execution::Execution;
+use dyno_wire::pg::frontend;
+
+use crate::value::Value;
+
+/// Most parameters a statement may have.
+pub const PARAMETERS_MAX: usize = 32;
+
+/// How statements travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// As text with the values in it.
+    Simple,
+    /// Parsed, bound and executed each time. MySQL has nothing like it.
+    Extended,
+    /// Parsed once per connection, before the clock starts; bound and executed each time.
+    #[default]
+    Prepared,
+}
+
+impl Protocol {
+    /// `simple`, `extended` or `prepared`, as pgbench's `--protocol` has them.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Extended => "extended",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
+/// A statement with parameters `$1`, `$2`, …, whatever the server's protocol.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    sql: Box<str>,
+    /// The text cut at its parameters: what stands before each, with the parameter's index.
+    pieces: Box<[(Box<str>, usize)]>,
+    tail: Box<str>,
+    always_text: bool,
+}
+
+impl Statement {
+    /// Takes SQL in which every `$` followed by a number is a parameter, even within quotes.
+    #[must_use]
+    pub fn new(sql: &str) -> Self {
+        let mut pieces = Vec::new();
+        let mut piece = String::new();
+        let mut rest = sql;
+        while let Some(at) = rest.find('$') {
+            let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+            let end = at + 1 + digits;
+            match rest[at + 1..end].parse::<usize>() {
+                Ok(number @ 1..=PARAMETERS_MAX) => {
+                    piece.push_str(&rest[..at]);
+                    pieces.push((std::mem::take(&mut piece).into(), number - 1));
+                }
+                _ => piece.push_str(&rest[..end]),
+            }
+            rest = &rest[end..];
+        }
+        piece.push_str(rest);
+        Self { sql: sql.into(), pieces: pieces.into(), tail: piece.into(), always_text: false }
+    }
+
+    /// The same for a statement that is never prepared: MySQL prepares no `BEGIN`.
+    #[must_use]
+    pub fn text(sql: &str) -> Self {
+        Self { always_text: true, ..Self::new(sql) }
+    }
+
+    #[must_use]
+    pub fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// The statement with a `?` for each parameter, as MySQL prepares it.
+    fn with_question_marks(&self) -> String {
+        let mut sql = String::with_capacity(self.sql.len());
+        for (before, _) in &self.pieces {
+            sql.push_str(before);
+            sql.push('?');
+        }
+        sql + &self.tail
+    }
+
+    /// Whether the parameters stand in the order of their numbers, each once.
+    fn in_order(&self) -> bool {
+        self.pieces.iter().zip(0..).all(|((_, index), place)| *index == place)
+    }
+
+    /// Appends the text with the values in the place of the parameters.
+    fn write_literal<'v>(
+        &self,
+        value: impl Fn(usize) -> Option<Value<'v>>,
+        backslashes: bool,
+        text: &mut Vec<u8>,
+    ) {
+        for (before, index) in &self.pieces {
+            text.extend_from_slice(before.as_bytes());
+            value(*index).unwrap_or(Value::Null).write_literal(backslashes, text);
+        }
+        text.extend_from_slice(self.tail.as_bytes());
+    }
+}
+
+/// A statement as it is sent.
+#[derive(Debug)]
+struct Sendable {
+    statement: Statement,
+    name: Box<str>,
+    postgres: Execution,
+    /// The place among a session's prepared statements.
+    slot: usize,
+    mysql: my::execution::Execution,
+    in_order: bool,
+    as_text: bool,
+}
+
+/// The statements of a workload as the run's protocol mode needs them.
+#[derive(Debug)]
+pub(crate) struct Statements {
+    protocol: Protocol,
+    mysql: bool,
+    statements: Vec<Sendable>,
+    /// How many are prepared before the start.
+    prepared: usize,
+}
+
+impl Statements {
+    pub(crate) fn new(protocol: Protocol, mysql: bool, statements: &[Statement]) -> Self {
+        let mut prepared = 0;
+        let mut sendable = |(id, statement): (usize, &Statement)| {
+            let name = format!("s{id}");
+            let as_text = protocol == Protocol::Simple || statement.always_text;
+            let slot = prepared;
+            prepared += usize::from(!as_text && protocol == Protocol::Prepared);
+            Sendable {
+                postgres: Execution::new(&name),
+                name: name.into(),
+                slot,
+                // At most PARAMETERS_MAX in number each, but a parameter may stand more than once.
+                mysql: my::execution::Execution::new(statement.pieces.len().min(usize::from(u16::MAX)) as u16),
+                in_order: statement.in_order(),
+                statement: statement.clone(),
+                as_text,
+            }
+        };
+        let statements = statements.iter().enumerate().map(|(id, it)| sendable((id, it))).collect();
+        Self { protocol, mysql, statements, prepared }
+    }
+
+    /// How many statements each session prepares before the start.
+    pub(crate) fn prepared(&self) -> usize {
+        self.prepared
+    }
+
+    pub(crate) fn is_mysql(&self) -> bool {
+        self.mysql
+    }
+
+    /// Appends what a fresh connection must send before the clock starts; true if there is anything to send. On
+    /// PostgreSQL one `ReadyForQuery` answers it all, on MySQL each statement is answered.
+    pub(crate) fn write_preparation(&self, out: &mut Vec<u8>) -> bool {
+        if self.prepared == 0 {
+            return false;
+        }
+        for sendable in self.statements.iter().filter(|sendable| !sendable.as_text) {
+            if self.mysql {
+                my::frontend::stmt_prepare(out, sendable.statement.with_question_marks());
+            } else {
+                frontend::parse(out, &sendable.name, sendable.statement.sql(), &[]);
+            }
+        }
+        if !self.mysql {
+            frontend::sync(out);
+        }
+        true
+    }
+
+    /// Appends one execution; says how it will be answered. `None` for a statement that is not there.
+    #[inline]
+    pub(crate) fn write_integers(
+        &self,
+        out: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
+        id: usize,
+        numbers: &[my::backend::Prepared],
+        values: &[i64],
+    ) -> Option<Expect> {
+        let sendable = self.statements.get(id)?;
+        if sendable.as_text {
+            let value = |index: usize| values.get(index).copied().map(Value::Integer);
+            return Some(self.write_text(out, scratch, &sendable.statement, value));
+        }
+        if !self.mysql && self.protocol == Protocol::Prepared {
+            sendable.postgres.write(out, values);
+            return Some(Expect::Text);
+        }
+        if self.mysql && sendable.in_order {
+            let number = numbers.get(sendable.slot)?;
+            sendable.mysql.write(out, number.statement, values);
+            return Some(Expect::Binary);
+        }
+        self.write_bound(out, sendable, numbers, |index| values.get(index).copied().map(Value::Integer))
+    }
+
+    /// The same with values of any type.
+    pub(crate) fn write_values(
+        &self,
+        out: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
+        id: usize,
+        numbers: &[my::backend::Prepared],
+        values: &[Value<'_>],
+    ) -> Option<Expect> {
+        let sendable = self.statements.get(id)?;
+        let value = |index: usize| values.get(index).copied();
+        if sendable.as_text {
+            return Some(self.write_text(out, scratch, &sendable.statement, value));
+        }
+        self.write_bound(out, sendable, numbers, value)
+    }
+
+    fn write_text<'v>(
+        &self,
+        out: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
+        statement: &Statement,
+        value: impl Fn(usize) -> Option<Value<'v>>,
+    ) -> Expect {
+        scratch.clear();
+        statement.write_literal(value, self.mysql, scratch);
+        if self.mysql {
+            my::frontend::query(out, &*scratch);
+        } else {
+            frontend::query(out, &*scratch);
+        }
+        Expect::Text
+    }
+
+    fn write_bound<'v>(
+        &self,
+        out: &mut Vec<u8>,
+        sendable: &Sendable,
+        numbers: &[my::backend::Prepared],
+        value: impl Fn(usize) -> Option<Value<'v>>,
+    ) -> Option<Expect> {
+        if self.mysql {
+            let number = numbers.get(sendable.slot)?;
+            let mut writer = my::frontend::ExecuteWriter::new(out, number.statement, number.parameters);
+            for (_, index) in &sendable.statement.pieces {
+                value(*index).unwrap_or(Value::Null).bind_mysql(&mut writer);
+            }
+            writer.finish();
+            return Some(Expect::Binary);
+        }
+        let name = if self.protocol == Protocol::Prepared { &*sendable.name } else { "" };
+        if name.is_empty() {
+            frontend::parse(out, "", sendable.statement.sql(), &[]);
+        }
+        let mut bind = frontend::BindWriter::new(out, "", name);
+        let mut index = 0;
+        while let Some(value) = value(index) {
+            value.bind_postgres(&mut bind);
+            index += 1;
+        }
+        bind.finish();
+        frontend::execute(out, "", 0);
+        frontend::sync(out);
+        Some(Expect::Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal(sql: &str, params: &[i64]) -> String {
+        let mut text = Vec::new();
+        let value = |index: usize| params.get(index).copied().map(Value::Integer);
+        Statement::new(sql).write_literal(value, false, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn values_stand_where_the_parameters_stood() {
+        assert_eq!(
+            literal("UPDATE t SET a = a + $1 WHERE b = $2;", &[-5, 7]),
+            "UPDATE t SET a = a + -5 WHERE b = 7;"
+        );
+        assert_eq!(literal("$2$1", &[1, 2]), "21");
+        assert_eq!(literal("no parameter, 5$", &[]), "no parameter, 5$");
+    }
+
+    #[test]
+    fn what_is_no_parameter_stays() {
+        assert_eq!(literal("$0 $99 $x $", &[1]), "$0 $99 $x $");
+        assert_eq!(literal("$1 $2", &[1]), "1 NULL");
+    }
+
+    #[test]
+    fn mysql_sees_a_question_mark_for_each_parameter() {
+        let statement = Statement::new("SELECT a FROM t WHERE b = $2 AND c = $1 AND d = $2");
+        assert_eq!(statement.with_question_marks(), "SELECT a FROM t WHERE b = ? AND c = ? AND d = ?");
+        assert!(!statement.in_order());
+        assert!(Statement::new("$1, $2").in_order());
+    }
+
+    #[test]
+    fn only_what_is_prepared_has_a_place_among_the_prepared() {
+        let statements = [
+            Statement::text("BEGIN"),
+            Statement::new("SELECT $1"),
+            Statement::text("COMMIT"),
+            Statement::new("$1"),
+        ];
+        let prepared = Statements::new(Protocol::Prepared, true, &statements);
+        let slots: Vec<usize> = prepared.statements.iter().map(|it| it.slot).collect();
+        assert_eq!((prepared.prepared(), slots), (2, vec![0, 0, 1, 1]));
+        assert_eq!(Statements::new(Protocol::Simple, true, &statements).prepared(), 0);
+    }
+}

@@ -1,0 +1,86 @@
+//! Values of a statement's parameters, and how they travel: bound in either protocol, or as literals in the text.
+
+use std::io::Write as _;
+
+use dyno_wire::my::frontend::ExecuteWriter;
+use dyno_wire::pg::frontend::BindWriter;
+
+/// A parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    Null,
+    Integer(i64),
+    Double(f64),
+    /// Text, or the text form of a value of another type.
+    Text(&'a [u8]),
+}
+
+impl Value<'_> {
+    /// Binds it as text, as libpq does.
+    #[inline]
+    pub(crate) fn bind_postgres(self, bind: &mut BindWriter<'_>) {
+        match self {
+            Self::Null => bind.null(),
+            Self::Integer(value) => bind.integer(value),
+            Self::Double(value) => bind.text(value.to_string().as_bytes()),
+            Self::Text(text) => bind.text(text),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bind_mysql(self, writer: &mut ExecuteWriter<'_>) {
+        match self {
+            Self::Null => writer.null(),
+            Self::Integer(value) => writer.integer(value),
+            Self::Double(value) => writer.double(value),
+            Self::Text(text) => writer.text(text),
+        }
+    }
+
+    /// Appends it as SQL. `backslashes`: within a plain string they begin an escape, as on MySQL.
+    pub(crate) fn write_literal(self, backslashes: bool, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => out.extend_from_slice(b"NULL"),
+            Self::Integer(value) => {
+                out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+            }
+            // Writing to memory cannot fail.
+            Self::Double(value) => {
+                let _ = write!(out, "{value:e}");
+            }
+            Self::Text(text) => quote(text, backslashes, out),
+        }
+    }
+}
+
+fn quote(text: &[u8], backslashes: bool, out: &mut Vec<u8>) {
+    out.push(b'\'');
+    for byte in text {
+        if *byte == b'\'' || (*byte == b'\\' && backslashes) {
+            out.push(*byte);
+        }
+        out.push(*byte);
+    }
+    out.push(b'\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal(value: Value<'_>, backslashes: bool) -> String {
+        let mut out = Vec::new();
+        value.write_literal(backslashes, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn literals_read_back_as_the_value() {
+        assert_eq!(literal(Value::Null, false), "NULL");
+        assert_eq!(literal(Value::Integer(i64::MIN), false), "-9223372036854775808");
+        assert_eq!(literal(Value::Double(0.5), false), "5e-1");
+        assert_eq!(literal(Value::Text(b"it's"), false), "'it''s'");
+        assert_eq!(literal(Value::Text(br"a\b"), false), r"'a\b'");
+        assert_eq!(literal(Value::Text(br"a\b"), true), r"'a\\b'");
+    }
+}
