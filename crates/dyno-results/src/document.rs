@@ -113,7 +113,9 @@ pub struct StageResult {
     pub lag: Option<Percentiles>,
     /// One for each transaction type that occurred. Not `types`: those are the flattened stage's names.
     pub by_type: Vec<TypeResult>,
-    /// By SQLSTATE, or `connection`; those of the drain included.
+    /// Statements by what they did; `None` where the workload does not tell.
+    pub queries: Option<QueryResult>,
+    /// By SQLSTATE or MySQL's number, or `connection`; those of the drain included.
     pub errors: BTreeMap<String, u64>,
     /// CPU of the driver's threads, microseconds per transaction.
     pub driver_cpu_us_per_transaction: Option<f64>,
@@ -145,6 +147,26 @@ pub struct Totals {
     pub done_with_drain: u64,
     pub failed_with_drain: u64,
     pub unknown_with_drain: u64,
+}
+
+/// Statements of a stage by what they did, of what was answered within the load.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct QueryResult {
+    /// Those that returned rows.
+    pub reads: u64,
+    /// Those that changed at least one row.
+    pub writes: u64,
+    /// All that is neither: `BEGIN`, `COMMIT`, and writes in vain.
+    pub other: u64,
+    /// Writes that touched no row; a part of `other`.
+    pub writes_in_vain: u64,
+    /// All of them, each second.
+    pub per_s: f64,
+    pub reads_per_s: f64,
+    pub writes_per_s: f64,
+    pub other_per_s: f64,
+    /// Writes in vain among all writes, 0 to 1; `None` where nothing was to be written.
+    pub in_vain_share: Option<f64>,
 }
 
 /// One transaction type of a stage.

@@ -12,6 +12,7 @@ mod durability;
 mod errors;
 mod evidence;
 mod incomplete;
+mod no_work;
 mod noisy;
 mod peak_not_reached;
 mod rate_not_met;
@@ -31,6 +32,7 @@ const RULES: &[Rule] = &[
     data_check::judge,
     incomplete::judge,
     errors::judge,
+    no_work::judge,
     durability::judge,
     driver_bound::judge,
     shared_host::judge,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::{Percentiles, StageResult, Totals, TypeResult};
-use crate::event::{Arrival, Interval, Stage, StageFinished, StageKind, TypeInterval};
+use crate::document::{Percentiles, QueryResult, StageResult, Totals, TypeResult};
+use crate::event::{Arrival, Interval, Queries, Stage, StageFinished, StageKind, TypeInterval};
 use crate::latency::Latency;
 use crate::statistics::throughput::{self, Slice};
 
@@ -15,6 +15,8 @@ pub(super) struct StageFold {
     finished: Option<StageFinished>,
     totals: Totals,
     types: BTreeMap<u16, TypeFold>,
+    /// The drain left out; `None` until an interval tells of some.
+    queries: Option<Queries>,
     errors: BTreeMap<String, u64>,
     /// The intervals of the load, the drain left out.
     slices: Vec<Slice>,
@@ -45,6 +47,7 @@ impl StageFold {
             finished: None,
             totals: Totals::default(),
             types: BTreeMap::new(),
+            queries: None,
             errors: BTreeMap::new(),
             slices: Vec::new(),
             driver_cpu_ms: 0.0,
@@ -77,6 +80,9 @@ impl StageFold {
         // the stage all the same, and to leave out its latencies would hide a stall that lasts to the end.
         if interval.drain {
             return;
+        }
+        for queries in interval.types.iter().filter_map(|of_type| of_type.queries.as_ref()) {
+            self.queries.get_or_insert_default().add(queries);
         }
         self.slices.push(Slice {
             count: interval.types.iter().map(|of_type| of_type.done).sum(),
@@ -123,6 +129,7 @@ impl StageFold {
                 .iter()
                 .map(|(index, of_type)| of_type.result(self.type_name(*index)))
                 .collect(),
+            queries: self.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),
             errors: self.errors.clone(),
             driver_cpu_us_per_transaction: (done > 0 && !self.thread_cpu_ms.is_empty())
                 .then(|| self.driver_cpu_ms * 1000.0 / done as f64),
@@ -196,6 +203,23 @@ fn add_totals(totals: &mut Totals, interval: &TypeInterval, drain: bool) {
     totals.unknown_with_drain += interval.unknown;
     totals.retries += interval.retries;
     totals.statements += interval.statements;
+}
+
+fn query_result(queries: Queries, seconds: f64) -> QueryResult {
+    let Queries { reads, writes, other, writes_in_vain } = queries;
+    let per_s = |count: u64| count as f64 / seconds;
+    let attempted = writes + writes_in_vain;
+    QueryResult {
+        reads,
+        writes,
+        other,
+        writes_in_vain,
+        per_s: per_s(queries.total()),
+        reads_per_s: per_s(reads),
+        writes_per_s: per_s(writes),
+        other_per_s: per_s(other),
+        in_vain_share: (attempted > 0).then(|| writes_in_vain as f64 / attempted as f64),
+    }
 }
 
 /// A histogram is a quarter of a megabyte: there is none until something was recorded.

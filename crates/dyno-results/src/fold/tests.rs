@@ -1,6 +1,6 @@
 use super::*;
 use crate::document::{Metric, StageResult};
-use crate::event::{Interval, Sample, StageKind};
+use crate::event::{Interval, Queries, Sample, StageKind};
 use crate::latency::Latency;
 use crate::planted::{Load, Script, clean_report, clean_script, interval, wobble};
 
@@ -335,6 +335,26 @@ fn the_drivers_host_is_the_targets_where_they_share_it() {
     }
 }
 
+#[test]
+fn queries_are_summed_over_the_load_without_its_drain() {
+    let load = Load::write(StageKind::Hold, 4, &[100; 2]);
+    let mut script = Script::started("2026-11-20-1");
+    let id = script.start_stage(&load);
+    for (index, drain) in [false, false, true].into_iter().enumerate() {
+        let mut interval = interval(&load, id, index, 100);
+        let of_each = Queries { reads: 1400, writes: 300, other: 300, writes_in_vain: 100 };
+        interval.types[0].queries = Some(of_each);
+        interval.drain = drain;
+        script.push(Event::Interval(interval));
+    }
+    script.finish_stage(id, 2);
+    let queries = fold(&script.events).stages[0].queries.unwrap();
+    assert_eq!([queries.reads, queries.writes, queries.other, queries.writes_in_vain], [2800, 600, 600, 200]);
+    assert_eq!([queries.per_s, queries.reads_per_s, queries.writes_per_s], [2000.0, 1400.0, 300.0]);
+    assert_eq!((queries.other_per_s, queries.in_vain_share), (300.0, Some(0.25)));
+    assert_eq!(clean_report().stages[0].queries, None);
+}
+
 const JSON_DOCUMENT: &str = include_str!("../../../../docs/json.md");
 
 /// Names that stand in backticks in the documentation.
@@ -391,5 +411,10 @@ fn every_field_is_documented() {
     let mut load = Load::write(StageKind::Hold, 4, &[100; 5]);
     load.open = Some((100.0, 4000));
     script.play(&load);
+    for stamped in &mut script.events {
+        if let Event::Interval(interval) = &mut stamped.event {
+            interval.types[0].queries = Some(Queries { reads: 1, ..Queries::default() });
+        }
+    }
     check(&serde_json::to_value(fold(&script.events)).unwrap(), "report");
 }

@@ -1,4 +1,5 @@
-//! `errors`: transactions that failed, were tried again or ended in the unknown, by SQLSTATE, and lost connections.
+//! `errors`: transactions that failed, were tried again or ended in the unknown, by the server's codes, and lost
+//! connections.
 
 use std::collections::BTreeMap;
 
@@ -174,10 +175,11 @@ fn by_code(codes: &BTreeMap<&str, u64>) -> String {
     shown.join(", ")
 }
 
-/// The conditions that a load most often meets, from the PostgreSQL manual's appendix A.
+/// The conditions that a load most often meets: SQLSTATEs from the PostgreSQL manual's appendix A, and MySQL's numbers.
 fn meaning(code: &str) -> Option<&'static str> {
     Some(match code {
         "23505" => "unique violation",
+        "25006" => "read-only transaction",
         "40001" => "serialization failure",
         "40P01" => "deadlock",
         "42P01" => "undefined table",
@@ -188,6 +190,18 @@ fn meaning(code: &str) -> Option<&'static str> {
         "57014" => "query canceled",
         "57P01" => "admin shutdown",
         "57P02" => "crash shutdown",
+        "1020" => "record has changed",
+        "1021" | "1114" => "disk or table full",
+        "1040" => "too many connections",
+        "1053" => "server shutdown",
+        "1062" => "duplicate entry",
+        "1146" => "no such table",
+        "1153" => "packet too large",
+        "1205" => "lock wait timeout",
+        "1213" => "deadlock",
+        "1290" | "1792" | "1836" => "read-only server",
+        "1317" => "query interrupted",
+        "1461" => "too many prepared statements",
         _ => return None,
     })
 }

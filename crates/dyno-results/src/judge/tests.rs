@@ -1,6 +1,7 @@
 //! Each rule is shown runs with a planted fault, which it must find, and clean runs, on which it must be silent.
 
 mod headlines;
+mod no_work;
 
 use super::*;
 use crate::document::Percentiles;
@@ -570,6 +571,7 @@ fn every_code_is_documented() {
         include_str!("durability.rs"),
         include_str!("errors.rs"),
         include_str!("incomplete.rs"),
+        include_str!("no_work.rs"),
         include_str!("noisy.rs"),
         include_str!("peak_not_reached.rs"),
         include_str!("rate_not_met.rs"),

@@ -1,0 +1,58 @@
+//! `no-work`: writes that touched no row. A delete that finds nothing costs a server little, so that a test of deletes
+//! seems the faster the emptier its tables are.
+
+use super::evidence::{loads, series_name, stage_name};
+use super::words::{counted, percent, rate};
+use crate::document::{QueryResult, Report, StageResult};
+use crate::event::{Finding, Severity};
+
+/// From this share of the writes on, the rate says more than was done.
+const SHARE_DOUBT: f64 = 0.01;
+/// From here on it is mostly that of doing nothing.
+const SHARE_INVALID: f64 = 0.5;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    loads(report)
+        .into_iter()
+        .filter_map(|(series, result)| {
+            let queries = result.queries.filter(|queries| queries.writes_in_vain > 0)?;
+            let share = queries.in_vain_share?;
+            Some(Finding {
+                code: "no-work".to_owned(),
+                severity: match share {
+                    _ if share >= SHARE_INVALID => Severity::Invalid,
+                    _ if share >= SHARE_DOUBT => Severity::Doubt,
+                    _ => Severity::Note,
+                },
+                about: Some(series_name(report, series)),
+                evidence: format!(
+                    "in {} {} of {} touched no row: {}",
+                    stage_name(result),
+                    percent(share),
+                    counted(queries.writes + queries.writes_in_vain, "write"),
+                    rates(result, &queries, share)
+                ),
+                advice: "compare by the rate without them. A row is deleted once: prepare anew for each run (--prepare), \
+                         take larger tables, or a test that puts back what it deletes"
+                    .to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// The rate with and without them: of transactions where each is one write, else of writes.
+fn rates(result: &StageResult, queries: &QueryResult, share: f64) -> String {
+    let one_write_each = queries.reads == 0 && queries.other == queries.writes_in_vain;
+    match result.throughput {
+        Some(throughput) if one_write_each => format!(
+            "{} transactions/s, {}/s without those",
+            rate(throughput.mean),
+            rate(throughput.mean * (1.0 - share))
+        ),
+        _ => format!(
+            "{} writes/s, {}/s without those",
+            rate(queries.writes_per_s / (1.0 - share).max(f64::EPSILON)),
+            rate(queries.writes_per_s)
+        ),
+    }
+}
