@@ -18,6 +18,18 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(u64::from(client) + 1))))
     }
 
+    /// 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A number from 0 to just below 1, on a grid of 2^-53.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
     /// An integer from `low` to `high`, both included, each as likely as any other; `low` where `high` is below it.
     #[inline]
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
@@ -34,7 +46,7 @@ impl Random {
     /// An integer from 0 to `count` - 1 (Lemire, "Fast Random Integer Generation in an Interval", 2019): the high
     /// word of a product, where the few low words that would favour some results are drawn again.
     #[inline]
-    fn below(&mut self, count: u64) -> u64 {
+    pub fn below(&mut self, count: u64) -> u64 {
         let mut product = u128::from(self.0.next_u64()) * u128::from(count);
         if (product as u64) < count {
             let uneven = count.wrapping_neg() % count;

@@ -1,0 +1,207 @@
+//! What the clients count, as sysbench counts it: queries by kind, events, restarts, and a histogram of latencies.
+//!
+//! Every cell has one writer: the load thread of its clients. Whoever shows progress or the report reads them at any
+//! time, without a lock and without any ordering, which is as exact as a progress line needs; at the end of a run the
+//! threads are done.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use dyno_engine::workload::Place;
+
+mod latencies;
+mod snapshot;
+
+pub use latencies::{BUCKETS, Latencies};
+pub use snapshot::Snapshot;
+
+use latencies::LatencyCells;
+
+/// A sum that only one thread adds to.
+#[derive(Debug, Default)]
+struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    fn add(&self, count: u64) {
+        // No read-modify-write: there is one writer.
+        self.set(self.get() + count);
+    }
+
+    #[inline]
+    fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What one load thread counts. It shares no cache line with what others write.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct ThreadCells {
+    reads: Count,
+    writes: Count,
+    other: Count,
+    begun: Count,
+    events: Count,
+    failed: Count,
+    ignored_errors: Count,
+    reconnects: Count,
+    latencies: LatencyCells,
+}
+
+/// What is counted of one client.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct ClientCells {
+    events: Count,
+    busy_ns: Count,
+}
+
+/// The counts of a run's clients.
+#[derive(Debug)]
+pub struct Counters {
+    threads: Box<[ThreadCells]>,
+    clients: Box<[ClientCells]>,
+    /// Extremes are of the events since this last changed. Seldom written, so that all can read it cheaply.
+    epoch: AtomicU32,
+}
+
+impl Counters {
+    /// For load threads 0 to `threads` - 1 and clients 0 to `clients` - 1. Others may count too, and are left out.
+    #[must_use]
+    pub fn new(threads: u32, clients: u32) -> Arc<Self> {
+        Arc::new(Self {
+            threads: (0..threads).map(|_| ThreadCells::default()).collect(),
+            clients: (0..clients).map(|_| ClientCells::default()).collect(),
+            epoch: AtomicU32::new(0),
+        })
+    }
+
+    /// The cells of one client. Only the load thread in `place` may use them.
+    #[must_use]
+    pub fn client(self: &Arc<Self>, place: Place) -> ClientCounters {
+        ClientCounters {
+            thread: (place.thread as usize).min(self.threads.len()),
+            client: place.id as usize,
+            counters: Arc::clone(self),
+        }
+    }
+
+    /// From now on the shortest and the longest latency are those of events that end later: at the end of the warm-up
+    /// time, say. A load thread notices at its next event.
+    pub fn restart_extremes(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counts as they are.
+    #[must_use]
+    pub fn read(&self) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        for cells in &self.threads {
+            let ended = cells.events.get();
+            let failed = cells.failed.get();
+            snapshot.events += ended;
+            snapshot.failed_events += failed;
+            // Read behind the ends, so that there never seem to be more of them.
+            snapshot.running += cells.begun.get().saturating_sub(ended + failed);
+            snapshot.reads += cells.reads.get();
+            snapshot.writes += cells.writes.get();
+            snapshot.other += cells.other.get();
+            snapshot.ignored_errors += cells.ignored_errors.get();
+            snapshot.reconnects += cells.reconnects.get();
+            cells.latencies.add_to(&mut snapshot.latencies, epoch);
+        }
+        let client = |cells: &ClientCells| (cells.events.get(), cells.busy_ns.get());
+        snapshot.per_client = self.clients.iter().map(client).collect();
+        snapshot
+    }
+}
+
+/// One client's hand into the [`Counters`].
+#[derive(Debug, Clone)]
+pub struct ClientCounters {
+    counters: Arc<Counters>,
+    thread: usize,
+    client: usize,
+}
+
+impl ClientCounters {
+    #[inline]
+    fn cells(&self) -> Option<&ThreadCells> {
+        self.counters.threads.get(self.thread)
+    }
+
+    /// An event begins.
+    #[inline]
+    pub fn event_begun(&self) {
+        if let Some(cells) = self.cells() {
+            cells.begun.add(1);
+        }
+    }
+
+    /// An event has ended well, `latency_ns` after it was due; in a closed loop that is when it began.
+    #[inline]
+    pub fn event_ended(&self, latency_ns: u64) {
+        let Some(cells) = self.cells() else { return };
+        cells.events.add(1);
+        cells.latencies.add(latency_ns, self.counters.epoch.load(Ordering::Relaxed));
+        if let Some(client) = self.counters.clients.get(self.client) {
+            client.events.add(1);
+            client.busy_ns.add(latency_ns);
+        }
+    }
+
+    /// An event that was begun has ended by an error, and is not begun again.
+    #[inline]
+    pub fn event_failed(&self) {
+        if let Some(cells) = self.cells() {
+            cells.failed.add(1);
+        }
+    }
+
+    /// A query that returned rows.
+    #[inline]
+    pub fn read(&self) {
+        if let Some(cells) = self.cells() {
+            cells.reads.add(1);
+        }
+    }
+
+    /// A query that changed at least a row.
+    #[inline]
+    pub fn write(&self) {
+        if let Some(cells) = self.cells() {
+            cells.writes.add(1);
+        }
+    }
+
+    /// Any other query, also one that was to change rows and found none.
+    #[inline]
+    pub fn other(&self) {
+        if let Some(cells) = self.cells() {
+            cells.other.add(1);
+        }
+    }
+
+    /// An error that only restarts the event.
+    #[inline]
+    pub fn ignored_error(&self) {
+        if let Some(cells) = self.cells() {
+            cells.ignored_errors.add(1);
+        }
+    }
+
+    /// The client's connection was lost and is there again.
+    #[inline]
+    pub fn reconnect(&self) {
+        if let Some(cells) = self.cells() {
+            cells.reconnects.add(1);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Which errors of a server only restart an event, and what becomes of all others.
+
+use std::sync::{Arc, OnceLock};
+
+use dyno_wire::refusal::Refusal;
+use thiserror::Error;
+
+/// Errors that restart an event, as sysbench has them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IgnoredErrors {
+    all: bool,
+    /// MySQL's numbers, also those of its client library for a lost connection.
+    numbers: Vec<u16>,
+    /// PostgreSQL's SQLSTATEs.
+    states: Vec<String>,
+}
+
+/// Deadlock, unique violation, serialization failure.
+const POSTGRES: [&str; 3] = ["40P01", "23505", "40001"];
+/// Deadlock, record changed since it was read, lock wait timeout.
+const MYSQL: [u16; 3] = [1213, 1020, 1205];
+/// What MySQL's client library calls a lost connection.
+const CONNECTION_LOST: [u16; 2] = [2006, 2013];
+
+impl IgnoredErrors {
+    /// What sysbench ignores where it is not told otherwise.
+    #[must_use]
+    pub fn usual(mysql: bool) -> Self {
+        if mysql { Self::of_numbers(&MYSQL) } else { Self::of_states(&POSTGRES) }
+    }
+
+    /// Every error of a statement, and a lost connection.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { all: true, ..Self::default() }
+    }
+
+    /// MySQL's errors with these numbers; 2006 or 2013 for a lost connection.
+    #[must_use]
+    pub fn of_numbers(numbers: &[u16]) -> Self {
+        Self { numbers: numbers.to_vec(), ..Self::default() }
+    }
+
+    /// PostgreSQL's errors with these SQLSTATEs.
+    #[must_use]
+    pub fn of_states(states: &[&str]) -> Self {
+        Self { states: states.iter().map(|&state| state.to_owned()).collect(), ..Self::default() }
+    }
+
+    /// Reads what `--mysql-ignore-errors` takes: `all`, or numbers with commas between them.
+    ///
+    /// # Errors
+    /// A part that is no number of an error.
+    pub fn parse(list: &str) -> Result<Self, BadErrorList> {
+        if list.trim().eq_ignore_ascii_case("all") {
+            return Ok(Self::all());
+        }
+        let parts = list.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let number = |part: &str| part.parse().map_err(|_| BadErrorList { part: part.to_owned() });
+        Ok(Self { numbers: parts.map(number).collect::<Result<_, _>>()?, ..Self::default() })
+    }
+
+    /// Whether `error` restarts the event.
+    #[must_use]
+    pub fn ignores(&self, error: &Refusal) -> bool {
+        self.all
+            || match error.number() {
+                Some(number) => self.numbers.contains(&number),
+                None => self.states.iter().any(|state| *state == error.code()),
+            }
+    }
+
+    /// Whether a lost connection is opened again.
+    #[must_use]
+    pub fn reconnects(&self) -> bool {
+        self.all || CONNECTION_LOST.iter().any(|number| self.numbers.contains(number))
+    }
+}
+
+/// A list of errors that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{part}` is no number of a MySQL error: give numbers such as 1213,1205, or all")]
+pub struct BadErrorList {
+    part: String,
+}
+
+/// What becomes of an event that meets an error which is not ignored.
+#[derive(Debug, Clone)]
+pub enum OnError {
+    /// The event has failed, and the client goes on with the next.
+    Fail,
+    /// The client gives up and says so here; whoever drives the run looks, and ends it.
+    EndRun(Arc<FatalErrors>),
+}
+
+/// The error that ends a run: the first of all clients.
+#[derive(Debug, Default)]
+pub struct FatalErrors(OnceLock<FatalError>);
+
+impl FatalErrors {
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Notes an error, if it is the first.
+    pub fn note(&self, error: FatalError) {
+        // The others follow from the first, or would have come anyway.
+        let _ = self.0.set(error);
+    }
+
+    #[must_use]
+    pub fn first(&self) -> Option<&FatalError> {
+        self.0.get()
+    }
+}
+
+/// Why a run cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FatalError {
+    pub client: u32,
+    /// The statement with `?` or `$1` for its parameters; empty where the connection was lost.
+    pub query: String,
+    /// The server's number, 1146; none on PostgreSQL, and where the connection was lost.
+    pub number: Option<u16>,
+    /// SQLSTATE, `42P01`; empty where the connection was lost.
+    pub state: String,
+    /// What the server said, without number and state, or how the connection was lost.
+    pub message: String,
+}

@@ -1,0 +1,134 @@
+//! A test as a load: its statements, and its clients.
+
+use std::sync::Arc;
+
+use dyno_engine::request::Statement;
+use dyno_engine::workload::{Client, Place, StatementId, Workload};
+
+use super::client::SysbenchClient;
+use super::counters::Counters;
+use super::failure::{IgnoredErrors, OnError};
+use super::options::Options;
+use super::plan::Plan;
+use super::test::Test;
+use super::unique::Unique;
+
+/// One of the ten tests on tables that are there.
+#[derive(Debug)]
+pub struct Sysbench {
+    pub(super) shared: Arc<Shared>,
+    types: [String; 1],
+    statements: Vec<Statement>,
+    counters: Option<Arc<Counters>>,
+}
+
+/// What all clients of a load read.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) test: Test,
+    pub(super) options: Options,
+    pub(super) plan: Plan,
+    /// The statements' texts by number, for error messages.
+    pub(super) texts: Vec<String>,
+    pub(super) mysql: bool,
+    pub(super) unique: Arc<Unique>,
+    pub(super) ignored: IgnoredErrors,
+    pub(super) on_error: OnError,
+    /// Among how many clients `select_random_…` divides the table.
+    pub(super) segments: u32,
+}
+
+impl Sysbench {
+    /// `mysql` says which protocol the server speaks. The options are to have passed [`Options::check`].
+    #[must_use]
+    pub fn new(test: Test, options: Options, mysql: bool) -> Self {
+        let plan = Plan::new(test, &options, mysql);
+        let texts = plan.texts(&options);
+        Self {
+            types: [test.name().to_owned()],
+            statements: texts.iter().map(|text| Statement::new(text)).collect(),
+            counters: None,
+            shared: Arc::new(Shared {
+                test,
+                options,
+                plan,
+                texts,
+                mysql,
+                unique: Unique::new(0),
+                ignored: IgnoredErrors::usual(mysql),
+                on_error: OnError::Fail,
+                segments: 1,
+            }),
+        }
+    }
+
+    /// Counts as sysbench does.
+    #[must_use]
+    pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
+        self.counters = Some(counters);
+        self
+    }
+
+    /// Errors that restart an event; [`IgnoredErrors::usual`] where this is not said.
+    #[must_use]
+    pub fn with_ignored_errors(self, ignored: IgnoredErrors) -> Self {
+        self.with(|shared| shared.ignored = ignored)
+    }
+
+    /// What becomes of all other errors; [`OnError::Fail`] where this is not said.
+    #[must_use]
+    pub fn with_on_error(self, on_error: OnError) -> Self {
+        self.with(|shared| shared.on_error = on_error)
+    }
+
+    /// Divides the table of `select_random_points` and `select_random_ranges` among so many clients, as sysbench divides
+    /// it among its threads. Otherwise each client has all of it.
+    #[must_use]
+    pub fn with_segments(self, clients: u32) -> Self {
+        self.with(|shared| shared.segments = clients.max(1))
+    }
+
+    /// Where the ids of `oltp_insert` begin without `auto_inc`: another seed hardly meets the ids of an earlier run.
+    #[must_use]
+    pub fn with_unique_seed(self, seed: u64) -> Self {
+        self.with(|shared| shared.unique = Unique::new(seed))
+    }
+
+    /// Before the first client is made nobody else holds it.
+    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            change(shared);
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn test(&self) -> Test {
+        self.shared.test
+    }
+
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+}
+
+impl Workload for Sysbench {
+    fn types(&self) -> &[String] {
+        &self.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        let plan = &self.shared.plan;
+        plan.is_transactional().then(|| StatementId(plan.rollback()))
+    }
+
+    fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
+        let counters = self.counters.as_ref().map(|counters| counters.client(place));
+        Box::new(SysbenchClient::new(Arc::clone(&self.shared), place.id, seed, counters))
+    }
+}

@@ -1,0 +1,89 @@
+-- The foreign function interface, as scripts of sysbench use it: declarations may be repeated by each client, what would
+-- block the thread with all its clients gives way to them, and sysbench's own counters are there.
+local core = ...
+
+local ask, OP = core.ask, core.op
+local base = core.base
+
+-- A 64-bit literal makes LuaJIT load the interface, and register it as a module.
+local loaded = loadstring("return 0ULL, package.loaded.ffi")
+local _, real = (function()
+   if loaded then
+      local zero = loaded()
+      return zero, package.loaded.ffi
+   end
+end)()
+
+-- Gives way for some time.
+function core.sleep(seconds)
+   seconds = tonumber(seconds)
+   if seconds and seconds > 0 then
+      ask(OP.SLEEP, seconds)
+   end
+   return 0
+end
+
+-- `sleep 0.5` as a command of the shell is as common in scripts as it would be harmful.
+base.os = setmetatable({
+   execute = function(command)
+      local seconds = type(command) == "string" and command:match("^%s*sleep%s+(%d*%.?%d+)%s*$")
+      if seconds then
+         return core.sleep(seconds)
+      end
+      return os.execute(command)
+   end,
+}, { __index = os })
+core.shared_modules.os = base.os
+
+if real then
+   core.uint64 = real.typeof("uint64_t")
+   real.cdef [[
+typedef enum {
+   SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_RECONNECT, SB_CNT_ERROR, SB_CNT_BYTES_READ, SB_CNT_BYTES_WRITTEN,
+   SB_CNT_MAX
+} sb_counter_type;
+]]
+   local known = {}
+
+   local functions = {
+      usleep = function(us)
+         return core.sleep(tonumber(us) / 1e6)
+      end,
+      sleep = core.sleep,
+      poll = function(fds, count, ms)
+         if fds == nil then
+            return core.sleep(tonumber(ms) / 1e3)
+         end
+         return real.C.poll(fds, count, ms)
+      end,
+      sb_counter_inc = function(_, kind)
+         ask(OP.COUNT, tonumber(kind), 1)
+      end,
+      sb_counter_add = function(_, kind, count)
+         ask(OP.COUNT, tonumber(kind), tonumber(count))
+      end,
+   }
+
+   local ffi = setmetatable({
+      C = setmetatable({}, {
+         __index = function(_, name)
+            return functions[name] or real.C[name]
+         end,
+         __newindex = function(_, name, value)
+            real.C[name] = value
+         end,
+      }),
+      -- Every client declares the same; a type may be declared once.
+      cdef = function(text, ...)
+         if select("#", ...) > 0 then
+            return real.cdef(text, ...)
+         end
+         if not known[text] then
+            real.cdef(text)
+            known[text] = true
+         end
+      end,
+   }, { __index = real })
+   core.shared_modules.ffi = ffi
+   base.ffi = ffi
+end

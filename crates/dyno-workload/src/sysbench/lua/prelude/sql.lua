@@ -1,0 +1,432 @@
+-- `sysbench.sql`: drivers, connections, statements, parameters and results.
+local core = ...
+
+local OP, ANSWER = core.op, core.answer
+local ask = core.ask
+local byte, sub, find, format, concat = string.byte, string.sub, string.find, string.format, table.concat
+local error, type, tostring, setmetatable, select, unpack = error, type, tostring, setmetatable, select, unpack
+local floor, ceil = math.floor, math.ceil
+
+local sql = {
+   error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
+   type = {
+      NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7, DATE = 8,
+      DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+   },
+}
+core.sysbench.sql = sql
+
+-- What an answer keeps of its rows.
+local NO_ROWS, ALL_ROWS, FIRST_ROW = 0, 1, 2
+
+-- Bytes of a bulk insert after which it is sent, as many as sysbench takes; below any server's usual limit.
+local BULK_BYTES_MAX = 512 * 1024
+
+local driver, connection, statement, parameter, result = {}, {}, {}, {}, {}
+
+local function class(name, methods)
+   return { __index = methods, __tostring = function() return name end }
+end
+
+local driver_class = class("<sql_driver>", driver)
+local connection_class = class("<sql_connection>", connection)
+local statement_class = class("<sql_statement>", statement)
+local parameter_class = class("<sql_param>", parameter)
+local result_class = class("<sql_result>", result)
+
+-- Drivers -------------------------------------------------------------------------------------------------------------
+
+local the_driver = setmetatable({}, driver_class)
+
+function sql.driver(name)
+   if name ~= nil and name ~= core.setup.driver then
+      error(format("invalid database driver name: '%s' (this run speaks to %s)", tostring(name), core.setup.driver), 2)
+   end
+   return the_driver
+end
+
+function driver:name()
+   return core.setup.driver
+end
+
+-- A client has one connection, which is there already; after a disconnect it is opened anew.
+function driver:connect()
+   local client = core.current
+   local open = client.connection
+   if open and not open.closed then
+      error("this script opens a second connection while its first is open: dyno gives each thread of a script one "
+         .. "connection; disconnect() the first, or use it for both", 2)
+   end
+   local made = setmetatable({ client = client }, connection_class)
+   if open or client.blocking then
+      made:check(nil, ask(OP.CONNECT))
+   end
+   client.connection = made
+   return made
+end
+
+-- Errors --------------------------------------------------------------------------------------------------------------
+
+function core.sql_error_text(failure)
+   return format("SQL error, errno = %d, state = '%s': %s", tonumber(failure.sql_errno) or 0,
+      tostring(failure.sql_state), tostring(failure.sql_errmsg))
+end
+
+-- Raises what the server refused. What is to be ignored is raised as a table that restarts the event.
+local function refuse(self, query, ignorable, errno, state, message)
+   local failure = {
+      connection = self, query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
+      errcode = sql.error.FATAL,
+   }
+   if not ignorable then
+      local hook = core.current.env.sysbench.hooks.sql_error_ignorable
+      ignorable = type(hook) == "function" and hook(failure)
+   end
+   if ignorable then
+      failure.errcode = core.sysbench.error.RESTART_EVENT
+      error(failure, 0)
+   end
+   core.host.log_refusal(errno, message, query or "")
+   error(core.sql_error_text(failure), 0)
+end
+
+-- Passes an answer on, and raises an error.
+function connection:check(query, code, ...)
+   if code == ANSWER.REFUSED then
+      refuse(self, query, ...)
+   end
+   return ...
+end
+
+local function check_open(self)
+   if self.closed then
+      error("attempt to use an already closed connection", 3)
+   end
+end
+
+local function check_text(query, what)
+   if type(query) ~= "string" then
+      error(format("bad argument to '%s': a query must be a string, not a %s", what, type(query)), 3)
+   end
+end
+
+-- Connections ---------------------------------------------------------------------------------------------------------
+
+local function result_of(code, nrows, nfields, rows)
+   return setmetatable({ nrows = nrows, nfields = nfields, rows = rows, at = 1 }, result_class)
+end
+
+local function answer_of(self, query, code, ...)
+   if code == ANSWER.REFUSED then
+      refuse(self, query, ...)
+   end
+   return result_of(code, ...)
+end
+
+function connection:query(query)
+   check_open(self)
+   check_text(query, "query")
+   return answer_of(self, query, ask(OP.QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
+end
+
+function connection:query_row(query)
+   check_open(self)
+   check_text(query, "query_row")
+   local answer = answer_of(self, query, ask(OP.QUERY, FIRST_ROW, query))
+   local row = answer:fetch_row()
+   if row then
+      return unpack(row, 1, answer.nfields)
+   end
+end
+
+function connection:disconnect()
+   self.closed = true
+   return true
+end
+
+function connection:reconnect()
+   self.closed = false
+   self:check(nil, ask(OP.RECONNECT))
+   return true
+end
+
+function connection:bulk_insert_init(query)
+   check_open(self)
+   check_text(query, "bulk_insert_init")
+   self.bulk = { head = query, values = {}, count = 0, bytes = #query }
+   return true
+end
+
+local function flush(self)
+   local bulk = self.bulk
+   if bulk.count > 0 then
+      local query = bulk.head .. " " .. concat(bulk.values, ",", 1, bulk.count)
+      bulk.count, bulk.bytes = 0, #bulk.head
+      self:check(query, ask(OP.QUERY, NO_ROWS, query))
+   end
+end
+
+function connection:bulk_insert_next(value)
+   check_open(self)
+   check_text(value, "bulk_insert_next")
+   local bulk = self.bulk
+   if not bulk then
+      error("bulk_insert_next() without bulk_insert_init()", 2)
+   end
+   if bulk.bytes + #value + 1 > BULK_BYTES_MAX then
+      flush(self)
+   end
+   local count = bulk.count + 1
+   bulk.values[count] = value
+   bulk.count, bulk.bytes = count, bulk.bytes + #value + 1
+   return true
+end
+
+function connection:bulk_insert_done()
+   check_open(self)
+   if not self.bulk then
+      error("bulk_insert_done() without bulk_insert_init()", 2)
+   end
+   flush(self)
+   self.bulk = nil
+   return true
+end
+
+-- Statements ----------------------------------------------------------------------------------------------------------
+
+-- MySQL's number for a statement that its prepared protocol does not know.
+local ER_UNSUPPORTED_PS = 1295
+
+-- Calls `visit(from, to)` for every `?` that is a parameter: not in quotes and not in a comment.
+local function pieces_of(query)
+   local pieces, from, at = {}, 1, 1
+   while true do
+      local mark = find(query, "[?'\"`%-/#]", at)
+      if not mark then
+         break
+      end
+      local what = sub(query, mark, mark)
+      at = mark + 1
+      if what == "?" then
+         pieces[#pieces + 1] = sub(query, from, mark - 1)
+         from = at
+      elseif what == "-" then
+         at = sub(query, mark, mark + 1) == "--" and (find(query, "\n", at, true) or #query + 1) or at
+      elseif what == "/" then
+         at = sub(query, mark, mark + 1) == "/*" and (find(query, "*/", at, true) or #query + 1) or at
+      elseif what == "#" then
+         at = core.setup.mysql and (find(query, "\n", at, true) or #query + 1) or at
+      else
+         at = (find(query, what, at, true) or #query) + 1
+      end
+   end
+   pieces[#pieces + 1] = sub(query, from)
+   return pieces
+end
+
+-- With PostgreSQL's numbered placeholders.
+local function numbered(pieces)
+   local parts = { pieces[1] }
+   for i = 2, #pieces do
+      parts[#parts + 1] = "$" .. (i - 1)
+      parts[#parts + 1] = pieces[i]
+   end
+   return concat(parts)
+end
+
+-- Pieces are the same for all clients.
+local pieces_by_query = {}
+
+function connection:prepare(query)
+   check_open(self)
+   check_text(query, "prepare")
+   local pieces = pieces_by_query[query]
+   if not pieces then
+      pieces = pieces_of(query)
+      pieces_by_query[query] = pieces
+   end
+   local made = setmetatable({ connection = self, query = query, pieces = pieces, count = #pieces - 1 }, statement_class)
+   local client = self.client
+   if client.blocking or core.setup.emulates then
+      made.emulated = true
+      return made
+   end
+   client.handles = client.handles + 1
+   made.handle = client.handles
+   local text = core.setup.mysql and query or numbered(pieces)
+   local code, ignorable, errno, state, message = ask(OP.PREPARE, made.handle, text)
+   if code == ANSWER.REFUSED then
+      if errno ~= ER_UNSUPPORTED_PS then
+         refuse(self, query, ignorable, errno, state, message)
+      end
+      made.emulated = true
+   end
+   return made
+end
+
+local INTEGER, DOUBLE, TEXT = "integer", "double", "text"
+local kinds = {
+   [sql.type.TINYINT] = INTEGER, [sql.type.SMALLINT] = INTEGER, [sql.type.INT] = INTEGER,
+   [sql.type.BIGINT] = INTEGER, [sql.type.FLOAT] = DOUBLE, [sql.type.DOUBLE] = DOUBLE, [sql.type.CHAR] = TEXT,
+   [sql.type.VARCHAR] = TEXT,
+}
+
+function statement:bind_create(of_type, max_len)
+   local kind = kinds[of_type]
+   if not kind then
+      error("Unsupported argument type: " .. tostring(of_type), 2)
+   end
+   return setmetatable({ kind = kind, type = of_type, max_len = max_len }, parameter_class)
+end
+
+function statement:bind_param(...)
+   self.params = { ... }
+   if select("#", ...) ~= self.count then
+      error(format("bind_param(): the statement has %d parameters, and %d are given: %s", self.count, select("#", ...),
+         self.query), 2)
+   end
+   return 0
+end
+
+local function quoted(text)
+   if core.setup.mysql then
+      text = text:gsub("[%z\\']", { ["\0"] = "\\0", ["\\"] = "\\\\", ["'"] = "\\'" })
+   else
+      text = text:gsub("'", "''")
+   end
+   return "'" .. text .. "'"
+end
+
+local function literal(param)
+   local value = param.value
+   if value == nil then
+      return "NULL"
+   elseif param.kind == INTEGER and type(value) == "number" then
+      return format("%.0f", value >= 0 and floor(value) or ceil(value))
+   elseif type(value) == "number" then
+      return format("%.17g", value)
+   end
+   return param.kind == INTEGER and value or quoted(value)
+end
+
+local function execute_emulated(self, keep)
+   local parts, params = { self.pieces[1] }, self.params
+   for i = 1, self.count do
+      parts[#parts + 1] = literal(params[i])
+      parts[#parts + 1] = self.pieces[i + 1]
+   end
+   local query = concat(parts)
+   return answer_of(self.connection, query, ask(OP.QUERY, keep, query))
+end
+
+function statement:execute()
+   local own, params, count = self.connection, self.params, self.count
+   if own.closed or self.closed then
+      error(own.closed and "attempt to use an already closed connection" or "attempt to use a closed statement", 2)
+   end
+   if count > 0 and not params then
+      error("execute() before bind_param(): " .. self.query, 2)
+   end
+   local keep = core.keep_rows and ALL_ROWS or NO_ROWS
+   if self.emulated then
+      return execute_emulated(self, keep)
+   end
+   local handle, query = self.handle, self.query
+   if count == 0 then
+      return answer_of(own, query, ask(OP.EXECUTE, handle, keep))
+   elseif count == 1 then
+      return answer_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value))
+   elseif count == 2 then
+      return answer_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value, params[2].value))
+   end
+   local values = {}
+   for i = 1, count do
+      values[i] = params[i].value
+   end
+   return answer_of(own, query, ask(OP.EXECUTE, handle, keep, unpack(values, 1, count)))
+end
+
+function statement:close()
+   if not self.closed and self.handle then
+      ask(OP.FORGET, self.handle)
+   end
+   self.closed = true
+   return 0
+end
+
+-- Parameters: `value` travels as it stands, so that setting one costs little ------------------------------------------
+
+-- What is no plain number: nil is NULL, 64-bit integers go as their digits.
+local function integer_of(value)
+   if value == nil then
+      return nil
+   elseif type(value) == "cdata" then
+      local digits = tostring(value):match("^(%-?%d+)U?LL$")
+      if digits then
+         return digits
+      end
+   end
+   error(format("cannot convert '%s' to an integer", type(value)), 3)
+end
+
+function parameter:set(value)
+   local kind = self.kind
+   if kind == INTEGER then
+      if type(value) ~= "number" then
+         value = integer_of(value)
+      elseif value % 1 ~= 0 then
+         value = value >= 0 and floor(value) or ceil(value)
+      end
+   elseif kind == TEXT then
+      if type(value) == "number" then
+         value = tostring(value)
+      elseif value ~= nil and type(value) ~= "string" then
+         error(format("cannot convert '%s' to a string", type(value)), 2)
+      end
+      local max_len = self.max_len
+      if value and max_len and #value > max_len then
+         value = sub(value, 1, max_len)
+      end
+   elseif value ~= nil then
+      value = tonumber(value) or error(format("cannot convert '%s' to a number", type(value)), 2)
+      -- A double that is whole must still be told from an integer.
+      self.value = format("%.17g", value)
+      return
+   end
+   self.value = value
+end
+
+function parameter:set_rand_str(template)
+   if self.kind ~= TEXT then
+      error("Unsupported argument type: " .. tostring(self.type), 2)
+   end
+   self:set(core.sysbench.rand.string(template))
+end
+
+-- Results -------------------------------------------------------------------------------------------------------------
+
+-- The next row as a table of strings, NULL as nil; nil behind the last. Rows lie in one string: before each value stand
+-- four bytes, its length plus one, or zero for NULL.
+function result:fetch_row()
+   local rows, at = self.rows, self.at
+   if not rows or at > #rows then
+      return nil
+   end
+   local row = {}
+   for i = 1, self.nfields do
+      local a, b, c, d = byte(rows, at, at + 3)
+      local length = ((d * 256 + c) * 256 + b) * 256 + a
+      at = at + 4
+      if length > 0 then
+         row[i] = sub(rows, at, at + length - 2)
+         at = at + length - 1
+      end
+   end
+   self.at = at
+   return row
+end
+
+function result:free()
+   self.rows = nil
+   return true
+end

@@ -1,0 +1,26 @@
+//! `sysbench`: the ten OLTP tests of sysbench, on PostgreSQL's protocol and on MySQL's.
+//!
+//! Tables, options, statements, random numbers and what counts as a read, a write or other are those of sysbench
+//! 1.0.20, so that figures of one can be laid beside those of the other. Nothing here opens a socket.
+
+mod client;
+pub mod counters;
+pub mod distribution;
+mod failure;
+mod load;
+pub mod options;
+mod plan;
+mod test;
+pub mod text;
+mod unique;
+
+pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
+pub use distribution::{Distribution, Sampler};
+pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};
+pub use load::Sysbench;
+pub use options::{Options, OptionsError};
+pub use test::Test;
+pub use unique::{Unique, UniqueNumbers};
+
+/// The workloads' family in events and on the command line.
+pub const NAME: &str = "sysbench";
