@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dyno_wire::endpoint::Endpoint;
 use dyno_wire::my::reply::Expect;
 use rustix::io::Errno;
 
@@ -69,6 +70,15 @@ impl LoadThread {
         }
     }
 
+    /// Where this thread's client number `index` connects to.
+    fn endpoint_of(&self, index: u32) -> Endpoint {
+        let further = &self.config.further_endpoints;
+        match self.client_id(index) as usize % (further.len() + 1) {
+            0 => self.endpoint.clone(),
+            place => further[place - 1].clone(),
+        }
+    }
+
     /// Blocks differ by one client at most, and the first are the larger ones.
     fn block_len(&self, clients: u32) -> u32 {
         clients.saturating_sub(self.number).div_ceil(self.config.threads)
@@ -91,6 +101,7 @@ impl LoadThread {
     pub(crate) fn open_more(&mut self, now: u64) {
         while self.opening < OPENING_MAX {
             let Some(index) = self.to_open.pop_front() else { break };
+            let endpoint = self.endpoint_of(index);
             let session = &mut self.sessions[index as usize];
             if !matches!(session.state, State::Disconnected) {
                 continue;
@@ -98,7 +109,7 @@ impl LoadThread {
             session.attempts = session.attempts.saturating_add(1);
             session.opened_ns = now;
             self.opening += 1;
-            match session.open(&self.endpoint.address, &self.poller, u64::from(index)) {
+            match session.open(&endpoint.address, &self.poller, u64::from(index)) {
                 Ok(()) => self.set_timer(index, now + nanoseconds(self.config.connect_timeout)),
                 // The queue of a Unix socket is full: nothing is wrong, it is only too early.
                 Err(SessionError::Io { source: Errno::AGAIN, .. }) => {
@@ -114,10 +125,11 @@ impl LoadThread {
     /// Moves a session on that is connecting, logging in or preparing.
     pub(crate) fn login_ready(&mut self, index: u32, ready: Ready) {
         let token = u64::from(index);
+        let endpoint = self.endpoint_of(index);
         let session = &mut self.sessions[index as usize];
         let step = match session.state {
             State::Connecting => session.finish_connect().and_then(|()| {
-                session.begin_login(&self.endpoint);
+                session.begin_login(&endpoint);
                 session.flush(&self.poller, token)?;
                 session.log_in(&mut self.inbox, &mut self.outbox.bytes, &self.poller, token, false)
             }),

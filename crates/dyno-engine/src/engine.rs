@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub struct Engine {
     reports: Receiver<Report>,
     address: Address,
     connected: u32,
+    /// See [`EngineConfig::transactions_max`].
+    transactions_max: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -109,7 +111,8 @@ impl Engine {
                 .map_err(EngineError::Start)?;
             threads.push(Handle { commands: commander, wake, give_back, joined: Some(joined) });
         }
-        Ok(Self { threads, reports, address: endpoint.address.clone(), connected: 0 })
+        let address = endpoint.address.clone();
+        Ok(Self { threads, reports, address, connected: 0, transactions_max: config.transactions_max })
     }
 
     /// Clients that were connected so far; some may have lost their connection since.
@@ -159,7 +162,8 @@ impl Engine {
     ) -> Result<StageOutcome, EngineError> {
         self.connect(plan.clients_max(), stop, &mut |_| {})?;
         let start_ns = now_ns() + START_DELAY_NS;
-        self.command(&Command::Run { plan: plan.clone(), start_ns });
+        let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
+        self.command(&Command::Run { plan: plan.clone(), start_ns, left });
         let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
         let collected = self.collect_stage(&mut collector, stop, observe);
         // Even if a thread broke: what the others measured is kept.

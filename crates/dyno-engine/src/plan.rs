@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use dyno_results::event::Distribution;
+use dyno_wire::endpoint::Endpoint;
 
 /// When transactions begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,6 +99,11 @@ pub struct EngineConfig {
     pub skip_later_than: Option<Duration>,
     /// Failures in a row after which a client gives up.
     pub failures_in_a_row_max: u32,
+    /// Transactions that all clients together begin in a stage, if its plan does not end it before.
+    pub transactions_max: Option<u64>,
+    /// Clients are dealt in turn to the endpoint that the engine is started with and to these, which speak the same
+    /// protocol.
+    pub further_endpoints: Vec<Endpoint>,
     /// Ask for real-time priority for the threads of an open load, so that they keep its schedule.
     pub realtime: bool,
     /// Seed of the clients' and the schedule's random streams.
@@ -123,6 +129,8 @@ impl EngineConfig {
             finish_late: true,
             skip_later_than: None,
             failures_in_a_row_max: 100,
+            transactions_max: None,
+            further_endpoints: Vec::new(),
             realtime: false,
             seed: 0,
         }

@@ -1,5 +1,8 @@
 //! A stage on a load thread: its beginning, its intervals, its arrivals and ramps, and its end.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::clock::{SECOND_NS, now_ns, thread_cpu_ns};
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
@@ -33,6 +36,8 @@ pub(crate) struct Running {
     pub(crate) schedule: Option<Schedule>,
     /// Transactions that each client does, where a count ends the stage.
     pub(crate) quota: Option<u64>,
+    /// Transactions that all threads together may still begin, where their number ends the stage.
+    pub(crate) left: Option<Arc<AtomicU64>>,
     /// Transactions under way.
     pub(crate) in_flight: u32,
     /// Active clients that have neither reached their quota nor given up.
@@ -97,8 +102,16 @@ impl Running {
     }
 }
 
+/// Takes one of the transactions that are left to be begun; false where there is none.
+#[inline]
+pub(crate) fn takes_one(left: Option<&AtomicU64>) -> bool {
+    left.is_none_or(|left| {
+        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1)).is_ok()
+    })
+}
+
 impl LoadThread {
-    pub(crate) fn begin_stage(&mut self, plan: StagePlan, start_ns: u64) {
+    pub(crate) fn begin_stage(&mut self, plan: StagePlan, start_ns: u64, left: Option<Arc<AtomicU64>>) {
         let duration_ns = plan.duration_ns();
         // A seed of its own for each thread and stage, apart from those of the clients.
         let seed =
@@ -116,6 +129,7 @@ impl LoadThread {
             plan,
             schedule,
             quota,
+            left,
             in_flight: 0,
             unfinished: 0,
             finished: ThreadFinished::default(),
@@ -228,7 +242,9 @@ impl LoadThread {
             let session = &mut self.sessions[index as usize];
             let free = session.queued && session.active && matches!(session.state, State::Idle);
             session.queued = false;
-            if free {
+            if free && !takes_one(stage.left.as_deref()) {
+                self.has_done_all(index);
+            } else if free {
                 schedule.advance();
                 self.begin(index, due_ns, now);
             }
@@ -285,7 +301,7 @@ impl LoadThread {
             return;
         }
         let aborted = stage.finished.clients_aborted > 0;
-        if stage.quota.is_some() {
+        if stage.quota.is_some() || stage.left.is_some() {
             stage.finished.complete = !aborted;
             self.end_load(now_ns());
         } else if aborted {

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_wire::endpoint::Endpoint;
@@ -38,8 +39,8 @@ const TIMERS_TURN_NS: u64 = 1_000_000;
 pub(crate) enum Command {
     /// Have this many clients in all threads together connected and prepared.
     Connect { clients: u32 },
-    /// Run a stage that starts at this time.
-    Run { plan: StagePlan, start_ns: u64 },
+    /// Run a stage that starts at this time, of so many transactions that all threads share.
+    Run { plan: StagePlan, start_ns: u64, left: Option<Arc<AtomicU64>> },
     /// End the stage now.
     Stop,
 }
@@ -338,7 +339,7 @@ impl LoadThread {
         loop {
             match self.commands.try_recv() {
                 Ok(Command::Connect { clients }) => self.connect_clients(clients),
-                Ok(Command::Run { plan, start_ns }) => self.begin_stage(plan, start_ns),
+                Ok(Command::Run { plan, start_ns, left }) => self.begin_stage(plan, start_ns, left),
                 Ok(Command::Stop) => self.stop_stage(now_ns()),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,

@@ -7,7 +7,7 @@ use crate::plan::Arrivals;
 use crate::recorder::{Ended, ErrorCode};
 use crate::request::{Kinds, Request};
 use crate::session::{Received, State, Transaction};
-use crate::staging::Running;
+use crate::staging::{Running, takes_one};
 use crate::thread::LoadThread;
 use crate::workload::{Answer, Ended as Outcome, Failure, Reaction, Step, TransactionStatus};
 use dyno_wire::refusal::Refusal;
@@ -168,11 +168,14 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         if session.transaction.is_some() {
             self.step(index, None, now);
-        } else if session.active && begins {
-            self.begin(index, now, now);
-        } else {
-            session.state = State::Idle;
+            return;
         }
+        session.state = State::Idle;
+        if !session.active || !begins {
+            return;
+        }
+        let left = self.stage.as_ref().and_then(|stage| stage.left.as_deref());
+        if takes_one(left) { self.begin(index, now, now) } else { self.has_done_all(index) }
     }
 
     #[inline]
@@ -224,13 +227,16 @@ impl LoadThread {
             return;
         }
         if stage.quota.is_some_and(|quota| session.ended >= quota) {
-            session.active = false;
-            stage.unfinished -= 1;
-            if self.config.hang_up_when_done && session.is_open() {
-                session.say_goodbye(&self.poller, u64::from(index));
-                session.close();
-                session.state = State::Aborted;
-            }
+            self.has_done_all(index);
+            return;
+        }
+        let begins_now = match (&stage.schedule, stage.plan.arrivals) {
+            (Some(schedule), _) => schedule.due_ns() <= now,
+            (None, Arrivals::Closed { think_time }) => think_time.is_zero(),
+            (None, Arrivals::Open { .. }) => true,
+        };
+        if begins_now && !takes_one(stage.left.as_deref()) {
+            self.has_done_all(index);
             return;
         }
         match (&mut stage.schedule, stage.plan.arrivals) {
@@ -249,6 +255,21 @@ impl LoadThread {
                 self.set_timer(index, now + nanoseconds(think_time));
             }
             _ => self.begin(index, now, now),
+        }
+    }
+
+    /// A client takes no further part in the stage: what it was to do is done.
+    #[cold]
+    pub(crate) fn has_done_all(&mut self, index: u32) {
+        let session = &mut self.sessions[index as usize];
+        session.active = false;
+        if let Some(stage) = &mut self.stage {
+            stage.unfinished -= 1;
+        }
+        if self.config.hang_up_when_done && session.is_open() {
+            session.say_goodbye(&self.poller, u64::from(index));
+            session.close();
+            session.state = State::Aborted;
         }
     }
 

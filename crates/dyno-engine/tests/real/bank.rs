@@ -21,7 +21,11 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn new(lines: &[&str]) -> Self {
-        let statements = lines.iter().copied().chain(["ROLLBACK"]).map(Statement::new).collect();
+        Self::of(lines.iter().copied().map(Statement::new).collect())
+    }
+
+    pub(crate) fn of(mut statements: Vec<Statement>) -> Self {
+        statements.push(Statement::text("ROLLBACK"));
         Self { statements, rollback: true, types: vec!["only".to_owned()] }
     }
 }
@@ -41,7 +45,10 @@ impl Workload for Script {
 
     fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
         let lines = &self.statements[..self.statements.len() - 1];
-        let parameters = lines.iter().map(|line| line.sql().matches('$').count()).collect();
+        let parameters = lines
+            .iter()
+            .map(|line| usize::from(line.sql().contains("$1")) + usize::from(line.sql().contains("$2")))
+            .collect();
         Box::new(ScriptClient { parameters, line: 0, id: i64::from(place.id), drawn: 0 })
     }
 }

@@ -1,10 +1,11 @@
-//! The engine against a real PostgreSQL: what it counts is what the server did.
+//! The engine against real servers: what it counts is what the server did.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod bank;
 mod closed;
 mod failing;
+mod mysql;
 mod open;
 mod stages;
 mod told;
