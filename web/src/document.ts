@@ -179,7 +179,9 @@ export type StageResult = Arrival & {
   /** Null in a closed loop. */
   lag: Percentiles | null;
   by_type: TypeResult[];
-  /** By SQLSTATE, or `connection`. */
+  /** Null where the workload does not tell. */
+  queries: QueryResult | null;
+  /** By SQLSTATE or MySQL's number, or `connection`. */
   errors: Record<string, number>;
   driver_cpu_us_per_transaction: number | null;
   /** 0 to 1. */
@@ -203,6 +205,21 @@ export interface Totals {
   done_with_drain: number;
   failed_with_drain: number;
   unknown_with_drain: number;
+}
+
+/** Statements by what they did, of what was answered within the load. */
+export interface QueryResult {
+  reads: number;
+  writes: number;
+  other: number;
+  /** A part of `other`. */
+  writes_in_vain: number;
+  per_s: number;
+  reads_per_s: number;
+  writes_per_s: number;
+  other_per_s: number;
+  /** Of all writes, 0 to 1; null where nothing was to be written. */
+  in_vain_share: number | null;
 }
 
 /** One transaction type of a stage. */

@@ -208,6 +208,7 @@ function stageOf(
     by_type: [
       { name: plan.workload, done, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
     ],
+    queries: null,
     errors: {},
     driver_cpu_us_per_transaction: 7.2,
     driver_thread_busy_max: Math.min(0.9, tps / 120_000 + 0.05),

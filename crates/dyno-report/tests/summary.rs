@@ -7,7 +7,7 @@ use std::path::Path;
 use console::measure_text_width;
 use dyno_report::summary::{render, render_findings};
 use dyno_report::terminal::Terminal;
-use dyno_results::document::{Estimate, Percentiles, Report};
+use dyno_results::document::{Estimate, Percentiles, QueryResult, Report};
 use dyno_results::event::{Event, Outcome};
 use dyno_results::fold::fold;
 use proptest::prelude::*;
@@ -39,6 +39,28 @@ fn a_whole_run_at_120_columns() {
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
     ");
+}
+
+#[test]
+fn queries_are_told_where_the_workload_tells_them() {
+    let mut report = fold(&Plan { ladder: vec![], hold_s: 1, ..Plan::default() }.events());
+    let hold = report.stages.last_mut().unwrap();
+    let queries = QueryResult {
+        reads: 14_000,
+        writes: 3_880,
+        other: 2_120,
+        writes_in_vain: 120,
+        per_s: 20_000.0,
+        reads_per_s: 14_000.0,
+        writes_per_s: 3_900.0,
+        other_per_s: 2_100.0,
+        in_vain_share: Some(0.03),
+    };
+    hold.queries = Some(queries);
+    let text = render(&report, None, Terminal::plain(100));
+    let told = "20.0k queries/s · 14.0k reads · 3.90k writes · 2.10k other · 3% of writes touched no row";
+    assert_eq!(text.matches("queries/s").count(), 1, "{text}");
+    assert!(text.lines().any(|line| line.trim() == told), "{text}");
 }
 
 #[test]

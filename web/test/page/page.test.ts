@@ -112,6 +112,21 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(rows[0]).toContain("3 of unknown outcome · 2 reconnects · 1.4 s of clients' time lost");
   });
 
+  test("shows what statements did, where the workload tells", async () => {
+    const report = syntheticReport();
+    const plain = await browser.open({ html: pageWith(report) }, LOOKS.light as Look);
+    expect(await plain.page.innerText("#stages")).not.toContain("Writes/s");
+    const counts = { reads: 14_000, writes: 3_900, other: 2_100, writes_in_vain: 100 };
+    const rates = { per_s: 20_000, reads_per_s: 14_001, writes_per_s: 3_902, other_per_s: 2_103 };
+    const hold = report.stages[report.stages.length - 1];
+    if (hold !== undefined) hold.queries = { ...counts, ...rates, in_vain_share: 0.25 };
+    const { page, complaints } = await browser.open({ html: pageWith(report) }, LOOKS.light as Look);
+    const rows = await page.locator("#stages tr", { hasText: "14,001" }).allInnerTexts();
+    expect(complaints).toEqual([]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatch(/14,001\s+3,902\s+2,103\s+25%/);
+  });
+
   test("says what is unknown of a run that was killed at once", async () => {
     const { page, complaints } = await browser.open({ html: pageWith(emptyReport()) }, LOOKS.light as Look);
     const text = await page.innerText("body");

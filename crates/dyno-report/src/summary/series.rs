@@ -184,6 +184,7 @@ fn hold(stage: &StageResult, columns: &HoldColumns, sheet: &mut Sheet) {
             }
         }
     }
+    queries(stage, sheet);
     types(stage, sheet);
     troubles(stage, sheet);
 }
@@ -210,6 +211,22 @@ fn percentiles(percentiles: Option<&Percentiles>) -> String {
         figure(|p| p.p999_us)
     );
     text.trim_end().to_owned()
+}
+
+/// Queries per second by what they did, where the workload tells.
+fn queries(stage: &StageResult, sheet: &mut Sheet) {
+    let Some(queries) = &stage.queries else { return };
+    let mut row = format!(
+        "{} queries/s{DOT}{} reads{DOT}{} writes{DOT}{} other",
+        format::short(queries.per_s),
+        format::short(queries.reads_per_s),
+        format::short(queries.writes_per_s),
+        format::short(queries.other_per_s)
+    );
+    if let Some(share) = queries.in_vain_share.filter(|share| *share > 0.0) {
+        row.push_str(&format!("{DOT}{} of writes touched no row", format::share(share)));
+    }
+    sheet.paragraph("", &row, Paint::faint);
 }
 
 /// Each transaction type by itself, where there is more than one.
