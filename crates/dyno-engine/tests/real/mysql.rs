@@ -114,18 +114,15 @@ fn a_connection_that_is_killed_comes_back_with_its_statements() {
         let Some(server) = Mysql::start(&MysqlSetup::new(product).with_sql(TABLE)) else { continue };
         let mut engine = script(&server, vec![insert()], EngineConfig::new(2));
         let mut intervals = 0;
-        let seen = run_until(
-            &mut engine,
-            &closed(4, for_ms(3000)),
-            &AtomicBool::new(false),
-            &mut |observed| {
+        let seen =
+            run_until(&mut engine, &closed(4, for_ms(3000)), &AtomicBool::new(false), &mut |observed| {
                 if matches!(observed, Observation::Interval(_)) {
                     intervals += 1;
                     if intervals == 1 {
                         kill_connections(&server);
+                    }
                 }
-            },
-        );
+            });
         let reconnects: u64 = seen.intervals.iter().map(|interval| interval.reconnects).sum();
         assert!(seen.outcome.complete && reconnects >= 4, "{product}: {reconnects} {:?}", seen.errors);
         let (done, unknown) = (seen.done(), seen.sum(|part| part.unknown));
@@ -157,7 +154,8 @@ fn a_server_that_dies_is_told_and_ends_the_stage() {
 
 /// Ends the load's connections; one that is gone already is no matter.
 fn kill_connections(server: &Mysql) {
-    let others = "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> connection_id()";
+    let others =
+        "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> connection_id()";
     for id in server.sql(others).lines() {
         server.client("root", &server.password).args(["-e", &format!("KILL {id}")]).output().unwrap();
     }
