@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +18,11 @@ import bench
 
 @dataclass
 class Cost:
-    """What a process took, in seconds of CPU."""
+    """What a process took: seconds of CPU, seconds of time, and the most memory that it held."""
     user_s: float
     system_s: float
+    seconds: float = 0.0
+    resident_kib: int = 0
 
     @property
     def total_s(self):
@@ -47,6 +50,7 @@ class Load:
 def measure(command, environment=None):
     """Runs a command to its end; gives its standard output and what it cost."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        started = time.monotonic()
         # A process group of its own, so that an interrupted bench can end all of it.
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=out,
                                    stderr=errors, env=environment, start_new_session=True)
@@ -62,7 +66,8 @@ def measure(command, environment=None):
         if process.returncode != 0:
             raise bench.BenchError(f"{Path(command[0]).name} ended with {process.returncode}: "
                                    f"{errors.read()[-2000:].strip()}")
-        return out.read(), Cost(usage.ru_utime, usage.ru_stime)
+        seconds = time.monotonic() - started
+        return out.read(), Cost(usage.ru_utime, usage.ru_stime, seconds, usage.ru_maxrss)
 
 
 def pgbench(server, script, clients, threads, seconds, under=()):

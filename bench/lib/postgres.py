@@ -53,7 +53,8 @@ def version(program):
 class Postgres:
     """A running server with superuser and database `postgres`."""
 
-    def __init__(self, home, programs, port):
+    def __init__(self, home, programs, port, settings):
+        self.settings = settings
         self.home, self.programs, self.port = home, programs, port
         self.process = None
         self.url = f"postgres://postgres@127.0.0.1:{port}/postgres"
@@ -61,6 +62,13 @@ class Postgres:
             **{name: value for name, value in os.environ.items() if not name.startswith("PG")},
             "LC_ALL": "C", "PGHOST": "127.0.0.1", "PGPORT": str(port), "PGUSER": "postgres", "PGDATABASE": "postgres",
         }
+
+    def sysbench_options(self):
+        return ["--db-driver=pgsql", "--pgsql-host=127.0.0.1", f"--pgsql-port={self.port}", "--pgsql-user=postgres",
+                "--pgsql-db=postgres"]
+
+    def name(self):
+        return version(self.programs / "postgres")
 
     def versions(self):
         return [version(self.programs / "postgres"), version(self.programs / "pgbench")]
@@ -95,7 +103,7 @@ class Postgres:
         if done.returncode != 0:
             raise bench.BenchError(f"initdb failed: {done.stderr.strip()}")
         memory_mib = int(open("/proc/meminfo").readline().split()[1]) // 1024
-        settings = {**SETTINGS, "port": str(self.port), "shared_buffers": f"{memory_mib // 4}MB",
+        settings = {**SETTINGS, **self.settings, "port": str(self.port), "shared_buffers": f"{memory_mib // 4}MB",
                     "effective_cache_size": f"{memory_mib * 3 // 4}MB"}
         arguments = [f"--{name}={value}" for name, value in settings.items()]
         log = open(self.home / "log", "w")
@@ -134,10 +142,10 @@ def free_port():
 
 
 @contextmanager
-def server():
-    """Starts a server for the length of a `with` block."""
+def server(**settings):
+    """Starts a server for the length of a `with` block, with these settings beside the usual ones."""
     with bench.directory("postgres") as home:
-        running = Postgres(home, binaries(), free_port())
+        running = Postgres(home, binaries(), free_port(), settings)
         try:
             running.start()
             yield running

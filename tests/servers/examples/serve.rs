@@ -1,0 +1,29 @@
+//! Starts one of the servers and keeps it until standard input ends: for benches, and for trying things by hand.
+//!
+//! `serve mysql|mariadb|seekdb [NAME=VALUE …]` prints the port, the password of `root` (empty where there is none) and
+//! the process id, a line each.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let product = match words.next().as_deref() {
+        Some("mysql") => MysqlProduct::Mysql,
+        Some("mariadb") => MysqlProduct::MariaDb,
+        Some("seekdb") => MysqlProduct::SeekDb,
+        _ => {
+            eprintln!("usage: serve mysql|mariadb|seekdb [NAME=VALUE ...]");
+            return ExitCode::FAILURE;
+        }
+    };
+    let setup = words.fold(MysqlSetup::new(product), |setup, setting| setup.with(&setting));
+    // Why there is none was said.
+    let Some(server) = Mysql::start(&setup) else { return ExitCode::FAILURE };
+    println!("{}\n{}\n{}", server.address.port(), server.password, server.pid());
+    // However the other side ends, this ends with it.
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    ExitCode::SUCCESS
+}
