@@ -5,9 +5,13 @@ pub mod connection;
 pub mod embedded;
 pub mod host;
 pub mod inspect;
+pub mod mysql;
 pub mod probe;
 pub mod settings;
+mod target;
 mod tls;
 
 pub use connection::Connection;
+pub use mysql::MySqlSettings;
 pub use settings::{Environment, TargetError, TargetSettings};
+pub use target::Target;

@@ -257,11 +257,13 @@ impl DatabaseWatch {
     }
 }
 
-/// The same endpoint under a name that shows in `pg_stat_activity` what the session is for.
+/// The same endpoint under a name that shows in `pg_stat_activity`, or in `session_connect_attrs`, what the session is
+/// for.
 fn renamed(endpoint: &Endpoint) -> Endpoint {
+    let parameter = if endpoint.wire.is_mysql() { "program_name" } else { "application_name" };
     let mut login = Login::clone(&endpoint.login);
-    login.parameters.retain(|(name, _)| name != "application_name");
-    login.parameters.push(("application_name".to_owned(), APPLICATION_NAME.to_owned()));
+    login.parameters.retain(|(name, _)| name != parameter);
+    login.parameters.push((parameter.to_owned(), APPLICATION_NAME.to_owned()));
     Endpoint { login: Arc::new(login), ..endpoint.clone() }
 }
 

@@ -7,42 +7,76 @@ use std::time::Duration;
 use dyno_wire::endpoint::Endpoint;
 use dyno_wire::pg::handshake::Handshake;
 
-use super::error::ConnectError;
+use super::Connection;
+use super::error::{ConnectError, QueryError};
 use super::login::{self, Clock};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// MySQL's error where the session has ended meanwhile.
+const NO_SUCH_THREAD: u16 = 1094;
 
 /// Names a session for cancelling; outlives it without harm.
 #[derive(Clone)]
 pub struct CancelHandle {
     endpoint: Endpoint,
-    process_id: i32,
-    secret_key: Vec<u8>,
+    name: Name,
+}
+
+/// How the server knows the session.
+#[derive(Clone)]
+pub(super) enum Name {
+    Postgres { process_id: i32, secret_key: Vec<u8> },
+    MySql { connection_id: u32 },
 }
 
 impl std::fmt::Debug for CancelHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CancelHandle").field("process_id", &self.process_id).finish_non_exhaustive()
+        let id = match self.name {
+            Name::Postgres { process_id, .. } => i64::from(process_id),
+            Name::MySql { connection_id } => i64::from(connection_id),
+        };
+        f.debug_struct("CancelHandle").field("process_id", &id).finish_non_exhaustive()
     }
 }
 
 impl CancelHandle {
-    pub(super) fn new(endpoint: Endpoint, process_id: i32, secret_key: Vec<u8>) -> Self {
-        Self { endpoint, process_id, secret_key }
+    pub(super) fn new(endpoint: Endpoint, name: Name) -> Self {
+        Self { endpoint, name }
     }
 
     /// Asks the server to stop the session's current statement, and returns once it has read the request. The
-    /// statement then fails with SQLSTATE 57014, unless it had ended already.
+    /// statement then fails with SQLSTATE 57014 or MySQL's error 1317, unless it had ended already.
     ///
     /// # Errors
-    /// The server could not be reached.
+    /// The server could not be reached, or did not obey.
     pub fn cancel(&self) -> Result<(), ConnectError> {
+        match &self.name {
+            Name::Postgres { process_id, secret_key } => self.cancel_postgres(*process_id, secret_key),
+            Name::MySql { connection_id } => self.kill_query(*connection_id),
+        }
+    }
+
+    fn cancel_postgres(&self, process_id: i32, secret_key: &[u8]) -> Result<(), ConnectError> {
         let mut stream = login::connect(&self.endpoint, Some(TIMEOUT))?;
         let handshake =
-            Handshake::for_cancel(Arc::clone(&self.endpoint.login), self.process_id, self.secret_key.clone());
+            Handshake::for_cancel(Arc::clone(&self.endpoint.login), process_id, secret_key.to_vec());
         login::drive(&mut stream, handshake, &self.endpoint, Clock::new(Some(TIMEOUT)))?;
         // The server closes without a word when it has acted.
         let _ = stream.read(&mut [0; 16]);
         Ok(())
+    }
+
+    fn kill_query(&self, connection_id: u32) -> Result<(), ConnectError> {
+        let mut connection = Connection::open_within(&self.endpoint, Some(TIMEOUT))?;
+        let limited = connection.set_answer_timeout(Some(TIMEOUT));
+        limited.map_err(|error| ConnectError::from_io(&self.endpoint, error, Some(TIMEOUT)))?;
+        match connection.execute(&format!("KILL QUERY {connection_id}")) {
+            Ok(_) => Ok(()),
+            Err(QueryError::Server { error, .. }) if error.number() == Some(NO_SUCH_THREAD) => Ok(()),
+            Err(source) => {
+                let address = self.endpoint.address.clone();
+                Err(ConnectError::NotCancelled { address, source: Box::new(source) })
+            }
+        }
     }
 }

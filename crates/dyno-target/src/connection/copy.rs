@@ -1,10 +1,11 @@
 //! COPY: data in, data out.
 
 use dyno_wire::pg::frontend;
-use dyno_wire::pg::reply::ReplySink;
+use dyno_wire::{my, pg};
 
 use super::Connection;
 use super::error::{QueryError, shorten};
+use super::session::{Session, Totals};
 
 /// Sent once this much has gathered.
 const FLUSH_BYTES: usize = 128 * 1024;
@@ -12,18 +13,18 @@ const FLUSH_BYTES: usize = 128 * 1024;
 const LOOK_BYTES: usize = 4 * 1024 * 1024;
 
 impl Connection {
-    /// Begins a `COPY … FROM STDIN`.
+    /// Begins a `COPY … FROM STDIN`, which only PostgreSQL knows.
     ///
     /// # Errors
     /// As [`Connection::query`], and where the statement is no such COPY.
     pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, QueryError> {
         self.begin(sql)?;
-        while !self.scanner.wants_copy_data() {
+        while !self.wants_copy_data() {
             if self.scan(&mut ())? {
                 self.finish(sql)?;
                 return Err(QueryError::NotACopy { statement: shorten(sql) });
             }
-            if !self.scanner.wants_copy_data() {
+            if !self.wants_copy_data() {
                 self.receive(sql)?;
             }
         }
@@ -37,11 +38,15 @@ impl Connection {
     pub fn copy_out(&mut self, sql: &str, sink: impl FnMut(&[u8])) -> Result<u64, QueryError> {
         Ok(self.run(sql, &mut Pieces(sink))?.rows)
     }
+
+    fn wants_copy_data(&self) -> bool {
+        matches!(&self.session, Session::Postgres(session) if session.scanner.wants_copy_data())
+    }
 }
 
 struct Pieces<F>(F);
 
-impl<F: FnMut(&[u8])> ReplySink for Pieces<F> {
+impl<F: FnMut(&[u8])> pg::reply::ReplySink for Pieces<F> {
     const WANTS_ROWS: bool = false;
     const WANTS_COPY_DATA: bool = true;
 
@@ -49,6 +54,9 @@ impl<F: FnMut(&[u8])> ReplySink for Pieces<F> {
         (self.0)(data);
     }
 }
+
+/// MySQL copies nothing out.
+impl<F> my::reply::ReplySink for Pieces<F> {}
 
 /// A `COPY … FROM STDIN` under way. Dropped unfinished, it is given up and leaves no rows.
 #[derive(Debug)]
@@ -102,7 +110,7 @@ impl CopyIn<'_> {
             Err(error) => return Err(connection.lost(error, &self.statement)),
         }
         connection.scan(&mut ())?;
-        if connection.scanner.error().is_some() {
+        if connection.session.has_error() {
             self.over = true;
             self.drain()?;
         }
@@ -110,7 +118,7 @@ impl CopyIn<'_> {
     }
 
     /// Follows the answer to its end.
-    fn drain(&mut self) -> Result<dyno_wire::pg::reply::Totals, QueryError> {
+    fn drain(&mut self) -> Result<Totals, QueryError> {
         while !self.connection.scan(&mut ())? {
             self.connection.receive(&self.statement)?;
         }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::link::LinkError;
-use dyno_wire::pg::error::{ProtocolError, ServerError};
-use dyno_wire::pg::handshake::LoginError;
+use dyno_wire::pg::error::ServerError;
+use dyno_wire::refusal::Refusal;
+use dyno_wire::{my, pg};
 use rustls::CertificateError;
 
+use super::advice::{self, TlsTerms};
 use crate::settings::TargetError;
 
 /// No session came about.
@@ -20,7 +22,7 @@ pub enum ConnectError {
     #[error("no server listens at {address} (connection refused): start it, or check host and port")]
     Refused { address: Address },
     #[error(
-        "no server has the socket {address}: start the server, check port and directory (unix_socket_directories), or name a host to use TCP"
+        "no server has the socket {address}: start the server, check its path, or name a host to use TCP"
     )]
     NoSocket { address: Address },
     #[error(
@@ -29,7 +31,7 @@ pub enum ConnectError {
     SocketDenied { address: Address, source: io::Error },
     #[error("{address} cannot be reached: {source}; check the address, the network and the firewall")]
     Unreachable { address: Address, source: io::Error },
-    #[error("{address} did not answer within {} s: check host and firewall, or raise connect_timeout", .timeout.as_secs_f64())]
+    #[error("{address} did not answer within {} s: check host and firewall, or raise the time for connecting (connect_timeout)", .timeout.as_secs_f64())]
     TimedOut { address: Address, timeout: Duration },
     #[error("the connection to {address} failed: {source}")]
     Io { address: Address, source: io::Error },
@@ -37,27 +39,35 @@ pub enum ConnectError {
     Closed { address: Address },
     #[error("what answers at {address} is not PostgreSQL: {what}; check host and port")]
     NotPostgres { address: Address, what: String },
+    #[error("what answers at {address} is not MySQL: {what}; check host and port")]
+    NotMySql { address: Address, what: String },
     #[error(
         "the password of user `{user}` was not accepted at {address}: {error}; check PGPASSWORD, the URL or ~/.pgpass"
     )]
-    WrongPassword { address: Address, user: String, error: Box<ServerError> },
+    WrongPassword { address: Address, user: String, error: Refusal },
+    #[error("{address} did not let user `{user}` in: {error}; {advice}")]
+    AccessDenied { address: Address, user: String, error: Refusal, advice: &'static str },
     #[error(
         "{address} asks for a password ({method}) of user `{user}` and none was given: set PGPASSWORD or add a line to ~/.pgpass"
     )]
     PasswordMissing { address: Address, user: String, method: &'static str },
     #[error(
-        "{address} does not offer TLS and the target demands it: turn ssl on in the server, or say sslmode=disable"
+        "{address} does not offer TLS and the target demands it: turn it on in the server, or say {}",
+        .terms.off
     )]
-    TlsRefused { address: Address },
+    TlsRefused { address: Address, terms: &'static TlsTerms },
+    #[error("{address} lets nobody in without TLS: {error}; say ssl-mode=REQUIRED")]
+    TlsRequired { address: Address, error: Refusal },
     #[error(
-        "the certificate of {address} is not signed by a trusted authority: name the right one with sslrootcert=FILE"
+        "the certificate of {address} is not signed by a trusted authority: name the right one with {}=FILE",
+        .terms.authority
     )]
-    CertificateNotTrusted { address: Address },
+    CertificateNotTrusted { address: Address, terms: &'static TlsTerms },
     #[error(
-        "the certificate of {address} is for {}, not for `{wanted}`: name the host as the certificate does (hostaddr can give its address), or say sslmode=verify-ca",
-        names(.presented)
+        "the certificate of {address} is for {}, not for `{wanted}`: {}",
+        names(.presented), .terms.other_name
     )]
-    CertificateName { address: Address, wanted: String, presented: Vec<String> },
+    CertificateName { address: Address, wanted: String, presented: Vec<String>, terms: &'static TlsTerms },
     #[error(
         "the certificate of {address} has expired or is not valid yet ({reason}): renew it, and check this machine's clock"
     )]
@@ -65,47 +75,73 @@ pub enum ConnectError {
     #[error("the certificate of {address} cannot be accepted: {reason}")]
     Certificate { address: Address, reason: String },
     #[error(
-        "{address} did not accept the client certificate: {reason}; check sslcert, sslkey and the server's ssl_ca_file"
+        "{address} did not accept the client certificate: {reason}; check {}",
+        .terms.client_certificate
     )]
-    ClientCertificate { address: Address, reason: String },
+    ClientCertificate { address: Address, reason: String, terms: &'static TlsTerms },
     #[error(
-        "database `{database}` does not exist at {address}: {error}; create it (CREATE DATABASE) or name another"
+        "database `{database}` does not exist at {address}: {error}; {}",
+        advice::database_missing(.error)
     )]
-    DatabaseMissing { address: Address, database: String, error: Box<ServerError> },
+    DatabaseMissing { address: Address, database: String, error: Refusal },
     #[error(
         "user `{user}` does not exist at {address}: {error}; create it (CREATE ROLE … LOGIN) or name another"
     )]
-    RoleMissing { address: Address, user: String, error: Box<ServerError> },
+    RoleMissing { address: Address, user: String, error: Refusal },
     #[error(
         "{address} has no connection left for user `{user}`: {error}; end others or raise max_connections"
     )]
-    TooManyConnections { address: Address, user: String, error: Box<ServerError> },
+    TooManyConnections { address: Address, user: String, error: Refusal },
     #[error(
-        "{address} lets user `{user}` not into database `{database}` from here: {error}; add a line to its pg_hba.conf and reload, or use another sslmode"
+        "{address} lets user `{user}` not into database `{database}` from here: {error}; {}",
+        advice::not_allowed(.error)
     )]
-    NotAllowed { address: Address, user: String, database: String, error: Box<ServerError> },
+    NotAllowed { address: Address, user: String, database: String, error: Refusal },
+    #[error(
+        "{address} lets nobody in from this host: {error}; create an account for it, or unblock it (FLUSH HOSTS)"
+    )]
+    HostNotAllowed { address: Address, error: Refusal },
     #[error("{address} accepts no connections yet: {error}; wait until it has started")]
-    NotReady { address: Address, error: Box<ServerError> },
+    NotReady { address: Address, error: Refusal },
     #[error("{address} refused the login of `{user}`: {error}")]
-    Server { address: Address, user: String, error: Box<ServerError> },
+    Server { address: Address, user: String, error: Refusal },
     #[error("the login at {address} failed: {source}")]
-    Login { address: Address, source: LoginError },
+    Login { address: Address, source: pg::handshake::LoginError },
+    #[error("the login at {address} failed: {source}")]
+    MyLogin { address: Address, source: my::handshake::LoginError },
+    #[error("{address} did not stop the statement: {source}")]
+    NotCancelled { address: Address, source: Box<QueryError> },
 }
 
 impl ConnectError {
-    /// The server's SQLSTATE, where it was the server that said no.
+    /// What the server said, where it was the server that said no.
     #[must_use]
-    pub fn sqlstate(&self) -> Option<&str> {
+    pub fn server_error(&self) -> Option<&Refusal> {
         match self {
             Self::WrongPassword { error, .. }
+            | Self::AccessDenied { error, .. }
+            | Self::TlsRequired { error, .. }
             | Self::DatabaseMissing { error, .. }
             | Self::RoleMissing { error, .. }
             | Self::TooManyConnections { error, .. }
             | Self::NotAllowed { error, .. }
+            | Self::HostNotAllowed { error, .. }
             | Self::NotReady { error, .. }
-            | Self::Server { error, .. } => Some(error.code.as_str()),
+            | Self::Server { error, .. } => Some(error),
             _ => None,
         }
+    }
+
+    /// The server's SQLSTATE, where it was the server that said no.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.server_error().map(sqlstate)
+    }
+
+    /// MySQL's number of the error, where it was the server that said no.
+    #[must_use]
+    pub fn number(&self) -> Option<u16> {
+        self.server_error()?.number()
     }
 
     pub(super) fn from_io(endpoint: &Endpoint, source: io::Error, timeout: Option<Duration>) -> Self {
@@ -136,31 +172,36 @@ impl ConnectError {
 
     /// Recognises another kind of server by the first bytes that it sent.
     pub(super) fn other_product(endpoint: &Endpoint, first_words: &[u8]) -> Option<Self> {
-        let what = mysql(first_words).or_else(|| {
-            let known = [
-                (&b"HTTP/"[..], "an HTTP server"),
-                (b"SSH-", "an SSH server"),
-                (b"220 ", "a mail or FTP server"),
-            ];
-            known
-                .iter()
-                .find(|(start, _)| first_words.starts_with(start))
-                .map(|(_, what)| format!("it is {what}"))
-        })?;
-        Some(Self::NotPostgres { address: endpoint.address.clone(), what })
+        let address = endpoint.address.clone();
+        let known = [
+            (&b"HTTP/"[..], "an HTTP server"),
+            (b"SSH-", "an SSH server"),
+            (b"220 ", "a mail or FTP server"),
+        ];
+        let other = known.iter().find(|(start, _)| first_words.starts_with(start));
+        let what = other.map(|(_, what)| format!("it is {what}"));
+        if endpoint.wire.is_mysql() {
+            return Some(Self::NotMySql { address, what: what? });
+        }
+        Some(Self::NotPostgres { address, what: what.or_else(|| mysql(first_words))? })
     }
 
-    pub(super) fn from_login(endpoint: &Endpoint, source: LoginError, first_words: &[u8]) -> Self {
-        let address = endpoint.address.clone();
+    pub(super) fn from_login(
+        endpoint: &Endpoint,
+        source: pg::handshake::LoginError,
+        first_words: &[u8],
+    ) -> Self {
+        use pg::handshake::LoginError;
+        let (address, terms) = (endpoint.address.clone(), TlsTerms::of(endpoint));
         match source {
             LoginError::Server(error) => Self::from_server(endpoint, error),
-            LoginError::TlsRefused => Self::TlsRefused { address },
+            LoginError::TlsRefused => Self::TlsRefused { address, terms },
             LoginError::Certificate(error) => Self::from_certificate(endpoint, &error),
             LoginError::PasswordMissing { method } => {
                 Self::PasswordMissing { address, user: endpoint.login.user.clone(), method }
             }
             LoginError::Tls(LinkError::Tls(rustls::Error::AlertReceived(alert))) => {
-                Self::ClientCertificate { address, reason: format!("TLS alert {alert:?}") }
+                Self::ClientCertificate { address, reason: format!("TLS alert {alert:?}"), terms }
             }
             LoginError::TlsAnswer { .. } | LoginError::SpokeFirst | LoginError::Protocol(_) => {
                 Self::NotPostgres { address, what: format!("it began with {}", quote(first_words)) }
@@ -169,33 +210,75 @@ impl ConnectError {
         }
     }
 
+    pub(super) fn from_my_login(endpoint: &Endpoint, source: my::handshake::LoginError) -> Self {
+        use my::handshake::LoginError;
+        let (address, terms) = (endpoint.address.clone(), TlsTerms::of(endpoint));
+        match source {
+            LoginError::Server(error) | LoginError::Unwelcome(error) => {
+                Self::from_my_server(endpoint, error.into())
+            }
+            LoginError::PostgreSql => Self::NotMySql {
+                address,
+                what: "it is PostgreSQL or a relative (a postgres:// URL reaches it)".to_owned(),
+            },
+            LoginError::NotMySql(beginning) => {
+                Self::NotMySql { address, what: format!("it began with {beginning}") }
+            }
+            LoginError::TlsRefused => Self::TlsRefused { address, terms },
+            LoginError::Certificate(error) => Self::from_certificate(endpoint, &error),
+            LoginError::Tls(LinkError::Tls(rustls::Error::AlertReceived(alert))) => {
+                Self::ClientCertificate { address, reason: format!("TLS alert {alert:?}"), terms }
+            }
+            source => Self::MyLogin { address, source },
+        }
+    }
+
     fn from_server(endpoint: &Endpoint, error: Box<ServerError>) -> Self {
         let address = endpoint.address.clone();
         let (user, database) = (endpoint.login.user.clone(), endpoint.login.database.clone());
-        match error.code.as_str() {
+        let is_role_missing = error.routine.as_deref() == Some("InitializeSessionUserId");
+        let code = error.code;
+        let error = Refusal::from(error);
+        match code.as_str() {
             "28P01" => Self::WrongPassword { address, user, error },
             "3D000" => Self::DatabaseMissing { address, database, error },
             "53300" => Self::TooManyConnections { address, user, error },
             "57P03" => Self::NotReady { address, error },
             // One code for both; the messages are translated, the server's routine is not.
-            "28000" if error.routine.as_deref() == Some("InitializeSessionUserId") => {
-                Self::RoleMissing { address, user, error }
-            }
+            "28000" if is_role_missing => Self::RoleMissing { address, user, error },
             "28000" => Self::NotAllowed { address, user, database, error },
             _ => Self::Server { address, user, error },
         }
     }
 
-    fn from_certificate(endpoint: &Endpoint, error: &CertificateError) -> Self {
+    fn from_my_server(endpoint: &Endpoint, error: Refusal) -> Self {
         let address = endpoint.address.clone();
+        let (user, database) = (endpoint.login.user.clone(), endpoint.login.database.clone());
+        match error.number().unwrap_or_default() {
+            1045 | 1698 => {
+                Self::AccessDenied { address, user, error, advice: advice::access_denied(endpoint) }
+            }
+            1049 => Self::DatabaseMissing { address, database, error },
+            1044 => Self::NotAllowed { address, user, database, error },
+            // Of the server, of the user, of the user per hour.
+            1040 | 1203 | 1226 => Self::TooManyConnections { address, user, error },
+            1129 | 1130 => Self::HostNotAllowed { address, error },
+            3159 => Self::TlsRequired { address, error },
+            _ => Self::Server { address, user, error },
+        }
+    }
+
+    fn from_certificate(endpoint: &Endpoint, error: &CertificateError) -> Self {
+        let (address, terms) = (endpoint.address.clone(), TlsTerms::of(endpoint));
         match error {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                Self::CertificateNotTrusted { address }
+                Self::CertificateNotTrusted { address, terms }
             }
             CertificateError::NotValidForNameContext { expected, presented } => Self::CertificateName {
                 address,
                 wanted: expected.to_str().into_owned(),
                 presented: presented.clone(),
+                terms,
             },
             CertificateError::Expired
             | CertificateError::ExpiredContext { .. }
@@ -218,7 +301,8 @@ fn mysql(first_words: &[u8]) -> Option<String> {
     match kind {
         0x0a => {
             let version = rest.split(|byte| *byte == 0).next().unwrap_or_default();
-            Some(format!("it is MySQL or a relative, version {}", String::from_utf8_lossy(version)))
+            let version = String::from_utf8_lossy(version);
+            Some(format!("it is MySQL or a relative, version {version} (a mysql:// URL reaches it)"))
         }
         0xff => Some("it is MySQL or a relative, and it refuses connections from here".to_owned()),
         _ => None,
@@ -240,10 +324,10 @@ fn names(presented: &[String]) -> String {
 /// A statement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
-    #[error("{error}{}, in: {statement}", further(.error))]
-    Server { error: Box<ServerError>, statement: String },
-    #[error("the connection was lost: {source}, in: {statement}; look into the server's log")]
-    Lost { source: io::Error, statement: String },
+    #[error("{error}{}, in: {statement}", advice::further(.error))]
+    Server { error: Refusal, statement: String },
+    #[error("the connection was lost: {source}, in: {statement}; {advice}")]
+    Lost { source: io::Error, statement: String, advice: &'static str },
     #[error("the server did not answer in time, in: {statement}")]
     TimedOut { statement: String },
     #[error("an earlier failure ended this connection; open another")]
@@ -251,11 +335,17 @@ pub enum QueryError {
     #[error(transparent)]
     Link(#[from] LinkError),
     #[error(transparent)]
-    Protocol(#[from] ProtocolError),
+    Protocol(#[from] pg::error::ProtocolError),
+    #[error(transparent)]
+    MyProtocol(#[from] my::error::ProtocolError),
     #[error("`{value}` is no {wanted}, in: {statement}")]
     Value { value: String, wanted: &'static str, statement: String },
     #[error("the statement does not copy from the client: {statement}")]
     NotACopy { statement: String },
+    #[error("the statement loads no file from the client: {statement}")]
+    NotALoad { statement: String },
+    #[error("the server asked for the file `{file}`, which it was not given, in: {statement}")]
+    FileRefused { file: String, statement: String },
 }
 
 impl QueryError {
@@ -263,16 +353,26 @@ impl QueryError {
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         match self {
-            Self::Server { error, .. } => Some(error.code.as_str()),
+            Self::Server { error, .. } => Some(sqlstate(error)),
+            _ => None,
+        }
+    }
+
+    /// MySQL's number of the error, where it was the server that said no.
+    #[must_use]
+    pub fn number(&self) -> Option<u16> {
+        match self {
+            Self::Server { error, .. } => error.number(),
             _ => None,
         }
     }
 }
 
-fn further(error: &ServerError) -> String {
-    let part =
-        |name, text: &Option<String>| text.as_ref().map_or_else(String::new, |it| format!("; {name}: {it}"));
-    part("detail", &error.detail) + &part("hint", &error.hint)
+fn sqlstate(error: &Refusal) -> &str {
+    match error {
+        Refusal::Postgres(error) => error.code.as_str(),
+        Refusal::MySql(error) => error.state.as_str(),
+    }
 }
 
 /// A statement on one line, its beginning only.

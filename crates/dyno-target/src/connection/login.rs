@@ -4,22 +4,48 @@ use std::io::{self, Read as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dyno_wire::endpoint::Endpoint;
-use dyno_wire::pg::handshake::{Handshake, Session};
+use dyno_wire::endpoint::{Address, Endpoint};
+use dyno_wire::{my, pg};
 
 use super::error::ConnectError;
 use super::stream::Stream;
 
-/// A session, ready for its first statement. `timeout` covers the whole.
-pub(super) fn open(
+/// A MySQL server greets at once. One that says nothing for as long may be a PostgreSQL that waits to be spoken to.
+const GREETING_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A session of PostgreSQL's, ready for its first statement. `timeout` covers the whole.
+pub(super) fn open_postgres(
     endpoint: &Endpoint,
     timeout: Option<Duration>,
-) -> Result<(Stream, Session), ConnectError> {
-    let mut stream = connect(endpoint, timeout)?;
-    let handshake = Handshake::new(Arc::clone(&endpoint.login));
-    let handshake = drive(&mut stream, handshake, endpoint, Clock::new(timeout))?;
-    stream.set_timeout(None).map_err(|error| ConnectError::from_io(endpoint, error, timeout))?;
+) -> Result<(Stream, pg::handshake::Session), ConnectError> {
+    let handshake = pg::handshake::Handshake::new(Arc::clone(&endpoint.login));
+    let (stream, handshake) = open(endpoint, timeout, handshake)?;
     Ok((stream, handshake.into_session()))
+}
+
+/// The same of MySQL's.
+pub(super) fn open_mysql(
+    endpoint: &Endpoint,
+    options: my::handshake::Options,
+    timeout: Option<Duration>,
+) -> Result<(Stream, my::handshake::Session), ConnectError> {
+    let unix_socket = matches!(endpoint.address, Address::Unix(_));
+    let options = my::handshake::Options { unix_socket, ..options };
+    let handshake = my::handshake::Handshake::new(Arc::clone(&endpoint.login), options);
+    let (stream, handshake) = open(endpoint, timeout, handshake)?;
+    Ok((stream, handshake.into_session()))
+}
+
+fn open<M: Machine>(
+    endpoint: &Endpoint,
+    timeout: Option<Duration>,
+    machine: M,
+) -> Result<(Stream, M), ConnectError> {
+    let clock = Clock::new(timeout);
+    let mut stream = connect(endpoint, timeout)?;
+    let machine = drive(&mut stream, machine, endpoint, clock)?;
+    stream.set_timeout(None).map_err(|error| ConnectError::from_io(endpoint, error, timeout))?;
+    Ok((stream, machine))
 }
 
 /// The bare socket.
@@ -49,31 +75,119 @@ impl Clock {
     }
 }
 
+/// A login of either protocol.
+pub(super) trait Machine {
+    /// How long the server may say nothing at all before [`Machine::doubt`].
+    const PATIENCE: Option<Duration>;
+
+    fn is_done(&self) -> bool;
+    fn poll_output(&mut self, out: &mut Vec<u8>);
+    /// Takes in what came; `first_words` are the first bytes of all.
+    fn handle(
+        &mut self,
+        received: &[u8],
+        first_words: &[u8],
+        endpoint: &Endpoint,
+    ) -> Result<(), ConnectError>;
+    /// Finds out whether this is another kind of server.
+    fn doubt(&self, endpoint: &Endpoint) -> Result<(), ConnectError>;
+}
+
+impl Machine for pg::handshake::Handshake {
+    /// The client speaks first.
+    const PATIENCE: Option<Duration> = None;
+
+    fn is_done(&self) -> bool {
+        self.is_done()
+    }
+
+    fn poll_output(&mut self, out: &mut Vec<u8>) {
+        self.poll_output(out);
+    }
+
+    fn handle(
+        &mut self,
+        received: &[u8],
+        first_words: &[u8],
+        endpoint: &Endpoint,
+    ) -> Result<(), ConnectError> {
+        self.handle_input(received).map_err(|error| ConnectError::from_login(endpoint, error, first_words))
+    }
+
+    fn doubt(&self, _: &Endpoint) -> Result<(), ConnectError> {
+        Ok(())
+    }
+}
+
+impl Machine for my::handshake::Handshake {
+    const PATIENCE: Option<Duration> = Some(GREETING_PATIENCE);
+
+    fn is_done(&self) -> bool {
+        self.is_done()
+    }
+
+    fn poll_output(&mut self, out: &mut Vec<u8>) {
+        self.poll_output(out);
+    }
+
+    fn handle(&mut self, received: &[u8], _: &[u8], endpoint: &Endpoint) -> Result<(), ConnectError> {
+        self.handle_input(received).map_err(|error| ConnectError::from_my_login(endpoint, error))
+    }
+
+    /// By a connection of its own: a server that is only slow (an overloaded one, or one that looks up names) would be
+    /// lost by a question in the wrong protocol.
+    fn doubt(&self, endpoint: &Endpoint) -> Result<(), ConnectError> {
+        let mut question =
+            my::handshake::Handshake::new(Arc::clone(&endpoint.login), my::handshake::Options::default());
+        question.handle_silence();
+        let (mut output, mut chunk) = (Vec::new(), [0; 64]);
+        question.poll_output(&mut output);
+        let asked = Stream::connect(&endpoint.address, Some(GREETING_PATIENCE)).and_then(|mut stream| {
+            stream.set_timeout(Some(GREETING_PATIENCE))?;
+            stream.write_all(&output)?;
+            stream.read(&mut chunk)
+        });
+        match asked.map(|count| question.handle_input(chunk.get(..count).unwrap_or_default())) {
+            Ok(Err(error @ my::handshake::LoginError::PostgreSql)) => {
+                Err(ConnectError::from_my_login(endpoint, error))
+            }
+            // Nothing was learnt, so the greeting is waited for as long as there is time.
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Moves bytes until the handshake is done and its last output is sent.
-pub(super) fn drive(
+pub(super) fn drive<M: Machine>(
     stream: &mut Stream,
-    mut handshake: Handshake,
+    mut machine: M,
     endpoint: &Endpoint,
     clock: Clock,
-) -> Result<Handshake, ConnectError> {
+) -> Result<M, ConnectError> {
     let mut chunk = [0; 8192];
     let mut output = Vec::new();
     let mut first_words = Vec::new();
+    let mut patience = M::PATIENCE;
     loop {
         output.clear();
-        handshake.poll_output(&mut output);
+        machine.poll_output(&mut output);
         let exchanged = clock
             .left()
-            .and_then(|left| stream.set_timeout(left))
+            .and_then(|left| stream.set_timeout(left.into_iter().chain(patience).min()))
             .and_then(|()| stream.write_all(&output))
-            .and_then(|()| if handshake.is_done() { Ok(None) } else { stream.read(&mut chunk).map(Some) });
+            .and_then(|()| if machine.is_done() { Ok(None) } else { stream.read(&mut chunk).map(Some) });
         let received = match exchanged {
-            Ok(None) => return Ok(handshake),
+            Ok(None) => return Ok(machine),
             Ok(Some(0)) => return Err(ConnectError::closed(endpoint)),
             Ok(Some(count)) => chunk.get(..count).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if is_timeout(&error) && patience.take().is_some() => {
+                machine.doubt(endpoint)?;
+                continue;
+            }
             Err(error) => return Err(ConnectError::from_io(endpoint, error, clock.timeout)),
         };
+        patience = None;
         if first_words.is_empty() {
             first_words.extend_from_slice(received);
             // A MySQL server's length byte may look like an answer to the TLS request.
@@ -81,16 +195,20 @@ pub(super) fn drive(
                 return Err(error);
             }
         }
-        if let Err(error) = handshake.handle_input(received) {
-            send_alert(stream, &mut handshake);
-            return Err(ConnectError::from_login(endpoint, error, &first_words));
+        if let Err(error) = machine.handle(received, &first_words, endpoint) {
+            send_alert(stream, &mut machine);
+            return Err(error);
         }
     }
 }
 
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
 /// Tells the server why TLS ended, if it still listens.
-fn send_alert(stream: &mut Stream, handshake: &mut Handshake) {
+fn send_alert(stream: &mut Stream, machine: &mut impl Machine) {
     let mut output = Vec::new();
-    handshake.poll_output(&mut output);
+    machine.poll_output(&mut output);
     let _ = stream.write_all(&output);
 }

@@ -1,34 +1,38 @@
 //! A blocking session for administrative work: preparing data, settings, checks, probes. It moves bytes between
-//! a socket and the same protocol machines that the load uses; it never carries load itself.
+//! a socket and the same protocol machines that the load uses, PostgreSQL's or MySQL's as the endpoint says; it never
+//! carries load itself.
 
+mod advice;
 mod cancel;
 mod copy;
 mod error;
+mod load;
 mod login;
+mod noting;
 mod rows;
+mod session;
 mod stream;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::str::FromStr;
 use std::time::Duration;
 
-use dyno_wire::endpoint::Endpoint;
+use dyno_wire::endpoint::{Endpoint, Wire};
 use dyno_wire::link::Link;
-use dyno_wire::pg::backend::{DataRow, NoticeFields, RowDescription};
-use dyno_wire::pg::frontend;
-use dyno_wire::pg::handshake::Session;
-use dyno_wire::pg::libpq_text;
-use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Totals};
 
+pub use advice::TlsTerms;
 pub use cancel::CancelHandle;
 pub use copy::CopyIn;
 pub use error::{ConnectError, QueryError};
+pub use load::LoadLocal;
 pub use rows::{Row, Rows};
 pub use stream::Closer;
 
+use cancel::Name;
+use noting::Noting;
 use rows::Collector;
+use session::{MySqlSession, PostgresSession, Session, Sink, Totals};
 use stream::Stream;
 
 /// Network bytes are read in pieces of this size.
@@ -43,12 +47,9 @@ pub struct Connection {
     endpoint: Endpoint,
     stream: Stream,
     link: Link,
-    parameters: BTreeMap<String, String>,
+    session: Session,
     /// The first [`NOTICES_MAX`] since they were last taken.
     notices: Vec<String>,
-    process_id: i32,
-    secret_key: Vec<u8>,
-    scanner: ReplyScanner,
     /// Decrypted bytes that were not scanned yet.
     received: Vec<u8>,
     /// Bytes for the network that were not sent yet.
@@ -63,7 +64,7 @@ impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
             .field("address", &self.endpoint.address)
-            .field("process_id", &self.process_id)
+            .field("process_id", &self.process_id())
             .field("link", &self.link)
             .field("broken", &self.broken)
             .finish_non_exhaustive()
@@ -84,18 +85,25 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_within(endpoint: &Endpoint, timeout: Option<Duration>) -> Result<Self, ConnectError> {
-        let (stream, session) = login::open(endpoint, timeout)?;
-        let Session { link, parameters, process_id, secret_key, leftover } = session;
+        let (stream, session, link, received) = match endpoint.wire {
+            Wire::Postgres => {
+                let (stream, session) = login::open_postgres(endpoint, timeout)?;
+                let (session, link, leftover) = PostgresSession::new(session);
+                (stream, Session::Postgres(session), link, leftover)
+            }
+            Wire::MySql(options) => {
+                let (stream, session) = login::open_mysql(endpoint, options, timeout)?;
+                let (session, link, leftover) = MySqlSession::new(session);
+                (stream, Session::MySql(session), link, leftover)
+            }
+        };
         Ok(Self {
             endpoint: endpoint.clone(),
             stream,
             link,
-            parameters,
+            session,
             notices: Vec::new(),
-            process_id,
-            secret_key,
-            scanner: ReplyScanner::new(),
-            received: leftover,
+            received,
             unsent: Vec::new(),
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             broken: false,
@@ -137,22 +145,57 @@ impl Connection {
         }
     }
 
-    /// What the server last reported of itself: `server_version`, `TimeZone`, ….
+    /// What a PostgreSQL server last reported of itself: `server_version`, `TimeZone`, ….
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        self.parameters.get(name).map(String::as_str)
+        match &self.session {
+            Session::Postgres(session) => session.parameters.get(name).map(String::as_str),
+            Session::MySql(_) => None,
+        }
     }
 
-    /// Notices and warnings since they were last taken, as libpq prints them, each with its newline. Those that come
-    /// while rows are copied are not among them.
+    /// The version as the server said it at login; MariaDB may put `5.5.5-` before its own, for old clients.
+    #[must_use]
+    pub fn server_version(&self) -> Option<&str> {
+        match &self.session {
+            Session::Postgres(_) => self.parameter("server_version"),
+            Session::MySql(session) => Some(&session.server_version),
+        }
+    }
+
+    /// Whether the session is of MySQL's protocol.
+    #[must_use]
+    pub fn is_mysql(&self) -> bool {
+        matches!(self.session, Session::MySql(_))
+    }
+
+    /// Notices and warnings since they were last taken, each with its newline: PostgreSQL's as libpq prints them, but
+    /// for those that come while rows are copied; of MySQL's the warnings of the last statement, which are asked for
+    /// only now.
     pub fn take_notices(&mut self) -> Vec<String> {
+        if self.session.warnings() > 0 && !self.broken {
+            // A failure tells nothing about what was asked.
+            for row in self.query("SHOW WARNINGS").unwrap_or_default() {
+                let text = |index| row.text(index).unwrap_or_default();
+                self.notices.push(format!("{} {}: {}\n", text(0), text(1), text(2)));
+            }
+        }
         std::mem::take(&mut self.notices)
     }
 
-    /// The server process that serves this session; 0 if the server did not say.
+    /// How the server knows the session: PostgreSQL's process, 0 if it did not say, or MySQL's connection.
     #[must_use]
-    pub fn process_id(&self) -> i32 {
-        self.process_id
+    pub fn process_id(&self) -> i64 {
+        match &self.session {
+            Session::Postgres(session) => session.process_id.into(),
+            Session::MySql(session) => session.connection_id.into(),
+        }
+    }
+
+    /// The process at the other end of a local socket, as the system knows it; `None` for TCP.
+    #[must_use]
+    pub fn peer_process_id(&self) -> Option<u32> {
+        self.stream.peer_process_id()
     }
 
     /// `TLSv1.3`; `None` where the session is not encrypted.
@@ -170,7 +213,13 @@ impl Connection {
     /// A way to stop what this session is doing, from another thread.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle::new(self.endpoint.clone(), self.process_id, self.secret_key.clone())
+        let name = match &self.session {
+            Session::Postgres(PostgresSession { process_id, secret_key, .. }) => {
+                Name::Postgres { process_id: *process_id, secret_key: secret_key.clone() }
+            }
+            Session::MySql(session) => Name::MySql { connection_id: session.connection_id },
+        };
+        CancelHandle::new(self.endpoint.clone(), name)
     }
 
     /// A way to end this session at once from another thread, without a word to the server.
@@ -196,58 +245,71 @@ impl Connection {
     }
 
     /// Sends a request and follows the answer to its end.
-    fn run(&mut self, sql: &str, sink: &mut impl ReplySink) -> Result<Totals, QueryError> {
+    fn run(&mut self, sql: &str, sink: &mut impl Sink) -> Result<Totals, QueryError> {
         self.begin(sql)?;
-        let mut sink = Noting { inner: sink, sql, parameters: Vec::new(), notices: Vec::new() };
+        let mut sink = Noting::new(sink, sql);
         let outcome = self.follow(sql, &mut sink);
-        self.parameters.extend(sink.parameters);
-        self.notices.extend(sink.notices);
+        let Noting { parameters, notices, file, .. } = sink;
+        if let Session::Postgres(session) = &mut self.session {
+            session.parameters.extend(parameters);
+        }
+        self.notices.extend(notices);
         self.notices.truncate(NOTICES_MAX);
-        outcome
+        match file {
+            Some(file) if outcome.is_ok() => {
+                Err(QueryError::FileRefused { file, statement: error::shorten(sql) })
+            }
+            _ => outcome,
+        }
     }
 
     fn begin(&mut self, sql: &str) -> Result<(), QueryError> {
         if self.broken {
             return Err(QueryError::Broken);
         }
-        self.scanner.start(1);
-        self.append(|out| frontend::query(out, sql))?;
+        let mut request = Vec::new();
+        self.session.query(&mut request, sql);
+        self.append(|out| out.append(&mut request))?;
         self.flush(sql)
     }
 
     /// Scans and receives until the answer is complete.
-    fn follow(&mut self, sql: &str, sink: &mut impl ReplySink) -> Result<Totals, QueryError> {
-        let mut copy_refused = false;
+    fn follow(&mut self, sql: &str, sink: &mut impl Sink) -> Result<Totals, QueryError> {
         while !self.scan(sink)? {
-            if self.scanner.wants_copy_data() && !copy_refused {
-                copy_refused = true;
-                // Nobody has data for it; the server answers with an error, which is returned.
-                self.append(|out| frontend::copy_fail(out, "no data was offered"))?;
-                self.flush(sql)?;
-            } else {
+            if !self.refuse_data(sql)? {
                 self.receive(sql)?;
             }
         }
         self.finish(sql)
     }
 
-    fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
-        match self.scanner.take_error() {
-            Some(error) => Err(QueryError::Server { error, statement: error::shorten(sql) }),
-            None => Ok(self.scanner.totals()),
+    /// Tells a server that waits for data that nobody has any; false if it does not wait.
+    fn refuse_data(&mut self, sql: &str) -> Result<bool, QueryError> {
+        let mut refusal = Vec::new();
+        if !self.session.refuse_data(&mut refusal) {
+            return Ok(false);
         }
+        self.append(|out| out.append(&mut refusal))?;
+        self.flush(sql)?;
+        Ok(true)
+    }
+
+    fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
+        let Some(error) = self.session.take_error() else { return Ok(self.session.totals()) };
+        self.broken |= error.ends_session();
+        Err(QueryError::Server { error, statement: error::shorten(sql) })
     }
 
     /// Scans what was received; true once the answer is complete.
-    fn scan(&mut self, sink: &mut impl ReplySink) -> Result<bool, QueryError> {
-        match self.scanner.scan(&self.received, sink) {
+    fn scan(&mut self, sink: &mut impl Sink) -> Result<bool, QueryError> {
+        match self.session.scan(&self.received, sink) {
             Ok(scanned) => {
                 self.received.drain(..scanned.consumed);
                 Ok(scanned.done)
             }
             Err(error) => {
                 self.broken = true;
-                Err(error.into())
+                Err(error)
             }
         }
     }
@@ -304,9 +366,9 @@ impl Connection {
             return QueryError::TimedOut { statement };
         }
         self.receive_parting_words();
-        match self.scanner.take_error() {
+        match self.session.take_error() {
             Some(error) => QueryError::Server { error, statement },
-            None => QueryError::Lost { source, statement },
+            None => QueryError::Lost { advice: advice::lost(self.is_mysql(), sql), source, statement },
         }
     }
 
@@ -321,50 +383,17 @@ impl Connection {
                 break;
             }
         }
-        let _ = self.scanner.scan(&self.received, &mut ());
+        let _ = self.session.scan(&self.received, &mut ());
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if !self.broken && self.append(frontend::terminate).is_ok() {
+        let mut farewell = Vec::new();
+        self.session.farewell(&mut farewell);
+        if !self.broken && self.append(|out| out.append(&mut farewell)).is_ok() {
             // A server that is gone already needs no farewell.
             let _ = self.stream.write_all(&self.unsent);
         }
-    }
-}
-
-/// Passes everything on and notes notices, and parameters that change on the way.
-struct Noting<'s, S> {
-    inner: &'s mut S,
-    sql: &'s str,
-    parameters: Vec<(String, String)>,
-    notices: Vec<String>,
-}
-
-impl<S: ReplySink> ReplySink for Noting<'_, S> {
-    const WANTS_ROWS: bool = S::WANTS_ROWS;
-    const WANTS_COPY_DATA: bool = S::WANTS_COPY_DATA;
-
-    fn row_description(&mut self, columns: RowDescription<'_>) {
-        self.inner.row_description(columns);
-    }
-
-    fn row(&mut self, row: DataRow<'_>) {
-        self.inner.row(row);
-    }
-
-    fn copy_data(&mut self, data: &[u8]) {
-        self.inner.copy_data(data);
-    }
-
-    fn notice(&mut self, notice: NoticeFields<'_>) {
-        if self.notices.len() < NOTICES_MAX {
-            self.notices.push(libpq_text::notice(notice, Some(self.sql)));
-        }
-    }
-
-    fn parameter_status(&mut self, name: &str, value: &str) {
-        self.parameters.push((name.to_owned(), value.to_owned()));
     }
 }

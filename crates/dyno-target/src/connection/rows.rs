@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use dyno_wire::pg::backend::{DataRow, RowDescription};
-use dyno_wire::pg::reply::ReplySink;
+use dyno_wire::{my, pg};
 
 /// All rows of an answer.
 pub type Rows = Vec<Row>;
@@ -38,6 +37,8 @@ impl Row {
 #[derive(Default)]
 pub(super) struct Collector {
     columns: Arc<[String]>,
+    /// Those of MySQL, which come one by one.
+    arriving: Vec<String>,
     rows: Rows,
 }
 
@@ -45,19 +46,49 @@ impl Collector {
     pub(super) fn into_rows(self) -> Rows {
         self.rows
     }
+
+    fn push<'v>(&mut self, values: impl Iterator<Item = Option<&'v [u8]>>) {
+        let values = values.map(|value| value.map(lossy)).collect();
+        self.rows.push(Row { columns: Arc::clone(&self.columns), values });
+    }
 }
 
-impl ReplySink for Collector {
+fn lossy(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
+}
+
+impl pg::reply::ReplySink for Collector {
     const WANTS_ROWS: bool = true;
     const WANTS_COPY_DATA: bool = false;
 
-    fn row_description(&mut self, columns: RowDescription<'_>) {
+    fn row_description(&mut self, columns: pg::backend::RowDescription<'_>) {
         self.columns = columns.columns().map(|column| column.name.lossy().into_owned()).collect();
     }
 
-    fn row(&mut self, row: DataRow<'_>) {
-        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        let values = row.columns().map(|value| value.map(text)).collect();
-        self.rows.push(Row { columns: Arc::clone(&self.columns), values });
+    fn row(&mut self, row: pg::backend::DataRow<'_>) {
+        self.push(row.columns());
+    }
+}
+
+impl my::reply::ReplySink for Collector {
+    const WANTS_ROWS: bool = true;
+
+    fn result_set(&mut self, columns: usize) {
+        self.arriving = Vec::with_capacity(columns);
+    }
+
+    fn column(&mut self, column: my::backend::Column<'_>) {
+        self.arriving.push(column.name.lossy().into_owned());
+    }
+
+    fn row(&mut self, row: my::backend::Row<'_>) {
+        if !self.arriving.is_empty() {
+            self.columns = std::mem::take(&mut self.arriving).into();
+        }
+        self.push(row.columns().map(|value| match value {
+            my::value::Value::Bytes(bytes) => Some(bytes),
+            // The text protocol has nothing else.
+            _ => None,
+        }));
     }
 }

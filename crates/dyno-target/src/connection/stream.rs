@@ -49,6 +49,12 @@ impl Stream {
         }
     }
 
+    pub(super) fn peer_process_id(&self) -> Option<u32> {
+        let Self::Unix(stream) = self else { return None };
+        let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+        u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+    }
+
     /// Limits every single read and write.
     pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         // The system takes zero for no limit.

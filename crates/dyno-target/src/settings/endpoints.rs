@@ -64,13 +64,8 @@ impl TargetSettings {
         if self.session != SessionAttributes::Any {
             return self.suitable(&endpoints);
         }
-        let timeout = self.connect_timeout.unwrap_or(TRY_TIMEOUT);
-        let answering = match endpoints.as_slice() {
-            [_] => None,
-            several => several.iter().find(|endpoint| accepts(&endpoint.address, timeout)),
-        };
-        let chosen = answering.or(endpoints.first()).cloned();
-        chosen.ok_or(TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() })
+        first_answering(&endpoints, self.connect_timeout)
+            .ok_or(TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() })
     }
 
     /// Whether any server that accepts a connection will do, as long as `target_session_attrs` is not set.
@@ -157,6 +152,16 @@ fn server_name(host: &Host, address: IpAddr) -> ServerName<'static> {
         .server_name()
         .and_then(|name| ServerName::try_from(name).ok())
         .unwrap_or_else(|| ServerName::IpAddress(address.into()))
+}
+
+/// The only one, or the first of several that accepts a connection, or the first.
+pub(crate) fn first_answering(endpoints: &[Endpoint], timeout: Option<Duration>) -> Option<Endpoint> {
+    let timeout = timeout.unwrap_or(TRY_TIMEOUT);
+    let answering = match endpoints {
+        [_] => None,
+        several => several.iter().find(|endpoint| accepts(&endpoint.address, timeout)),
+    };
+    answering.or(endpoints.first()).cloned()
 }
 
 fn accepts(address: &Address, timeout: Duration) -> bool {

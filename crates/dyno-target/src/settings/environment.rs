@@ -1,6 +1,6 @@
-//! What the surroundings say about a target: `PG*` variables, the home directory, the system's user and the
-//! directories of local sockets. Taken from the process once, or made by hand in tests; nothing else in the
-//! settings looks at the process.
+//! What the surroundings say about a target: `PG*` and `MYSQL*` variables, the home directory, the system's user, and
+//! where local sockets and MySQL's option files are. Taken from the process once, or made by hand in tests; nothing
+//! else in the settings looks at the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +13,8 @@ pub struct Environment {
     home: Option<PathBuf>,
     user: Option<String>,
     socket_directories: Vec<PathBuf>,
+    mysql_sockets: Vec<PathBuf>,
+    mysql_option_files: Vec<PathBuf>,
 }
 
 /// Names only: a variable's value may be a password.
@@ -23,12 +25,14 @@ impl fmt::Debug for Environment {
             .field("home", &self.home)
             .field("user", &self.user)
             .field("socket_directories", &self.socket_directories)
+            .field("mysql_sockets", &self.mysql_sockets)
+            .field("mysql_option_files", &self.mysql_option_files)
             .finish()
     }
 }
 
 impl Environment {
-    /// The surroundings of this process: its `PG*` variables, its user (by effective id) and that user's home.
+    /// The surroundings of this process: its `PG*` and `MYSQL*` variables, its user (by effective id) and that user's home.
     #[must_use]
     pub fn of_process() -> Self {
         let account = Account::of_process();
@@ -36,11 +40,18 @@ impl Environment {
         Self {
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .filter(|(name, _)| name.starts_with("PG"))
+                .filter(|(name, _)| name.starts_with("PG") || name.starts_with("MYSQL"))
                 .collect(),
             home: text("HOME").map(PathBuf::from).or_else(|| account.as_ref().map(|it| it.home.clone())),
             user: account.map(|it| it.name).or_else(|| text("USER")).or_else(|| text("LOGNAME")),
             socket_directories: vec!["/var/run/postgresql".into(), "/tmp".into()],
+            // As Debian, Red Hat and MySQL itself have it.
+            mysql_sockets: vec![
+                "/var/run/mysqld/mysqld.sock".into(),
+                "/var/lib/mysql/mysql.sock".into(),
+                "/tmp/mysql.sock".into(),
+            ],
+            mysql_option_files: vec!["/etc/my.cnf".into(), "/etc/mysql/my.cnf".into()],
         }
     }
 
@@ -74,6 +85,18 @@ impl Environment {
         self
     }
 
+    #[must_use]
+    pub fn with_mysql_sockets(mut self, sockets: &[&str]) -> Self {
+        self.mysql_sockets = sockets.iter().map(PathBuf::from).collect();
+        self
+    }
+
+    #[must_use]
+    pub fn with_mysql_option_files(mut self, files: &[&str]) -> Self {
+        self.mysql_option_files = files.iter().map(PathBuf::from).collect();
+        self
+    }
+
     /// A variable that is set and not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
@@ -95,6 +118,18 @@ impl Environment {
     #[must_use]
     pub fn socket_directories(&self) -> &[PathBuf] {
         &self.socket_directories
+    }
+
+    /// Where a MySQL server's socket is looked for when none is named, in this order.
+    #[must_use]
+    pub fn mysql_sockets(&self) -> &[PathBuf] {
+        &self.mysql_sockets
+    }
+
+    /// The system's option files of MySQL's clients, in the order in which they are read.
+    #[must_use]
+    pub fn mysql_option_files(&self) -> &[PathBuf] {
+        &self.mysql_option_files
     }
 }
 

@@ -8,7 +8,9 @@ use crate::tls::TlsFileError;
 /// A target that cannot be reached as it was named. Each message ends in what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    #[error("a target is written postgres://user@host:5432/database or host=… dbname=…, not `{found}`")]
+    #[error(
+        "a target is written postgres://user@host:5432/database, mysql://user@host:3306/database or host=… dbname=…, not `{found}`"
+    )]
     NotATarget { found: String },
     #[error("dyno does not know how to reach `{scheme}://`{}", nearest(.suggestion.as_deref(), "://"))]
     UnknownScheme { scheme: String, suggestion: Option<String> },
@@ -24,7 +26,9 @@ pub enum TargetError {
     InvalidValue { name: &'static str, value: String, expected: &'static str },
     #[error("{hosts} hosts are named but {count} of `{name}`: give one for each host, or one for all")]
     CountDiffers { name: &'static str, count: usize, hosts: usize },
-    #[error("no user is named and the system's user has no name: add user=… or set PGUSER")]
+    #[error(
+        "no user is named and the system's user has no name: add it to the target (postgres://user@…, mysql://user@…)"
+    )]
     NoUser,
     #[error("service `{service}` is in none of the service files: looked in {}", list(.files))]
     ServiceMissing { service: String, files: Vec<PathBuf> },

@@ -8,12 +8,12 @@ mod conninfo;
 mod endpoints;
 pub mod environment;
 mod error;
-mod parameters;
+pub(crate) mod parameters;
 mod pgpass;
 mod redact;
 mod resolve;
 mod service;
-mod url;
+pub(crate) mod url;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -23,6 +23,8 @@ use dyno_wire::endpoint::{ChannelBinding, Password};
 
 pub use environment::Environment;
 pub use error::TargetError;
+
+pub(crate) use endpoints::first_answering;
 
 use resolve::Encoding;
 
@@ -190,14 +192,19 @@ fn looks_like_conninfo(text: &str) -> bool {
     text.contains('=')
 }
 
+/// The scheme of a URL that is not PostgreSQL's.
+pub(crate) fn other_scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_other = url::without_scheme(text).is_none() && !scheme.contains(['=', ' ']);
+    is_other.then_some(scheme)
+}
+
 fn read(text: &str) -> Result<parameters::Parameters, TargetError> {
     let text = text.trim();
     if let Some(rest) = url::without_scheme(text) {
         return url::parse(rest);
     }
-    if let Some((scheme, _)) = text.split_once("://")
-        && !scheme.contains(['=', ' '])
-    {
+    if let Some(scheme) = other_scheme(text) {
         let scheme: String = scheme.chars().take(24).collect();
         let suggestion = parameters::nearest(&scheme, ["postgres", "postgresql"].into_iter());
         return Err(TargetError::UnknownScheme { scheme, suggestion });

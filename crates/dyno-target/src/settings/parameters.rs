@@ -172,7 +172,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 ];
 
 /// The name that is spelled most like `wrong`, if any is near enough to have been meant.
-pub(super) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<String> {
+pub(crate) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<String> {
     let wrong = wrong.to_ascii_lowercase();
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == wrong) {
         return Some((*name).to_owned());

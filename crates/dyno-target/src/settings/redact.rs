@@ -78,9 +78,10 @@ fn first_bytes(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// `password`, `sslpassword`, `PGPASSWORD`, and whatever of that kind is still to come.
+/// `password`, `sslpassword`, `PGPASSWORD`, `MYSQL_PWD`, and whatever of that kind is still to come.
 fn is_secret(name: &str) -> bool {
-    name.to_ascii_lowercase().contains("password")
+    let name = name.to_ascii_lowercase();
+    ["password", "passwd", "_pwd"].iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -112,6 +113,11 @@ mod tests {
             ("--target=host=h password=p", "--target=host=h password=***"),
             ("-tpassword='a b' host=h", "-tpassword='***' host=h"),
             ("PGPASSWORD=p", "PGPASSWORD=***"),
+            ("MYSQL_PWD=p", "MYSQL_PWD=***"),
+            ("--mysql-password=p", "--mysql-password=***"),
+            ("--mysql_password=p", "--mysql_password=***"),
+            ("mysql://u:p@h:3306/d?ssl-mode=REQUIRED", "mysql://u:***@h:3306/d?ssl-mode=REQUIRED"),
+            ("mariadb://u:p@h/d?passwd=q&socket=/s", "mariadb://u:***@h/d?passwd=***&socket=/s"),
             ("application_name='x password= ' password='S y'", "application_name='x password= '***'***'"),
             ("passfile=/home/me/.pgpass", "passfile=/home/me/.pgpass"),
             ("--clients=1,2", "--clients=1,2"),
@@ -130,6 +136,8 @@ mod tests {
             0 => format!("postgres://u:{secret}@h/d"),
             1 => format!("--target=postgresql://u:{secret}@h:1,k:2/d?sslmode=disable"),
             2 => format!("-tx+y://u:{secret}@h"),
+            9 => format!("mysql://u:{secret}@h/d?ssl_mode=VERIFY_CA"),
+            10 => format!("--target=mariadb://u@h/d?x=y&Password={secret}"),
             3 => format!("postgres://u@h/d?password={secret}&x=y"),
             4 => format!("--a=postgres:///d?x=y&%70assword={secret}"),
             5 => format!("host=h user=u password='{secret}'"),
@@ -138,8 +146,8 @@ mod tests {
             _ => format!("host=h password={secret} user=u"),
         };
         let secret = match form {
-            0 | 3 => &encoded,
-            1 | 2 | 4 => &every_byte,
+            0 | 3 | 9 => &encoded,
+            1 | 2 | 4 | 10 => &every_byte,
             5..=7 => &quoted,
             _ => &escaped,
         };
@@ -149,7 +157,7 @@ mod tests {
     proptest! {
         /// What is shown does not depend on the password, so it cannot hold any part of it.
         #[test]
-        fn no_password_is_left(form in 0..9_usize, password in "[^\0]{1,16}|[ -~]{1,16}|[':@/?&= \\\\p]{1,9}") {
+        fn no_password_is_left(form in 0..11_usize, password in "[^\0]{1,16}|[ -~]{1,16}|[':@/?&= \\\\p]{1,9}") {
             let [text, expected] = typed(form, &password);
             prop_assert_eq!(redact(&text), expected);
         }

@@ -216,6 +216,7 @@ fn tls(parameters: &Parameters, environment: &Environment) -> Result<TlsSettings
         roots,
         certificate: parameters.get("sslcert").map(PathBuf::from).or_else(|| existing("postgresql.crt")),
         key: key.map(PathBuf::from).or_else(|| in_home("postgresql.key")),
+        checks_key_rights: true,
         version_min: version("ssl_min_protocol_version")?,
         version_max: version("ssl_max_protocol_version")?,
     })

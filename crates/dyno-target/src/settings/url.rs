@@ -1,5 +1,5 @@
 //! `postgres://user:password@host:port,host:port/database?parameter=value`, as libpq reads it, and the way
-//! back for display, which has no password.
+//! back for display, which has no password. The form is the same with other schemes, which take it apart here too.
 
 use std::fmt::Write as _;
 
@@ -11,49 +11,80 @@ pub(super) fn without_scheme(text: &str) -> Option<&str> {
     text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"))
 }
 
-/// Reads what follows `postgres://`. Errors name the part and never repeat one that may hold a password.
+/// Reads what follows `postgres://`.
 pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
+    let parts = take_apart(rest)?;
     let mut parameters = Parameters::default();
+    let place =
+        [("user", parts.user), ("password", parts.password), ("host", parts.hosts), ("port", parts.ports)];
+    for (name, value) in place {
+        parameters.set(name, value)?;
+    }
+    parameters.set("dbname", parts.database)?;
+    for (name, value) in parts.parameters {
+        // What JDBC's URLs say; libpq takes it too.
+        if name == "ssl" && value == "true" {
+            parameters.set("sslmode", "require".to_owned())?;
+        } else {
+            parameters.set(&name, value)?;
+        }
+    }
+    Ok(parameters)
+}
+
+/// The parts of a URL behind its scheme, decoded; empty where they are absent.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// One host, or several with commas.
+    pub(crate) hosts: String,
+    /// As many ports with commas, each of which may be empty; nothing at all where every one is.
+    pub(crate) ports: String,
+    pub(crate) database: String,
+    /// Names and values behind the `?`, in order.
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+/// Takes apart what follows `scheme://`. Errors name the part and never repeat one that may hold a password.
+pub(crate) fn take_apart(rest: &str) -> Result<Parts, TargetError> {
+    let mut parts = Parts::default();
     let (front, query) = rest.split_once('?').map_or((rest, None), |(front, query)| (front, Some(query)));
     let (authority, path) = front.split_once('/').map_or((front, None), |(front, path)| (front, Some(path)));
     let hosts = match authority.rsplit_once('@') {
         Some((credentials, hosts)) => {
-            parse_credentials(credentials, &mut parameters)?;
+            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+            parts.user = decode(user, "the user's name")?;
+            parts.password = decode(password, "the password")?;
             hosts
         }
         None => authority,
     };
-    parse_hosts(hosts, &mut parameters)?;
+    (parts.hosts, parts.ports) = take_hosts_apart(hosts)?;
     if let Some(path) = path {
         if path.contains('@') {
             // The commonest cause by far, and taking it for a database's name would show part of a password.
             return Err(malformed("a `/` or `?` in the user's name or password is written %2F or %3F"));
         }
-        parameters.set("dbname", decode(path, "the database's name")?)?;
+        parts.database = decode(path, "the database's name")?;
     }
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
-        parse_pair(pair, &mut parameters)?;
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or_else(|| malformed("a parameter after `?` is not of the form name=value"))?;
+        parts.parameters.push((decode(name, "a parameter's name")?, decode(value, "a parameter's value")?));
     }
-    Ok(parameters)
+    Ok(parts)
 }
 
-fn malformed(what: impl Into<String>) -> TargetError {
+pub(crate) fn malformed(what: impl Into<String>) -> TargetError {
     TargetError::Url { what: what.into() }
 }
 
-fn parse_credentials(text: &str, parameters: &mut Parameters) -> Result<(), TargetError> {
-    let (user, password) = text.split_once(':').map_or((text, None), |(user, word)| (user, Some(word)));
-    parameters.set("user", decode(user, "the user's name")?)?;
-    if let Some(password) = password {
-        parameters.set("password", decode(password, "the password")?)?;
-    }
-    Ok(())
-}
-
-/// One `host[:port]` or several with commas; either part may be empty.
-fn parse_hosts(text: &str, parameters: &mut Parameters) -> Result<(), TargetError> {
+/// One `host[:port]` or several with commas, either part of which may be empty: the hosts and the ports.
+fn take_hosts_apart(text: &str) -> Result<(String, String), TargetError> {
     if text.is_empty() {
-        return Ok(());
+        return Ok(Default::default());
     }
     let mut hosts = Vec::new();
     let mut ports = Vec::new();
@@ -71,8 +102,7 @@ fn parse_hosts(text: &str, parameters: &mut Parameters) -> Result<(), TargetErro
         hosts.push(host);
         ports.push(port);
     }
-    parameters.set("host", join(&hosts))?;
-    parameters.set("port", join(&ports))
+    Ok((join(&hosts), join(&ports)))
 }
 
 /// Empty where every entry is, so that defaults apply.
@@ -97,19 +127,7 @@ fn split_host(entry: &str) -> Result<(&str, &str), TargetError> {
     }
 }
 
-fn parse_pair(pair: &str, parameters: &mut Parameters) -> Result<(), TargetError> {
-    let (name, value) = pair
-        .split_once('=')
-        .ok_or_else(|| malformed("a parameter after `?` is not of the form name=value"))?;
-    let (name, value) = (decode(name, "a parameter's name")?, decode(value, "a parameter's value")?);
-    // What JDBC's URLs say; libpq takes it too.
-    if name == "ssl" && value == "true" {
-        return parameters.set("sslmode", "require".to_owned());
-    }
-    parameters.set(&name, value)
-}
-
-pub(super) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
+pub(crate) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -133,12 +151,12 @@ pub(super) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
 }
 
 /// Percent-encodes all but letters, digits and `-._~`.
-pub(super) fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     encode_but(text, b"-._~")
 }
 
 /// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
-pub(super) fn encode_query(text: &str) -> String {
+pub(crate) fn encode_query(text: &str) -> String {
     encode_but(text, b"-._~/:,=")
 }
 

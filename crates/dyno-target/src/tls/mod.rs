@@ -56,6 +56,8 @@ pub(crate) struct TlsSettings {
     pub(crate) certificate: Option<PathBuf>,
     /// Its key, PEM, not encrypted.
     pub(crate) key: Option<PathBuf>,
+    /// Refuse a key that others may read, as libpq does and MySQL's clients do not.
+    pub(crate) checks_key_rights: bool,
     pub(crate) version_min: Option<TlsVersion>,
     pub(crate) version_max: Option<TlsVersion>,
 }
@@ -72,9 +74,9 @@ pub enum TlsFileError {
         .looked_at.as_ref().map_or("~/.postgresql/root.crt".into(), |path| path.display().to_string())
     )]
     NoRoots { mode: &'static str, looked_at: Option<PathBuf> },
-    #[error("the system has no root certificates{}; install ca-certificates or name sslrootcert=FILE", .reason)]
+    #[error("the system has no root certificates{}; install ca-certificates or name a file (sslrootcert, ssl-ca)", .reason)]
     NoSystemRoots { reason: String },
-    #[error("a client certificate {} is there but its key {} is not: name it with sslkey=FILE", .certificate.display(), .key.display())]
+    #[error("a client certificate {} is there but its key {} is not: name it (sslkey, ssl-key)", .certificate.display(), .key.display())]
     KeyMissing { certificate: PathBuf, key: PathBuf },
     #[error("the key {} must be readable by its owner only: run `chmod 0600` on it (0640 if root owns it)", .0.display())]
     KeyPermissions(PathBuf),
@@ -134,6 +136,9 @@ impl TlsSettings {
             let key = self.key.clone().unwrap_or_else(|| PathBuf::from("~/.postgresql/postgresql.key"));
             return Err(TlsFileError::KeyMissing { certificate: certificate.clone(), key });
         };
+        if self.checks_key_rights {
+            check_key_rights(key)?;
+        }
         config.with_client_auth_cert(chain, read_key(key)?).map_err(|source| TlsFileError::KeyDiffers {
             certificate: certificate.clone(),
             key: key.clone(),
@@ -199,10 +204,11 @@ fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateD
     Ok(certificates)
 }
 
-/// Reads a key if only its owner may; a key of root's may be readable by its group, as libpq allows.
-fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsFileError> {
-    let what = "key";
-    let read = |source| TlsFileError::Read { what, file: file.to_owned(), source };
+const KEY: &str = "key";
+
+/// Only its owner may read a key; one of root's may be readable by its group, as libpq allows.
+fn check_key_rights(file: &Path) -> Result<(), TlsFileError> {
+    let read = |source| TlsFileError::Read { what: KEY, file: file.to_owned(), source };
     let metadata = fs::metadata(file).map_err(read)?;
     let ours = rustix::process::geteuid().as_raw();
     if ![0, ours].contains(&metadata.uid()) {
@@ -212,12 +218,17 @@ fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsFileError> {
     if metadata.mode() & forbidden != 0 {
         return Err(TlsFileError::KeyPermissions(file.to_owned()));
     }
-    let pem = fs::read(file).map_err(read)?;
+    Ok(())
+}
+
+fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsFileError> {
+    let pem =
+        fs::read(file).map_err(|source| TlsFileError::Read { what: KEY, file: file.to_owned(), source })?;
     if pem.windows(9).any(|window| window == b"ENCRYPTED") {
         return Err(TlsFileError::KeyEncrypted(file.to_owned()));
     }
     PrivateKeyDer::from_pem_slice(&pem).map_err(|error| TlsFileError::Malformed {
-        what,
+        what: KEY,
         file: file.to_owned(),
         reason: error.to_string(),
     })

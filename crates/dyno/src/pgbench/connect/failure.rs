@@ -76,7 +76,7 @@ impl Server {
 
 /// libpq takes that for a server which is too old to know `application_name`, tries again without it, and tells of both.
 fn knows_no_parameter(error: &ConnectError) -> bool {
-    matches!(error, ConnectError::Server { error, .. } if error.code.as_str() == "42704")
+    matches!(error, ConnectError::Server { error, .. } if error.state() == "42704")
 }
 
 fn failed(place: &Place<'_>, reason: &str) -> String {
@@ -116,8 +116,14 @@ fn address_of(error: &ConnectError) -> Option<&Address> {
         | ConnectError::NotPostgres { address, .. }
         | ConnectError::WrongPassword { address, .. }
         | ConnectError::PasswordMissing { address, .. }
-        | ConnectError::TlsRefused { address }
-        | ConnectError::CertificateNotTrusted { address }
+        | ConnectError::NotMySql { address, .. }
+        | ConnectError::AccessDenied { address, .. }
+        | ConnectError::TlsRequired { address, .. }
+        | ConnectError::HostNotAllowed { address, .. }
+        | ConnectError::MyLogin { address, .. }
+        | ConnectError::NotCancelled { address, .. }
+        | ConnectError::TlsRefused { address, .. }
+        | ConnectError::CertificateNotTrusted { address, .. }
         | ConnectError::CertificateName { address, .. }
         | ConnectError::CertificateExpired { address, .. }
         | ConnectError::Certificate { address, .. }
@@ -159,7 +165,14 @@ fn reason(error: &ConnectError) -> String {
         | ConnectError::TooManyConnections { error, .. }
         | ConnectError::NotAllowed { error, .. }
         | ConnectError::NotReady { error, .. }
-        | ConnectError::Server { error, .. } => libpq_text::error(error, None).trim_end().to_owned(),
+        | ConnectError::Server { error, .. } => libpq_text::refusal(error, None).trim_end().to_owned(),
+        // MySQL's, which is not reached from here.
+        ConnectError::NotMySql { .. }
+        | ConnectError::AccessDenied { .. }
+        | ConnectError::TlsRequired { .. }
+        | ConnectError::HostNotAllowed { .. }
+        | ConnectError::MyLogin { .. }
+        | ConnectError::NotCancelled { .. } => error.to_string(),
         ConnectError::PasswordMissing { .. } => "fe_sendauth: no password supplied".to_owned(),
         ConnectError::TlsRefused { .. } => "server does not support SSL, but SSL was required".to_owned(),
         ConnectError::CertificateNotTrusted { .. } => "SSL error: certificate verify failed".to_owned(),

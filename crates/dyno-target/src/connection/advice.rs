@@ -1,0 +1,115 @@
+//! What to do about a server's errors, and what the settings that would help are called in its protocol.
+
+use dyno_wire::endpoint::{Endpoint, Tls};
+use dyno_wire::pg::error::ServerError;
+use dyno_wire::refusal::Refusal;
+
+/// How the settings of TLS are called, which differs with the protocol.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TlsTerms {
+    /// Names the trusted authority.
+    pub(super) authority: &'static str,
+    /// Turns TLS off.
+    pub(super) off: &'static str,
+    /// What to do about a certificate for another name.
+    pub(super) other_name: &'static str,
+    /// What a client certificate depends on.
+    pub(super) client_certificate: &'static str,
+}
+
+static POSTGRES: TlsTerms = TlsTerms {
+    authority: "sslrootcert",
+    off: "sslmode=disable",
+    other_name: "name the host as the certificate does (hostaddr can give its address), or say sslmode=verify-ca",
+    client_certificate: "sslcert, sslkey and the server's ssl_ca_file",
+};
+
+static MYSQL: TlsTerms = TlsTerms {
+    authority: "ssl-ca",
+    off: "ssl-mode=DISABLED",
+    other_name: "name the host as the certificate does, or say ssl-mode=VERIFY_CA",
+    client_certificate: "ssl-cert, ssl-key and the server's ssl_ca",
+};
+
+impl TlsTerms {
+    pub(super) fn of(endpoint: &Endpoint) -> &'static Self {
+        if endpoint.wire.is_mysql() { &MYSQL } else { &POSTGRES }
+    }
+}
+
+/// What follows a server's error: what else it said, or what helps.
+pub(super) fn further(error: &Refusal) -> String {
+    match error {
+        Refusal::Postgres(error) => details(error),
+        Refusal::MySql(error) => {
+            of_number(error.number, &error.message).map_or_else(String::new, |advice| format!("; {advice}"))
+        }
+    }
+}
+
+fn details(error: &ServerError) -> String {
+    let part =
+        |name, text: &Option<String>| text.as_ref().map_or_else(String::new, |it| format!("; {name}: {it}"));
+    part("detail", &error.detail) + &part("hint", &error.hint)
+}
+
+fn of_number(number: u16, message: &str) -> Option<&'static str> {
+    const LOCAL_INFILE: &str = "allow it in the server (SET GLOBAL local_infile = ON), or do without";
+    const READ_ONLY: &str = "the server takes no changes: is it a replica, or set read_only?";
+    Some(match number {
+        // One number for all commands that are not allowed.
+        1148 if message.contains("used command") => LOCAL_INFILE,
+        3948 | 4166 => LOCAL_INFILE,
+        1153 | 1301 => "raise max_allowed_packet in the server",
+        1836 => READ_ONLY,
+        // Whatever an option forbids.
+        1290 if message.contains("read-only") || message.contains("read_only") => READ_ONLY,
+        1461 => {
+            "raise max_prepared_stmt_count in the server, or use fewer connections or no prepared statements"
+        }
+        1044 | 1142 | 1143 | 1227 => "GRANT the user what it needs, or name another",
+        1820 => "set the user's password anew (ALTER USER)",
+        1114 | 1021 => "make room on the server's disk",
+        _ => return None,
+    })
+}
+
+/// Where to look when a session was lost.
+pub(super) fn lost(is_mysql: bool, sql: &str) -> &'static str {
+    // The smallest max_allowed_packet in use by default; the server hangs up on what is longer.
+    const LONG_BYTES: usize = 1 << 20;
+    if is_mysql && sql.len() > LONG_BYTES {
+        "raise max_allowed_packet in the server if the statement is longer, or look into its log"
+    } else {
+        "look into the server's log"
+    }
+}
+
+/// What to do about a user who was not let in.
+pub(super) fn access_denied(endpoint: &Endpoint) -> &'static str {
+    let login = &endpoint.login;
+    match (&login.password, &login.tls) {
+        (None, _) => "no password was given: write it into the URL, ~/.my.cnf or MYSQL_PWD",
+        (Some(_), Tls::Disable) => {
+            "check user and password (the URL, ~/.my.cnf, MYSQL_PWD), and that the account is for this host and does not demand TLS"
+        }
+        (Some(_), _) => {
+            "check user and password (the URL, ~/.my.cnf, MYSQL_PWD), and that the account is for this host"
+        }
+    }
+}
+
+/// The same of PostgreSQL's and MySQL's words for other refusals of a login.
+pub(super) fn database_missing(error: &Refusal) -> &'static str {
+    match error {
+        Refusal::Postgres(_) => "create it (CREATE DATABASE) or name another",
+        Refusal::MySql(_) => "create it (CREATE DATABASE), or name another in the URL",
+    }
+}
+
+pub(super) fn not_allowed(error: &Refusal) -> &'static str {
+    match error {
+        Refusal::Postgres(_) => "add a line to its pg_hba.conf and reload, or use another sslmode",
+        Refusal::MySql(_) => "GRANT the user rights on it, or name another",
+    }
+}

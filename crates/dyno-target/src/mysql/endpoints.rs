@@ -1,0 +1,140 @@
+//! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first that
+//! accepts a connection is taken.
+
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, TlsSetup, Wire};
+use dyno_wire::my::handshake;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::{LOCALHOST, MySqlSettings, Place};
+use crate::connection::{ConnectError, Connection};
+use crate::settings::{TargetError, first_answering};
+use crate::tls::SslMode;
+
+impl MySqlSettings {
+    /// Every address that may be tried, in order; never empty.
+    ///
+    /// # Errors
+    /// A host whose name is not known (unless another is), and certificates or keys that cannot be used.
+    pub fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
+        Ok(self.named_endpoints()?.into_iter().map(|(_, endpoint)| endpoint).collect())
+    }
+
+    /// The same, each with its host's name where that was resolved to get the address.
+    ///
+    /// # Errors
+    /// As [`MySqlSettings::endpoints`].
+    pub fn named_endpoints(&self) -> Result<Vec<(Option<&str>, Endpoint)>, TargetError> {
+        let config = self.client_config()?;
+        let mut endpoints = Vec::new();
+        let mut unknown = None;
+        for place in &self.hosts {
+            match place.addresses() {
+                Ok(addresses) => {
+                    let here = addresses.into_iter().map(|it| self.endpoint_at(place, it, config.as_ref()));
+                    endpoints.extend(here.map(|endpoint| (place.name(), endpoint)));
+                }
+                Err(error) => unknown = unknown.or(Some(error)),
+            }
+        }
+        match unknown {
+            Some(error) if endpoints.is_empty() => Err(error),
+            _ => Ok(endpoints),
+        }
+    }
+
+    /// The address to use: the only one, or the first of several that accepts a connection. Where none accepts it is
+    /// the first, so that opening it says why.
+    ///
+    /// # Errors
+    /// As [`MySqlSettings::endpoints`].
+    pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
+        let none = || TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() };
+        first_answering(&self.endpoints()?, self.connect_timeout).ok_or_else(none)
+    }
+
+    /// Opens a session at [`MySqlSettings::endpoint`] within the time for connecting.
+    ///
+    /// # Errors
+    /// Says what stands in the way and what to do about it.
+    pub fn connect(&self) -> Result<Connection, ConnectError> {
+        Connection::open_within(&self.endpoint()?, self.connect_timeout)
+    }
+
+    fn client_config(&self) -> Result<Option<Arc<ClientConfig>>, TargetError> {
+        if self.tls.mode == SslMode::Disable {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(self.tls.client_config()?)))
+    }
+
+    fn endpoint_at(&self, place: &Place, address: Address, config: Option<&Arc<ClientConfig>>) -> Endpoint {
+        let is_socket = matches!(address, Address::Unix(_));
+        let setup = |config: &Arc<ClientConfig>| TlsSetup {
+            config: Arc::clone(config),
+            server_name: server_name(place, &address),
+        };
+        let tls = match (self.tls.mode, config) {
+            // As MySQL: what need not be encrypted is not over a socket.
+            (SslMode::Prefer, Some(_)) if is_socket => Tls::Disable,
+            (SslMode::Prefer, Some(config)) => Tls::Prefer(setup(config)),
+            (_, Some(config)) => Tls::Require(setup(config)),
+            (_, None) => Tls::Disable,
+        };
+        let parameters = vec![
+            ("program_name".to_owned(), self.program_name.clone()),
+            ("_pid".to_owned(), std::process::id().to_string()),
+        ];
+        let login = Login {
+            user: self.user.clone(),
+            password: self.password.clone(),
+            database: self.database.clone(),
+            parameters,
+            tls,
+            channel_binding: ChannelBinding::Disable,
+        };
+        let options = handshake::Options { unix_socket: is_socket, ..self.options };
+        Endpoint { address, login: Arc::new(login), wire: Wire::MySql(options) }
+    }
+}
+
+/// The name as the certificate must hold it, which matters to `VERIFY_IDENTITY` only.
+fn server_name(place: &Place, address: &Address) -> ServerName<'static> {
+    let otherwise = match address {
+        Address::Tcp(socket) => socket.ip(),
+        Address::Unix(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
+    ServerName::try_from(place.name().unwrap_or(LOCALHOST).to_owned())
+        .unwrap_or_else(|_| ServerName::IpAddress(otherwise.into()))
+}
+
+impl Place {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Tcp { name, .. } => Some(name),
+            Self::Local { .. } | Self::Socket(_) => None,
+        }
+    }
+
+    fn addresses(&self) -> Result<Vec<Address>, TargetError> {
+        match self {
+            Self::Socket(socket) => Ok(vec![Address::Unix(socket.clone())]),
+            Self::Local { sockets, port } => {
+                let existing: Option<&PathBuf> = sockets.iter().find(|socket| socket.exists());
+                let address = match existing {
+                    Some(socket) => Address::Unix(socket.clone()),
+                    None => Address::Tcp((Ipv4Addr::LOCALHOST, *port).into()),
+                };
+                Ok(vec![address])
+            }
+            Self::Tcp { name, port } => match (name.as_str(), *port).to_socket_addrs() {
+                Ok(addresses) => Ok(addresses.map(Address::Tcp).collect()),
+                Err(source) => Err(TargetError::NameNotFound { host: name.clone(), source }),
+            },
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A target of either protocol: what its name says decides which.
+
+use std::time::Duration;
+
+use dyno_wire::endpoint::{Endpoint, Password};
+
+use crate::connection::{ConnectError, Connection};
+use crate::mysql::{self, MySqlSettings};
+use crate::settings::parameters::nearest;
+use crate::settings::{Environment, TargetError, TargetSettings, other_scheme};
+
+/// What the user named, understood: who logs in to which database of which kind, where and how.
+#[derive(Debug, Clone)]
+pub enum Target {
+    Postgres(TargetSettings),
+    MySql(MySqlSettings),
+}
+
+impl Target {
+    /// Understands a target's name: `postgres://…`, `mysql://…`, `mariadb://…`, `host=… dbname=…`, or nothing at all
+    /// for the PostgreSQL that the environment names.
+    ///
+    /// # Errors
+    /// Says what is wrong with the name, and never repeats a password.
+    pub fn parse(text: &str, environment: &Environment) -> Result<Self, TargetError> {
+        let text = text.trim();
+        match other_scheme(text) {
+            None => TargetSettings::parse(text, environment).map(Self::Postgres),
+            Some(scheme) if mysql::SCHEMES.contains(&scheme) => {
+                MySqlSettings::parse(text, environment).map(Self::MySql)
+            }
+            Some(scheme) => {
+                let suggestion = nearest(scheme, ["postgres", "postgresql", "mysql", "mariadb"].into_iter());
+                let scheme = scheme.chars().take(24).collect();
+                Err(TargetError::UnknownScheme { scheme, suggestion })
+            }
+        }
+    }
+
+    /// Whether it is reached by MySQL's protocol.
+    #[must_use]
+    pub fn is_mysql(&self) -> bool {
+        matches!(self, Self::MySql(_))
+    }
+
+    #[must_use]
+    pub fn user(&self) -> &str {
+        match self {
+            Self::Postgres(settings) => settings.user(),
+            Self::MySql(settings) => settings.user(),
+        }
+    }
+
+    /// Empty where none is named, which only MySQL knows.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        match self {
+            Self::Postgres(settings) => settings.database(),
+            Self::MySql(settings) => settings.database(),
+        }
+    }
+
+    /// The same server and user, another database.
+    #[must_use]
+    pub fn with_database(self, database: &str) -> Self {
+        match self {
+            Self::Postgres(settings) => Self::Postgres(settings.with_database(database)),
+            Self::MySql(settings) => Self::MySql(settings.with_database(database)),
+        }
+    }
+
+    /// The same with another password.
+    #[must_use]
+    pub fn with_password(self, password: &Password) -> Self {
+        match self {
+            Self::Postgres(settings) => Self::Postgres(settings.with_password(password)),
+            Self::MySql(settings) => Self::MySql(settings.with_password(password)),
+        }
+    }
+
+    /// How long connecting and logging in may take at each address; `None` for as long as it takes.
+    #[must_use]
+    pub fn connect_timeout(&self) -> Option<Duration> {
+        match self {
+            Self::Postgres(settings) => settings.connect_timeout(),
+            Self::MySql(settings) => settings.connect_timeout(),
+        }
+    }
+
+    /// What the user should know of and is no error: a file that was ignored.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Self::Postgres(settings) => settings.warnings(),
+            Self::MySql(settings) => settings.warnings(),
+        }
+    }
+
+    /// The target as a URL that can be named again, without the password.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Postgres(settings) => settings.url(),
+            Self::MySql(settings) => settings.url(),
+        }
+    }
+
+    /// Every address that may be tried, in order; never empty.
+    ///
+    /// # Errors
+    /// A host whose name is not known (unless another is), and certificates or keys that cannot be used.
+    pub fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
+        match self {
+            Self::Postgres(settings) => settings.endpoints(),
+            Self::MySql(settings) => settings.endpoints(),
+        }
+    }
+
+    /// The address to use: the first that accepts a connection and suits, else the first.
+    ///
+    /// # Errors
+    /// As [`Target::endpoints`], and where none suits `target_session_attrs`.
+    pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
+        match self {
+            Self::Postgres(settings) => settings.endpoint(),
+            Self::MySql(settings) => settings.endpoint(),
+        }
+    }
+
+    /// Opens a session at [`Target::endpoint`] within the time for connecting.
+    ///
+    /// # Errors
+    /// Says what stands in the way and what to do about it.
+    pub fn connect(&self) -> Result<Connection, ConnectError> {
+        Connection::open_within(&self.endpoint()?, self.connect_timeout())
+    }
+}
