@@ -7,6 +7,7 @@ pub mod host;
 pub mod inspect;
 pub mod mysql;
 pub mod probe;
+pub mod product;
 pub mod settings;
 mod target;
 mod tls;

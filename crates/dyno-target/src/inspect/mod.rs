@@ -1,8 +1,8 @@
 //! What a server says of itself: product, version, settings, sizes, connections, and its statistics. Reads only,
 //! and leaves out what the server does not say or this user may not see; nothing is guessed.
 
+mod mysql;
 mod place;
-mod product;
 mod settings;
 mod sizes;
 mod statistics;
@@ -15,26 +15,22 @@ pub use sizes::data;
 pub use statistics::Statistics;
 
 use crate::connection::{Connection, QueryError};
+use crate::product;
 
 /// The server as a whole. `name` is the target's name in the run, `url` its URL without the password.
 ///
 /// # Errors
 /// The session was lost. A question that this server does not understand leaves its answer unknown.
 pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event::Target, QueryError> {
-    let version_text = known(connection.query_value::<String>("SELECT version()"))?;
-    let recognised = match &version_text {
-        Some(text) => product::recognise(connection, text)?,
-        None => None,
-    };
+    let recognised = product::recognise(connection)?;
     let same_host = place::same_host(connection)?;
     let limits = known(limits(connection).map(Some))?;
-    let (product, version) = recognised.map_or((None, None), |it| (Some(it.product), it.version));
     Ok(event::Target {
         name: name.to_owned(),
         url: url.to_owned(),
-        product,
-        version,
-        version_text,
+        product: recognised.name,
+        version: recognised.version,
+        version_text: recognised.version_text,
         tls: connection.tls_version().map(str::to_owned),
         same_host,
         embedded: None,
@@ -51,13 +47,22 @@ pub fn connections_allowed(connection: &mut Connection) -> Result<Option<u32>, Q
     Ok(limits(connection)?.free)
 }
 
+fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
+    if speaks_mysql(connection) { mysql::limits(connection) } else { postgres_limits(connection) }
+}
+
+fn speaks_mysql(connection: &Connection) -> bool {
+    connection.endpoint().wire.is_mysql()
+}
+
 /// Connections of this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Limits {
     max: Option<u32>,
     free: Option<u32>,
 }
 
-fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
+fn postgres_limits(connection: &mut Connection) -> Result<Limits, QueryError> {
     // Slots of superusers (and, since 16, of `pg_use_reserved_connections`) are not for others; limits of the
     // role and the database hold for all but superusers. Of sessions of other users only some columns are shown:
     // `backend_type` is null for them, but `usesysid` is not, and it is null for the server's own workers.
@@ -92,15 +97,15 @@ fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
 }
 
 /// A refused question is an unknown answer; a lost session is an error.
-fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T>, QueryError> {
+pub(crate) fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T>, QueryError> {
     match answer {
         Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
         other => other,
     }
 }
 
-/// Text as an SQL string.
-fn literal(text: &str) -> String {
+/// Text as an SQL string of PostgreSQL.
+pub(crate) fn literal(text: &str) -> String {
     // `E''` reads backslashes the same way whatever standard_conforming_strings says.
     format!("E'{}'", text.replace('\\', r"\\").replace('\'', "''"))
 }

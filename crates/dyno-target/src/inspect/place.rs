@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dyno_wire::endpoint::Address;
 
-use super::known;
+use super::{known, mysql, speaks_mysql};
 use crate::connection::{Connection, QueryError};
 
 /// The server on this machine.
@@ -23,6 +23,9 @@ pub struct ServerProcess {
 /// # Errors
 /// The session was lost.
 pub fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
+    if speaks_mysql(connection) {
+        return mysql::server_process(connection);
+    }
     let Some(pid) = main_process(connection)? else { return Ok(None) };
     let named: Option<String> = known(connection.query_value("SHOW data_directory"))?;
     // The server's working directory is its data directory.
@@ -64,6 +67,9 @@ fn parent(pid: &str) -> Option<u32> {
 /// Whether server and driver share a machine; `None` where addresses do not tell.
 pub(super) fn same_host(connection: &mut Connection) -> Result<Option<bool>, QueryError> {
     let Address::Tcp(dialled) = connection.endpoint().address else { return Ok(Some(true)) };
+    if speaks_mysql(connection) {
+        return mysql::same_host(connection, dialled);
+    }
     if main_process(connection)?.is_some() {
         return Ok(Some(true));
     }
@@ -87,12 +93,12 @@ fn judge(dialled: IpAddr, reported: Option<IpAddr>) -> Option<bool> {
 }
 
 /// Only an address of this machine can be bound.
-fn is_of_this_machine(address: IpAddr) -> bool {
+pub(super) fn is_of_this_machine(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Whether the way there leads over a bridge of this machine, behind which its own containers live.
-fn over_bridge(address: IpAddr) -> bool {
+pub(super) fn over_bridge(address: IpAddr) -> bool {
     let IpAddr::V4(address) = address else { return false };
     let Ok(routes) = fs::read_to_string("/proc/net/route") else { return false };
     interface_to(address, &routes)

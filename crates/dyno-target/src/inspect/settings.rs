@@ -3,19 +3,9 @@
 
 use dyno_results::event;
 
-use super::literal;
+use super::{literal, mysql, speaks_mysql};
 use crate::connection::{Connection, QueryError, Row};
-
-/// These decide whether an acknowledged commit survives a crash; they are always reported.
-const DURABILITY: &[&str] = &[
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "wal_level",
-    "wal_sync_method",
-    "data_checksums",
-    "synchronous_standby_names",
-];
+use crate::product;
 
 /// Where the server lives, how it names things and in which language it speaks: never a matter of performance,
 /// and different on every machine. The first two are set by dyno's own session.
@@ -62,9 +52,11 @@ const SECRET: &[&str] = &[
 ];
 /// Words by which extensions call what nobody else should know.
 const SECRET_WORDS: &[&str] = &["conninfo", "password", "secret", "token", "key", "salt"];
-const NOT_SHOWN: &str = "(not shown)";
+pub(super) const NOT_SHOWN: &str = "(not shown)";
 
 /// The settings of a target that differ from the default, and the durability settings in any case.
+///
+/// Those that bear on durability are the product's ([`Product::durability`](product::Product::durability)).
 ///
 /// What the load's sessions see counts: a value that only this session was given by `SET` is replaced by the one
 /// it started with.
@@ -72,7 +64,15 @@ const NOT_SHOWN: &str = "(not shown)";
 /// # Errors
 /// What the server said.
 pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
-    let list = |names: &[&str]| names.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", ");
+    let recognised = product::recognise(connection)?;
+    if speaks_mysql(connection) {
+        return mysql::settings(connection, target, &recognised);
+    }
+    // SQL knows no empty list.
+    let list = |names: &[&str]| {
+        let names: Vec<String> = names.iter().copied().chain([""]).map(literal).collect();
+        names.join(", ")
+    };
     // `override` and `environment variable` are the server's own doing: computed sizes, the stack's depth.
     let sql = format!(
         "SELECT * FROM (
@@ -87,7 +87,7 @@ pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Sett
         ) AS described
         WHERE changed OR durability
         ORDER BY durability DESC, name",
-        durability = list(DURABILITY),
+        durability = list(recognised.durability()),
         left_out = list(LEFT_OUT),
     );
     let rows = connection.query(&sql)?;

@@ -2,7 +2,7 @@
 
 use dyno_results::event;
 
-use super::{known, literal};
+use super::{known, literal, mysql, speaks_mysql};
 use crate::connection::{Connection, QueryError, Row};
 
 /// The data of a workload as it lies there now. `tables` are names as SQL writes them; one that is missing is
@@ -18,6 +18,11 @@ pub fn data(
     scale: Option<f64>,
     tables: &[&str],
 ) -> Result<event::Data, QueryError> {
+    if speaks_mysql(connection) {
+        let (target, workload) = (target.to_owned(), workload.to_owned());
+        let sizes = mysql::sizes(connection, tables)?;
+        return Ok(event::Data { target, workload, scale, ..sizes });
+    }
     let database = connection.query_value("SELECT pg_database_size(current_database())");
     let cache = "SELECT setting::int8 * current_setting('block_size')::int8 FROM pg_settings WHERE name = 'shared_buffers'";
     Ok(event::Data {

@@ -4,15 +4,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::known;
+use super::{known, mysql, speaks_mysql};
 use crate::connection::{Connection, QueryError, Row};
 
 /// The size of the database needs a look at each of its files, so it is read only this often.
-const SIZE_EVERY: u64 = 10;
+pub(super) const SIZE_EVERY: u64 = 10;
 
-/// Reads the statistics of the session's database. Keys and units are in `docs/telemetry.md`.
+/// Reads the statistics of the session's database or its server. Keys and units are in `docs/telemetry.md`.
 #[derive(Debug)]
-pub struct Statistics {
+pub struct Statistics(Source);
+
+#[derive(Debug)]
+enum Source {
+    Postgres(PostgresStatistics),
+    MySql(mysql::Statistics),
+}
+
+#[derive(Debug)]
+struct PostgresStatistics {
     sql: String,
     sql_with_size: String,
     readings: u64,
@@ -66,6 +75,27 @@ impl Statistics {
     /// # Errors
     /// The session was lost.
     pub fn prepare(connection: &mut Connection) -> Result<Self, QueryError> {
+        Ok(Self(if speaks_mysql(connection) {
+            Source::MySql(mysql::Statistics::prepare(connection)?)
+        } else {
+            Source::Postgres(PostgresStatistics::prepare(connection)?)
+        }))
+    }
+
+    /// Reads once. What is null or not there is left out.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        match &mut self.0 {
+            Source::Postgres(statistics) => statistics.read(connection),
+            Source::MySql(statistics) => statistics.read(connection),
+        }
+    }
+}
+
+impl PostgresStatistics {
+    fn prepare(connection: &mut Connection) -> Result<Self, QueryError> {
         let existing = Existing::of(connection)?;
         let mut parts = Vec::new();
         for candidate in existing.candidates() {
@@ -82,17 +112,18 @@ impl Statistics {
         Ok(Self { sql, sql_with_size: together(&parts), readings: 0 })
     }
 
-    /// Reads once, in one round trip. What is null or not there is left out.
-    ///
-    /// # Errors
-    /// What the server said.
-    pub fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+    /// In one round trip.
+    fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
         let with_size = self.readings.is_multiple_of(SIZE_EVERY);
         self.readings += 1;
         let rows = connection.query(if with_size { &self.sql_with_size } else { &self.sql })?;
-        let values = rows.iter().flat_map(Row::iter);
-        Ok(values.filter_map(|(key, value)| Some((key.to_owned(), value?.parse().ok()?))).collect())
+        Ok(rows.iter().flat_map(numbers).collect())
     }
+}
+
+/// The columns of a row that are numbers.
+pub(super) fn numbers(row: &Row) -> impl Iterator<Item = (String, f64)> {
+    row.iter().filter_map(|(key, value)| Some((key.to_owned(), value?.parse().ok()?)))
 }
 
 /// One row that holds the columns of all parts.

@@ -1,0 +1,42 @@
+//! How many connections a user may open.
+
+use super::super::Limits;
+use super::{known, named_values};
+use crate::connection::{Connection, QueryError};
+
+/// By the server's limit and the account's. The one connection beyond the server's limit, that an administrator is
+/// given, is left to him.
+pub(in crate::inspect) fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
+    // Where it is 0 there is no limit (TiDB).
+    let server: Option<u32> =
+        connection.query_value("SELECT @@global.max_connections")?.filter(|most| *most > 0);
+    let connected = named_values(connection, "SHOW GLOBAL STATUS", &["Threads_connected"])?;
+    let connected: Option<u32> = connected.first().and_then(|(_, value)| value.parse().ok());
+    let account = account(connection)?;
+    let of_server = server.zip(connected).map(|(most, used)| most.saturating_sub(used));
+    Ok(Limits {
+        max: lesser(server, account.map(|(most, _)| most)),
+        free: lesser(of_server, account.map(|(most, used)| most.saturating_sub(used))),
+    })
+}
+
+/// The account's limit and the sessions that it has; `None` where it has no limit.
+fn account(connection: &mut Connection) -> Result<Option<(u32, u32)>, QueryError> {
+    // The session's own value is the account's, or the server's for all accounts alike.
+    let most = known(connection.query_value::<u32>("SELECT @@session.max_user_connections"))?;
+    let Some(most) = most.filter(|most| *most > 0) else { return Ok(None) };
+    let Some(user) = known(connection.query_value::<String>("SELECT substring_index(user(), '@', 1)"))? else {
+        return Ok(None);
+    };
+    // One's own sessions are shown to everybody.
+    let sessions = known(connection.query("SHOW PROCESSLIST").map(Some))?.unwrap_or_default();
+    let used = sessions.iter().filter(|row| row.text(1) == Some(&user)).count();
+    Ok(Some((most, u32::try_from(used).unwrap_or(u32::MAX))))
+}
+
+fn lesser(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,185 @@
+//! The settings that say how this server was set up.
+
+use std::collections::BTreeMap;
+
+use dyno_results::event;
+
+use super::super::settings::NOT_SHOWN;
+use super::{known, named_values};
+use crate::connection::{Connection, QueryError, Row};
+use crate::product::Recognised;
+
+/// Where the server lives, how it names things and in which language it speaks, by how the names begin.
+const LEFT_OUT: &[&str] = &[
+    "admin_address",
+    "admin_port",
+    "basedir",
+    "bind_address",
+    "caching_sha2_password_private_key_path",
+    "caching_sha2_password_public_key_path",
+    "character_set",
+    "collation_",
+    "datadir",
+    "devname",
+    "extra_port",
+    "general_log_file",
+    "hostname",
+    "init_file",
+    "innodb_buffer_pool_filename",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_temp_tablespaces_dir",
+    "innodb_undo_directory",
+    "lc_",
+    "local_ip",
+    "log_bin_basename",
+    "log_bin_index",
+    "log_error",
+    "mysql_port",
+    "mysqlx_bind_address",
+    "mysqlx_port",
+    "mysqlx_socket",
+    "obconfig_url",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "redo_dir",
+    "data_dir",
+    "relay_log",
+    "report_",
+    "rpc_port",
+    "secure_file_priv",
+    "server_create_time",
+    "server_id",
+    "server_role_info",
+    "server_uuid",
+    "slave_load_tmpdir",
+    "replica_load_tmpdir",
+    "slow_query_log_file",
+    "socket",
+    "ssl_",
+    "system_time_zone",
+    "time_zone",
+    "tls_",
+    "tmpdir",
+    "version",
+    "wsrep_cluster_address",
+    "wsrep_cluster_name",
+    "wsrep_node_",
+];
+/// Names in which these stand hold what nobody else should know, or SQL in which it may stand.
+const SECRET_WORDS: &[&str] =
+    &["secret", "token", "keyring", "sst_auth", "provider_options", "ldap", "init_connect", "report_password"];
+/// Settings that are a number of bytes.
+const BYTES: &[&str] = &[
+    "binlog_cache_size",
+    "innodb_buffer_pool_size",
+    "innodb_log_buffer_size",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_sort_buffer_size",
+    "join_buffer_size",
+    "key_buffer_size",
+    "max_allowed_packet",
+    "max_binlog_size",
+    "max_heap_table_size",
+    "query_cache_size",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
+    "sort_buffer_size",
+    "temptable_max_ram",
+    "tmp_table_size",
+];
+
+/// The settings that differ from the default, where the server tells them apart, and those that bear on durability in
+/// any case. Global values count: those are what the load's sessions begin with.
+pub(in crate::inspect) fn settings(
+    connection: &mut Connection,
+    target: &str,
+    recognised: &Recognised,
+) -> Result<event::Settings, QueryError> {
+    let durability = recognised.durability();
+    let told = match recognised.product.and_then(|product| product.views.settings) {
+        Some(sql) => known(connection.query(sql).map(Some))?.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let mut rows: BTreeMap<String, event::Setting> = told
+        .iter()
+        .filter_map(|row| described(row, durability))
+        .filter(|setting| setting.durability || setting.changed && bears_weight(&setting.name))
+        .map(|setting| (setting.name.clone(), setting))
+        .collect();
+    for (name, value) in missing(connection, durability, &rows)? {
+        rows.insert(name.clone(), plain(name, value));
+    }
+    let mut rows: Vec<event::Setting> = rows.into_values().collect();
+    rows.sort_by_key(|setting| !setting.durability);
+    Ok(event::Settings { target: target.to_owned(), rows })
+}
+
+/// Values of the durability settings that the product's own view did not hold, among variables and status.
+fn missing(
+    connection: &mut Connection,
+    durability: &[&str],
+    found: &BTreeMap<String, event::Setting>,
+) -> Result<Vec<(String, String)>, QueryError> {
+    let mut values = Vec::new();
+    for show in ["SHOW GLOBAL VARIABLES", "SHOW GLOBAL STATUS"] {
+        let lacking: Vec<&str> = durability
+            .iter()
+            .copied()
+            .filter(|name| !found.contains_key(*name) && !values.iter().any(|(known, _)| known == name))
+            .collect();
+        if lacking.is_empty() {
+            break;
+        }
+        values.extend(known(named_values(connection, show, &lacking).map(Some))?.unwrap_or_default());
+    }
+    Ok(values)
+}
+
+/// A durability setting of which only the value is known.
+fn plain(name: String, value: String) -> event::Setting {
+    event::Setting {
+        name,
+        value,
+        unit: None,
+        default: None,
+        source: None,
+        changed: false,
+        durability: true,
+    }
+}
+
+fn described(row: &Row, durability: &[&str]) -> Option<event::Setting> {
+    let name = row.get("name")?.to_owned();
+    let value = row.get("value")?;
+    let secret = SECRET_WORDS.iter().any(|word| name.contains(word)) && !value.is_empty();
+    Some(event::Setting {
+        value: if secret { NOT_SHOWN } else { value }.to_owned(),
+        unit: BYTES.contains(&name.as_str()).then(|| "B".to_owned()),
+        default: row.get("default_value").filter(|_| !secret).map(str::to_owned),
+        source: row.get("source").and_then(source).map(str::to_owned),
+        changed: row.get("changed") == Some("1"),
+        durability: durability.contains(&name.as_str()),
+        name,
+    })
+}
+
+/// Where a value came from, in the words that are used for all products.
+fn source(origin: &str) -> Option<&'static str> {
+    Some(match origin {
+        "COMMAND_LINE" | "COMMAND-LINE" => "command line",
+        // Which of the option files it was is a matter of this machine.
+        "GLOBAL" | "SERVER" | "EXPLICIT" | "EXTRA" | "USER" | "LOGIN" | "CONFIG" => "configuration file",
+        "PERSISTED" => "persisted",
+        "DYNAMIC" | "SQL" => "SET GLOBAL",
+        "ENV" => "environment variable",
+        "COMPILED" | "COMPILE-TIME" | "AUTO" => "default",
+        _ => return None,
+    })
+}
+
+fn bears_weight(name: &str) -> bool {
+    !LEFT_OUT.iter().any(|beginning| name.starts_with(beginning))
+}

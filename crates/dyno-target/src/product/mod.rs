@@ -1,0 +1,204 @@
+//! Which product a server is, and what follows from it. Many products speak one of the two protocols; each is a small
+//! file here: how it is recognised by what the server says, what its SQL lacks or wants, and where it keeps the settings
+//! and counters that matter. A server that says nothing certain stays unrecognised and gets its protocol's own dialect.
+//!
+//! What was never run against the real thing says so in `source`; `docs/products.md` lists all of them.
+
+mod aurora_mysql;
+mod aurora_postgresql;
+mod citus;
+mod cockroachdb;
+mod dialect;
+mod greenplum;
+mod hydra;
+mod mariadb;
+mod mysql;
+mod oceanbase;
+mod on_mysql;
+mod on_postgres;
+mod others;
+mod polardb_postgresql;
+mod polardb_x;
+mod postgresql;
+mod stonedb;
+mod tidb;
+mod version;
+mod yugabytedb;
+
+pub use dialect::{Analyze, AutoIncrement, Dialect};
+
+use crate::connection::{Connection, QueryError};
+
+/// What is known of a product.
+#[derive(Debug)]
+pub struct Product {
+    pub name: &'static str,
+    pub mark: Mark,
+    pub dialect: Dialect,
+    /// Settings that decide whether an acknowledged commit survives a crash. Only those that this product heeds: many a
+    /// relative shows settings of its model that do nothing.
+    pub durability: &'static [&'static str],
+    pub views: Views,
+    pub source: Source,
+}
+
+/// By what a product is told from the others that speak its protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Its words in `version()`, and those that its version follows.
+    Version { says: &'static str, version_after: &'static str },
+    /// Its words in `@@version_comment` (MySQL's protocol), and those that its version follows.
+    Comment { says: &'static str, version_after: &'static str },
+    /// A function that only it has (PostgreSQL's protocol).
+    Function(&'static str),
+    /// The prefix of settings that only it has (PostgreSQL's protocol).
+    SettingPrefix(&'static str),
+    /// An extension of PostgreSQL.
+    Extension(&'static str),
+    /// A variable that only it has, with its version (MySQL's protocol).
+    Variable(&'static str),
+    /// The protocol's own product, which is what remains where nothing says otherwise and the version reads as its own.
+    Plain,
+}
+
+/// Where a product on MySQL's protocol is looked at. Each is SQL; one that a server refuses leaves its answer unknown.
+/// PostgreSQL's relatives have PostgreSQL's views, or those of them that they have, and need none of this.
+#[derive(Debug, Clone, Copy)]
+pub struct Views {
+    /// All settings as `name`, `value`, `default_value`, `source` and `changed` (1 or 0).
+    pub settings: Option<&'static str>,
+    /// The size of the server's own cache in bytes.
+    pub cache: Option<&'static str>,
+    /// Counters beside `SHOW GLOBAL STATUS`: statements of one row, whose columns are keys of `docs/telemetry.md`.
+    pub counters: &'static [&'static str],
+}
+
+impl Views {
+    const NONE: Self = Self { settings: None, cache: None, counters: &[] };
+}
+
+/// Where this product's file has its knowledge from.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    /// Titles of public documentation.
+    pub documents: &'static str,
+    /// The versions that it was run against; `None` where none could be had.
+    pub ran: Option<&'static str>,
+}
+
+/// What a server was recognised as.
+#[derive(Debug, Clone)]
+pub struct Recognised {
+    /// `None` where it is none that is known for certain.
+    pub product: Option<&'static Product>,
+    /// As reports name it, `PostgreSQL with citus 12.1-1`.
+    pub name: Option<String>,
+    pub version: Option<String>,
+    /// The server's own words.
+    pub version_text: Option<String>,
+    /// The product's, less what this server has turned off.
+    pub dialect: Dialect,
+}
+
+impl Recognised {
+    fn nothing(dialect: Dialect, version_text: Option<String>) -> Self {
+        Self { product: None, name: None, version: None, version_text, dialect }
+    }
+
+    fn as_product(product: &'static Product, version: Option<String>, version_text: String) -> Self {
+        Self {
+            product: Some(product),
+            name: Some(product.name.to_owned()),
+            version,
+            version_text: Some(version_text),
+            dialect: product.dialect,
+        }
+    }
+
+    /// Settings that decide whether an acknowledged commit survives a crash, as far as they are known. Of an unknown
+    /// product on PostgreSQL's protocol, what is called as there is taken for the same. Products on MySQL's show InnoDB's
+    /// settings whether they have InnoDB or not.
+    #[must_use]
+    pub fn durability(&self) -> &'static [&'static str] {
+        match self.product {
+            Some(product) => product.durability,
+            None if self.dialect.mysql => &[],
+            None => postgresql::DURABILITY,
+        }
+    }
+}
+
+/// Recognises the product by what the server says of itself.
+///
+/// # Errors
+/// The session was lost. A question that this server does not understand leaves its answer unknown.
+pub fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> {
+    if connection.endpoint().wire.is_mysql() {
+        on_mysql::recognise(connection)
+    } else {
+        on_postgres::recognise(connection)
+    }
+}
+
+/// All products on PostgreSQL's protocol. Those with words of their own come before those that say they are PostgreSQL.
+#[must_use]
+pub fn on_postgres() -> impl Iterator<Item = &'static Product> {
+    let own = [
+        &cockroachdb::COCKROACHDB,
+        &yugabytedb::YUGABYTEDB,
+        &greenplum::GREENPLUM,
+        &polardb_postgresql::POLARDB,
+        &aurora_postgresql::AURORA,
+        &citus::CITUS,
+        &hydra::HYDRA,
+        &postgresql::POSTGRESQL,
+    ];
+    own.into_iter().chain(others::ON_POSTGRES)
+}
+
+/// All products on MySQL's protocol. seekdb says `OceanBase` as well, so it comes first.
+#[must_use]
+pub fn on_mysql() -> impl Iterator<Item = &'static Product> {
+    let own = [
+        &mariadb::MARIADB,
+        &oceanbase::SEEKDB,
+        &oceanbase::OCEANBASE,
+        &tidb::TIDB,
+        &polardb_x::POLARDB_X,
+        &polardb_x::POLARDB_X_STANDARD,
+        &stonedb::STONEDB,
+        &aurora_mysql::AURORA,
+        &mysql::MYSQL,
+    ];
+    own.into_iter().chain(others::ON_MYSQL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_product_is_in_the_document_with_what_it_was_run_against() {
+        let document = include_str!("../../../../docs/products.md");
+        for product in on_postgres().chain(on_mysql()) {
+            let mut rows = document.lines().filter(|line| line.starts_with(&format!("| {} |", product.name)));
+            let row = rows.next().unwrap_or_else(|| panic!("{} is missing", product.name));
+            let ran = product.source.ran.unwrap_or("not run");
+            assert!(row.contains(ran), "{} was run against {ran:?}: {row}", product.name);
+            for name in product.durability {
+                assert!(document.contains(name), "{}: {name} is missing", product.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_product_has_one_name_and_the_dialect_of_its_protocol() {
+        let names: Vec<&str> = on_postgres().chain(on_mysql()).map(|product| product.name).collect();
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len(), "{names:?}");
+        assert!(on_mysql().all(|product| product.dialect.mysql && !product.dialect.copy));
+        assert!(on_postgres().all(|product| !product.dialect.mysql && !product.dialect.load_local));
+    }
+}

@@ -1,0 +1,42 @@
+//! MySQL itself, with InnoDB.
+
+use super::{Dialect, Mark, Product, Source, Views};
+
+/// What decides for InnoDB and the binary log, and what a reader wants beside it.
+pub(super) const DURABILITY: &[&str] = &[
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_log_at_timeout",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    // A status variable: ALTER INSTANCE DISABLE INNODB REDO_LOG, since 8.0.21.
+    "innodb_redo_log_enabled",
+    "innodb_checksum_algorithm",
+    "log_bin",
+    "sync_binlog",
+];
+
+pub(super) const CACHE: &str = "SELECT @@global.innodb_buffer_pool_size";
+
+pub(super) const VIEWS: Views = Views {
+    // Since 8.0; open to every user. What the server sets by itself while it starts has no user.
+    settings: Some(
+        "SELECT variable_name AS name, variable_value AS value, NULL AS default_value, variable_source AS source,
+                NOT (variable_source = 'COMPILED' OR variable_source = 'DYNAMIC' AND set_user IS NULL) AS changed
+         FROM performance_schema.global_variables JOIN performance_schema.variables_info USING (variable_name)",
+    ),
+    cache: Some(CACHE),
+    counters: &["SELECT `count` AS deadlocks_total FROM information_schema.innodb_metrics
+                 WHERE name = 'lock_deadlocks' AND status = 'enabled'"],
+};
+
+pub(super) static MYSQL: Product = Product {
+    name: "MySQL",
+    mark: Mark::Plain,
+    dialect: Dialect::MYSQL,
+    durability: DURABILITY,
+    views: VIEWS,
+    source: Source {
+        documents: "MySQL Reference Manual: Server System Variables; InnoDB Startup Options and System Variables; Server Status Variables; Performance Schema variables_info Table",
+        ran: Some("9.7"),
+    },
+};

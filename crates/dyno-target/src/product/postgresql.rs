@@ -1,0 +1,26 @@
+//! PostgreSQL itself, as its project and the packagers of distributions ship it.
+
+use super::{Dialect, Mark, Product, Source, Views};
+
+/// All that bears on whether a commit survives; the last four decide nothing by themselves.
+pub(super) const DURABILITY: &[&str] = &[
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_level",
+    "wal_sync_method",
+    "data_checksums",
+    "synchronous_standby_names",
+];
+
+pub(super) static POSTGRESQL: Product = Product {
+    name: "PostgreSQL",
+    mark: Mark::Plain,
+    dialect: Dialect::POSTGRESQL,
+    durability: DURABILITY,
+    views: Views::NONE,
+    source: Source {
+        documents: "PostgreSQL documentation: Server Configuration; The Cumulative Statistics System",
+        ran: Some("15 and 18"),
+    },
+};
