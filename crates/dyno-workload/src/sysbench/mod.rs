@@ -3,24 +3,37 @@
 //! Tables, options, statements, random numbers and what counts as a read, a write or other are those of sysbench
 //! 1.0.20, so that figures of one can be laid beside those of the other. Nothing here opens a socket.
 
+mod census;
 mod client;
 pub mod counters;
 pub mod distribution;
 mod failure;
 mod load;
+pub mod lua;
 pub mod options;
 mod plan;
+pub mod prepare;
+mod schema;
+mod state;
 mod test;
 pub mod text;
 mod unique;
+mod upkeep;
+mod verdict;
+mod verify;
 
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
 pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};
 pub use load::Sysbench;
 pub use options::{Options, OptionsError};
+pub use prepare::{Existing, PrepareError, PrepareOptions, prepare};
+pub use schema::{index_name, table_name};
+pub use state::{Found, NotReady, State, StateError, Wanted, state};
 pub use test::Test;
 pub use unique::{Unique, UniqueNumbers};
+pub use upkeep::{cleanup, prewarm};
+pub use verify::{Baseline, CensusError, Told, verify};
 
 /// The workloads' family in events and on the command line.
 pub const NAME: &str = "sysbench";

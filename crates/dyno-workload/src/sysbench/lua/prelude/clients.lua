@@ -101,7 +101,7 @@ local function environment(client)
    sysbench.rand = copy(sysbench.rand)
    sysbench.sql = copy(sysbench.sql)
    sysbench.hooks = {}
-   sysbench.db = base.sysbench_db
+   sysbench.db = core.db
    sysbench.opt = core.setup.options and copy(core.setup.options)
    function sysbench.cmdline.command_defined(name)
       return type((sysbench.cmdline.commands or {})[name]) == "table"

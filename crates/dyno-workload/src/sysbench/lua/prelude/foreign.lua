@@ -6,13 +6,8 @@ local ask, OP = core.ask, core.op
 local base = core.base
 
 -- A 64-bit literal makes LuaJIT load the interface, and register it as a module.
-local loaded = loadstring("return 0ULL, package.loaded.ffi")
-local _, real = (function()
-   if loaded then
-      local zero = loaded()
-      return zero, package.loaded.ffi
-   end
-end)()
+loadstring("return 0ULL")
+local real = package.loaded.ffi
 
 -- Gives way for some time.
 function core.sleep(seconds)
@@ -24,16 +19,14 @@ function core.sleep(seconds)
 end
 
 -- `sleep 0.5` as a command of the shell is as common in scripts as it would be harmful.
-base.os = setmetatable({
-   execute = function(command)
-      local seconds = type(command) == "string" and command:match("^%s*sleep%s+(%d*%.?%d+)%s*$")
-      if seconds then
-         return core.sleep(seconds)
-      end
-      return os.execute(command)
-   end,
-}, { __index = os })
-core.shared_modules.os = base.os
+local execute = os.execute
+function os.execute(command)
+   local seconds = type(command) == "string" and command:match("^%s*sleep%s+(%d*%.?%d+)%s*$")
+   if seconds then
+      return core.sleep(seconds)
+   end
+   return execute(command)
+end
 
 if real then
    core.uint64 = real.typeof("uint64_t")

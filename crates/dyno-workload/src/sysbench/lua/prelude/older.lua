@@ -100,7 +100,7 @@ function db.close(statement)
    statement:close()
 end
 
-base.sysbench_db = db
+core.db = db
 for name, value in pairs(db) do
    base[type(value) == "function" and "db_" .. name or name] = value
 end

@@ -59,7 +59,10 @@ function driver:connect()
    end
    local made = setmetatable({ client = client }, connection_class)
    if open or client.blocking then
-      made:check(nil, ask(OP.CONNECT))
+      local code, _, _, _, message = ask(OP.CONNECT)
+      if code == ANSWER.REFUSED then
+         error("connection creation failed: " .. message, 2)
+      end
    end
    client.connection = made
    return made
@@ -73,7 +76,7 @@ function core.sql_error_text(failure)
 end
 
 -- Raises what the server refused. What is to be ignored is raised as a table that restarts the event.
-local function refuse(self, query, ignorable, errno, state, message)
+local function refuse(self, query, ignorable, errno, state, message, open)
    local failure = {
       connection = self, query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
       errcode = sql.error.FATAL,
@@ -83,10 +86,13 @@ local function refuse(self, query, ignorable, errno, state, message)
       ignorable = type(hook) == "function" and hook(failure)
    end
    if ignorable then
+      if open then
+         ask(OP.ROLLBACK)
+      end
       failure.errcode = core.sysbench.error.RESTART_EVENT
       error(failure, 0)
    end
-   core.host.log_refusal(errno, message, query or "")
+   core.host.log_refusal(core.setup.mysql, errno, message, query or "")
    error(core.sql_error_text(failure), 0)
 end
 
@@ -254,10 +260,10 @@ function connection:prepare(query)
    client.handles = client.handles + 1
    made.handle = client.handles
    local text = core.setup.mysql and query or numbered(pieces)
-   local code, ignorable, errno, state, message = ask(OP.PREPARE, made.handle, text)
+   local code, ignorable, errno, state, message, open = ask(OP.PREPARE, made.handle, text)
    if code == ANSWER.REFUSED then
       if errno ~= ER_UNSUPPORTED_PS then
-         refuse(self, query, ignorable, errno, state, message)
+         refuse(self, query, ignorable, errno, state, message, open)
       end
       made.emulated = true
    end

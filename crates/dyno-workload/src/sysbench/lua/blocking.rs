@@ -1,0 +1,143 @@
+//! Scripts' functions outside of the load: what they ask goes to a blocking connection. `prepare`, `cleanup`, commands of
+//! the script's own, and what stands before and behind the load.
+
+use dyno_engine::request::QueryKind;
+use dyno_target::connection::{ConnectError, Connection, QueryError};
+
+use super::error::ScriptError;
+use super::kind::kind_of;
+use super::question::{Keep, Question, Refused, Reply};
+use super::rows::Rows;
+use super::state::{Seat, State, Task};
+
+/// Opens a connection to the server.
+pub type Opener<'a> = dyn Fn() -> Result<Connection, ConnectError> + Sync + 'a;
+
+/// Has a client do `task` to its end, with no server if there is no `open`; whether the script has what was to be run.
+pub(super) fn converse(
+    state: &State,
+    seat: Seat,
+    task: Task<'_>,
+    open: Option<&Opener<'_>>,
+) -> Result<bool, ScriptError> {
+    let mut line = Line { open, connection: None, rows: Rows::new() };
+    let mut question = state.start(seat, task);
+    loop {
+        question = match line.answer(question)? {
+            Told::Done => state.resume(seat, &Reply::Done),
+            Told::Result(rows_count) => {
+                let (columns, rows) = (line.rows.columns, line.rows.bytes());
+                state.resume(seat, &Reply::Result { rows_count, columns, rows })
+            }
+            Told::Refused(refused) => state.resume(seat, &Reply::Refused(&refused)),
+            Told::Ended { found } => return Ok(found),
+        };
+    }
+}
+
+/// A client's way to the server, opened when it is first needed.
+struct Line<'a> {
+    open: Option<&'a Opener<'a>>,
+    connection: Option<Connection>,
+    rows: Rows,
+}
+
+enum Told {
+    Done,
+    /// With so many rows returned or changed.
+    Result(u64),
+    Refused(Refused),
+    Ended {
+        found: bool,
+    },
+}
+
+impl Line<'_> {
+    fn answer(&mut self, question: Question) -> Result<Told, ScriptError> {
+        Ok(match question {
+            Question::Query { sql, keep } => self.query(&sql.as_bytes(), keep),
+            Question::Rollback => {
+                self.query(b"ROLLBACK", Keep::Nothing);
+                Told::Done
+            }
+            Question::Connect | Question::Reconnect => {
+                self.connection = None;
+                self.connected().map_or_else(Told::Refused, |_| Told::Done)
+            }
+            Question::Sleep(time) => {
+                std::thread::sleep(time);
+                Told::Done
+            }
+            // Statements of the load went with the load's connections.
+            Question::Prepare { .. } | Question::Execute { .. } => Told::Refused(plain_refusal(
+                "the run is over, and its prepared statements with it".to_owned(),
+            )),
+            Question::Forget { .. }
+            | Question::Count { .. }
+            | Question::Ready
+            | Question::EventDone { .. }
+            | Question::Restart => Told::Done,
+            Question::Ended { found } => Told::Ended { found },
+            Question::Failed(error) => return Err(error),
+        })
+    }
+
+    fn connected(&mut self) -> Result<&mut Connection, Refused> {
+        let connection = match self.connection.take().filter(|open| !open.is_broken()) {
+            Some(connection) => connection,
+            None => {
+                let no_server =
+                    || plain_refusal("no query is possible here: no connection is open yet".to_owned());
+                self.open.ok_or_else(no_server)?().map_err(|error| plain_refusal(error.to_string()))?
+            }
+        };
+        Ok(self.connection.insert(connection))
+    }
+
+    fn query(&mut self, sql: &[u8], keep: Keep) -> Told {
+        let Ok(text) = std::str::from_utf8(sql) else {
+            return Told::Refused(plain_refusal("the query is not UTF-8".to_owned()));
+        };
+        self.rows.start(keep);
+        let connection = match self.connected() {
+            Ok(connection) => connection,
+            Err(refused) => return Told::Refused(refused),
+        };
+        if keep == Keep::Nothing || kind_of(sql) == QueryKind::Write {
+            return match connection.execute(text) {
+                Ok(affected) => Told::Result(affected),
+                Err(error) => Told::Refused(refused(&error)),
+            };
+        }
+        match connection.query(text) {
+            Ok(rows) => {
+                for row in &rows {
+                    let columns = row.iter().count();
+                    self.rows.row(columns, |rows| {
+                        row.iter().for_each(|(_, value)| rows.value(value.map(str::as_bytes)));
+                    });
+                }
+                Told::Result(rows.len() as u64)
+            }
+            Err(error) => Told::Refused(refused(&error)),
+        }
+    }
+}
+
+fn refused(error: &QueryError) -> Refused {
+    let message = match error {
+        QueryError::Server { error, .. } => error.message().to_owned(),
+        error => error.to_string(),
+    };
+    Refused {
+        ignorable: false,
+        open: false,
+        number: error.number().unwrap_or(0),
+        state: error.sqlstate().unwrap_or_default().to_owned(),
+        message,
+    }
+}
+
+fn plain_refusal(message: String) -> Refused {
+    Refused { ignorable: false, open: false, number: 0, state: String::new(), message }
+}

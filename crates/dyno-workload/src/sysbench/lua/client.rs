@@ -1,0 +1,377 @@
+//! A thread of a script as the engine's client: what its coroutine asks becomes requests, and answers go back.
+
+use std::sync::Arc;
+
+use dyno_engine::error::SessionError;
+use dyno_engine::request::{QueryKind, Request, Value};
+use dyno_engine::workload::{
+    Answer, Client, Ended, Failure, Reaction, Reply as Part, Step, TransactionStatus, TransactionType,
+};
+use mlua::MultiValue;
+
+use super::kind::{commits, kind_of, outcome};
+use super::load::Shared;
+use super::question::{Question, Refused, Reply};
+use super::rows::Rows;
+use super::state::{Seat, State, Task, text_of};
+use crate::sysbench::counters::ClientCounters;
+
+/// What MySQL's client library says of a lost connection.
+const CR_SERVER_LOST: u16 = 2013;
+/// SQLSTATE of the same on PostgreSQL.
+const CONNECTION_FAILURE: &str = "08006";
+
+pub(super) struct LuaClient {
+    shared: Arc<Shared>,
+    /// `None` where the state could not be made, which was told.
+    place: Option<(Arc<State>, Seat)>,
+    counters: Option<ClientCounters>,
+    phase: Phase,
+    /// What the coroutine waits for.
+    waits: Option<Wait>,
+    refused: Option<Refused>,
+    /// The connection was lost, and the script has not heard of it.
+    lost: bool,
+    /// A connection that the script did not ask for is opened.
+    reconnecting: bool,
+    rows: Rows,
+    /// What is prepared under the handles 1, 2, …, each with whether it commits.
+    prepared: Vec<(QueryKind, bool)>,
+    /// Handles to forget with the next request.
+    forgotten: Vec<u32>,
+}
+
+/// Where the coroutine stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has run.
+    New,
+    /// In the transaction that is `thread_init`.
+    Starting,
+    /// Between two events.
+    Ready,
+    InEvent,
+    /// The engine has given up the event, but the coroutine is still within it.
+    Adrift,
+    Ended,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Query(QueryKind),
+    Prepare,
+    /// For what has no result: a connection, a sleep.
+    Nothing,
+}
+
+impl LuaClient {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        place: Option<(Arc<State>, Seat)>,
+        counters: Option<ClientCounters>,
+    ) -> Self {
+        Self {
+            shared,
+            place,
+            counters,
+            phase: Phase::New,
+            waits: None,
+            refused: None,
+            lost: false,
+            reconnecting: false,
+            rows: Rows::new(),
+            prepared: Vec::new(),
+            forgotten: Vec::new(),
+        }
+    }
+
+    fn counted(&self, count: impl FnOnce(&ClientCounters)) {
+        if let Some(counters) = &self.counters {
+            count(counters);
+        }
+    }
+
+    /// Counts what was answered.
+    #[inline]
+    fn count(&self, kind: QueryKind, answer: &Answer) {
+        self.counted(|counters| match outcome(kind, answer.rows, answer.affected) {
+            QueryKind::Read => counters.read(),
+            QueryKind::Write => counters.write(),
+            QueryKind::Other => counters.other(),
+        });
+    }
+
+    /// Answers what the coroutine waits for, and returns what it wants next.
+    fn go_on(&mut self, answer: Option<&Answer>, state: &State, seat: Seat) -> Question {
+        let Some(wait) = self.waits.take() else {
+            return match self.phase {
+                Phase::New => {
+                    self.phase = Phase::Starting;
+                    state.start(seat, Task::Load)
+                }
+                _ => state.resume(seat, &Reply::Done),
+            };
+        };
+        if let Some(refused) = self.refused.take() {
+            return state.resume(seat, &Reply::Refused(&refused));
+        }
+        match (wait, answer) {
+            (Wait::Query(kind), Some(answer)) => {
+                self.count(kind, answer);
+                // As with sysbench, what changed rows has as many.
+                let rows_count = if answer.rows > 0 { answer.rows } else { answer.affected };
+                let rows = self.rows.bytes();
+                state.resume(seat, &Reply::Result { rows_count, columns: self.rows.columns, rows })
+            }
+            _ => state.resume(seat, &Reply::Done),
+        }
+    }
+
+    /// Asks the coroutine until it wants something of the engine.
+    fn run(&mut self, answer: Option<&Answer>, request: &mut Request<'_>, state: &State, seat: Seat) -> Step {
+        let mut question = self.go_on(answer, state, seat);
+        loop {
+            if self.lost && is_for_the_server(&question) {
+                self.lost = false;
+                let refused = self.lost_connection("the connection was lost, and opened anew");
+                question = state.resume(seat, &Reply::Refused(&refused));
+                continue;
+            }
+            let reply = match question {
+                Question::Query { sql, keep } => {
+                    let sql = &*sql.as_bytes();
+                    self.forget(request);
+                    request.query(sql);
+                    return self.sends(kind_of(sql), commits(sql), keep, request);
+                }
+                Question::Execute { handle, keep, values } => {
+                    let known = self.prepared.get(handle as usize).copied();
+                    let (kind, commits) = known.unwrap_or((QueryKind::Other, false));
+                    self.forget(request);
+                    execute(handle, &values, request);
+                    return self.sends(kind, commits, keep, request);
+                }
+                Question::Prepare { handle, sql } => {
+                    let sql = &*sql.as_bytes();
+                    let slot = handle as usize;
+                    if self.prepared.len() <= slot {
+                        self.prepared.resize(slot + 1, (QueryKind::Other, false));
+                    }
+                    self.prepared[slot] = (kind_of(sql), commits(sql));
+                    request.prepare(handle, sql);
+                    self.waits = Some(Wait::Prepare);
+                    return Step::Send;
+                }
+                Question::Forget { handle } => {
+                    self.forgotten.push(handle);
+                    Reply::Done
+                }
+                Question::Connect | Question::Reconnect => {
+                    if matches!(question, Question::Reconnect) {
+                        self.counted(ClientCounters::reconnect);
+                    }
+                    (self.lost, self.waits) = (false, Some(Wait::Nothing));
+                    self.forgotten.clear();
+                    return Step::Reconnect;
+                }
+                Question::Rollback => {
+                    request.query(b"ROLLBACK");
+                    self.waits = Some(Wait::Nothing);
+                    return Step::Send;
+                }
+                Question::Sleep(time) => {
+                    self.waits = Some(Wait::Nothing);
+                    return Step::Sleep(time);
+                }
+                Question::Restart => {
+                    self.waits = Some(Wait::Nothing);
+                    return Step::Sleep(std::time::Duration::ZERO);
+                }
+                Question::Count { counter, by } => {
+                    self.count_own(counter, by);
+                    Reply::Done
+                }
+                Question::Ready => return Step::Done,
+                Question::EventDone { stop: false } => return Step::Done,
+                Question::EventDone { stop: true } => {
+                    return Step::DoneAndAbort;
+                }
+                Question::Ended { .. } => {
+                    self.phase = Phase::Ended;
+                    return Step::Abort;
+                }
+                Question::Failed(error) => {
+                    self.phase = Phase::Ended;
+                    self.shared.fail(error);
+                    return Step::Abort;
+                }
+            };
+            question = state.resume(seat, &reply);
+        }
+    }
+
+    #[inline]
+    fn sends(
+        &mut self,
+        kind: QueryKind,
+        commits: bool,
+        keep: super::question::Keep,
+        request: &mut Request<'_>,
+    ) -> Step {
+        request.counts_as(kind);
+        self.rows.start(keep);
+        if self.rows.bytes().is_some() {
+            request.keep_rows();
+        }
+        self.waits = Some(Wait::Query(kind));
+        if commits { Step::SendCommit } else { Step::Send }
+    }
+
+    fn forget(&mut self, request: &mut Request<'_>) {
+        self.forgotten.drain(..).for_each(|handle| request.forget(handle));
+    }
+
+    /// `sb_counter_inc` and its like.
+    fn count_own(&self, counter: i64, by: u64) {
+        self.counted(|counters| {
+            for _ in 0..by {
+                match counter {
+                    0 => counters.other(),
+                    1 => counters.read(),
+                    2 => counters.write(),
+                    3 => counters.reconnect(),
+                    4 => counters.ignored_error(),
+                    _ => {}
+                }
+            }
+        });
+    }
+
+    fn lost_connection(&self, message: &str) -> Refused {
+        let mysql = self.shared.mysql;
+        Refused {
+            ignorable: self.shared.ignored.reconnects(),
+            open: false,
+            number: if mysql { CR_SERVER_LOST } else { 0 },
+            state: if mysql { "HY000" } else { CONNECTION_FAILURE }.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    fn event_failed(&mut self) {
+        if self.phase == Phase::InEvent {
+            self.phase = Phase::Adrift;
+            self.counted(ClientCounters::event_failed);
+        }
+    }
+}
+
+fn is_for_the_server(question: &Question) -> bool {
+    matches!(question, Question::Query { .. } | Question::Prepare { .. } | Question::Execute { .. })
+}
+
+/// Values stand in an array where there are few, as nearly always.
+fn execute(handle: u32, values: &MultiValue, request: &mut Request<'_>) {
+    const FEW: usize = 8;
+    let texts: [_; FEW] = std::array::from_fn(|index| values.get(index).and_then(text_of));
+    if values.len() <= FEW {
+        let bound: [Value<'_>; FEW] =
+            std::array::from_fn(|index| bound(values.get(index), texts[index].as_deref()));
+        request.execute_prepared(handle, &bound[..values.len()]);
+        return;
+    }
+    let texts: Vec<_> = values.iter().map(text_of).collect();
+    let bound: Vec<_> =
+        values.iter().zip(&texts).map(|(value, text)| bound(Some(value), text.as_deref())).collect();
+    request.execute_prepared(handle, &bound);
+}
+
+#[inline]
+fn bound<'a>(value: Option<&mlua::Value>, text: Option<&'a [u8]>) -> Value<'a> {
+    match (text, value) {
+        (Some(text), _) => Value::Text(text),
+        (None, Some(mlua::Value::Integer(value))) => Value::Integer(*value),
+        // Integers are what the parameter's type makes them.
+        (None, Some(mlua::Value::Number(value))) => Value::Integer(*value as i64),
+        _ => Value::Null,
+    }
+}
+
+impl Client for LuaClient {
+    fn begin(&mut self) -> TransactionType {
+        if self.phase == Phase::Ready {
+            self.phase = Phase::InEvent;
+            self.counted(ClientCounters::event_begun);
+        } else if self.phase == Phase::Adrift {
+            // It goes on with the event that the engine gave up.
+            self.phase = Phase::InEvent;
+            self.counted(ClientCounters::event_begun);
+        }
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {}
+
+    #[inline]
+    fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        if self.phase == Phase::Ended {
+            return Step::Abort;
+        }
+        // Lent out, because the client changes while its state runs.
+        let Some((state, seat)) = self.place.take() else { return Step::Abort };
+        let step = self.run(answer, request, &state, seat);
+        self.place = Some((state, seat));
+        step
+    }
+
+    fn connected(&mut self, _took_ns: u64) {
+        if std::mem::take(&mut self.reconnecting) {
+            self.counted(ClientCounters::reconnect);
+        }
+    }
+
+    fn reply(&mut self, part: Part<'_>) {
+        self.rows.take(&part);
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+        let error = failure.error;
+        self.counted(ClientCounters::ignored_error);
+        self.refused = Some(Refused {
+            ignorable: self.shared.ignored.ignores(error),
+            open: !self.shared.mysql && failure.status == TransactionStatus::Failed,
+            number: error.number().unwrap_or(0),
+            state: error.state().as_str().to_owned(),
+            message: error.message().to_owned(),
+        });
+        // What comes of it is for the script to say.
+        Reaction::GoOn
+    }
+
+    fn lost(&mut self, error: &SessionError) {
+        self.event_failed();
+        self.forgotten.clear();
+        if matches!(error, SessionError::NotDrained) {
+            self.phase = Phase::Ended;
+            return;
+        }
+        let refused = self.lost_connection(&error.to_string());
+        self.reconnecting = true;
+        if matches!(self.waits, Some(Wait::Query(_) | Wait::Prepare)) {
+            self.refused = Some(refused);
+        } else {
+            self.lost = true;
+        }
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        match self.phase {
+            Phase::InEvent if ended.well => {
+                self.phase = Phase::Ready;
+                self.counted(|counters| counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns)));
+            }
+            Phase::Starting if ended.well => self.phase = Phase::Ready,
+            _ => self.event_failed(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a statement of a script does, by its first word; what it did is told by its answer.
+
+use dyno_engine::request::QueryKind;
+
+/// Words that statements which return rows begin with.
+const READS: [&str; 8] = ["select", "show", "with", "values", "table", "explain", "describe", "desc"];
+const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
+
+/// What `sql` is about to do.
+pub(super) fn kind_of(sql: &[u8]) -> QueryKind {
+    let word = first_word(sql);
+    let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
+    if READS.iter().any(|known| is(&known)) {
+        QueryKind::Read
+    } else if WRITES.iter().any(|known| is(&known)) {
+        QueryKind::Write
+    } else {
+        QueryKind::Other
+    }
+}
+
+/// Whether `sql` makes what came before it durable.
+pub(super) fn commits(sql: &[u8]) -> bool {
+    let word = first_word(sql);
+    word.eq_ignore_ascii_case(b"commit") || word.eq_ignore_ascii_case(b"end")
+}
+
+/// What sysbench counts a statement as once it is answered: rows returned make a read, rows changed a write.
+pub(super) fn outcome(kind: QueryKind, rows: u64, affected: u64) -> QueryKind {
+    match kind {
+        _ if rows > 0 => QueryKind::Read,
+        // A query that found nothing has read all the same.
+        QueryKind::Read => QueryKind::Read,
+        _ if affected > 0 => QueryKind::Write,
+        _ => QueryKind::Other,
+    }
+}
+
+/// Behind spaces, comments and opening parentheses.
+fn first_word(sql: &[u8]) -> &[u8] {
+    let mut rest = sql;
+    loop {
+        let skipped = rest.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == b'(').count();
+        rest = &rest[skipped..];
+        let end: &[u8] = match rest {
+            // A comment of this kind is a hint to MySQL, and read.
+            [b'/', b'*', b'!', ..] => {
+                let digits = rest[3..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                rest = &rest[3 + digits..];
+                continue;
+            }
+            [b'/', b'*', ..] => b"*/",
+            [b'-', b'-', ..] => b"\n",
+            _ => break,
+        };
+        match rest.windows(end.len()).position(|window| window == end) {
+            Some(at) => rest = &rest[at + end.len()..],
+            None => return &[],
+        }
+    }
+    let length = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    &rest[..length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_follow_the_first_word() {
+        for (sql, kind) in [
+            ("select 1", QueryKind::Read),
+            ("  (SELECT 1) union all (select 2)", QueryKind::Read),
+            ("/* a */ -- b\n WITH x AS (select 1) SELECT 1", QueryKind::Read),
+            ("INSERT INTO t VALUES (1)", QueryKind::Write),
+            ("/*!50000 replace*/ into t values (1)", QueryKind::Write),
+            ("BEGIN", QueryKind::Other),
+            ("selection", QueryKind::Other),
+            ("", QueryKind::Other),
+            ("/* never ended", QueryKind::Other),
+            ("--", QueryKind::Other),
+        ] {
+            assert_eq!(kind_of(sql.as_bytes()), kind, "{sql}");
+        }
+        assert!(commits(b"COMMIT") && commits(b" commit and chain") && !commits(b"BEGIN"));
+    }
+
+    #[test]
+    fn what_was_done_decides_what_is_counted() {
+        assert_eq!(outcome(QueryKind::Read, 0, 0), QueryKind::Read);
+        assert_eq!(outcome(QueryKind::Write, 0, 0), QueryKind::Other);
+        assert_eq!(outcome(QueryKind::Write, 0, 3), QueryKind::Write);
+        assert_eq!(outcome(QueryKind::Other, 2, 0), QueryKind::Read);
+        assert_eq!(outcome(QueryKind::Other, 0, 0), QueryKind::Other);
+    }
+}

@@ -1,0 +1,43 @@
+//! Users' Lua scripts for sysbench, run unchanged through LuaJIT.
+//!
+//! One Lua state serves a load thread; each thread of the script is a coroutine in it with globals of its own, and
+//! yields at a query. The yield happens in Lua (`prelude/`); the Rust side answers by resuming. So thousands of clients
+//! run on few threads, and a script holds up the others only for as long as it computes.
+//!
+//! ```text
+//! let mut script = Script::load(&path, &invocation)?;          // reads it once, with no sysbench.opt, as sysbench does
+//! script.options_declared(), has_command(name), has_function("event")
+//! script.configure(Settings { options, mysql, seed, … })?;
+//! script.run_command("prepare", threads, &open)?;              // and cleanup, prewarm, help, commands of its own
+//!
+//! let script = Arc::new(script);                               // `run`
+//! script.call("init", &open)?;
+//! let load = LuaLoad::new(Arc::clone(&script), threads, clients).with_counters(counters).with_stop(stop);
+//! // a stage of one transaction per client is `thread_init`; the stages behind it are events
+//! script.report_intermediate(&report)?                         // false: print the usual line
+//! load.failure()                                               // what ended the run
+//! load.finish(&open)?;                                         // thread_done
+//! script.report_cumulative(&report)?; script.call("done", &open)?; script.end_reports()?;
+//! ```
+
+mod blocking;
+mod client;
+mod error;
+mod kind;
+mod load;
+mod options;
+mod question;
+mod random;
+mod report;
+mod rows;
+mod script;
+mod state;
+
+pub use blocking::Opener;
+pub use error::ScriptError;
+pub use load::LuaLoad;
+pub use options::{DeclaredOption, OptionKind, OptionValue};
+pub use random::Distributions;
+pub use report::{Report, ReportLatency};
+pub use script::{Invocation, Script, Settings};
+pub use state::Log;

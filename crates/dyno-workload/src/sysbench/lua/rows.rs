@@ -1,0 +1,95 @@
+//! Rows of an answer on their way into Lua: one string in which each value stands behind four bytes, its length plus
+//! one, or zero for NULL. `result:fetch_row()` takes it apart, so that rows nobody fetches cost one copy.
+
+use std::io::Write as _;
+
+use dyno_engine::workload::Reply;
+use dyno_wire::my;
+
+use super::question::Keep;
+
+/// The rows of the answer that is waited for.
+#[derive(Debug)]
+pub(super) struct Rows {
+    keep: Keep,
+    pub(super) columns: u32,
+    /// Rows so far, of the statement that sent any last.
+    pub(super) count: u64,
+    bytes: Vec<u8>,
+    /// Columns are those of a new result.
+    complete: bool,
+}
+
+impl Rows {
+    pub(super) fn new() -> Self {
+        Self { keep: Keep::Nothing, columns: 0, count: 0, bytes: Vec::new(), complete: false }
+    }
+
+    pub(super) fn start(&mut self, keep: Keep) {
+        (self.keep, self.columns, self.count, self.complete) = (keep, 0, 0, false);
+        self.bytes.clear();
+    }
+
+    /// As Lua reads them; `None` where they were not wanted.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        (self.keep != Keep::Nothing).then_some(&self.bytes)
+    }
+
+    pub(super) fn take(&mut self, part: &Reply<'_>) {
+        match part {
+            Reply::Row(row) => self.row(row.len(), |rows| row.columns().for_each(|value| rows.value(value))),
+            Reply::MyRow(row) => self.row(row.len(), |rows| {
+                row.columns().for_each(|value| match value {
+                    my::value::Value::Null => rows.value(None),
+                    my::value::Value::Bytes(bytes) => rows.value(Some(bytes)),
+                    value => rows.shown(value),
+                });
+            }),
+            Reply::Columns(columns) => {
+                self.next_result();
+                self.columns = columns.columns().count() as u32;
+            }
+            Reply::MyColumn(_) => {
+                self.next_result();
+                self.columns += 1;
+            }
+            Reply::Complete(_) | Reply::MyOk(_) => self.complete = true,
+            Reply::Notice(_) | Reply::CopyOut => {}
+        }
+    }
+
+    /// Of several results the last one stays.
+    fn next_result(&mut self) {
+        if std::mem::take(&mut self.complete) {
+            self.start(self.keep);
+        }
+    }
+
+    pub(super) fn row(&mut self, columns: usize, values: impl FnOnce(&mut Self)) {
+        self.columns = columns as u32;
+        self.count += 1;
+        if self.keep == Keep::All || self.count == 1 {
+            values(self);
+        }
+    }
+
+    pub(super) fn value(&mut self, value: Option<&[u8]>) {
+        let Some(value) = value else {
+            self.bytes.extend_from_slice(&[0; 4]);
+            return;
+        };
+        // A server's row is below 1 GiB.
+        self.bytes.extend_from_slice(&(value.len() as u32 + 1).to_le_bytes());
+        self.bytes.extend_from_slice(value);
+    }
+
+    /// A value of MySQL's binary protocol, as its text protocol has it.
+    fn shown(&mut self, value: my::value::Value<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 4]);
+        // Writing to memory cannot fail.
+        let _ = write!(self.bytes, "{value}");
+        let length = (self.bytes.len() - start - 4) as u32 + 1;
+        self.bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    }
+}

@@ -1,0 +1,290 @@
+//! A script: found, read, asked for its options and commands, and run outside of the load.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use mlua::{Table, Value};
+
+use super::blocking::{Opener, converse};
+use super::error::ScriptError;
+use super::options::{DeclaredOption, OptionValue};
+use super::random::Distributions;
+use super::report::Report;
+use super::state::{Log, Seat, Setup, State, Task};
+use crate::random::Random;
+use crate::sysbench::unique::Unique;
+
+/// What is known before the script is read.
+#[derive(Clone, Default)]
+pub struct Invocation {
+    /// `prepare`, `run`, …; none where the command line names none.
+    pub command: Option<String>,
+    /// The whole command line, the program's name first.
+    pub argv: Vec<String>,
+    /// `LUA_PATH`, where modules are looked for before all other places.
+    pub lua_path: Option<String>,
+    /// The user's home directory, of which `.luarocks` is looked through.
+    pub home: Option<PathBuf>,
+    pub log: Option<Log>,
+}
+
+impl std::fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Invocation")
+            .field("command", &self.command)
+            .field("argv", &self.argv)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is known once the command line is understood.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Everything of `sysbench.opt`, under names with underscores.
+    pub options: Vec<(String, OptionValue)>,
+    pub mysql: bool,
+    /// `--db-ps-mode=disable`
+    pub emulates_statements: bool,
+    pub percentile: u32,
+    pub distributions: Distributions,
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            options: Vec::new(),
+            mysql: false,
+            emulates_statements: false,
+            percentile: 95,
+            distributions: Distributions::default(),
+            seed: 0,
+        }
+    }
+}
+
+/// A script and the state in which it was read. That state goes on as sysbench's first one: `init`, `done`, commands that
+/// are not parallel and report hooks run in it.
+#[derive(Debug)]
+pub struct Script {
+    setup: SetupShown,
+    main: State,
+    seat: Seat,
+    options: Vec<DeclaredOption>,
+}
+
+/// [`Setup`] has a function in it, which cannot be shown.
+struct SetupShown(Setup);
+
+impl std::fmt::Debug for SetupShown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}
+
+/// The random stream of the state in which the script was read; no thread has this number.
+const MAIN: u32 = u32::MAX;
+
+/// Where sysbench looks for modules beside the current directory and the user's own, `?` being the module's name.
+const SYSTEM_PATH: &str = "/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/local/share/sysbench/?.lua;/usr/share/sysbench/?.lua";
+
+impl Script {
+    /// The file that `name` on the command line stands for: a path, or the name of a module.
+    #[must_use]
+    pub fn find(name: &str, invocation: &Invocation) -> Option<PathBuf> {
+        let path = Path::new(name);
+        if path.is_file() {
+            return Some(path.to_owned());
+        }
+        let templates = package_path(None, invocation);
+        let mut files = templates.split(';').map(|template| PathBuf::from(template.replace('?', name)));
+        files.find(|file| file.is_file())
+    }
+
+    /// Reads the script at `path`.
+    ///
+    /// # Errors
+    /// That it cannot be read, or what it does wrong while it is.
+    pub fn load(path: &Path, invocation: &Invocation) -> Result<Self, ScriptError> {
+        let shown = path.display().to_string();
+        let text = fs::read(path).map_err(|error: io::Error| ScriptError {
+            hook: None,
+            file: None,
+            line: None,
+            message: format!("cannot read the script {shown}: {error}"),
+        })?;
+        Self::from_text(&shown, text, invocation)
+    }
+
+    /// Takes a script's text; `path` is what its errors name.
+    ///
+    /// # Errors
+    /// What it does wrong while it is read.
+    pub fn from_text(path: &str, text: Vec<u8>, invocation: &Invocation) -> Result<Self, ScriptError> {
+        let setup = Setup {
+            path: path.to_owned(),
+            text,
+            package_path: package_path(Path::new(path).parent(), invocation),
+            command: invocation.command.clone(),
+            argv: invocation.argv.clone(),
+            mysql: false,
+            emulates: false,
+            percentile: 95,
+            options: None,
+            distributions: Distributions::default(),
+            seed: 0,
+            unique: Unique::new(0),
+            log: invocation.log.clone(),
+        };
+        let main = State::new(&setup)?;
+        let seat = main.spawn(0, Random::of_client(0, MAIN), true)?;
+        converse(&main, seat, Task::Read, None)?;
+        let options = main.cmdline(seat, "options").map(|options| DeclaredOption::read_all(&options));
+        Ok(Self { setup: SetupShown(setup), main, seat, options: options.unwrap_or_default() })
+    }
+
+    /// Its file's name without `.lua`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let path = Path::new(&self.setup.0.path);
+        path.file_stem().map_or_else(|| self.setup.0.path.clone(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Of `sysbench.cmdline.options`, by name.
+    #[must_use]
+    pub fn options_declared(&self) -> &[DeclaredOption] {
+        &self.options
+    }
+
+    /// Takes what the command line said. What runs from here on sees it as `sysbench.opt`.
+    ///
+    /// # Errors
+    /// None that the script can cause; that memory is short.
+    pub fn configure(&mut self, settings: Settings) -> Result<(), ScriptError> {
+        let setup = &mut self.setup.0;
+        setup.options = Some(settings.options);
+        setup.mysql = settings.mysql;
+        setup.emulates = settings.emulates_statements;
+        setup.percentile = settings.percentile;
+        setup.seed = settings.seed;
+        setup.unique = Unique::new(settings.seed);
+        setup.distributions = settings.distributions;
+        self.main.configure(self.seat, setup, Random::of_client(settings.seed, MAIN))
+    }
+
+    #[must_use]
+    pub fn is_mysql(&self) -> bool {
+        self.setup.0.mysql
+    }
+
+    /// Whether it has the function `name`: `event`, `init`, `prepare`, …
+    #[must_use]
+    pub fn has_function(&self, name: &str) -> bool {
+        self.main.has(self.seat, name)
+    }
+
+    /// Whether `name` is a command of it: in `sysbench.cmdline.commands`, or a function `prepare`, `cleanup` or `help`.
+    #[must_use]
+    pub fn has_command(&self, name: &str) -> bool {
+        let plain = matches!(name, "prepare" | "cleanup" | "help") && self.has_function(name);
+        plain || self.command_entry(name).is_some()
+    }
+
+    /// Whether a command runs in as many threads as `--threads` says.
+    #[must_use]
+    pub fn is_parallel(&self, name: &str) -> bool {
+        let entry = self.command_entry(name);
+        entry.is_some_and(|entry| matches!(entry.get::<Value>(2), Ok(Value::Boolean(true))))
+    }
+
+    fn command_entry(&self, name: &str) -> Option<Table> {
+        self.main.cmdline(self.seat, "commands")?.get(name).ok()
+    }
+
+    /// Runs a function of the script without arguments: `init`, `done`. Whether there is one.
+    ///
+    /// # Errors
+    /// What it raised.
+    pub fn call(&self, name: &str, open: &Opener<'_>) -> Result<bool, ScriptError> {
+        converse(&self.main, self.seat, Task::Hook(name), Some(open))
+    }
+
+    /// Runs a command, in `threads` threads where it is a parallel one. Whether there is one.
+    ///
+    /// # Errors
+    /// What it raised, in the first thread in which it raised anything.
+    pub fn run_command(&self, name: &str, threads: u32, open: &Opener<'_>) -> Result<bool, ScriptError> {
+        if !self.is_parallel(name) {
+            return converse(&self.main, self.seat, Task::Command(name), Some(open));
+        }
+        let run = |tid| {
+            let state = self.new_state()?;
+            let seat = state.spawn(tid, Random::of_client(self.setup.0.seed, tid), true)?;
+            converse(&state, seat, Task::Command(name), Some(open))
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads.max(1)).map(|tid| scope.spawn(move || run(tid))).collect();
+            threads.into_iter().fold(Ok(false), |outcome, thread| {
+                let ran = thread
+                    .join()
+                    .unwrap_or_else(|_| Err(ScriptError::new(None, "a thread of the command died")));
+                outcome.and_then(|found| ran.map(|ran| found || ran))
+            })
+        })
+    }
+
+    /// Hands a report to `sysbench.hooks.report_intermediate`; false where the script has no such hook, so that the usual
+    /// line is to be printed.
+    ///
+    /// # Errors
+    /// What it raised.
+    pub fn report_intermediate(&self, report: &Report) -> Result<bool, ScriptError> {
+        self.report("report_intermediate", report)
+    }
+
+    /// Hands the report at the run's end to `sysbench.hooks.report_cumulative`; false where the script has no such hook.
+    ///
+    /// # Errors
+    /// What it raised.
+    pub fn report_cumulative(&self, report: &Report) -> Result<bool, ScriptError> {
+        self.report("report_cumulative", report)
+    }
+
+    fn report(&self, name: &str, report: &Report) -> Result<bool, ScriptError> {
+        converse(&self.main, self.seat, Task::Report(name, report), None)
+    }
+
+    /// Ends what report hooks have begun to print, once all has run.
+    ///
+    /// # Errors
+    /// That it cannot be printed.
+    pub fn end_reports(&self) -> Result<(), ScriptError> {
+        self.main.end_reports()
+    }
+
+    /// A state with nothing but the prelude in it, for clients of this script.
+    pub(super) fn new_state(&self) -> Result<State, ScriptError> {
+        State::new(&self.setup.0)
+    }
+}
+
+/// `package.path`: what the user says, the script's directory, and where sysbench looks.
+fn package_path(directory: Option<&Path>, invocation: &Invocation) -> String {
+    let mut usual = vec!["./?.lua".to_owned(), "./?/init.lua".to_owned(), "./src/lua/?.lua".to_owned()];
+    if let Some(directory) = directory.filter(|directory| !directory.as_os_str().is_empty()) {
+        usual.push(format!("{}/?.lua", directory.display()));
+    }
+    if let Some(home) = &invocation.home {
+        for place in ["5.1/?.lua", "5.1/?/init.lua", "?.lua", "?/init.lua"] {
+            usual.push(format!("{}/.luarocks/share/lua/{place}", home.display()));
+        }
+    }
+    usual.push(SYSTEM_PATH.to_owned());
+    let usual = usual.join(";");
+    match &invocation.lua_path {
+        // Within it, two semicolons stand for the usual places.
+        Some(path) if path.contains(";;") => path.replacen(";;", &format!(";{usual};"), 1),
+        Some(path) => format!("{path};{usual}"),
+        None => usual,
+    }
+}

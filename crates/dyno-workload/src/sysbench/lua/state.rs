@@ -1,0 +1,259 @@
+//! One Lua state: the prelude, the script, and the clients that run in it. Used by one thread at a time.
+
+use std::sync::Arc;
+
+use mlua::{Function, Lua, LuaOptions, LuaString, MultiValue, StdLib, Table, Value};
+
+use super::error::ScriptError;
+use super::options::OptionValue;
+use super::question::{Question, Reply, constants};
+use super::random::{Distributions, Streams};
+use super::report::Report;
+use crate::random::Random;
+use crate::sysbench::unique::Unique;
+
+/// The prelude, in the order in which its parts build on one another.
+const PRELUDE: [(&str, &str); 7] = [
+    ("=dyno/clients", include_str!("prelude/clients.lua")),
+    ("=dyno/chunks", include_str!("prelude/chunks.lua")),
+    ("=dyno/random", include_str!("prelude/random.lua")),
+    ("=dyno/sql", include_str!("prelude/sql.lua")),
+    ("=dyno/older", include_str!("prelude/older.lua")),
+    ("=dyno/report", include_str!("prelude/report.lua")),
+    ("=dyno/foreign", include_str!("prelude/foreign.lua")),
+];
+
+/// A state that takes more has run away: its script gets an error instead.
+const MEMORY_BYTES_MAX: usize = 2 << 30;
+
+/// Takes lines for the user's terminal, such as `FATAL: …` where the server refused a statement.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What every state of a script is made from.
+#[derive(Clone)]
+pub(super) struct Setup {
+    /// As it was given.
+    pub(super) path: String,
+    pub(super) text: Vec<u8>,
+    /// Where `require` looks: templates with `;` between them.
+    pub(super) package_path: String,
+    pub(super) command: Option<String>,
+    /// The command line, the program's name first.
+    pub(super) argv: Vec<String>,
+    pub(super) mysql: bool,
+    /// Statements are not prepared on the server: values are written into their text.
+    pub(super) emulates: bool,
+    pub(super) percentile: u32,
+    /// None until the command line is understood, which needs the script.
+    pub(super) options: Option<Vec<(String, OptionValue)>>,
+    pub(super) distributions: Distributions,
+    pub(super) seed: u64,
+    pub(super) unique: Arc<Unique>,
+    pub(super) log: Option<Log>,
+}
+
+/// What a client begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Task<'a> {
+    /// Reads the script and does nothing else.
+    Read,
+    /// `thread_init`, then events.
+    Load,
+    Hook(&'a str),
+    Command(&'a str),
+    Report(&'a str, &'a Report),
+}
+
+impl Task<'_> {
+    /// The function of the script that it is about.
+    fn hook(&self) -> Option<&str> {
+        match self {
+            Self::Read => None,
+            Self::Load => Some("event"),
+            Self::Hook(name) | Self::Command(name) | Self::Report(name, _) => Some(name),
+        }
+    }
+}
+
+/// A client within a state.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seat {
+    /// Its key in Lua.
+    index: u32,
+    stream: usize,
+}
+
+pub(super) struct State {
+    lua: Lua,
+    core: Table,
+    spawn: Function,
+    start: Function,
+    resume: Function,
+    has: Function,
+    streams: Streams,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").finish_non_exhaustive()
+    }
+}
+
+fn failed(error: &mlua::Error) -> ScriptError {
+    ScriptError::from_lua(None, error)
+}
+
+impl State {
+    pub(super) fn new(setup: &Setup) -> Result<Self, ScriptError> {
+        let streams = Streams::new(&setup.distributions, setup.unique.numbers());
+        Self::build(setup, streams).map_err(|error| failed(&error))
+    }
+
+    fn build(setup: &Setup, streams: Streams) -> mlua::Result<Self> {
+        // Panics of ours never cross Lua, and LuaJIT's own pcall lets a query yield within it.
+        let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::new().catch_rust_panics(false))?;
+        lua.set_memory_limit(MEMORY_BYTES_MAX)?;
+        let core = lua.create_table()?;
+        let (op, answer) = constants(&lua)?;
+        core.set("op", op)?;
+        core.set("answer", answer)?;
+        core.set("setup", setup_table(&lua, setup)?)?;
+        let host = lua.create_table()?;
+        streams.register(&lua, &host)?;
+        let log = setup.log.clone();
+        let tell = move |_: &Lua, (mysql, number, message, query): (bool, u16, LuaString, LuaString)| {
+            if let Some(log) = &log {
+                let (message, query) = (message.to_string_lossy(), query.to_string_lossy());
+                tell_refusal(&**log, mysql, number, &message, &query);
+            }
+            Ok(())
+        };
+        host.set("log_refusal", lua.create_function(tell)?)?;
+        host.set(
+            "traceback",
+            lua.create_function(|lua, text: Option<String>| lua.traceback(text.as_deref(), 1))?,
+        )?;
+        core.set("host", host)?;
+        for (name, text) in PRELUDE {
+            lua.load(text).set_name(name).call::<()>(&core)?;
+        }
+        Ok(Self {
+            spawn: core.get("spawn")?,
+            start: core.get("start")?,
+            resume: core.get("resume")?,
+            has: core.get("has")?,
+            core,
+            lua,
+            streams,
+        })
+    }
+
+    /// Adds a client with globals of its own. `blocking`: it opens its connection itself.
+    pub(super) fn spawn(&self, tid: u32, random: Random, blocking: bool) -> Result<Seat, ScriptError> {
+        let stream = self.streams.add(random);
+        // Lua counts from 1, and keeps what is counted so in an array.
+        let index = stream as u32 + 1;
+        self.spawn.call::<()>((index, tid, blocking)).map_err(|error| failed(&error))?;
+        Ok(Seat { index, stream })
+    }
+
+    /// Has a client begin a task; what it wants first.
+    pub(super) fn start(&self, seat: Seat, task: Task<'_>) -> Question {
+        self.streams.run(seat.stream);
+        self.begin(seat, task)
+            .map_or_else(|error| Question::Failed(ScriptError::from_lua(task.hook(), &error)), Question::read)
+    }
+
+    fn begin(&self, seat: Seat, task: Task<'_>) -> mlua::Result<MultiValue> {
+        match task {
+            Task::Read => self.start.call(seat.index),
+            Task::Load => self.start.call((seat.index, "load")),
+            Task::Hook(name) => self.start.call((seat.index, "hook", name)),
+            Task::Command(name) => self.start.call((seat.index, "command", name)),
+            Task::Report(name, report) => {
+                self.start.call((seat.index, "report", name, report.to_lua(&self.lua)?))
+            }
+        }
+    }
+
+    /// Goes on with a client; what it wants next.
+    #[inline]
+    pub(super) fn resume(&self, seat: Seat, reply: &Reply<'_>) -> Question {
+        self.streams.run(seat.stream);
+        let answered = reply.to_lua(&self.lua).and_then(|(code, a, b, c, d, e)| {
+            self.resume.call::<MultiValue>((seat.index, code, a, b, c, d, e))
+        });
+        answered.map_or_else(|error| Question::Failed(failed(&error)), Question::read)
+    }
+
+    /// Whether the script has a function of that name.
+    pub(super) fn has(&self, seat: Seat, name: &str) -> bool {
+        self.has.call((seat.index, name)).unwrap_or(false)
+    }
+
+    /// A table of the client's `sysbench.cmdline`.
+    pub(super) fn cmdline(&self, seat: Seat, name: &str) -> Option<Table> {
+        let clients: Table = self.core.get("clients").ok()?;
+        let client: Table = clients.get(seat.index).ok()?;
+        let env: Table = client.get("env").ok()?;
+        let sysbench: Table = env.get("sysbench").ok()?;
+        sysbench.get::<Table>("cmdline").ok()?.get(name).ok()
+    }
+
+    /// Tells a client what the command line said.
+    pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), ScriptError> {
+        self.streams.configure(seat.stream, random, &setup.distributions, setup.unique.numbers());
+        let tell = || -> mlua::Result<()> {
+            self.core.set("setup", setup_table(&self.lua, setup)?)?;
+            self.core.get::<Function>("set_options")?.call(seat.index)
+        };
+        tell().map_err(|error| failed(&error))
+    }
+
+    /// Ends what reports have begun to print.
+    pub(super) fn end_reports(&self) -> Result<(), ScriptError> {
+        let end = || -> mlua::Result<()> { self.core.get::<Function>("end_reports")?.call(()) };
+        end().map_err(|error| failed(&error))
+    }
+}
+
+fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.set("path", &*setup.path)?;
+    table.set("name", format!("@{}", setup.path))?;
+    table.set("text", lua.create_string(&setup.text)?)?;
+    table.set("package_path", &*setup.package_path)?;
+    table.set("command", setup.command.as_deref())?;
+    let argv = lua.create_table()?;
+    for (index, word) in setup.argv.iter().enumerate() {
+        argv.set(index, &**word)?;
+    }
+    table.set("argv", argv)?;
+    table.set("driver", if setup.mysql { "mysql" } else { "pgsql" })?;
+    table.set("mysql", setup.mysql)?;
+    table.set("emulates", setup.emulates)?;
+    table.set("percentile", setup.percentile)?;
+    if let Some(options) = &setup.options {
+        let values = lua.create_table()?;
+        for (name, value) in options {
+            values.set(&**name, value.to_lua(lua)?)?;
+        }
+        table.set("options", values)?;
+    }
+    Ok(table)
+}
+
+/// What sysbench prints where the server refuses a statement of a script.
+fn tell_refusal(log: &dyn Fn(&str), mysql: bool, number: u16, message: &str, query: &str) {
+    if mysql {
+        log(&format!("FATAL: mysql_drv_query() returned error {number} ({message}) for query '{query}'"));
+    } else {
+        log(&format!("FATAL: PQexec() failed: 7 {message}"));
+        log(&format!("FATAL: failed query was: {query}"));
+    }
+}
+
+/// The bytes of a parameter's value, if it is text.
+pub(super) fn text_of(value: &Value) -> Option<mlua::BorrowedBytes> {
+    value.as_string().map(mlua::LuaString::as_bytes)
+}
