@@ -2,6 +2,7 @@
 //! those that sysbench sends, so that a server's statement statistics tell no difference.
 
 use super::options::Options;
+use super::schema::table_name;
 use super::test::Test;
 
 /// A statement with parameters, of which each table has its own.
@@ -61,11 +62,6 @@ impl Kind {
             Self::RandomRanges => options.number_of_ranges as usize * 2,
         }
     }
-}
-
-/// `sbtest1`, `sbtest2`, …
-pub(super) fn table_name(table: u32) -> String {
-    format!("sbtest{table}")
 }
 
 /// What a group of statements of an event does.

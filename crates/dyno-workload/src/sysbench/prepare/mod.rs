@@ -1,0 +1,192 @@
+//! Makes sysbench's tables and their rows: drop, tables, data, keys, analyze, each step timed.
+//!
+//! Work is dealt out to several connections: whole tables where rows are loaded best in one transaction (PostgreSQL's
+//! COPY with FREEZE), else parts of tables, so that a single large table is loaded by all of them too.
+
+mod crew;
+mod error;
+mod load;
+mod rows;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use dyno_results::event::PrepareStep;
+use dyno_target::connection::Connection;
+use dyno_target::product::Dialect;
+
+use super::NAME;
+use super::options::Options;
+use super::schema::Schema;
+use super::state::{State, state};
+
+pub use crew::Open;
+pub use error::PrepareError;
+
+use crew::{Crew, JobError, News};
+use load::Load;
+
+/// What to prepare, and how.
+#[derive(Debug, Clone)]
+pub struct PrepareOptions<'a> {
+    /// The target's short name, for the steps that are reported.
+    pub target: String,
+    pub options: &'a Options,
+    pub dialect: Dialect,
+    /// Connections that work at the same time; at least 1.
+    pub threads: u32,
+    pub seed: u64,
+    pub existing: Existing,
+    /// Once it is set, the preparation ends before the next statement, and a load before the next piece.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// What becomes of tables of these names that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// They stay, and the preparation fails, as sysbench's does.
+    Keep,
+    /// They are dropped, if they are sysbench's.
+    Replace,
+    /// They are dropped, whatever they are.
+    ReplaceForeign,
+}
+
+/// How far the preparation is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// `drop`, `tables`, `data`, `keys` or `analyze` begins.
+    Begun { step: &'static str },
+    /// The step begins with this table. Several tables may be under way.
+    Table { step: &'static str, table: u32 },
+    /// Rows sent, of all that the step `data` sends.
+    Rows { done: u64, total: u64 },
+    /// Something is done in a slower way than was meant, and why. One sentence without its full stop.
+    Fallback { why: String },
+    /// A step has ended.
+    Finished(PrepareStep),
+}
+
+/// Makes the tables and fills them.
+///
+/// # Errors
+/// No connection can be opened, a table of the same name is there and is to stay, the server refuses a step, or
+/// [`PrepareOptions::stop`] was set; the tables are then not usable, unless nothing was begun, and [`state`] says so.
+pub fn prepare(
+    open: Open<'_>,
+    options: &PrepareOptions<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), PrepareError> {
+    let mut first = open()?;
+    if options.existing == Existing::Replace
+        && let State::NotOurs { table, why } = state(&mut first, options.options)?
+    {
+        return Err(PrepareError::NotOurs { table, why });
+    }
+    let schema = Schema { options: options.options, dialect: &options.dialect };
+    let load = Load::new(schema, options.seed);
+    let parts = load.parts();
+    let jobs = parts.len().max(options.options.tables as usize);
+    let crew = Crew::new(first, open, jobs.min(options.threads.max(1) as usize), options.stop)?;
+    let mut preparation = Preparation { crew, options, schema, progress };
+    preparation.ease_sessions();
+    if options.existing != Existing::Keep {
+        preparation.each_table("drop", |table| vec![Schema::drop_table(table)])?;
+    }
+    preparation.each_table("tables", |table| schema.before_load(table))?;
+    preparation.load(&load, &parts)?;
+    preparation.each_table("keys", |table| schema.after_load(table))?;
+    preparation.each_table("analyze", |table| schema.settle(table).into_iter().collect())
+}
+
+impl Schema<'_> {
+    fn before_load(&self, table: u32) -> Vec<String> {
+        let distribute = self.dialect.distribute(&super::schema::table_name(table));
+        let index = self.create_index(table).filter(|_| !self.dialect.index_after_load);
+        std::iter::once(self.create(table)).chain(distribute).chain(index).collect()
+    }
+
+    fn after_load(&self, table: u32) -> Vec<String> {
+        let index = self.create_index(table).filter(|_| self.dialect.index_after_load);
+        self.set_sequence(table).into_iter().chain(self.add_key(table)).chain(index).collect()
+    }
+}
+
+struct Preparation<'a> {
+    crew: Crew<'a>,
+    options: &'a PrepareOptions<'a>,
+    schema: Schema<'a>,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Preparation<'_> {
+    /// Takes limits away that are meant for queries, and checks that these rows need not: on these sessions only. A
+    /// server that refuses is only slower.
+    fn ease_sessions(&mut self) {
+        let settings: &[&str] = match self.schema.dialect.mysql {
+            true => &["SET SESSION unique_checks = 0", "SET SESSION foreign_key_checks = 0"],
+            false => &["SET statement_timeout = 0"],
+        };
+        for connection in self.crew.connections() {
+            for setting in settings {
+                let _ = connection.execute(setting);
+            }
+        }
+    }
+
+    /// A step of statements for each table.
+    fn each_table(
+        &mut self,
+        step: &'static str,
+        statements: impl Fn(u32) -> Vec<String> + Sync,
+    ) -> Result<(), PrepareError> {
+        let tables: Vec<u32> = (1..=self.options.options.tables).collect();
+        self.step(step, None, |crew, hear| {
+            let job = |connection: &mut Connection, table: &u32, around: &crew::Surroundings<'_>| {
+                around.tell(News::Table(*table));
+                for sql in statements(*table) {
+                    around.execute(connection, &sql)?;
+                }
+                Ok(())
+            };
+            crew.run(&tables, job, hear)
+        })
+    }
+
+    fn load(&mut self, load: &Load<'_>, parts: &[load::Part]) -> Result<(), PrepareError> {
+        let total = self.options.options.table_size * u64::from(self.options.options.tables);
+        self.step("data", Some(total), |crew, hear| {
+            crew.run(parts, |connection, part, around| load.run(connection, part, around), hear)
+        })
+    }
+
+    /// Runs and times a step that brings `rows`.
+    fn step(
+        &mut self,
+        step: &'static str,
+        rows: Option<u64>,
+        run: impl FnOnce(&mut Crew<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
+    ) -> Result<(), PrepareError> {
+        (self.progress)(Progress::Begun { step });
+        let started = Instant::now();
+        let (progress, mut done) = (&mut *self.progress, 0);
+        let mut hear = |news: News| match news {
+            News::Table(table) => progress(Progress::Table { step, table }),
+            News::Fallback(why) => progress(Progress::Fallback { why }),
+            News::Rows(added) => {
+                done += added;
+                progress(Progress::Rows { done, total: rows.unwrap_or(done) });
+            }
+        };
+        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(step, error))?;
+        progress(Progress::Finished(PrepareStep {
+            target: self.options.target.clone(),
+            workload: NAME.to_owned(),
+            step: step.to_owned(),
+            seconds: started.elapsed().as_secs_f64(),
+            rows,
+            bytes: None,
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! What must hold after a load: rows, ids and index agree, and the table has changed by as much as was acknowledged.
+//! Reads the tables once before and once after; the load must stand still meanwhile.
+
+use dyno_results::event::Check;
+use dyno_target::connection::Connection;
+
+use super::census::{Census, IndexCensus};
+use super::options::Options;
+use super::test::Test;
+use super::verdict::{Found, judge};
+
+pub use super::census::CensusError;
+
+/// The tables before a load, against which [`verify`] compares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    tables: Vec<Census>,
+}
+
+/// What clients were told in the course of a load, its drain included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// Statements that changed a row; those in vain are not among them.
+    pub writes: u64,
+    /// Events whose connection was lost with something under way that may be durable.
+    pub unknown: u64,
+    /// Events that failed for good, and restarts after ignored errors.
+    pub failed: u64,
+    pub restarts: u64,
+}
+
+impl Baseline {
+    /// Counts the tables as they are.
+    ///
+    /// # Errors
+    /// A table is missing or may not be read, or the connection is lost.
+    pub fn take(connection: &mut Connection, options: &Options) -> Result<Self, CensusError> {
+        let tables = (1..=options.tables).map(|table| Census::take(connection, table, options));
+        Ok(Self { tables: tables.collect::<Result<_, _>>()? })
+    }
+
+    /// Rows of all tables.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|table| table.rows).sum()
+    }
+}
+
+/// Compares what is there now with `before`, after a load of one test. `target` is the short name for the checks.
+///
+/// # Errors
+/// The tables cannot be read. A check that fails is no error: it is among those returned.
+pub fn verify(
+    connection: &mut Connection,
+    target: &str,
+    before: &Baseline,
+    test: Test,
+    options: &Options,
+    told: Told,
+) -> Result<Vec<Check>, CensusError> {
+    let mut tables = Vec::new();
+    for (table, before) in (1..=options.tables).zip(&before.tables) {
+        let after = Census::take(connection, table, options)?;
+        let index = match options.create_secondary {
+            true => IndexCensus::take(connection, table)?,
+            false => None,
+        };
+        tables.push(Found { table, before: *before, after, index });
+    }
+    let check = |verdict: super::verdict::Verdict| Check {
+        target: target.to_owned(),
+        workload: test.workload().to_owned(),
+        name: verdict.name.to_owned(),
+        passed: verdict.passed,
+        expected: verdict.expected,
+        found: verdict.found,
+        detail: verdict.detail,
+    };
+    Ok(judge(&tables, test, options, told).into_iter().map(check).collect())
+}
