@@ -135,3 +135,42 @@ impl Target {
         Connection::open_within(&self.endpoint()?, self.connect_timeout())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Target, TargetError> {
+        Target::parse(text, &Environment::empty().with_user("me"))
+    }
+
+    #[test]
+    fn the_name_says_which_protocol() {
+        for (text, is_mysql, url) in [
+            ("mysql://h/d", true, "mysql://me@h/d"),
+            (" mariadb://u@h:3307 ", true, "mysql://u@h:3307/"),
+            ("postgres://h/d", false, "postgres://me@h/d"),
+            ("postgresql://h/d", false, "postgres://me@h/d"),
+            ("host=h dbname=d", false, "postgres://me@h/d"),
+            ("host=h dbname=d options='-c a=b://c'", false, "postgres://me@h/d?options=-c%20a=b://c"),
+            ("", false, "postgres://me@/me"),
+        ] {
+            let target = parse(text).unwrap();
+            assert_eq!((target.is_mysql(), target.url().as_str()), (is_mysql, url), "{text}");
+        }
+        let other = parse("mysql://u:secret@h/d").unwrap().with_database("e");
+        assert_eq!((other.database(), other.url().as_str()), ("e", "mysql://u@h/e"));
+    }
+
+    #[test]
+    fn another_scheme_gets_the_nearest() {
+        for (text, nearest) in
+            [("mysq://h", "`mysql://`"), ("mariadbs://h", "`mariadb://`"), ("postgre://h", "`postgres")]
+        {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(nearest), "{error}");
+        }
+        assert!(parse("http://u:secret@h/").is_err_and(|error| !error.to_string().contains("secret")));
+        assert!(parse("nonsense").unwrap_err().to_string().contains("mysql://"));
+    }
+}

@@ -182,3 +182,5 @@ fn is_local(host: &str) -> bool {
     host.is_empty() || host.eq_ignore_ascii_case(LOCALHOST)
 }
 
+#[cfg(test)]
+mod tests;

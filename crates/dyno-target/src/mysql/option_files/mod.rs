@@ -73,3 +73,5 @@ fn meaning(name: &str, value: Option<String>) -> (String, String) {
     (name.to_owned(), value)
 }
 
+#[cfg(test)]
+mod tests;
