@@ -3,19 +3,22 @@
 //! Three steps, each knowing more than the one before: a [`Benchmark`] is what the user wants, a [`Dataset`] is the data
 //! of it that a server holds, a [`Load`] is one series on that data. Nothing here knows a campaign or a report.
 
+mod sysbench;
 mod tpcb;
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, PrepareStep};
-use dyno_target::connection::{Connection, QueryError};
+use dyno_target::connection::{ConnectError, Connection, QueryError};
 use thiserror::Error;
 
+pub use self::sysbench::{SysbenchBenchmark, SysbenchWishes};
 pub use self::tpcb::TpcbBenchmark;
+use crate::sysbench as of_sysbench;
 use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
 
 /// How long is waited for a table that somebody else has locked.
@@ -41,8 +44,8 @@ pub trait Benchmark: Debug {
     /// The error of a user who wants no data made where there is none.
     fn missing(&self) -> BenchmarkError;
 
-    /// Drops what is there and makes it anew, as large as the user says or else as suits the site. Where that ends early,
-    /// the data is not usable, and [`find`](Self::find) says so.
+    /// Drops what is there and makes it anew, as large as the user says or else as suits the site: over `connection`, or
+    /// over others that it opens. Where that ends early, the data is not usable, and [`find`](Self::find) says so.
     ///
     /// # Errors
     /// The size is absurd or does not fit, the server refuses a step, or [`Site::stop`] was set.
@@ -121,10 +124,12 @@ pub struct Series {
 }
 
 /// Where data is made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Site<'a> {
     /// The target's short name, for the steps that are reported.
     pub target: &'a str,
+    /// Opens a further connection to it.
+    pub open: &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync),
     /// Processors of the driver's host that it may use.
     pub cpus: u32,
     /// Memory of the driver's host that it may use.
@@ -135,8 +140,16 @@ pub struct Site<'a> {
     pub free_disk_bytes: Option<u64>,
     /// A rough answer is enough: little data.
     pub quick: bool,
+    /// Of the random contents, where there are any.
+    pub seed: u64,
     /// Once it is set, the preparation ends before its next statement.
     pub stop: &'a AtomicBool,
+}
+
+impl Debug for Site<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site").field("target", &self.target).finish_non_exhaustive()
+    }
 }
 
 /// How far a preparation is.
@@ -146,6 +159,8 @@ pub enum Progress {
     Begun { step: &'static str },
     /// Rows sent, of all that the step `data` sends.
     Rows { done: u64, total: u64 },
+    /// Something that the reader should know, such as that it is done in a slower way than was meant, and why.
+    Remark(String),
     /// A step has ended.
     Finished(PrepareStep),
 }
@@ -165,6 +180,22 @@ pub struct Done {
     pub acknowledged: u64,
     /// Transactions whose connection was lost with the commit under way.
     pub unknown: u64,
+    /// Transactions that failed for good.
+    pub failed: u64,
+    /// Further tries.
+    pub retries: u64,
+    /// Statements that changed at least one row, where the workload tells.
+    pub writes: u64,
+}
+
+impl Done {
+    pub fn add(&mut self, other: &Self) {
+        self.acknowledged += other.acknowledged;
+        self.unknown += other.unknown;
+        self.failed += other.failed;
+        self.retries += other.retries;
+        self.writes += other.writes;
+    }
 }
 
 /// Why a benchmark cannot be had on a server.
@@ -178,8 +209,24 @@ pub enum BenchmarkError {
     Prepare(#[from] PrepareError),
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    #[error(transparent)]
+    SysbenchOptions(#[from] of_sysbench::OptionsError),
+    #[error(transparent)]
+    SysbenchState(#[from] of_sysbench::StateError),
+    #[error(transparent)]
+    SysbenchNotReady(#[from] of_sysbench::NotReady),
+    #[error(transparent)]
+    SysbenchPrepare(Box<of_sysbench::PrepareError>),
+    #[error(transparent)]
+    SysbenchCensus(#[from] of_sysbench::CensusError),
     #[error("another session has kept {table} locked for {seconds} s: {source}")]
     Locked { table: String, seconds: u64, source: QueryError },
     #[error("cannot {doing}: {source}")]
     Query { doing: &'static str, source: QueryError },
+}
+
+impl From<of_sysbench::PrepareError> for BenchmarkError {
+    fn from(error: of_sysbench::PrepareError) -> Self {
+        Self::SysbenchPrepare(Box::new(error))
+    }
 }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::sysbench::{self, Test};
 use crate::tpcb::{self, Script};
 
 /// A workload as a list shows it.
@@ -11,53 +12,126 @@ pub struct Listed {
     pub name: &'static str,
     /// One line.
     pub about: &'static str,
+    /// The protocols of the servers that it runs on.
+    pub runs_on: &'static str,
 }
 
 /// Workloads of one family, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     TpcB(Vec<Script>),
+    Sysbench(Vec<Test>),
 }
 
-/// All workloads, families first.
+const POSTGRES: &str = "PostgreSQL";
+const BOTH: &str = "PostgreSQL, MySQL";
+
+/// All workloads, each family before its own.
 #[must_use]
 pub fn workloads() -> Vec<Listed> {
-    let family =
-        Listed { name: tpcb::NAME, about: "read, then write: tpcb/select-only and tpcb/tpcb-like in turn" };
-    let scripts = Script::ALL.iter().map(|script| Listed { name: script.workload(), about: script.about() });
-    std::iter::once(family).chain(scripts).collect()
+    let script =
+        |script: Script| Listed { name: script.workload(), about: script.about(), runs_on: POSTGRES };
+    let test = |test: Test| Listed { name: test.workload(), about: test.about(), runs_on: BOTH };
+    let tpcb = Listed {
+        name: tpcb::NAME,
+        about: "read, then write: tpcb/select-only and tpcb/tpcb-like in turn",
+        runs_on: POSTGRES,
+    };
+    let sysbench = Listed {
+        name: sysbench::NAME,
+        about: "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn",
+        runs_on: BOTH,
+    };
+    let scripts = std::iter::once(tpcb).chain(Script::ALL.map(script));
+    scripts.chain(std::iter::once(sysbench)).chain(Test::ALL.map(test)).collect()
 }
 
-/// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. `tpcb` alone is
-/// one that reads and one that writes; pgbench's names (`select-only`) are taken too.
+/// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. A family's name
+/// alone is one that reads and one that writes. The names that pgbench and sysbench have for them are taken too
+/// (`select-only`, `oltp_read_write`), and sysbench's also without `oltp_`; dashes and underscores are the same.
 ///
 /// # Errors
 /// No workload or more than one begins so.
 pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
-    let typed_lower = typed.trim().to_ascii_lowercase();
-    if !typed_lower.is_empty() && tpcb::NAME.starts_with(&typed_lower) {
-        return Ok(Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike]));
+    let wanted = plain(typed.trim());
+    let begins = |name: &Name| !wanted.is_empty() && name.calls.iter().any(|call| call.starts_with(&wanted));
+    let is = |name: &Name| name.calls.contains(&wanted);
+    let mut found: Vec<Name> = names().into_iter().filter(begins).collect();
+    // What is named in full is meant, also where other names go on from it.
+    if found.iter().filter(|name| is(name)).count() == 1 {
+        found.retain(is);
     }
-    let begins = |script: &Script| {
-        !typed_lower.is_empty()
-            && (script.workload().starts_with(&typed_lower) || script.name().starts_with(&typed_lower))
-    };
-    let found: Vec<Script> = Script::ALL.into_iter().filter(begins).collect();
-    match found[..] {
-        [script] => Ok(Selection::TpcB(vec![script])),
+    // The beginning of a family's name begins those of its workloads too.
+    if let Some(family) = found.iter().find(|name| name.is_family).map(|name| name.family)
+        && found.iter().all(|name| name.family == family)
+    {
+        found.retain(|name| name.is_family);
+    }
+    match found.as_slice() {
+        [only] => Ok(only.selection.clone()),
         [] => Err(UnknownWorkload::NoSuch {
             typed: typed.to_owned(),
-            nearest: nearest(&typed_lower),
-            known: names(workloads().into_iter().map(|listed| listed.name)),
+            nearest: nearest(&typed.to_ascii_lowercase()),
+            known: list(workloads().iter().map(|listed| listed.name)),
         }),
         _ => Err(UnknownWorkload::Ambiguous {
             typed: typed.to_owned(),
-            candidates: names(found.into_iter().map(Script::workload)),
+            candidates: list(found.iter().map(|name| name.full)),
         }),
     }
 }
 
-fn names(names: impl Iterator<Item = &'static str>) -> String {
+/// What a user may call a workload or a family.
+struct Name {
+    full: &'static str,
+    family: &'static str,
+    is_family: bool,
+    /// In the form of [`plain`].
+    calls: Vec<String>,
+    selection: Selection,
+}
+
+fn names() -> Vec<Name> {
+    let family = |full: &'static str, selection| Name {
+        full,
+        family: full,
+        is_family: true,
+        calls: vec![plain(full)],
+        selection,
+    };
+    let mut names = vec![
+        family(tpcb::NAME, Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike])),
+        family(sysbench::NAME, Selection::Sysbench(vec![Test::PointSelect, Test::ReadWrite])),
+    ];
+    names.extend(Script::ALL.map(|script| Name {
+        full: script.workload(),
+        family: tpcb::NAME,
+        is_family: false,
+        calls: vec![plain(script.workload()), plain(script.name())],
+        selection: Selection::TpcB(vec![script]),
+    }));
+    names.extend(Test::ALL.map(|test| {
+        let short = test.name().strip_prefix("oltp_");
+        let bare = [test.name()].into_iter().chain(short).map(plain);
+        let full = std::iter::once(plain(test.workload()));
+        let of_family = short.map(|short| plain(&format!("{}/{short}", sysbench::NAME)));
+        Name {
+            full: test.workload(),
+            family: sysbench::NAME,
+            is_family: false,
+            calls: full.chain(bare).chain(of_family).collect(),
+            selection: Selection::Sysbench(vec![test]),
+        }
+    }));
+    names
+}
+
+/// A name as names are compared.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -85,8 +159,17 @@ mod tests {
     use super::*;
 
     fn scripts(typed: &str) -> Vec<Script> {
-        let Selection::TpcB(scripts) = find(typed).unwrap();
-        scripts
+        match find(typed) {
+            Ok(Selection::TpcB(scripts)) => scripts,
+            other => panic!("{typed}: {other:?}"),
+        }
+    }
+
+    fn tests(typed: &str) -> Vec<Test> {
+        match find(typed) {
+            Ok(Selection::Sysbench(tests)) => tests,
+            other => panic!("{typed}: {other:?}"),
+        }
     }
 
     #[test]
@@ -97,17 +180,37 @@ mod tests {
         assert_eq!(scripts("TPCB/T"), [Script::TpcbLike]);
         assert_eq!(scripts("tpcb-like"), [Script::TpcbLike]);
         assert_eq!(scripts("simple"), [Script::SimpleUpdate]);
+        assert_eq!(scripts("select_only"), [Script::SelectOnly]);
         for listed in workloads() {
             assert!(find(listed.name).is_ok(), "{}", listed.name);
         }
     }
 
     #[test]
+    fn sysbenchs_tests_are_found_by_sysbenchs_names_and_without_their_prefix() {
+        assert_eq!(tests("sysbench"), [Test::PointSelect, Test::ReadWrite]);
+        assert_eq!(tests("sys"), [Test::PointSelect, Test::ReadWrite]);
+        for test in Test::ALL {
+            assert_eq!(tests(test.workload()), [test]);
+            assert_eq!(tests(test.name()), [test]);
+            assert_eq!(tests(test.name().strip_prefix("oltp_").unwrap_or(test.name())), [test]);
+            assert_eq!(tests(&test.name().replace('_', "-")), [test]);
+        }
+        assert_eq!(tests("sysbench/read-write"), [Test::ReadWrite]);
+        assert_eq!(tests("point"), [Test::PointSelect]);
+    }
+
+    #[test]
     fn what_is_not_unique_or_not_known_is_said() {
         let ambiguous = find("tpcb/s").unwrap_err().to_string();
         assert!(ambiguous.contains("tpcb/simple-update, tpcb/select-only"), "{ambiguous}");
+        let of_two = find("select").unwrap_err().to_string();
+        assert!(of_two.contains("tpcb/select-only") && of_two.contains("select_random_points"), "{of_two}");
+        assert!(find("update").is_err() && find("s").is_err() && find("sysbench/").is_err());
         let mistyped = find("tpcb/selct-only").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean tpcb/select-only?"), "{mistyped}");
+        let mistyped = find("oltp_raed_write").unwrap_err().to_string();
+        assert!(mistyped.contains("did you mean sysbench/oltp_read_write?"), "{mistyped}");
         let unknown = find("xyzzy").unwrap_err().to_string();
         assert!(!unknown.contains("did you mean") && unknown.contains("there are tpcb, "), "{unknown}");
         assert!(find("").is_err());

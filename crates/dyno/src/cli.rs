@@ -32,6 +32,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Run(Box<RunArguments>),
     Pgbench(PgbenchArguments),
+    Sysbench(SysbenchArguments),
     Report(ReportArguments),
     Runs(RunsArguments),
     Findings(FindingsArguments),
@@ -51,16 +52,19 @@ pub(crate) enum Command {
   dyno run --server postgres@17 --profile default
   dyno run --target postgres://me@host/db --scale 1000 --clients 1,2,4,8,16,32,64,128 --hold 3m
   dyno run --target postgres://me@host/db --workload tpcb/select-only --rate 5000/s --duration 60s
+  dyno run sysbench/oltp_read_write --target mysql://me@host/db --tables 8 --table-size 1000000
   dyno run --target 'host=/tmp dbname=bank' --clients 1..200 --duration 5m
   dyno run my-scenario.toml --json
 
-Passwords: PGPASSWORD, ~/.pgpass, a service file, or the URL. The data of tpcb is four tables named pgbench_…; a
-run of a script that writes empties pgbench_history, as pgbench does.
+Passwords: PGPASSWORD, ~/.pgpass, a service file, MySQL's option files, or the URL. The data of tpcb is four tables
+named pgbench_…; a run of a script that writes empties pgbench_history, as pgbench does. The data of sysbench is the
+tables sbtest1 and on.
 
 Exit status: 0 done; 1 could not start, or could not write what was asked for; 2 incomplete; 3 under --strict, a finding is \"invalid\".")]
 pub(crate) struct RunArguments {
-    /// Scenario: one that comes with dyno (`dyno scenarios`), or a TOML file with the fields named as the options
-    #[arg(value_name = "SCENARIO")]
+    /// Scenario: one that comes with dyno (`dyno scenarios`), or a TOML file with the fields named as the options; or a
+    /// workload (`dyno workloads`)
+    #[arg(value_name = "SCENARIO|WORKLOAD")]
     pub(crate) scenario: Option<String>,
 
     #[command(flatten)]
@@ -96,6 +100,20 @@ pub(crate) struct RunArguments {
 )]
 pub(crate) struct PgbenchArguments {
     /// As pgbench takes them
+    #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// A drop-in for sysbench's database tests: the same options, scripts and output (`dyno sysbench --help`)
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:
+  dyno sysbench --db-driver=pgsql --pgsql-db=bank --tables=4 --table-size=100000 oltp_read_write prepare
+  dyno sysbench --mysql-db=bank --threads=16 --time=60 --report-interval=5 oltp_read_write run",
+    disable_help_flag = true
+)]
+pub(crate) struct SysbenchArguments {
+    /// As sysbench takes them
     #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) words: Vec<OsString>,
 }

@@ -12,6 +12,7 @@ use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_wire::refusal::Refusal;
 use dyno_workload::benchmark::BenchmarkError;
 use dyno_workload::registry::UnknownWorkload;
+use dyno_workload::sysbench::OptionsError;
 use dyno_workload::tpcb::ScaleError;
 
 /// Why a command could not do what was asked.
@@ -21,6 +22,13 @@ pub(crate) enum Failure {
     ScenarioRead { path: PathBuf, source: std::io::Error },
     #[error("there is no scenario `{named}`")]
     ScenarioUnknown { named: String },
+    #[error(
+        "`{named}` is neither a scenario nor a workload{}",
+        nearest.map(|name| format!(", did you mean {name}?")).unwrap_or_default()
+    )]
+    NameUnknown { named: String, nearest: Option<&'static str> },
+    #[error("`{named}` could be a scenario or a workload")]
+    NameAmbiguous { named: String },
     /// `named` is without any password.
     #[error("`{named}` is no scenario")]
     ScenarioIsTarget { named: String },
@@ -34,8 +42,12 @@ pub(crate) enum Failure {
     Absurd { what: String },
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
+    #[error("{workload} runs on PostgreSQL's protocol only")]
+    NotOnMysql { workload: String },
     #[error("--scale: {0}")]
     Scale(#[from] ScaleError),
+    #[error(transparent)]
+    Sysbench(#[from] OptionsError),
     #[error("--server: {0}")]
     Server(#[from] SpecError),
     #[error("--profile: {0}")]
@@ -89,6 +101,17 @@ impl Failure {
             Self::ScenarioUnknown { .. } => Some(
                 "`dyno scenarios` lists those that come with dyno; a file of your own is named with its path"
                     .to_owned(),
+            ),
+            Self::NameUnknown { .. } => Some(
+                "`dyno scenarios` and `dyno workloads` list those that come with dyno; a file of your own is named with \
+                 its path"
+                    .to_owned(),
+            ),
+            Self::NameAmbiguous { .. } => {
+                Some("type more of its name, or write --workload before a workload's".to_owned())
+            }
+            Self::NotOnMysql { .. } => Some(
+                "sysbench's tests run on both, such as sysbench/oltp_read_write (`dyno workloads` lists them)".to_owned(),
             ),
             Self::ScenarioIsTarget { .. } => {
                 Some("did you mean --target? It stands before a database's URL".to_owned())

@@ -8,12 +8,13 @@ use dyno_engine::plan::{Arrivals, Limit};
 use dyno_engine::request::Protocol;
 use dyno_results::event::Distribution;
 use dyno_target::embedded::{Profile, ServerSpec};
-use dyno_workload::benchmark::{Benchmark, TpcbBenchmark};
+use dyno_target::{Environment, Target};
+use dyno_workload::benchmark::{Benchmark, SysbenchBenchmark, SysbenchWishes, TpcbBenchmark};
 use dyno_workload::registry::{self, Selection};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::scenario::{ArrivalKind, Prepare, ProtocolName, Scenario};
+use crate::scenario::{ArrivalKind, Prepare, ProtocolName, Scenario, SysbenchFields};
 use crate::units::{Clients, Rate};
 
 /// Duration of an open or ramped stage where none is named.
@@ -29,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) place: Place,
     pub(crate) benchmark: Box<dyn Benchmark>,
     scale: Option<u64>,
+    /// What the user says of sysbench's tests, as it is stored.
+    sysbench: serde_json::Value,
     pub(crate) prepare: Prepare,
     pub(crate) verify: bool,
     pub(crate) quick: bool,
@@ -44,13 +47,14 @@ pub(crate) struct Plan {
 /// Which database.
 #[derive(Debug)]
 pub(crate) enum Place {
-    Embedded {
-        server: Option<ServerSpec>,
-        profile: Profile,
-        directory: Option<PathBuf>,
-    },
-    /// As the user named it.
-    Named(String),
+    Embedded { server: Option<ServerSpec>, profile: Profile, directory: Option<PathBuf> },
+    Named(Box<Target>),
+}
+
+impl Place {
+    fn is_mysql(&self) -> bool {
+        matches!(self, Self::Named(target) if target.is_mysql())
+    }
 }
 
 /// The stages of each series, after the warm-up.
@@ -76,9 +80,11 @@ impl Plan {
     pub(crate) fn resolve(scenario: &Scenario, seed: u64) -> Result<Self, Failure> {
         refuse_contradictions(scenario)?;
         let quick = scenario.quick;
+        let place = place(scenario)?;
         Ok(Self {
-            place: place(scenario)?,
-            benchmark: benchmark(scenario)?,
+            benchmark: benchmark(scenario, place.is_mysql())?,
+            place,
+            sysbench: said(&scenario.sysbench),
             scale: scenario.scale,
             prepare: scenario.prepare.unwrap_or(Prepare::Auto),
             verify: !scenario.no_verify,
@@ -96,6 +102,11 @@ impl Plan {
             warm_up: scenario.warm_up.map_or(Duration::from_secs(if quick { 1 } else { 5 }), |time| time.0),
             load: load(scenario)?,
         })
+    }
+
+    /// Whether the target is reached by MySQL's protocol.
+    pub(crate) fn is_mysql(&self) -> bool {
+        self.place.is_mysql()
     }
 
     /// The most clients that the plan names; `None` where it leaves the number open.
@@ -139,6 +150,7 @@ impl Plan {
         json!({
             "workloads": self.benchmark.series().iter().map(|series| series.workload).collect::<Vec<_>>(),
             "scale": self.scale,
+            "sysbench": self.sysbench,
             "prepare": self.prepare,
             "verify": self.verify,
             "quick": self.quick,
@@ -182,16 +194,46 @@ fn refuse_contradictions(scenario: &Scenario) -> Result<(), Failure> {
     }
 }
 
-/// The workloads with what the scenario says of their data.
-fn benchmark(scenario: &Scenario) -> Result<Box<dyn Benchmark>, Failure> {
-    match registry::find(scenario.workload.as_deref().unwrap_or("tpcb"))? {
+/// The workloads with what the scenario says of their data; on MySQL those that run there, where none are named.
+fn benchmark(scenario: &Scenario, mysql: bool) -> Result<Box<dyn Benchmark>, Failure> {
+    let named = scenario.workload.as_deref().unwrap_or(if mysql { "sysbench" } else { "tpcb" });
+    let absurd = |what: &str| Err(Failure::Absurd { what: what.to_owned() });
+    match registry::find(named)? {
+        Selection::TpcB(_) if mysql => Err(Failure::NotOnMysql { workload: named.to_owned() }),
+        Selection::TpcB(_) if scenario.sysbench.says_anything() => {
+            absurd("--tables, --table-size and their like are for sysbench's tests; tpcb takes a --scale")
+        }
         Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, scenario.scale)?)),
+        Selection::Sysbench(_) if scenario.scale.is_some() => {
+            absurd("--scale is for tpcb; sysbench's tests take --tables and --table-size")
+        }
+        Selection::Sysbench(tests) => {
+            let fields = &scenario.sysbench;
+            let wishes = SysbenchWishes {
+                tables: fields.tables,
+                table_size: fields.table_size,
+                options: fields.options(),
+                ignored_errors: fields.ignore_errors.as_ref().map(|errors| errors.on(mysql)),
+            };
+            Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
+        }
+    }
+}
+
+/// The fields of sysbench that are set.
+fn said(fields: &SysbenchFields) -> serde_json::Value {
+    match serde_json::to_value(fields) {
+        Ok(serde_json::Value::Object(mut map)) => {
+            map.retain(|_, value| !value.is_null());
+            serde_json::Value::Object(map)
+        }
+        _ => serde_json::Value::Null,
     }
 }
 
 fn place(scenario: &Scenario) -> Result<Place, Failure> {
     if let Some(target) = &scenario.target {
-        return Ok(Place::Named(target.clone()));
+        return Ok(Place::Named(Box::new(Target::parse(target, &Environment::of_process())?)));
     }
     Ok(Place::Embedded {
         server: scenario.server.as_deref().map(str::parse).transpose()?,

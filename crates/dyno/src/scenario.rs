@@ -1,18 +1,24 @@
 //! What to run, as the user says it: the same fields on the command line and in a scenario file (TOML). Every
 //! field may be left out; what is left out is decided in `plan`.
 
+mod sysbench;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use dyno_workload::registry::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
+
+pub(crate) use self::sysbench::SysbenchFields;
 
 use crate::failure::Failure;
 use crate::secrets::{hidden, is_like_target};
 use crate::units::{Clients, Rate, Time};
 
 /// Scenarios that come with dyno: name and TOML.
-pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+pub(crate) const BUILT_IN: [(&str, &str); 4] = [
     ("tpcb", include_str!("../../../scenarios/tpcb.toml")),
+    ("sysbench", include_str!("../../../scenarios/sysbench.toml")),
     ("quick", include_str!("../../../scenarios/quick.toml")),
     ("latency", include_str!("../../../scenarios/latency.toml")),
 ];
@@ -25,8 +31,8 @@ pub(crate) struct Scenario {
     #[arg(skip)]
     pub(crate) about: Option<String>,
 
-    /// Database to test: a postgres:// URL or a libpq connection string; without it dyno starts a PostgreSQL of
-    /// its own
+    /// Database to test: a postgres:// or mysql:// URL, or a libpq connection string; without it dyno starts a
+    /// PostgreSQL of its own
     #[arg(long, short = 't', value_name = "URL", help_heading = "Target")]
     pub(crate) target: Option<String>,
 
@@ -44,7 +50,8 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "DIR", help_heading = "Target")]
     pub(crate) data_dir: Option<PathBuf>,
 
-    /// Workload by name or beginning of one: tpcb (reads, then writes), tpcb/select-only, … [default: tpcb]
+    /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench (each reads, then writes),
+    /// tpcb/select-only, sysbench/oltp_read_write, … [default: tpcb]
     #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
     pub(crate) workload: Option<String>,
 
@@ -131,6 +138,9 @@ pub(crate) struct Scenario {
     /// Do not check after writes that every acknowledged commit is there
     #[arg(long, help_heading = "Workload")]
     pub(crate) no_verify: bool,
+
+    #[command(flatten)]
+    pub(crate) sysbench: SysbenchFields,
 }
 
 /// When the data is made anew.
@@ -160,13 +170,41 @@ pub(crate) enum ArrivalKind {
 }
 
 impl Scenario {
+    /// What a name without an option before it stands for: a scenario, as [`load`](Self::load) finds it, or else a
+    /// workload. What could be either is refused, unless it is a scenario's whole name or both are the same.
+    pub(crate) fn named(named: &str) -> Result<Self, Failure> {
+        let scenario = match Self::load(named) {
+            Err(Failure::ScenarioUnknown { .. }) => None,
+            loaded => Some(loaded?),
+        };
+        let is_whole = BUILT_IN.iter().any(|(name, _)| *name == named) || is_file(named);
+        let workload = registry::find(named);
+        match (scenario, workload) {
+            (Some(scenario), _) if is_whole => Ok(scenario),
+            (Some(scenario), Ok(workload)) => {
+                let same = scenario.workload.as_deref().is_some_and(|of| {
+                    registry::find(of).is_ok_and(|of| of == workload) && !scenario.quick
+                });
+                if same { Ok(scenario) } else { Err(Failure::NameAmbiguous { named: named.to_owned() }) }
+            }
+            (Some(scenario), Err(_)) => Ok(scenario),
+            (None, Ok(_)) => Ok(Self { workload: Some(named.to_owned()), ..Self::default() }),
+            (None, Err(UnknownWorkload::Ambiguous { typed, candidates })) => {
+                Err(UnknownWorkload::Ambiguous { typed, candidates }.into())
+            }
+            (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
+                Err(Failure::NameUnknown { named: named.to_owned(), nearest })
+            }
+        }
+    }
+
     /// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it.
     pub(crate) fn load(named: &str) -> Result<Self, Failure> {
-        let path = Path::new(named);
-        if is_like_target(named) && !path.is_file() {
+        if is_like_target(named) && !Path::new(named).is_file() {
             return Err(Failure::ScenarioIsTarget { named: hidden(named) });
         }
-        if named.ends_with(".toml") || path.is_file() {
+        if is_file(named) {
+            let path = Path::new(named);
             let text = std::fs::read_to_string(path)
                 .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
             return Self::parse(named, &text);
@@ -222,8 +260,14 @@ impl Scenario {
             realtime: self.realtime || other.realtime,
             quick: self.quick || other.quick,
             no_verify: self.no_verify || other.no_verify,
+            sysbench: self.sysbench.or(other.sysbench),
         }
     }
+}
+
+/// Whether a name is that of a file: one that there is, or that can be nothing else.
+fn is_file(named: &str) -> bool {
+    named.ends_with(".toml") || Path::new(named).is_file()
 }
 
 /// From "unknown field `sclae`, expected one of `scale`, …" the field that was meant.
@@ -264,6 +308,30 @@ mod tests {
         assert_eq!(scenario.clients, Some(Clients::Ladder(vec![1, 4])));
         assert_eq!(scenario.hold.unwrap().0.as_secs(), 180);
         assert_eq!(scenario.step.unwrap().0.as_secs(), 5);
+    }
+
+    #[test]
+    fn a_name_is_a_scenario_or_a_workload() {
+        let workload = |named: &str| Scenario::named(named).unwrap().workload.unwrap();
+        assert_eq!(workload("sysbench/oltp_read_write"), "sysbench/oltp_read_write");
+        assert_eq!(workload("oltp_point_select"), "oltp_point_select");
+        assert_eq!((workload("tpcb"), workload("sys")), ("tpcb".to_owned(), "sysbench".to_owned()));
+        assert!(Scenario::named("quick").unwrap().quick && Scenario::named("la").is_ok());
+        let refused = |named: &str| Scenario::named(named).unwrap_err().to_string();
+        assert!(refused("select").contains("tpcb/select-only"));
+        assert!(refused("quikc").contains("neither a scenario nor a workload"));
+        assert!(refused("oltp_raed_only").contains("did you mean sysbench/oltp_read_only?"));
+    }
+
+    #[test]
+    fn sysbenchs_options_stand_in_a_table() {
+        let file = Scenario::parse("x", "[sysbench]\ntables = 2\ntable-size = 500").unwrap();
+        let typed = Scenario {
+            sysbench: SysbenchFields { tables: Some(3), ..SysbenchFields::default() },
+            ..Scenario::default()
+        };
+        let both = typed.or(file).sysbench;
+        assert_eq!((both.tables, both.table_size), (Some(3), Some(500)));
     }
 
     #[test]

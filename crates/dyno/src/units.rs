@@ -121,7 +121,7 @@ impl FromStr for Clients {
 }
 
 /// Reads a quantity from a scenario: its text, a number, or (for clients) a list of numbers.
-fn from_scenario<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
+pub(crate) fn from_scenario<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     struct Quantity;

@@ -4,9 +4,10 @@
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use dyno_target::connection::Connection;
+use dyno_target::connection::{CancelHandle, Connection};
 
 use super::Context;
 use crate::failure::Failure;
@@ -34,22 +35,56 @@ pub(crate) fn cancelling<T>(
     connection: &mut Connection,
     work: impl FnOnce(&mut Connection) -> T,
 ) -> T {
-    let canceller = connection.cancel_handle();
-    std::thread::scope(|scope| {
-        // Hung up when the work has ended, by a panic too: nothing is ever sent.
-        let (working, end) = channel::<Infallible>();
-        scope.spawn(move || {
-            let mut pause = STOP_LOOK;
-            while end.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                if stop.load(Ordering::Relaxed) {
-                    // If it cannot be cancelled, the statement ends by itself.
-                    let _ = canceller.cancel();
-                    pause = CANCEL_AGAIN;
+    let cancels = Cancels::default();
+    cancels.note(connection);
+    cancels.cancelling(stop, || work(connection))
+}
+
+/// Connections whose statements are cancelled together. More may join while they work.
+#[derive(Default)]
+pub(super) struct Cancels(Mutex<Vec<CancelHandle>>);
+
+impl Cancels {
+    pub(super) fn note(&self, connection: &Connection) {
+        self.lock().push(connection.cancel_handle());
+    }
+
+    /// A connection that has just been opened.
+    pub(super) fn noting(&self, connection: Connection) -> Connection {
+        self.note(&connection);
+        connection
+    }
+
+    /// Does `work`; once `stop` is set, the statements of all connections are cancelled.
+    pub(super) fn cancelling<T>(&self, stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            // Hung up when the work has ended, by a panic too: nothing is ever sent.
+            let (working, end) = channel::<Infallible>();
+            scope.spawn(move || {
+                let mut pause = STOP_LOOK;
+                while end.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    if stop.load(Ordering::Relaxed) {
+                        self.cancel();
+                        pause = CANCEL_AGAIN;
+                    }
                 }
-            }
-        });
-        let done = work(connection);
-        drop(working);
-        done
-    })
+            });
+            let done = work();
+            drop(working);
+            done
+        })
+    }
+
+    fn cancel(&self) {
+        let handles = self.lock().clone();
+        for handle in handles {
+            // If it cannot be cancelled, the statement ends by itself.
+            let _ = handle.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<CancelHandle>> {
+        // A list of handles is whole whoever panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -7,8 +7,8 @@ use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, Dataset, Progress, Site};
 
 use super::Context;
-use super::admin::cancellable;
-use super::rollers::{NAME, Rollers};
+use super::admin::{Cancels, cancellable};
+use super::rollers::Rollers;
 use crate::failure::Failure;
 use crate::scenario::Prepare;
 
@@ -31,8 +31,12 @@ pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<Bo
 
 fn prepare(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
     let stream = context.stream;
+    let further = Cancels::default();
+    let endpoint = rollers.endpoint.clone();
+    let open = || Ok(further.noting(Connection::open(&endpoint)?));
     let site = Site {
-        target: NAME,
+        target: context.target(),
+        open: &open,
         cpus: rollers.cpus,
         memory_bytes: rollers.memory_bytes,
         same_host: rollers.same_host == Some(true),
@@ -41,16 +45,20 @@ fn prepare(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> 
             .as_ref()
             .and_then(|server| dyno_target::host::free_bytes(server.data_directory()).ok()),
         quick: context.plan.quick,
+        seed: context.plan.seed,
         stop: context.stop,
     };
     let mut tell = |progress| match progress {
         Progress::Begun { step } => stream.prepare_progress(step, 0, None),
         Progress::Rows { done, total } => stream.prepare_progress("data", done, Some(total)),
+        Progress::Remark(text) => stream.notice(context.target(), None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
-    cancellable::<_, BenchmarkError>(context, &mut rollers.connection, |connection| {
-        context.plan.benchmark.prepare(connection, &site, &mut tell)
-    })?;
+    let connection = &mut rollers.connection;
+    further.note(connection);
+    let made: Result<(), BenchmarkError> =
+        further.cancelling(context.stop, || context.plan.benchmark.prepare(connection, &site, &mut tell));
+    made.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })?;
     checkpoint(context, rollers)
 }
 
@@ -68,7 +76,7 @@ fn checkpoint(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failur
         connection.execute("CHECKPOINT").map_err(failed)
     })?;
     context.stream.emit(Event::Prepare(PrepareStep {
-        target: NAME.to_owned(),
+        target: context.target().to_owned(),
         workload: context.plan.benchmark.name().to_owned(),
         step: "checkpoint".to_owned(),
         seconds: started.elapsed().as_secs_f64(),

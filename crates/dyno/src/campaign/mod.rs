@@ -32,6 +32,11 @@ impl Context<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// The target's short name in the report.
+    fn target(&self) -> &'static str {
+        rollers::short_name(self.plan.is_mysql())
+    }
+
     fn check_stopped(&self) -> Result<(), Failure> {
         if self.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }
     }
@@ -67,7 +72,7 @@ fn measure(context: &Context<'_>) -> Result<(), Failure> {
     }
     // What was measured counts more than a server that does not stop: its failure is told, not returned.
     if let Err(error) = rollers.clear() {
-        context.stream.notice(rollers::NAME, None, error.to_string());
+        context.stream.notice(context.target(), None, error.to_string());
     }
     measured
 }

@@ -17,8 +17,10 @@ use super::{Context, Stream};
 use crate::failure::Failure;
 use crate::plan::Place;
 
-/// The target's short name in the report.
+/// The short name in the report of a target that speaks PostgreSQL's protocol.
 pub(crate) const NAME: &str = "pg";
+/// The short name of one that speaks MySQL's.
+const NAME_MYSQL: &str = "my";
 /// Connections that dyno itself uses beside the clients: one to prepare and verify, one for the probe, one to cancel.
 pub(crate) const OWN_CONNECTIONS: u32 = 3;
 /// Connections that an embedded server allows at least for each processor: beyond this a ladder has passed its peak.
@@ -61,13 +63,12 @@ impl Rollers {
                 let url = TargetSettings::parse(&server.conninfo(), &Environment::empty())?.url();
                 (server.endpoint(), url, Some(server))
             }
-            Place::Named(text) => {
-                let settings = TargetSettings::parse(text, &Environment::of_process())?;
-                for warning in settings.warnings() {
-                    context.stream.notice(NAME, None, warning.clone());
+            Place::Named(target) => {
+                for warning in target.warnings() {
+                    context.stream.notice(context.target(), None, warning.clone());
                 }
-                context.stream.activity(&format!("connecting to {}", settings.url()));
-                (settings.endpoint()?, settings.url(), None)
+                context.stream.activity(&format!("connecting to {}", target.url()));
+                (target.endpoint()?, target.url(), None)
             }
         };
         let mut connection = connect(&endpoint, &url)?;
@@ -119,7 +120,7 @@ impl Rollers {
         let url = self.url.clone();
         // It waits for tables that others have locked.
         let mut data = cancellable(context, &mut self.connection, |connection| {
-            inspect::data(connection, NAME, workload, dataset.scale(), &tables)
+            inspect::data(connection, context.target(), workload, dataset.scale(), &tables)
                 .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
         })?;
         data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
@@ -184,6 +185,11 @@ impl Rollers {
     }
 }
 
+/// The short name in the report of a target that speaks MySQL's protocol, or PostgreSQL's.
+pub(super) fn short_name(mysql: bool) -> &'static str {
+    if mysql { NAME_MYSQL } else { NAME }
+}
+
 /// A database that is to be described.
 pub(crate) struct Described<'a> {
     /// Without any password.
@@ -201,30 +207,32 @@ pub(crate) fn describe(
 ) -> Result<Option<bool>, Failure> {
     let Described { url, embedded, data_directory } = subject;
     let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
-    let mut target = inspect::facts(connection, NAME, url).map_err(failed("looking at the server"))?;
+    let name = short_name(connection.endpoint().wire.is_mysql());
+    let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
     target.embedded = embedded;
     let same_host = target.same_host;
     stream.emit(Event::Target(target));
     let mut host = host::facts(data_directory);
     host.roles = vec!["driver".to_owned()];
     if same_host == Some(true) {
-        host.roles.push(NAME.to_owned());
+        host.roles.push(name.to_owned());
     }
     stream.emit(Event::Host(host));
-    let settings = inspect::settings(connection, NAME).map_err(failed("reading the settings"))?;
+    let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
     stream.emit(Event::Settings(settings));
     Ok(same_host)
 }
 
 /// Begins to read host and database once a second, until what it returns is dropped.
 pub(crate) fn watch(stream: &Stream, endpoint: &Endpoint, host: HostOptions) -> Option<Probe> {
+    let name = short_name(endpoint.wire.is_mysql());
     let options =
-        probe::Options { database: Some(endpoint.clone()), host: Some(host), ..probe::Options::new(NAME) };
+        probe::Options { database: Some(endpoint.clone()), host: Some(host), ..probe::Options::new(name) };
     let events = stream.clone();
     match Probe::start(options, move |event| events.emit(event)) {
         Ok(probe) => Some(probe),
         Err(error) => {
-            stream.notice(NAME, None, format!("neither host nor database is watched: {error}"));
+            stream.notice(name, None, format!("neither host nor database is watched: {error}"));
             None
         }
     }

@@ -11,7 +11,7 @@ use dyno_workload::benchmark::{BenchmarkError, Contention, Load as SeriesLoad};
 
 use super::Context;
 use super::admin::cancellable;
-use super::rollers::{NAME, Rollers};
+use super::rollers::Rollers;
 use super::stages::{StageLoad, StageSum, Stages, Subject};
 use super::verification::Verification;
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ fn reset(context: &Context<'_>, rollers: &mut Rollers, load: &dyn SeriesLoad) ->
     let named = rollers.embedded.is_none();
     let connection = rollers.reconnect_if_broken()?;
     cancellable(context, connection, |connection| {
-        let mut tell = |text| context.stream.notice(NAME, None, text);
+        let mut tell = |text| context.stream.notice(context.target(), None, text);
         let tell: &mut dyn FnMut(String) = &mut tell;
         // In an embedded server there is nobody who could miss anything.
         load.reset(connection, named.then_some(tell)).map_err(|error| match error {
@@ -224,7 +224,7 @@ impl SeriesRun<'_> {
                     _ => "there is room for no more connections",
                 };
                 let why = format!("the ladder ends at {clients} clients: {why}");
-                self.context.stream.notice(NAME, None, why);
+                self.context.stream.notice(self.context.target(), None, why);
                 break;
             }
             clients = clients.saturating_mul(factor).min(top);

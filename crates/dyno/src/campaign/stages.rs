@@ -6,11 +6,11 @@ use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_engine::plan::{Arrivals, Limit, StagePlan};
 use dyno_results::document::Estimate;
-use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind};
+use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
 use dyno_results::statistics::{Slice, estimate};
+use dyno_workload::benchmark::Done;
 
 use super::Context;
-use super::rollers::NAME;
 use crate::failure::Failure;
 
 /// Numbers the stages of a run.
@@ -57,10 +57,8 @@ pub(super) struct StageSum {
     pub(super) id: u32,
     /// `None` where nothing was measured.
     pub(super) throughput: Option<Estimate>,
-    /// Transactions acknowledged, those of the drain included.
-    pub(super) done: u64,
-    /// Transactions whose commit may or may not have happened.
-    pub(super) unknown: u64,
+    /// What the clients were told, in the drain too.
+    pub(super) told: Done,
     /// False where the engine broke off: more may have been done than was counted.
     pub(super) counted: bool,
     complete: bool,
@@ -98,8 +96,7 @@ impl Stages {
             context,
             stage: id,
             slices: Vec::new(),
-            done: 0,
-            unknown: 0,
+            told: Done::default(),
             last_error: None,
             lost: None,
         };
@@ -115,8 +112,7 @@ impl Stages {
         sums.push(StageSum {
             id,
             throughput: estimate(&observer.slices),
-            done: observer.done,
-            unknown: observer.unknown,
+            told: observer.told,
             counted: ran.is_ok(),
             complete: outcome.complete,
         });
@@ -160,7 +156,7 @@ impl Stages {
         if asked && !realtime && !std::mem::replace(&mut self.told_priority, true) {
             let text = "--realtime was refused (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag and \
                         response time include the load threads' waiting for a processor";
-            context.stream.notice(NAME, None, text.to_owned());
+            context.stream.notice(context.target(), None, text.to_owned());
         }
     }
 }
@@ -188,8 +184,7 @@ struct Observer<'a> {
     context: &'a Context<'a>,
     stage: u32,
     slices: Vec<Slice>,
-    done: u64,
-    unknown: u64,
+    told: Done,
     last_error: Option<String>,
     /// What was said when a connection was lost.
     lost: Option<String>,
@@ -211,17 +206,18 @@ impl Observer<'_> {
     fn see(&mut self, observation: Observation) {
         match observation {
             Observation::Interval(interval) => {
-                let done: u64 = interval.types.iter().map(|part| part.done).sum();
-                self.done += done;
-                self.unknown += interval.types.iter().map(|part| part.unknown).sum::<u64>();
+                let mut told = Done::default();
+                interval.types.iter().for_each(|part| told.add(&of_type(part)));
+                self.told.add(&told);
                 if !interval.drain {
+                    let done = told.acknowledged;
                     self.slices.push(Slice { seconds: interval.duration_ms / 1e3, count: done });
                 }
                 self.context.stream.emit(Event::Interval(interval));
             }
             Observation::Error(error) => {
                 let text = error.to_string();
-                self.context.stream.notice(NAME, Some(self.stage), text.clone());
+                self.context.stream.notice(self.context.target(), Some(self.stage), text.clone());
                 // What a server says that shuts down goes before how its connections fail then.
                 match &error {
                     SessionError::Server(server) if server.state().starts_with("57P") => {
@@ -235,6 +231,16 @@ impl Observer<'_> {
                 self.last_error = Some(text);
             }
         }
+    }
+}
+
+fn of_type(part: &TypeInterval) -> Done {
+    Done {
+        acknowledged: part.done,
+        unknown: part.unknown,
+        failed: part.failed,
+        retries: part.retries,
+        writes: part.queries.map_or(0, |queries| queries.writes),
     }
 }
 
@@ -263,7 +269,7 @@ fn announced(id: u32, context: &Context<'_>, subject: &Subject<'_>, load: &Stage
     };
     Stage {
         id,
-        target: NAME.to_owned(),
+        target: context.target().to_owned(),
         series: subject.series.to_owned(),
         kind: load.kind,
         workload: subject.workload.to_owned(),

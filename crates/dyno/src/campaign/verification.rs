@@ -6,7 +6,7 @@ use dyno_workload::benchmark::{Baseline, Done, Load, Series};
 
 use super::Context;
 use super::admin::cancellable;
-use super::rollers::{NAME, Rollers};
+use super::rollers::Rollers;
 use super::stages::StageSum;
 use crate::failure::Failure;
 
@@ -71,7 +71,7 @@ impl Verification {
     fn tell_not_made(&self, context: &Context<'_>, why: &str) {
         if self.series.writes {
             context.stream.emit(Event::Check(Check {
-                target: NAME.to_owned(),
+                target: context.target().to_owned(),
                 workload: self.series.workload.to_owned(),
                 name: NOT_MADE.to_owned(),
                 passed: None,
@@ -90,12 +90,10 @@ fn compare(
     sums: &[StageSum],
 ) -> Result<(), Failure> {
     context.stream.activity("verifying");
-    let done = Done {
-        acknowledged: sums.iter().map(|sum| sum.done).sum(),
-        unknown: sums.iter().map(|sum| sum.unknown).sum(),
-    };
+    let mut done = Done::default();
+    sums.iter().for_each(|sum| done.add(&sum.told));
     let checks = cancellable(context, rollers.reconnect_if_broken()?, |connection| {
-        baseline.verify(connection, NAME, done)
+        baseline.verify(connection, context.target(), done)
     })?;
     for check in checks {
         context.stream.emit(Event::Check(check));

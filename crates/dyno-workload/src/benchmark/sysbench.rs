@@ -1,0 +1,313 @@
+//! `sysbench` as a benchmark: some of its ten tests on tables of one size.
+
+use std::sync::Arc;
+
+use dyno_engine::workload::Workload;
+use dyno_results::event::Check;
+use dyno_target::connection::Connection;
+use dyno_target::product;
+
+use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Load, Progress, Series, Site};
+use crate::sysbench::{
+    self, Existing, IgnoredErrors, NotReady, Options, OptionsError, PrepareOptions, State, Sysbench, Test,
+    Told, Wanted, prepare, table_name,
+};
+
+/// Size of a row with its two keys, bytes: 236 on PostgreSQL 15, 240 on MySQL 9, rounded up.
+const ROW_BYTES: u64 = 250;
+/// Tables where none are named: enough that several clients seldom meet in one, and that loading them can be shared.
+const TABLES: u32 = 4;
+/// Connections that prepare at the same time, at least and at most. More than one even where there is one processor:
+/// while one waits for the disk, another makes rows.
+const PREPARE_THREADS: (u32, u32) = (2, 16);
+
+/// What the user wants of sysbench's tests.
+#[derive(Debug, Clone, Default)]
+pub struct SysbenchWishes {
+    /// All but the size, which is that of the next two.
+    pub options: Options,
+    /// `None` where those that are there will do, or what suits the machine.
+    pub tables: Option<u32>,
+    pub table_size: Option<u64>,
+    /// Errors that restart an event; `None` for those that sysbench ignores.
+    pub ignored_errors: Option<IgnoredErrors>,
+}
+
+/// Tests, and the options that are wanted.
+#[derive(Debug)]
+pub struct SysbenchBenchmark {
+    tests: Vec<Test>,
+    wishes: SysbenchWishes,
+}
+
+impl SysbenchBenchmark {
+    /// # Errors
+    /// Options that do not go together.
+    pub fn new(tests: Vec<Test>, wishes: SysbenchWishes) -> Result<Self, OptionsError> {
+        let benchmark = Self { tests, wishes };
+        let default = Options::default();
+        let size = benchmark.wishes.table_size.unwrap_or(default.table_size);
+        benchmark.options(benchmark.wishes.tables.unwrap_or(default.tables), size)?;
+        Ok(benchmark)
+    }
+
+    /// The options on tables of this size.
+    fn options(&self, tables: u32, table_size: u64) -> Result<Options, OptionsError> {
+        let options = Options { tables, table_size, ..self.wishes.options.clone() };
+        self.tests.iter().try_for_each(|test| options.check(*test))?;
+        Ok(options)
+    }
+
+    /// The number of tables, where as many as `available` could be used and none are named.
+    fn tables(&self, available: u32) -> u32 {
+        let only_first = self.tests.iter().any(|test| test.uses_first_table_only());
+        self.wishes.tables.unwrap_or(if only_first { 1 } else { available })
+    }
+
+    fn wanted(&self) -> Wanted {
+        let options = &self.wishes.options;
+        Wanted {
+            tables: self.wishes.tables,
+            // A load of inserts leaves more rows than there were made, and can go on from there.
+            table_size: self.wishes.table_size.filter(|_| self.tests != [Test::Insert]),
+            key: !options.secondary,
+            index: options.create_secondary,
+        }
+    }
+}
+
+/// Rows of all tables that suit a machine; what is not known does not limit.
+///
+/// - Wanted: 250,000 for each processor, one to four million, or where a rough answer is enough a fifth of that and
+///   100,000 to 400,000. Preparing that should take seconds rather than minutes.
+/// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the free
+///   disk.
+fn suggested_rows(site: &Site<'_>) -> u64 {
+    let cpus = u64::from(site.cpus);
+    let wanted = match site.quick {
+        true => (cpus * 50_000).clamp(100_000, 400_000),
+        false => (cpus * 250_000).clamp(1_000_000, 4_000_000),
+    };
+    let within = |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / ROW_BYTES);
+    wanted.min(within(site.memory_bytes, 2)).min(within(site.free_disk_bytes, 4))
+}
+
+impl Benchmark for SysbenchBenchmark {
+    fn name(&self) -> &'static str {
+        sysbench::NAME
+    }
+
+    fn series(&self) -> Vec<Series> {
+        self.tests.iter().copied().map(series).collect()
+    }
+
+    fn bytes_wanted(&self) -> u64 {
+        let rows = self.wishes.table_size.map(|size| size * u64::from(self.tables(TABLES)));
+        rows.map_or(0, |rows| rows * ROW_BYTES)
+    }
+
+    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+        let most = Options { tables: self.tables(u32::MAX), ..self.wishes.options.clone() };
+        let state = sysbench::state(connection, &most)?;
+        if state == State::Missing {
+            return Ok(None);
+        }
+        let found = state.ready(self.wanted())?;
+        let table_size = self.wishes.table_size.unwrap_or(found.table_size);
+        let options = self.options(self.tables(found.tables), table_size)?;
+        let ignored = self.wishes.ignored_errors.clone();
+        let mysql = connection.is_mysql();
+        Ok(Some(Box::new(Data { tests: self.tests.clone(), options, ignored, mysql })))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        NotReady::Missing.into()
+    }
+
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let recognised = product::recognise(connection)
+            .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
+        let tables = self.tables(TABLES);
+        let suggested = || (suggested_rows(site) / u64::from(tables.max(1))).max(1);
+        let options = self.options(tables, self.wishes.table_size.unwrap_or_else(suggested))?;
+        let (least, most) = PREPARE_THREADS;
+        let how = PrepareOptions {
+            target: site.target.to_owned(),
+            options: &options,
+            dialect: recognised.dialect,
+            threads: site.cpus.clamp(least, most),
+            seed: site.seed,
+            existing: Existing::Replace,
+            stop: Some(site.stop),
+        };
+        prepare(site.open, &how, &mut |news| {
+            use crate::sysbench::prepare::Progress as Of;
+            match news {
+                Of::Begun { step } => progress(Progress::Begun { step }),
+                Of::Table { .. } => {}
+                Of::Rows { done, total } => progress(Progress::Rows { done, total }),
+                Of::Fallback { why } => progress(Progress::Remark(why)),
+                Of::Finished(step) => progress(Progress::Finished(step)),
+            }
+        })?;
+        Ok(())
+    }
+}
+
+fn series(test: Test) -> Series {
+    Series {
+        name: if test.writes() { "write" } else { "read" },
+        workload: test.workload(),
+        writes: test.writes(),
+    }
+}
+
+/// Tables of one size.
+struct Data {
+    tests: Vec<Test>,
+    options: Options,
+    ignored: Option<IgnoredErrors>,
+    mysql: bool,
+}
+
+impl Dataset for Data {
+    fn scale(&self) -> Option<f64> {
+        None
+    }
+
+    fn tables(&self) -> Vec<String> {
+        (1..=self.options.tables).map(table_name).collect()
+    }
+
+    fn loads(&self) -> Vec<Box<dyn Load>> {
+        let load = |test| {
+            let (options, ignored, mysql) = (self.options.clone(), self.ignored.clone(), self.mysql);
+            Box::new(TestLoad { test, options, ignored, mysql }) as Box<dyn Load>
+        };
+        self.tests.iter().copied().map(load).collect()
+    }
+}
+
+/// A test on tables of one size.
+struct TestLoad {
+    test: Test,
+    options: Options,
+    ignored: Option<IgnoredErrors>,
+    mysql: bool,
+}
+
+impl Load for TestLoad {
+    fn series(&self) -> Series {
+        series(self.test)
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        let load = Sysbench::new(self.test, self.options.clone(), self.mysql);
+        Arc::new(match &self.ignored {
+            Some(ignored) => load.with_ignored_errors(ignored.clone()),
+            None => load,
+        })
+    }
+
+    fn contention(&self) -> Option<Contention> {
+        None
+    }
+
+    /// sysbench's tests go on from whatever is there.
+    fn reset(
+        &self,
+        _connection: &mut Connection,
+        _tell: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError> {
+        Ok(())
+    }
+
+    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
+        let before = sysbench::Baseline::take(connection, &self.options)?;
+        Ok(Box::new(Counted { before, test: self.test, options: self.options.clone() }))
+    }
+}
+
+/// The tables before a load of one test.
+struct Counted {
+    before: sysbench::Baseline,
+    test: Test,
+    options: Options,
+}
+
+impl Baseline for Counted {
+    fn verify(
+        &self,
+        connection: &mut Connection,
+        target: &str,
+        done: Done,
+    ) -> Result<Vec<Check>, BenchmarkError> {
+        let told =
+            Told { writes: done.writes, unknown: done.unknown, failed: done.failed, restarts: done.retries };
+        Ok(sysbench::verify(connection, target, &self.before, self.test, &self.options, told)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use dyno_target::connection::ConnectError;
+
+    use super::*;
+
+    fn benchmark(tests: &[Test], tables: Option<u32>, table_size: Option<u64>) -> SysbenchBenchmark {
+        let wishes = SysbenchWishes { tables, table_size, ..SysbenchWishes::default() };
+        SysbenchBenchmark::new(tests.to_vec(), wishes).unwrap()
+    }
+
+    fn rows(cpus: u32, memory_bytes: Option<u64>, quick: bool) -> u64 {
+        let open = || -> Result<Connection, ConnectError> { unreachable!("nothing is prepared") };
+        let stop = AtomicBool::new(false);
+        suggested_rows(&Site {
+            target: "pg",
+            open: &open,
+            cpus,
+            memory_bytes,
+            same_host: true,
+            free_disk_bytes: None,
+            quick,
+            seed: 1,
+            stop: &stop,
+        })
+    }
+
+    #[test]
+    fn the_size_suits_the_machine() {
+        assert_eq!(
+            [rows(1, None, false), rows(8, None, false), rows(64, None, false)],
+            [1_000_000, 2_000_000, 4_000_000]
+        );
+        assert_eq!([rows(2, None, true), rows(64, None, true)], [100_000, 400_000]);
+        assert_eq!(rows(8, Some(100_000_000), false), 200_000);
+    }
+
+    #[test]
+    fn a_test_of_one_table_asks_for_one() {
+        assert_eq!(benchmark(&[Test::SelectRandomPoints], None, None).tables(7), 1);
+        assert_eq!(benchmark(&[Test::ReadWrite], None, None).tables(7), 7);
+        assert_eq!(benchmark(&[Test::ReadWrite], Some(2), None).tables(7), 2);
+    }
+
+    #[test]
+    fn inserts_take_tables_that_have_grown() {
+        assert_eq!(benchmark(&[Test::Insert], None, Some(10)).wanted().table_size, None);
+        assert_eq!(benchmark(&[Test::ReadWrite], None, Some(10)).wanted().table_size, Some(10));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_before_any_server_is_asked() {
+        let wishes = SysbenchWishes { tables: Some(0), ..SysbenchWishes::default() };
+        assert!(SysbenchBenchmark::new(vec![Test::ReadOnly], wishes).is_err());
+    }
+}

@@ -1,0 +1,440 @@
+//! What the user says of sysbench's tests, with sysbench's names: on the command line options of their own, in a
+//! scenario the table `[sysbench]`. Dashes and underscores are the same.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clap::Args;
+use dyno_workload::sysbench::{Distribution, IgnoredErrors, Options};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
+
+use crate::units::from_scenario;
+
+/// Options of the ten tests.
+#[derive(Debug, Clone, Default, PartialEq, Args, DeriveDeserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[command(next_help_heading = "sysbench's tests")]
+pub(crate) struct SysbenchFields {
+    /// Tables, sbtest1 and on [default: those that are there, else 4]
+    #[arg(long, value_name = "N")]
+    pub(crate) tables: Option<u32>,
+
+    /// Rows of each table [default: those that are there, else what suits the machine]
+    #[arg(long, alias = "table_size", value_name = "N")]
+    #[serde(alias = "table_size")]
+    pub(crate) table_size: Option<u64>,
+
+    /// What ids are drawn from: uniform, gaussian[:ITERATIONS], special[:ITERATIONS,PERCENT,RESULT], pareto[:H] or
+    /// zipfian[:EXPONENT] [default: special:12,1,75]
+    #[arg(long, visible_alias = "rand-type", alias = "rand_type", value_name = "SHAPE")]
+    #[serde(alias = "rand-type", alias = "rand_type")]
+    pub(crate) distribution: Option<Shape>,
+
+    /// Errors that restart an event: numbers of MySQL or SQLSTATEs of PostgreSQL with commas between, or all [default:
+    /// 1213,1020,1205 and 40P01,23505,40001]
+    #[arg(long, alias = "ignore_errors", value_name = "LIST")]
+    #[serde(alias = "ignore_errors")]
+    pub(crate) ignore_errors: Option<Errors>,
+
+    /// Ids that a range spans [default: 100]
+    #[arg(long, hide_short_help = true, alias = "range_size", value_name = "N")]
+    #[serde(alias = "range_size")]
+    pub(crate) range_size: Option<u32>,
+
+    /// Point selects of an event [default: 10]
+    #[arg(long, hide_short_help = true, alias = "point_selects", value_name = "N")]
+    #[serde(alias = "point_selects")]
+    pub(crate) point_selects: Option<u32>,
+
+    /// Simple range selects of an event [default: 1]
+    #[arg(long, hide_short_help = true, alias = "simple_ranges", value_name = "N")]
+    #[serde(alias = "simple_ranges")]
+    pub(crate) simple_ranges: Option<u32>,
+
+    /// Range selects with SUM() [default: 1]
+    #[arg(long, hide_short_help = true, alias = "sum_ranges", value_name = "N")]
+    #[serde(alias = "sum_ranges")]
+    pub(crate) sum_ranges: Option<u32>,
+
+    /// Range selects with ORDER BY [default: 1]
+    #[arg(long, hide_short_help = true, alias = "order_ranges", value_name = "N")]
+    #[serde(alias = "order_ranges")]
+    pub(crate) order_ranges: Option<u32>,
+
+    /// Range selects with DISTINCT [default: 1]
+    #[arg(long, hide_short_help = true, alias = "distinct_ranges", value_name = "N")]
+    #[serde(alias = "distinct_ranges")]
+    pub(crate) distinct_ranges: Option<u32>,
+
+    /// Whether there are range selects at all [default: on]
+    #[arg(long, hide_short_help = true, alias = "range_selects", value_name = "on|off", num_args = 0..=1, require_equals = true,
+          default_missing_value = "on")]
+    #[serde(alias = "range_selects")]
+    pub(crate) range_selects: Option<Switch>,
+
+    /// Updates of an indexed column [default: 1]
+    #[arg(long, hide_short_help = true, alias = "index_updates", value_name = "N")]
+    #[serde(alias = "index_updates")]
+    pub(crate) index_updates: Option<u32>,
+
+    /// Updates of a column without index [default: 1]
+    #[arg(long, hide_short_help = true, alias = "non_index_updates", value_name = "N")]
+    #[serde(alias = "non_index_updates")]
+    pub(crate) non_index_updates: Option<u32>,
+
+    /// Deletes, each with the insert that puts the row back [default: 1]
+    #[arg(long, hide_short_help = true, alias = "delete_inserts", value_name = "N")]
+    #[serde(alias = "delete_inserts")]
+    pub(crate) delete_inserts: Option<u32>,
+
+    /// Each statement is a transaction of its own, without BEGIN and COMMIT [default: off]
+    #[arg(long, hide_short_help = true, alias = "skip_trx", value_name = "on|off", num_args = 0..=1, require_equals = true,
+          default_missing_value = "on")]
+    #[serde(alias = "skip_trx")]
+    pub(crate) skip_trx: Option<Switch>,
+
+    /// The server numbers the rows; off: the client does [default: on]
+    #[arg(long, hide_short_help = true, alias = "auto_inc", value_name = "on|off", num_args = 0..=1, require_equals = true,
+          default_missing_value = "on")]
+    #[serde(alias = "auto_inc")]
+    pub(crate) auto_inc: Option<Switch>,
+
+    /// A plain index on id instead of the primary key [default: off]
+    #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
+    pub(crate) secondary: Option<Switch>,
+
+    /// The index on k [default: on]
+    #[arg(long, hide_short_help = true, alias = "create_secondary", value_name = "on|off", num_args = 0..=1, require_equals = true,
+          default_missing_value = "on")]
+    #[serde(alias = "create_secondary")]
+    pub(crate) create_secondary: Option<Switch>,
+
+    /// MySQL's ENGINE of new tables [default: innodb]
+    #[arg(long, hide_short_help = true, alias = "mysql_storage_engine", value_name = "NAME")]
+    #[serde(alias = "mysql_storage_engine")]
+    pub(crate) mysql_storage_engine: Option<String>,
+
+    /// Values in the list of select_random_points [default: 10]
+    #[arg(long, hide_short_help = true, alias = "random_points", value_name = "N")]
+    #[serde(alias = "random_points")]
+    pub(crate) random_points: Option<u32>,
+
+    /// Ranges of select_random_ranges [default: 10]
+    #[arg(long, hide_short_help = true, alias = "number_of_ranges", value_name = "N")]
+    #[serde(alias = "number_of_ranges")]
+    pub(crate) number_of_ranges: Option<u32>,
+
+    /// How far a range of select_random_ranges reaches [default: 5]
+    #[arg(long, hide_short_help = true, value_name = "N")]
+    pub(crate) delta: Option<u32>,
+}
+
+impl SysbenchFields {
+    /// What this says goes before what `other` says.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            tables: self.tables.or(other.tables),
+            table_size: self.table_size.or(other.table_size),
+            distribution: self.distribution.or(other.distribution),
+            ignore_errors: self.ignore_errors.or(other.ignore_errors),
+            range_size: self.range_size.or(other.range_size),
+            point_selects: self.point_selects.or(other.point_selects),
+            simple_ranges: self.simple_ranges.or(other.simple_ranges),
+            sum_ranges: self.sum_ranges.or(other.sum_ranges),
+            order_ranges: self.order_ranges.or(other.order_ranges),
+            distinct_ranges: self.distinct_ranges.or(other.distinct_ranges),
+            range_selects: self.range_selects.or(other.range_selects),
+            index_updates: self.index_updates.or(other.index_updates),
+            non_index_updates: self.non_index_updates.or(other.non_index_updates),
+            delete_inserts: self.delete_inserts.or(other.delete_inserts),
+            skip_trx: self.skip_trx.or(other.skip_trx),
+            auto_inc: self.auto_inc.or(other.auto_inc),
+            secondary: self.secondary.or(other.secondary),
+            create_secondary: self.create_secondary.or(other.create_secondary),
+            mysql_storage_engine: self.mysql_storage_engine.or(other.mysql_storage_engine),
+            random_points: self.random_points.or(other.random_points),
+            number_of_ranges: self.number_of_ranges.or(other.number_of_ranges),
+            delta: self.delta.or(other.delta),
+        }
+    }
+
+    /// True where anything is said.
+    pub(crate) fn says_anything(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// The options with sysbench's defaults where nothing is said; how much data is meant by them only where that is said.
+    pub(crate) fn options(&self) -> Options {
+        let default = Options::default();
+        let on = |switch: Option<Switch>, default| switch.map_or(default, |switch| switch.0);
+        Options {
+            tables: self.tables.unwrap_or(default.tables),
+            table_size: self.table_size.unwrap_or(default.table_size),
+            range_size: self.range_size.unwrap_or(default.range_size),
+            point_selects: self.point_selects.unwrap_or(default.point_selects),
+            simple_ranges: self.simple_ranges.unwrap_or(default.simple_ranges),
+            sum_ranges: self.sum_ranges.unwrap_or(default.sum_ranges),
+            order_ranges: self.order_ranges.unwrap_or(default.order_ranges),
+            distinct_ranges: self.distinct_ranges.unwrap_or(default.distinct_ranges),
+            index_updates: self.index_updates.unwrap_or(default.index_updates),
+            non_index_updates: self.non_index_updates.unwrap_or(default.non_index_updates),
+            delete_inserts: self.delete_inserts.unwrap_or(default.delete_inserts),
+            range_selects: on(self.range_selects, default.range_selects),
+            auto_inc: on(self.auto_inc, default.auto_inc),
+            skip_trx: on(self.skip_trx, default.skip_trx),
+            secondary: on(self.secondary, default.secondary),
+            create_secondary: on(self.create_secondary, default.create_secondary),
+            mysql_storage_engine: self.mysql_storage_engine.clone().unwrap_or(default.mysql_storage_engine),
+            random_points: self.random_points.unwrap_or(default.random_points),
+            number_of_ranges: self.number_of_ranges.unwrap_or(default.number_of_ranges),
+            delta: self.delta.unwrap_or(default.delta),
+            distribution: self.distribution.map_or(default.distribution, |shape| shape.0),
+        }
+    }
+}
+
+/// `on` or `off`; in a scenario also `true` or `false`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Switch(pub(crate) bool);
+
+impl FromStr for Switch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.to_ascii_lowercase().as_str() {
+            "on" | "true" | "yes" | "1" => Ok(Self(true)),
+            "off" | "false" | "no" | "0" => Ok(Self(false)),
+            _ => Err(format!("`{text}` is neither on nor off")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Switch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OnOrOff;
+
+        impl Visitor<'_> for OnOrOff {
+            type Value = Switch;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false, \"on\" or \"off\"")
+            }
+
+            fn visit_bool<E: de::Error>(self, on: bool) -> Result<Switch, E> {
+                Ok(Switch(on))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Switch, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(OnOrOff)
+    }
+}
+
+/// A distribution with its parameters: `uniform`, `pareto:0.2`, `special:12,1,75`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shape(pub(crate) Distribution);
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, parameters) = text.split_once(':').map_or((text, ""), |(name, rest)| (name, rest));
+        let parameters: Vec<&str> =
+            parameters.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+        let takes = |most: usize, words: &str| match parameters.len() > most {
+            true => Err(format!("`{text}` has too many parameters: write {words}")),
+            false => Ok(()),
+        };
+        let distribution = match name.trim().to_ascii_lowercase().as_str() {
+            "uniform" => {
+                takes(0, "uniform")?;
+                Distribution::Uniform
+            }
+            "gaussian" => {
+                takes(1, "gaussian or gaussian:12")?;
+                Distribution::Gaussian { iterations: number(text, parameters.first(), 12, 1, 1000)? }
+            }
+            "special" => {
+                takes(3, "special or special:12,1,75")?;
+                Distribution::Special {
+                    iterations: number(text, parameters.first(), 12, 1, 1000)?,
+                    percent: number(text, parameters.get(1), 1, 0, 100)?,
+                    result_percent: number(text, parameters.get(2), 75, 0, 100)?,
+                }
+            }
+            "pareto" => {
+                takes(1, "pareto or pareto:0.2")?;
+                let inside = |h: &f64| *h > 0.0 && *h < 1.0;
+                let h = parameters.first().map_or(Some(0.2), |h| h.parse().ok().filter(inside));
+                Distribution::Pareto { h: h.ok_or_else(|| format!("`{text}`: h lies between 0 and 1"))? }
+            }
+            "zipfian" => {
+                takes(1, "zipfian or zipfian:0.8")?;
+                let usable = |exponent: &f64| *exponent >= 0.0 && exponent.is_finite();
+                let exponent = parameters.first().map_or(Some(0.8), |e| e.parse().ok().filter(usable));
+                Distribution::Zipfian {
+                    exponent: exponent.ok_or_else(|| format!("`{text}`: the exponent is 0 or more"))?,
+                }
+            }
+            _ => {
+                return Err(format!(
+                    "`{text}` is no distribution: write uniform, gaussian, special, pareto or zipfian"
+                ));
+            }
+        };
+        Ok(Self(distribution))
+    }
+}
+
+/// One parameter of a shape, its default where it is left out.
+fn number(text: &str, given: Option<&&str>, default: u32, low: u32, high: u32) -> Result<u32, String> {
+    let Some(given) = given else { return Ok(default) };
+    given
+        .parse()
+        .ok()
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| format!("`{text}`: {given} is no whole number from {low} to {high}"))
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Distribution::Uniform => write!(f, "uniform"),
+            Distribution::Gaussian { iterations } => write!(f, "gaussian:{iterations}"),
+            Distribution::Special { iterations, percent, result_percent } => {
+                write!(f, "special:{iterations},{percent},{result_percent}")
+            }
+            Distribution::Pareto { h } => write!(f, "pareto:{h}"),
+            Distribution::Zipfian { exponent } => write!(f, "zipfian:{exponent}"),
+        }
+    }
+}
+
+impl Serialize for Shape {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Errors that restart an event: `all`, or codes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Errors {
+    All,
+    Codes(Vec<String>),
+}
+
+impl Errors {
+    /// As a server of this protocol has them; the codes of the other protocol mean nothing there.
+    pub(crate) fn on(&self, mysql: bool) -> IgnoredErrors {
+        match self {
+            Self::All => IgnoredErrors::all(),
+            Self::Codes(codes) if mysql => {
+                let numbers: Vec<u16> = codes.iter().filter_map(|code| code.parse().ok()).collect();
+                IgnoredErrors::of_numbers(&numbers)
+            }
+            Self::Codes(codes) => {
+                let states: Vec<&str> = codes.iter().map(String::as_str).collect();
+                IgnoredErrors::of_states(&states)
+            }
+        }
+    }
+}
+
+impl FromStr for Errors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim().eq_ignore_ascii_case("all") {
+            return Ok(Self::All);
+        }
+        let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty()).map(|code| {
+            let number = code.parse::<u16>().is_ok();
+            let state = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            match number || state {
+                true => Ok(code.to_ascii_uppercase()),
+                false => Err(format!("`{code}` is no error: write MySQL's number, an SQLSTATE, or all")),
+            }
+        });
+        Ok(Self::Codes(codes.collect::<Result<_, _>>()?))
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Codes(codes) => f.write_str(&codes.join(",")),
+        }
+    }
+}
+
+impl Serialize for Errors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+macro_rules! deserialized_from_text {
+    ($($quantity:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $quantity {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                from_scenario(deserializer)
+            }
+        }
+    )*};
+}
+
+deserialized_from_text!(Shape, Errors);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_have_parameters_with_sysbenchs_defaults() {
+        let shape = |text: &str| text.parse::<Shape>().unwrap().0;
+        assert_eq!(shape("special"), Distribution::default());
+        assert_eq!(
+            shape("special:3,5"),
+            Distribution::Special { iterations: 3, percent: 5, result_percent: 75 }
+        );
+        assert_eq!(shape("Zipfian:1.1"), Distribution::Zipfian { exponent: 1.1 });
+        assert_eq!(shape("pareto"), Distribution::Pareto { h: 0.2 });
+        assert_eq!(shape("gaussian:4"), Distribution::Gaussian { iterations: 4 });
+        for text in ["uniform", "gaussian:7", "special:1,2,3", "pareto:0.3", "zipfian:0.9"] {
+            assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
+        }
+        for wrong in
+            ["normal", "uniform:1", "pareto:1", "pareto:x", "zipfian:-1", "special:0", "gaussian:1,2"]
+        {
+            assert!(wrong.parse::<Shape>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn errors_are_those_of_the_protocol() {
+        let errors: Errors = "1213, 40001,23505".parse().unwrap();
+        assert_eq!(errors.on(true), IgnoredErrors::of_numbers(&[1213, 40001, 23505]));
+        assert_eq!(errors.on(false), IgnoredErrors::of_states(&["1213", "40001", "23505"]));
+        assert_eq!("ALL".parse::<Errors>().unwrap().on(true), IgnoredErrors::all());
+        assert!("deadlock".parse::<Errors>().is_err());
+    }
+
+    #[test]
+    fn a_scenario_has_the_same_names_with_dashes_or_underscores() {
+        let text = "tables = 4\ntable_size = 100\nrange-selects = false\nskip_trx = 'on'\n\
+                    distribution = 'uniform'\nignore-errors = '1213'\n";
+        let fields: SysbenchFields = toml::from_str(text).unwrap();
+        let options = fields.options();
+        assert_eq!((options.tables, options.table_size), (4, 100));
+        assert!(!options.range_selects && options.skip_trx && options.auto_inc);
+        assert_eq!(options.distribution, Distribution::Uniform);
+        assert!(fields.says_anything() && !SysbenchFields::default().says_anything());
+        assert!(toml::from_str::<SysbenchFields>("tabels = 4").is_err());
+    }
+}
