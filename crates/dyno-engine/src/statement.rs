@@ -8,8 +8,8 @@ use dyno_wire::pg::frontend;
 
 use crate::value::Value;
 
-/// Most parameters a statement may have.
-pub const PARAMETERS_MAX: usize = 32;
+/// Most parameters a statement may have: both protocols count them in 16 bits.
+pub const PARAMETERS_MAX: usize = u16::MAX as usize;
 
 /// How statements travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_is_no_parameter_stays() {
-        assert_eq!(literal("$0 $99 $x $", &[1]), "$0 $99 $x $");
+        assert_eq!(literal("$0 $70000 $x $", &[1]), "$0 $70000 $x $");
         assert_eq!(literal("$1 $2", &[1]), "1 NULL");
     }
 
