@@ -1,6 +1,6 @@
 //! `cached`: the data fit into memory, so that reads say nothing of the disk.
 
-use super::evidence::{headlines, mean_during};
+use super::evidence::{headlines, mean_during, setting};
 use super::words::{bytes, percent};
 use crate::document::Report;
 use crate::event::{Data, Finding, Severity};
@@ -19,6 +19,9 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
     let fits = data.database_bytes.and_then(|database| {
         if let Some(cache) = data.cache_bytes.filter(|cache| database <= *cache) {
             return Some(format!("{} of data fit into the server's cache of {}", bytes(database), bytes(cache)));
+        }
+        if bypasses_the_system(report, &data.target) {
+            return None;
         }
         let memory = data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64)?;
         Some(format!(
@@ -44,6 +47,12 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
         advice: "right if your data fit as well; to measure reads from disk, prepare more data than there is memory"
             .to_owned(),
     })
+}
+
+/// InnoDB with O_DIRECT, its default of late, leaves nothing in the operating system's cache.
+fn bypasses_the_system(report: &Report, target: &str) -> bool {
+    setting(report, target, "innodb_flush_method")
+        .is_some_and(|row| row.durability && row.value.starts_with("O_DIRECT"))
 }
 
 /// Of the headline stages of this workload, the one that hit least.

@@ -16,8 +16,10 @@ const FAILED_SHARE_INVALID: f64 = 0.5;
 const LOST_SHARE_DOUBT: f64 = 0.01;
 /// From here on, the throughput is that of a server that was away.
 const LOST_SHARE_INVALID: f64 = 0.2;
-/// SQLSTATEs that are named.
+/// Codes that are named.
 const CODES_SHOWN: usize = 4;
+/// Codes of which the remedy is told.
+const REMEDIES_SHOWN: usize = 2;
 /// Stages that are named.
 const STAGES_SHOWN: usize = 3;
 
@@ -44,11 +46,20 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         severity: measured.iter().map(|result| severity(result)).max().unwrap_or(Severity::Note),
         about: Some(series_name(report, series)),
         evidence: evidence.join("; "),
-        advice:
-            "see the run's notices and the server's log for what was said; the figures count only what ended \
-                 well"
-                .to_owned(),
+        advice: advice(&measured, &warm_ups),
     })
+}
+
+/// What to do about any error, and about the most frequent ones that have a remedy of their own.
+fn advice(measured: &[&StageResult], warm_ups: &[&StageResult]) -> String {
+    let mut all = Troubles::default();
+    measured.iter().chain(warm_ups).for_each(|result| all.add(&Troubles::of(result)));
+    let remedies = all.by_frequency().into_iter().filter_map(|(code, _)| Some((code, remedy(code)?)));
+    let remedies: String =
+        remedies.take(REMEDIES_SHOWN).map(|(code, remedy)| format!("; {code}: {remedy}")).collect();
+    format!(
+        "see the run's notices and the server's log for what was said; the figures count only what ended well{remedies}"
+    )
 }
 
 fn severity(result: &StageResult) -> Severity {
@@ -124,6 +135,13 @@ impl<'a> Troubles<'a> {
         counted > 0 || self.lost_s > 0.0 || !self.codes.is_empty()
     }
 
+    /// Codes with how often they came, the most frequent first.
+    fn by_frequency(&self) -> Vec<(&'a str, u64)> {
+        let mut sorted: Vec<(&str, u64)> = self.codes.iter().map(|(code, times)| (*code, *times)).collect();
+        sorted.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        sorted
+    }
+
     fn words(&self) -> String {
         let failed_share = percent(share(self.failed as f64, self.ended as f64));
         let lost = time_us(self.lost_s * 1e6);
@@ -149,7 +167,7 @@ impl<'a> Troubles<'a> {
         .filter_map(|(is_so, part)| is_so.then_some(part))
         .collect();
         let words = if parts.is_empty() { "statements failed".to_owned() } else { list(&parts) };
-        if self.codes.is_empty() { words } else { format!("{words}: {}", by_code(&self.codes)) }
+        if self.codes.is_empty() { words } else { format!("{words}: {}", by_code(&self.by_frequency())) }
     }
 }
 
@@ -158,9 +176,7 @@ fn share(part: f64, all: f64) -> f64 {
 }
 
 /// `40001 (serialization failure) 300, 57014 (query canceled) 12`, the most frequent first.
-fn by_code(codes: &BTreeMap<&str, u64>) -> String {
-    let mut sorted: Vec<(&str, u64)> = codes.iter().map(|(code, times)| (*code, *times)).collect();
-    sorted.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+fn by_code(sorted: &[(&str, u64)]) -> String {
     let mut shown: Vec<String> = sorted
         .iter()
         .take(CODES_SHOWN)
@@ -175,7 +191,8 @@ fn by_code(codes: &BTreeMap<&str, u64>) -> String {
     shown.join(", ")
 }
 
-/// The conditions that a load most often meets: SQLSTATEs from the PostgreSQL manual's appendix A, and MySQL's numbers.
+/// The conditions that a load most often meets: SQLSTATEs of five characters from the PostgreSQL manual's appendix A,
+/// numbers of four digits from the MySQL Server Error Message Reference.
 fn meaning(code: &str) -> Option<&'static str> {
     Some(match code {
         "23505" => "unique violation",
@@ -190,18 +207,45 @@ fn meaning(code: &str) -> Option<&'static str> {
         "57014" => "query canceled",
         "57P01" => "admin shutdown",
         "57P02" => "crash shutdown",
-        "1020" => "record has changed",
-        "1021" | "1114" => "disk or table full",
+        "1020" => "record has changed since last read",
+        "1021" => "disk full",
         "1040" => "too many connections",
         "1053" => "server shutdown",
         "1062" => "duplicate entry",
+        "1114" => "table full",
         "1146" => "no such table",
         "1153" => "packet too large",
+        "1203" => "too many connections of this user",
         "1205" => "lock wait timeout",
         "1213" => "deadlock",
-        "1290" | "1792" | "1836" => "read-only server",
+        "1226" => "limit of this user",
+        "1290" => "forbidden by an option of the server, such as read_only",
         "1317" => "query interrupted",
         "1461" => "too many prepared statements",
+        "1792" => "read-only transaction",
+        "1836" => "server is read-only",
+        "3024" => "query took too long",
+        _ => return None,
+    })
+}
+
+/// What helps against an error, where that can be said in a sentence.
+fn remedy(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "1020" => {
+            "as with a deadlock, try the transaction again; MariaDB's innodb_snapshot_isolation asks for it"
+        }
+        "40P01" | "1213" => "rows are locked in different orders: fewer clients or more rows make it rarer",
+        "1205" => "a row was locked for longer than innodb_lock_wait_timeout: use fewer clients or more rows",
+        "25006" | "1290" | "1792" | "1836" => {
+            "the server became or is read-only: name the primary, or look for a full disk"
+        }
+        "53300" | "1040" | "1203" => "use fewer clients, or raise max_connections (or the user's own limit)",
+        "1153" => "raise max_allowed_packet on the server, or send less at a time",
+        "1461" => {
+            "raise max_prepared_stmt_count to at least clients × statements, or do without prepared statements"
+        }
+        "53100" | "1021" | "1114" => "give the server more room",
         _ => return None,
     })
 }

@@ -7,8 +7,8 @@ use crate::event::{Finding, Setting, Settings, Severity};
 
 /// Settings that are named.
 const SHOWN: usize = 6;
-/// Those that most often decide a benchmark of PostgreSQL, the weightiest first.
-const WEIGHTY: [&str; 24] = [
+/// Those that most often decide a benchmark of PostgreSQL or of InnoDB, the weightiest first.
+const WEIGHTY: [&str; 48] = [
     "fsync",
     "synchronous_commit",
     "full_page_writes",
@@ -33,6 +33,30 @@ const WEIGHTY: [&str; 24] = [
     "max_worker_processes",
     "default_statistics_target",
     "max_connections",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    "innodb_buffer_pool_size",
+    "innodb_redo_log_capacity",
+    "innodb_log_file_size",
+    "log_bin",
+    "sync_binlog",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_log_buffer_size",
+    "innodb_buffer_pool_instances",
+    "innodb_page_size",
+    "innodb_adaptive_hash_index",
+    "innodb_thread_concurrency",
+    "innodb_dedicated_server",
+    "innodb_use_native_aio",
+    "thread_handling",
+    "thread_pool_size",
+    "transaction_isolation",
+    "performance_schema",
+    "table_open_cache",
+    "query_cache_type",
+    "query_cache_size",
 ];
 /// Places, names, languages and logs: they do not make a server faster or slower by themselves.
 const WEIGHTLESS_BEGINNINGS: [&str; 17] = [

@@ -1,6 +1,7 @@
 //! Each rule is shown runs with a planted fault, which it must find, and clean runs, on which it must be silent.
 
 mod headlines;
+mod mysql;
 mod no_work;
 
 use super::*;
