@@ -8,8 +8,10 @@ mod interrupt;
 mod pgbench;
 mod place;
 mod plan;
+mod recording;
 mod scenario;
 mod secrets;
+mod sysbench;
 mod units;
 
 use std::ffi::OsString;
@@ -31,8 +33,11 @@ const INCOMPLETE: u8 = 2;
 const INVALID: u8 = 3;
 
 fn main() -> ExitCode {
-    if let Some(arguments) = arguments_of_pgbench() {
+    if let Some(arguments) = arguments_of("pgbench") {
         return ExitCode::from(pgbench::main(arguments));
+    }
+    if let Some(arguments) = arguments_of("sysbench") {
+        return ExitCode::from(sysbench::main(arguments));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Run(arguments) => command::run::run(*arguments),
         Command::Pgbench(arguments) => return ExitCode::from(pgbench::main(arguments.words)),
+        Command::Sysbench(arguments) => return ExitCode::from(sysbench::main(arguments.words)),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Findings(arguments) => command::findings::run(&arguments),
@@ -62,15 +68,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// What follows `dyno pgbench`, or all arguments of a dyno that is installed under the name `pgbench`. Its command line
-/// is another's and read by its own rules.
-fn arguments_of_pgbench() -> Option<Vec<OsString>> {
+/// What follows `dyno pgbench`, or all arguments of a dyno that is installed under the name `pgbench`; `sysbench` alike.
+/// Such a command line is another's and read by its own rules.
+fn arguments_of(another: &str) -> Option<Vec<OsString>> {
     let mut words = std::env::args_os();
     let program = words.next()?;
-    if Path::new(&program).file_name().is_some_and(|name| name == "pgbench") {
+    if Path::new(&program).file_name().is_some_and(|name| name == another) {
         return Some(words.collect());
     }
-    (words.next()? == "pgbench").then(|| words.collect())
+    (words.next()? == another).then(|| words.collect())
 }
 
 /// Prints help, or what is wrong with what was typed. That quotes words, which may hold a password.

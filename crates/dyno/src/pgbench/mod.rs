@@ -3,14 +3,13 @@
 //! What pgbench prints is printed here to the letter, since people parse it; what dyno adds goes to standard error, or
 //! comes when it is asked for.
 
-mod connect;
+pub(crate) mod connect;
 mod console;
 mod failed;
 mod help;
 mod initialize;
 mod options;
 mod progress;
-mod recording;
 mod report;
 mod run;
 mod sources;

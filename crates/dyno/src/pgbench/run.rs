@@ -20,6 +20,7 @@ use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::load::{Load, LoadOptions, WeightedScript};
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::Names;
+use dyno_workload::tpcb::Table;
 
 use super::VERSION;
 use super::connect::{self, Opened, Server};
@@ -27,11 +28,11 @@ use super::console::{self, StandardError};
 use super::failed::Failed;
 use super::options::{Extras, Length, LogKind, RunOptions, ScriptSource, Vacuum};
 use super::progress::{self, Parts};
-use super::recording::{Recording, STAGE};
 use super::report::{self, Results};
 use super::sources::read_scripts;
-use super::stored;
+use super::stored::{self, STAGE};
 use crate::campaign::admin::cancelling;
+use crate::recording::{Recording, Tables};
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 
 /// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.
@@ -214,7 +215,8 @@ impl Run<'_> {
         let outcome = self.drive(&mut engine, recording)?;
         drop(engine);
         if let Some(recording) = recording {
-            recording.load_ended(&outcome);
+            recording.load_ended(STAGE, &outcome);
+            recording.unwatch();
         }
         let aborted = outcome.clients_aborted > 0;
         if aborted && self.options.exit_on_abort {
@@ -239,7 +241,7 @@ impl Run<'_> {
         };
         let observe = &mut |observation| {
             if let Some(recording) = recording {
-                recording.observe(observation);
+                recording.observe(STAGE, observation);
             }
         };
         Ok(std::thread::scope(|scope| {
@@ -389,6 +391,12 @@ fn describe(
     server: &Server,
     tables: Option<(i64, &str)>,
 ) {
+    let names = Table::ALL.map(Table::name);
+    let tables = tables.map(|(scale, workload)| Tables {
+        family: workload.split('/').next().unwrap_or(workload),
+        scale: Some(scale as f64),
+        names: &names,
+    });
     if let Some(recording) = recording
         && let Err(failure) = recording.describe(connection, server.url(), tables)
     {

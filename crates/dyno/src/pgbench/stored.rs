@@ -6,10 +6,12 @@ use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::tpcb;
 
 use super::options::{Length, RunOptions, ScriptChoice, ScriptSource};
-use super::recording::STAGE;
 use super::report;
 use crate::campaign::rollers::NAME;
 use crate::secrets;
+
+/// The id of the run's one stage.
+pub(super) const STAGE: u32 = 0;
 
 /// The workload of scripts that are the user's own.
 const WORKLOAD: &str = "pgbench";

@@ -39,7 +39,7 @@ impl ConnectFailure {
     }
 
     /// An address could not be used. `name` is what was resolved to get it.
-    pub(super) fn of_address(name: Option<&str>, error: &ConnectError) -> Self {
+    pub(crate) fn of_address(name: Option<&str>, error: &ConnectError) -> Self {
         let needs_password = matches!(error, ConnectError::PasswordMissing { .. });
         let text = match address_of(error) {
             Some(address) => {
@@ -52,7 +52,7 @@ impl ConnectFailure {
     }
 
     /// The place was not named rightly.
-    pub(super) fn target(error: &TargetError) -> Self {
+    pub(crate) fn target(error: &TargetError) -> Self {
         Self { text: target(error), needs_password: false }
     }
 

@@ -1,4 +1,4 @@
-//! What dyno adds to a pgbench run: the run is described, watched, stored and judged like any other. None of it may
+//! What dyno adds to a run of another program's command line: the run is described, watched, stored and judged like any other. None of it may
 //! stand in the way of the run: what does not succeed is told in a line, and the run goes on without it.
 
 use dyno_engine::engine::{Observation, StageOutcome};
@@ -12,7 +12,6 @@ use dyno_target::connection::Connection;
 use dyno_target::inspect;
 use dyno_target::probe::{HostOptions, Probe};
 use dyno_wire::endpoint::Endpoint;
-use dyno_workload::tpcb::Table;
 
 use crate::campaign::rollers::{self, Described, NAME};
 use crate::campaign::{self, Stream, stages};
@@ -21,8 +20,14 @@ use crate::command::run::{Pages, started};
 use crate::failure::Failure;
 use crate::place;
 
-/// The id of the run's one stage.
-pub(crate) const STAGE: u32 = 0;
+/// The data under a load.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tables<'a> {
+    /// `tpcb`, `sysbench`
+    pub(crate) family: &'a str,
+    pub(crate) scale: Option<f64>,
+    pub(crate) names: &'a [&'a str],
+}
 
 /// A run that is being stored.
 pub(crate) struct Recording {
@@ -50,13 +55,12 @@ impl Recording {
         Ok(Self { stream, name, store: store.path().to_owned(), host: None, probe: None })
     }
 
-    /// Tells what is under test. `tables` are the scale of pgbench's own tables, where they are used, and the workload's
-    /// name.
+    /// Tells what is under test, and how large `tables` are.
     pub(crate) fn describe(
         &mut self,
         connection: &mut Connection,
         url: &str,
-        tables: Option<(i64, &str)>,
+        tables: Option<Tables<'_>>,
     ) -> Result<(), Failure> {
         let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
         let process =
@@ -64,10 +68,8 @@ impl Recording {
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
         let subject = Described { url, embedded: None, data_directory: disk.as_deref() };
         rollers::describe(&self.stream, connection, subject)?;
-        if let Some((scale, workload)) = tables {
-            let family = workload.split('/').next().unwrap_or(workload);
-            let names = Table::ALL.map(Table::name);
-            let data = inspect::data(connection, NAME, family, Some(scale as f64), &names);
+        if let Some(Tables { family, scale, names }) = tables {
+            let data = inspect::data(connection, NAME, family, scale, names);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));
         }
         self.host = Some(HostOptions { server_pid, disk });
@@ -84,20 +86,25 @@ impl Recording {
         self.stream.emit(Event::StageStarted(stage));
     }
 
-    pub(crate) fn observe(&self, observation: Observation) {
+    pub(crate) fn observe(&self, stage: u32, observation: Observation) {
         match observation {
             Observation::Interval(interval) => self.stream.emit(Event::Interval(interval)),
-            Observation::Error(error) => self.stream.notice(NAME, Some(STAGE), error.to_string()),
+            Observation::Error(error) => self.stream.notice(NAME, Some(stage), error.to_string()),
         }
     }
 
-    pub(crate) fn load_ended(&mut self, outcome: &StageOutcome) {
-        self.stream.emit(Event::StageFinished(stages::finished(STAGE, outcome)));
+    pub(crate) fn load_ended(&self, stage: u32, outcome: &StageOutcome) {
+        self.stream.emit(Event::StageFinished(stages::finished(stage, outcome)));
+    }
+
+    /// Watches no longer.
+    pub(crate) fn unwatch(&mut self) {
         self.probe = None;
     }
 
     /// Judges and closes the run, and writes its page; `reason` is why it ended too early.
-    pub(crate) fn finish(self, reason: Option<String>) -> Result<Finished, Failure> {
+    pub(crate) fn finish(mut self, reason: Option<String>) -> Result<Finished, Failure> {
+        self.unwatch();
         campaign::finish(&self.stream, reason);
         self.stream.close_live();
         let report = self.stream.report();
@@ -131,7 +138,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// A few lines beside pgbench's report.
+    /// A few lines beside the other program's report.
     pub(crate) fn brief(&self) -> String {
         let mut text = String::new();
         let stage = self.report.stages.first();
@@ -139,7 +146,7 @@ impl Finished {
         if let Some(times) = &times {
             text.push_str(&format!("dyno: latency {}\n", percentiles(times)));
         }
-        // Of a run in which nothing ended well pgbench has said why, and there is no figure to doubt.
+        // Of a run in which nothing ended well the other program has said why, and there is no figure to doubt.
         let findings = if times.is_some() { &*self.report.findings } else { &[] };
         let (notes, doubts): (Vec<_>, Vec<_>) =
             findings.iter().partition(|finding| finding.severity == Severity::Note);

@@ -1,0 +1,166 @@
+//! `prepare`, `prewarm` and `cleanup` of the ten tests.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use dyno_target::Environment;
+use dyno_target::connection::{Connection, QueryError};
+use dyno_target::product::{self, Dialect};
+use dyno_workload::sysbench::prepare::Progress;
+use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOptions, Test, table_name};
+
+use super::connection::Database;
+use super::options::Extras;
+use super::run::seed;
+use super::{Context, Refused, console, tables};
+use crate::campaign::rollers::NAME;
+use crate::{DONE, interrupt};
+
+/// Makes the tables, with as many connections as there are threads.
+pub(super) fn prepare(context: &Context, _test: Test) -> Result<u8, Refused> {
+    let options = tables::options(context, None)?;
+    let database = database(context)?;
+    tell_of_threads(context);
+    let mut connection = open(context, &database)?;
+    let dialect = dialect(context, &mut connection)?;
+    let endpoint = connection.endpoint().clone();
+    drop(connection);
+    let stop = interrupt::stop_flag();
+    let wanted = PrepareOptions {
+        target: NAME.to_owned(),
+        options: &options,
+        dialect,
+        threads: context.settings.threads.get(),
+        seed: seed(&context.settings),
+        existing: Existing::Keep,
+        stop: Some(&stop),
+    };
+    let open = || Connection::open(&endpoint);
+    let made = sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress));
+    made.map(|()| DONE).map_err(|error| not_made(context, &error))
+}
+
+/// A line for each step on a table, as sysbench has them.
+fn tell(context: &Context, options: &Options, progress: &Progress) {
+    let rows = options.table_size;
+    match progress {
+        Progress::Table { step, table } => {
+            let table = table_name(*table);
+            match *step {
+                "tables" => context.console.print(&format!("Creating table '{table}'...\n")),
+                "data" => context.console.print(&format!("Inserting {rows} records into '{table}'\n")),
+                "keys" if options.create_secondary => {
+                    context.console.print(&format!("Creating a secondary index on '{table}'...\n"));
+                }
+                _ => {}
+            }
+        }
+        Progress::Fallback { why } if context.settings.extras != Extras::Off => {
+            console::error(&format!("dyno: {why}"));
+        }
+        _ => {}
+    }
+}
+
+fn not_made(context: &Context, error: &PrepareError) -> Refused {
+    match error {
+        PrepareError::Exists { source, .. }
+        | PrepareError::DiskFull { source, .. }
+        | PrepareError::Denied { source, .. }
+        | PrepareError::Failed { source, .. } => {
+            let refused = failed(context, source);
+            if context.settings.extras != Extras::Off {
+                console::error(&format!("dyno: {error}"));
+            }
+            refused
+        }
+        _ => context.refuse(&error.to_string()),
+    }
+}
+
+/// Has the server read the tables, so that they are in its memory.
+pub(super) fn prewarm(context: &Context, _test: Test) -> Result<u8, Refused> {
+    let options = tables::options(context, None)?;
+    let database = database(context)?;
+    tell_of_threads(context);
+    let dialect = dialect(context, &mut open(context, &database)?)?;
+    let next = AtomicU32::new(1);
+    let work = || -> Result<(), Refused> {
+        let mut connection = open(context, &database)?;
+        loop {
+            let table = next.fetch_add(1, Ordering::Relaxed);
+            if table > options.tables {
+                return Ok(());
+            }
+            context.console.print(&format!("Prewarming table {}\n", table_name(table)));
+            sysbench::prewarm(&mut connection, &options, &dialect, table)
+                .map_err(|error| failed(context, &error))?;
+        }
+    };
+    let threads = context.settings.threads.get().min(options.tables);
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // A thread that panicked has told of it.
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Refused))).collect()
+    });
+    ended.into_iter().collect::<Result<(), _>>().map(|()| DONE)
+}
+
+/// Drops the tables.
+pub(super) fn cleanup(context: &Context, _test: Test) -> Result<u8, Refused> {
+    let options = tables::options(context, None)?;
+    let mut connection = open(context, &database(context)?)?;
+    let mut tell =
+        |table: u32| context.console.print(&format!("Dropping table '{}'...\n", table_name(table)));
+    let dropped = sysbench::cleanup(&mut connection, &options, &mut tell);
+    dropped.map(|()| DONE).map_err(|error| failed(context, &error))
+}
+
+fn tell_of_threads(context: &Context) {
+    if context.settings.threads.get() > 1 {
+        context.console.notice("Initializing worker threads...\n");
+    }
+}
+
+fn database(context: &Context) -> Result<Database, Refused> {
+    let database = Database::new(&context.options, &Environment::of_process());
+    database.map_err(|failure| {
+        failure.tell_command(&context.console);
+        Refused
+    })
+}
+
+fn open(context: &Context, database: &Database) -> Result<Connection, Refused> {
+    database.open().map_err(|failure| {
+        failure.tell_command(&context.console);
+        Refused
+    })
+}
+
+fn dialect(context: &Context, connection: &mut Connection) -> Result<Dialect, Refused> {
+    let recognised = product::recognise(connection);
+    recognised.map(|recognised| recognised.dialect).map_err(|error| failed(context, &error))
+}
+
+/// A statement that failed, in the words of sysbench's drivers.
+fn failed(context: &Context, error: &QueryError) -> Refused {
+    let fatal = |text: &str| context.console.fatal(text);
+    let QueryError::Server { error: refusal, statement } = error else {
+        return context.refuse(&format!("`sysbench.cmdline.call_command' function failed: {error}"));
+    };
+    let message = refusal.message();
+    match refusal.number() {
+        Some(number) => {
+            fatal(&format!("mysql_drv_query() returned error {number} ({message}) for query '{statement}'"));
+        }
+        None => {
+            fatal(&format!("PQexec() failed: 7 {message}"));
+            fatal(&format!("failed query was: {statement}"));
+        }
+    }
+    let (number, state) = (refusal.number().unwrap_or(0), refusal.state());
+    fatal(&format!(
+        "`sysbench.cmdline.call_command' function failed: SQL error, errno = {number}, state = '{}': {message}",
+        state.as_str()
+    ));
+    Refused
+}

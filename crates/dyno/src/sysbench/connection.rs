@@ -1,0 +1,205 @@
+//! Where a load goes: from the options of the driver to a server, found and refused in sysbench's words.
+
+mod failure;
+
+use dyno_target::connection::Connection;
+use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
+use dyno_wire::endpoint::Endpoint;
+
+use super::console::Console;
+use super::options::Options;
+
+pub(super) use failure::NotConnected;
+
+/// The name that sessions have in the server's lists.
+const PROGRAM_NAME: &str = "sysbench";
+
+/// A database as the options name it. Nothing was tried yet.
+#[derive(Debug, Clone)]
+pub(super) struct Database {
+    places: Vec<Place>,
+    /// `auto`: statements are prepared where that is possible.
+    pub(super) prepared: bool,
+    pub(super) mysql: bool,
+}
+
+/// One server, or one of several that are given to the threads in turn.
+#[derive(Debug, Clone)]
+struct Place {
+    target: Target,
+    /// As messages name it: `host 'db1', port 3306`.
+    name: String,
+    /// The host as it was typed, or the socket.
+    host: String,
+}
+
+/// A server that let us in.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// Where all of the places are, this one first.
+    pub(super) endpoints: Vec<Endpoint>,
+    /// Without the password.
+    pub(super) url: String,
+}
+
+impl Database {
+    pub(super) fn new(options: &Options, environment: &Environment) -> Result<Self, NotConnected> {
+        let prepared = match options.text("db-ps-mode").unwrap_or_default() {
+            "auto" => true,
+            "disable" => false,
+            other => return Err(NotConnected::no_driver(format!("Invalid value for db-ps-mode: {other}"))),
+        };
+        match options.text("db-driver").unwrap_or_default() {
+            "mysql" => Ok(Self { places: mysql(options, environment)?, prepared, mysql: true }),
+            "pgsql" => Ok(Self { places: vec![postgres(options, environment)?], prepared, mysql: false }),
+            other => Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
+        }
+    }
+
+    /// Opens a session at the first place.
+    pub(super) fn open(&self) -> Result<Connection, NotConnected> {
+        self.places.first().ok_or_else(NotConnected::nowhere)?.open()
+    }
+
+    /// Opens a session at each place, keeps the first, and tells where they are.
+    pub(super) fn open_all(&self) -> Result<Opened, NotConnected> {
+        let (first, further) = self.places.split_first().ok_or_else(NotConnected::nowhere)?;
+        let connection = first.open()?;
+        let mut endpoints = vec![connection.endpoint().clone()];
+        for place in further {
+            endpoints.push(place.open()?.endpoint().clone());
+        }
+        Ok(Opened { connection, endpoints, url: first.target.url() })
+    }
+
+    /// Why a session of the engine was not opened, worded like a first one's failure.
+    pub(super) fn refused(&self, error: &dyno_engine::error::SessionError) -> NotConnected {
+        match self.places.first() {
+            Some(place) => place.refused(error),
+            None => NotConnected::nowhere(),
+        }
+    }
+
+    /// Tells of what the user should know and is no error.
+    pub(super) fn warn(&self, console: &Console) {
+        for warning in self.places.iter().flat_map(|place| place.target.warnings()) {
+            console.warning(warning);
+        }
+    }
+}
+
+impl Place {
+    /// Tries one address after the other. One that can be reached and refuses the login is the last.
+    fn open(&self) -> Result<Connection, NotConnected> {
+        let mut failure: Option<NotConnected> = None;
+        for (name, endpoint) in self.endpoints().map_err(|error| self.no_target(&error))? {
+            let error = match Connection::open_within(&endpoint, self.target.connect_timeout()) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            let is_last = error.server_error().is_some();
+            let this = self.not_opened(name.as_deref(), &error);
+            failure = Some(match failure {
+                Some(before) if !self.target.is_mysql() => this.after(&before),
+                _ => this,
+            });
+            if is_last {
+                break;
+            }
+        }
+        Err(failure.unwrap_or_else(NotConnected::nowhere))
+    }
+
+    /// The addresses, each with the name that was resolved to get it.
+    fn endpoints(&self) -> Result<Vec<(Option<String>, Endpoint)>, TargetError> {
+        match &self.target {
+            Target::Postgres(settings) => {
+                let named = settings.named_endpoints()?.into_iter();
+                Ok(named.map(|(name, endpoint)| (name.map(str::to_owned), endpoint)).collect())
+            }
+            Target::MySql(settings) => {
+                Ok(settings.endpoints()?.into_iter().map(|endpoint| (None, endpoint)).collect())
+            }
+        }
+    }
+}
+
+fn postgres(options: &Options, environment: &Environment) -> Result<Place, NotConnected> {
+    let text = |name| options.text(name).unwrap_or_default();
+    let mut parameters = vec![
+        ("host", text("pgsql-host")),
+        ("port", text("pgsql-port")),
+        ("user", text("pgsql-user")),
+        ("dbname", text("pgsql-db")),
+        ("fallback_application_name", PROGRAM_NAME),
+    ];
+    // An empty password is none, as it is to libpq.
+    parameters
+        .extend(Some(("password", text("pgsql-password"))).filter(|(_, password)| !password.is_empty()));
+    // Where it is not said, libpq's environment may say it.
+    parameters.extend(options.is_typed("pgsql-sslmode").then(|| ("sslmode", text("pgsql-sslmode"))));
+    let target = TargetSettings::from_parameters(&parameters, environment)
+        .map_err(|error| NotConnected::postgres_target(&error))?;
+    let host = text("pgsql-host").to_owned();
+    Ok(Place { target: Target::Postgres(target), name: format!("host '{host}'"), host })
+}
+
+/// Every host with every port, or where there are sockets, these.
+fn mysql(options: &Options, environment: &Environment) -> Result<Vec<Place>, NotConnected> {
+    for refused in ["mysql-compression", "mysql-dry-run"] {
+        if options.flag(refused) {
+            return Err(NotConnected::no_driver(format!("--{refused} is not supported: nothing is sent so")));
+        }
+    }
+    let ports: Vec<_> = options.list("mysql-port").into_iter().map(port).collect();
+    let hosts = options.list("mysql-host");
+    let sockets = options.list("mysql-socket");
+    let mut places = Vec::new();
+    if sockets.is_empty() {
+        for (host, port) in hosts.iter().flat_map(|host| ports.iter().map(move |port| (*host, *port))) {
+            let name = format!("host '{host}', port {port}");
+            let target = mysql_target(options, &[("host", host), ("port", &port.to_string())], environment);
+            places.push(place(target, name, host)?);
+        }
+    }
+    for socket in sockets {
+        let target = mysql_target(options, &[("socket", socket)], environment);
+        places.push(place(target, format!("socket '{socket}'"), socket)?);
+    }
+    Ok(places)
+}
+
+fn place(
+    target: Result<MySqlSettings, TargetError>,
+    name: String,
+    host: &str,
+) -> Result<Place, NotConnected> {
+    match target {
+        Ok(target) => Ok(Place { target: Target::MySql(target), name, host: host.to_owned() }),
+        Err(error) => Err(NotConnected::mysql_target(&name, &error)),
+    }
+}
+
+fn mysql_target(
+    options: &Options,
+    place: &[(&str, &str)],
+    environment: &Environment,
+) -> Result<MySqlSettings, TargetError> {
+    let text = |name| options.text(name).unwrap_or_default();
+    let mut given = place.to_vec();
+    given.extend([
+        ("user", text("mysql-user")),
+        ("password", text("mysql-password")),
+        ("database", text("mysql-db")),
+        ("program-name", PROGRAM_NAME),
+        ("ssl-mode", if options.flag("mysql-ssl") { "REQUIRED" } else { "DISABLED" }),
+    ]);
+    MySqlSettings::from_options(&given, environment)
+}
+
+/// The number that the text begins with, as C's `atoi` has it.
+fn port(text: &str) -> u16 {
+    let digits = text.trim_start().bytes().take_while(u8::is_ascii_digit).count();
+    text.trim_start()[..digits].parse().unwrap_or(0)
+}

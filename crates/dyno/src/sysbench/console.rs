@@ -1,0 +1,146 @@
+//! What sysbench says, where it says it: messages by level on standard output, and what is wrong with a command line on
+//! standard error. A message that comes again and again is counted instead of repeated, as sysbench does.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// How important a message is; `--verbosity` is the highest that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Fatal = 0,
+    Warning = 2,
+    Notice = 3,
+    Info = 4,
+    Debug = 5,
+}
+
+impl Level {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Fatal => "FATAL: ",
+            Self::Warning => "WARNING: ",
+            Self::Notice | Self::Info => "",
+            Self::Debug => "DEBUG: ",
+        }
+    }
+}
+
+/// Messages to standard output. Shared by all threads; each message is written whole.
+#[derive(Debug)]
+pub(super) struct Console {
+    verbosity: AtomicU8,
+    last: Mutex<Last>,
+    /// Standard output takes no more: whoever read it has gone.
+    broken: AtomicBool,
+}
+
+/// The message before, and how often it came again since.
+#[derive(Debug, Default)]
+struct Last {
+    text: String,
+    repeated: u32,
+}
+
+/// The verbosity of a command line that says nothing of it.
+const VERBOSITY: u8 = Level::Notice as u8;
+
+impl Default for Console {
+    fn default() -> Self {
+        Self {
+            verbosity: AtomicU8::new(VERBOSITY),
+            last: Mutex::new(Last::default()),
+            broken: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Console {
+    pub(super) fn set_verbosity(&self, verbosity: u8) {
+        self.verbosity.store(verbosity, Ordering::Relaxed);
+    }
+
+    pub(super) fn shows(&self, level: Level) -> bool {
+        level as u8 <= self.verbosity.load(Ordering::Relaxed)
+    }
+
+    /// A message of one line or several, without its line's end.
+    pub(super) fn say(&self, level: Level, text: &str) {
+        if !self.shows(level) {
+            return;
+        }
+        let text = format!("{}{text}\n", level.prefix());
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.text == text && text != "\n" {
+            last.repeated += 1;
+            return;
+        }
+        let repeated = repetitions(&mut last);
+        self.write(&format!("{repeated}{text}"));
+        last.text = text;
+    }
+
+    pub(super) fn fatal(&self, text: &str) {
+        self.say(Level::Fatal, text.trim_end());
+    }
+
+    pub(super) fn warning(&self, text: &str) {
+        self.say(Level::Warning, text);
+    }
+
+    pub(super) fn notice(&self, text: &str) {
+        self.say(Level::Notice, text);
+    }
+
+    pub(super) fn info(&self, text: &str) {
+        self.say(Level::Info, text);
+    }
+
+    pub(super) fn debug(&self, text: &str) {
+        self.say(Level::Debug, text);
+    }
+
+    /// Text as it is, whatever the verbosity: help, what `prepare` does.
+    pub(super) fn print(&self, text: &str) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let repeated = repetitions(&mut last);
+        last.text.clear();
+        self.write(&format!("{repeated}{text}"));
+    }
+
+    /// Tells what was kept back.
+    pub(super) fn finish(&self) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let repeated = repetitions(&mut last);
+        self.write(&repeated);
+    }
+
+    /// Whether all that was to be written has been.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.broken.load(Ordering::Relaxed)
+    }
+
+    fn write(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            // A reader that hung up early (`| head`) is no error.
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                self.broken.store(true, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn repetitions(last: &mut Last) -> String {
+    match std::mem::take(&mut last.repeated) {
+        0 => String::new(),
+        times => format!("(last message repeated {times} times)\n"),
+    }
+}
+
+/// A line on standard error.
+pub(super) fn error(text: &str) {
+    // If the terminal is gone there is nobody to tell.
+    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+}

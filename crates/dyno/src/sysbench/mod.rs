@@ -1,0 +1,134 @@
+//! `dyno sysbench`: a drop-in for sysbench 1.0.20 — its command line, its database tests, its output — on dyno's engine.
+//!
+//! What sysbench prints is printed here to the letter, since people parse it; what dyno adds goes to standard error, or
+//! comes when it is asked for.
+
+mod commands;
+mod connection;
+mod console;
+mod help;
+mod options;
+mod report;
+mod run;
+mod script;
+mod stored;
+mod tables;
+mod test;
+mod watch;
+
+use std::ffi::OsString;
+
+use console::Console;
+use options::{CommandLine, Declared, Options, Settings};
+use test::Subject;
+
+use crate::{DONE, NOT_STARTED, NOT_WRITTEN};
+
+/// The version of sysbench that this one is like, as its first line of output has it.
+const VERSION: &str = "1.0.20";
+
+/// The commands that a test of dyno's own has.
+const COMMANDS: [&str; 5] = ["prepare", "prewarm", "run", "cleanup", "help"];
+
+/// What every command needs.
+struct Context {
+    options: Options,
+    settings: Settings,
+    console: Console,
+    /// The command line behind the program's name.
+    typed: Vec<String>,
+}
+
+/// A command line that ends here: what is wrong with it was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Refused;
+
+/// Does what the command line asks for, given without the program's name; the exit status.
+pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
+    let typed: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let read_file =
+        |path: &str| std::fs::read_to_string(path).map_err(|error| dyno_wire::pg::libpq_text::system(&error));
+    let line = match CommandLine::read(typed.clone(), &read_file, &mut console::error) {
+        Ok(line) => line,
+        Err(error) => {
+            console::error(&error.to_string());
+            return NOT_STARTED;
+        }
+    };
+    let console = Console::default();
+    if line.options.flag("help") {
+        console.print(&help::help());
+        return DONE;
+    }
+    if line.options.flag("version") {
+        console.print(&help::version());
+        return DONE;
+    }
+    let extras = std::env::var("DYNO_SYSBENCH").ok();
+    let settings = Settings::new(&line.options, extras.as_deref(), &mut |warning| console.warning(warning));
+    let settings = match settings {
+        Ok(settings) => settings,
+        Err(error) => {
+            console.print(&format!("{error}\n"));
+            return NOT_STARTED;
+        }
+    };
+    console.set_verbosity(settings.verbosity);
+    console.notice(&help::header());
+    let Some(name) = line.test else { return DONE };
+    let mut context = Context { options: line.options, settings, console, typed };
+    let code = context.perform(&name, line.command.as_deref()).unwrap_or(NOT_STARTED);
+    context.console.finish();
+    if context.console.is_whole() { code } else { code.max(NOT_WRITTEN) }
+}
+
+impl Context {
+    fn perform(&mut self, name: &str, command: Option<&str>) -> Result<u8, Refused> {
+        match Subject::find(name).map_err(|error| self.refuse(&error.to_string()))? {
+            Subject::Builtin(test) => {
+                let Some(command) = command else {
+                    let commands = COMMANDS.join(", ");
+                    return Err(self.refuse(&format!("Command is required. Supported commands: {commands}")));
+                };
+                self.declare(Some(test::options_of(test)), command)?;
+                match command {
+                    "prepare" => commands::prepare(self, test),
+                    "prewarm" => commands::prewarm(self, test),
+                    "run" => run::builtin(self, test),
+                    "cleanup" => commands::cleanup(self, test),
+                    "help" => {
+                        self.console.print(&help::test_help(test.name(), self.options.declared()));
+                        Ok(DONE)
+                    }
+                    _ => Err(unknown(command)),
+                }
+            }
+            Subject::Script(source) => script::perform(self, &source, command),
+        }
+    }
+
+    /// Has the options of a test known, and looks at all.
+    fn declare(&mut self, declared: Option<Vec<Declared>>, command: &str) -> Result<(), Refused> {
+        let checked = self.options.declare(declared, command != "help");
+        for name in self.options.unknown_in_files() {
+            let name = name.replace('-', "_");
+            self.console.warning(&format!(
+                "Global option '{name}' will not be exported, because the type is unknown"
+            ));
+        }
+        checked.map_err(|error| {
+            console::error(&error.to_string());
+            Refused
+        })
+    }
+
+    fn refuse(&self, text: &str) -> Refused {
+        self.console.fatal(text);
+        Refused
+    }
+}
+
+fn unknown(command: &str) -> Refused {
+    console::error(&format!("Unknown command: {command}"));
+    Refused
+}

@@ -1,0 +1,101 @@
+//! Reads a command line, and the files of options that it names, in order: the last word on an option counts. What a
+//! test's own options mean is not known yet; they are kept as they were typed.
+
+use thiserror::Error;
+
+use super::Options;
+use super::known::{self, Kind};
+use super::values;
+
+/// What was typed.
+#[derive(Debug, Default)]
+pub(crate) struct CommandLine {
+    pub(crate) options: Options,
+    pub(crate) test: Option<String>,
+    pub(crate) command: Option<String>,
+}
+
+/// A command line that is refused before anything else is said.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum UsageError {
+    #[error("Invalid value for the '{name}' option: '{value}'")]
+    InvalidValue { name: String, value: String },
+    #[error("Unrecognized command line argument: {word}")]
+    Unrecognized { word: String },
+}
+
+/// Reads a file of options as text; the error is in the system's words.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+impl CommandLine {
+    /// From the words behind the program's name. `say` hears of files that could not be read, which ends nothing.
+    pub(crate) fn read(
+        words: impl IntoIterator<Item = String>,
+        read_file: ReadFile<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, UsageError> {
+        let mut line = Self::default();
+        for word in words {
+            if let Some(option) = word.strip_prefix("--") {
+                line.option(option, &word, read_file, say)?;
+            } else if line.test.is_none() {
+                line.test = Some(word);
+            } else if line.command.is_none() {
+                line.command = Some(word);
+            } else {
+                return Err(UsageError::Unrecognized { word });
+            }
+        }
+        Ok(line)
+    }
+
+    fn option(
+        &mut self,
+        option: &str,
+        word: &str,
+        read_file: ReadFile<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), UsageError> {
+        let (name, value) = split(option);
+        self.set(name, value, word, false)?;
+        if known::same_name(name, "config-file")
+            && let Some(path) = value
+        {
+            match read_file(path) {
+                Ok(text) => self.file(&text)?,
+                Err(error) => say(&format!("{path}: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, text: &str) -> Result<(), UsageError> {
+        let lines = text.lines().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '['])) {
+            let (name, value) = split(line.strip_prefix("--").unwrap_or(line));
+            self.set(name.trim_end(), value.map(str::trim), &format!("--{line}"), true)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers of the general options are looked at at once; sysbench's drivers look at theirs later.
+    fn set(&mut self, name: &str, value: Option<&str>, word: &str, in_file: bool) -> Result<(), UsageError> {
+        let known = known::find(name);
+        if let Some(known) = known.filter(|it| it.kind == Kind::Integer && !it.name.starts_with("pgsql-")) {
+            let text = value.unwrap_or_default();
+            if values::strict_integer(text).is_none() {
+                let name = known.name.replace('-', "_");
+                return Err(UsageError::InvalidValue { name, value: text.to_owned() });
+            }
+        }
+        self.options.set(name, value, word, in_file);
+        Ok(())
+    }
+}
+
+fn split(option: &str) -> (&str, Option<&str>) {
+    match option.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (option, None),
+    }
+}

@@ -1,0 +1,189 @@
+//! What dyno's store is told of a run: the command line without its passwords, what it asks for, its stages. A drop-in
+//! may not depend on it: what does not succeed is told in a line, and the run goes on.
+
+use dyno_engine::engine::{Observation, StageOutcome};
+use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
+use dyno_target::connection::Connection;
+use dyno_wire::endpoint::Endpoint;
+use dyno_workload::sysbench;
+
+use super::options::{Extras, Options};
+use super::run::{Load, Run, load_threads};
+use super::{Context, console};
+use crate::campaign::rollers::NAME;
+use crate::recording::{Recording, Tables};
+use crate::secrets;
+
+/// The ids of the stages.
+pub(super) const WARM_UP: u32 = 0;
+pub(super) const MEASURED: u32 = 1;
+
+/// A run that is being stored, unless it cannot be or nobody wants it.
+pub(super) struct Recorded(Option<Recording>);
+
+impl Recorded {
+    pub(super) fn begin(context: &Context, load: &Load, seed: u64) -> Self {
+        if context.settings.extras == Extras::Off {
+            return Self(None);
+        }
+        let recording = Recording::begin(command_line(&context.typed), scenario(context, load), seed);
+        Self(
+            recording
+                .map_err(|failure| console::error(&format!("dyno: the run is not stored: {failure}")))
+                .ok(),
+        )
+    }
+
+    /// Tells what is under test.
+    pub(super) fn describe(
+        &mut self,
+        connection: &mut Connection,
+        url: &str,
+        options: &Options,
+        load: &Load,
+    ) {
+        let Some(recording) = &mut self.0 else { return };
+        let count = options.lenient_integer("tables").max(0);
+        let names: Vec<_> = (1..=count).map(|table| format!("sbtest{table}")).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let is_builtin = load.name.starts_with(sysbench::NAME) && load.series != load.name;
+        let tables = is_builtin.then_some(Tables { family: sysbench::NAME, scale: None, names: &names });
+        if let Err(failure) = recording.describe(connection, url, tables) {
+            console::error(&format!("dyno: the run is not described in full: {failure}"));
+        }
+    }
+
+    /// Begins to watch host and database.
+    pub(super) fn watch(&mut self, endpoints: &[Endpoint]) {
+        if let (Some(recording), Some(endpoint)) = (&mut self.0, endpoints.first()) {
+            recording.watch(endpoint);
+        }
+    }
+
+    pub(super) fn stage_begins(&self, run: &Run<'_>, kind: StageKind, id: u32) {
+        if let Some(recording) = &self.0 {
+            recording.load_begins(stage(run, kind, id));
+        }
+    }
+
+    pub(super) fn observe(&self, stage: u32, observation: Observation) {
+        if let Some(recording) = &self.0 {
+            recording.observe(stage, observation);
+        }
+    }
+
+    pub(super) fn stage_ended(&self, id: u32, outcome: &StageOutcome) {
+        if let Some(recording) = &self.0 {
+            recording.load_ended(id, outcome);
+        }
+    }
+
+    /// A run in which nothing was measured leaves nothing.
+    pub(super) fn discard(self) {
+        if let Some(recording) = self.0 {
+            recording.discard();
+        }
+    }
+
+    /// Closes the run and tells what is found; `reason` is why it ended too early.
+    pub(super) fn finish(self, context: &Context, reason: Option<String>) {
+        let Some(recording) = self.0 else { return };
+        if reason.is_some() && !recording.has_measured() {
+            recording.discard();
+            return;
+        }
+        match recording.finish(reason) {
+            Ok(finished) if context.settings.extras == Extras::Full => {
+                context.console.print(&format!("\n{}", finished.full()));
+            }
+            Ok(finished) => console::error(finished.brief().trim_end()),
+            Err(failure) => console::error(&format!("dyno: the run is not stored in full: {failure}")),
+        }
+    }
+}
+
+/// The command line, as it could be typed again but for what is hidden.
+fn command_line(typed: &[String]) -> Vec<String> {
+    let own = ["dyno", "sysbench"].map(str::to_owned);
+    own.into_iter().chain(typed.iter().map(|word| without_password(word))).collect()
+}
+
+/// A script's own options may have passwords, too.
+fn without_password(word: &str) -> String {
+    match word.split_once('=') {
+        Some((name, _)) if name.starts_with("--") && name.to_ascii_lowercase().contains("pass") => {
+            format!("{name}=***")
+        }
+        _ => secrets::hidden(word),
+    }
+}
+
+/// What decides the run, as the store keeps it.
+fn scenario(context: &Context, load: &Load) -> serde_json::Value {
+    let settings = &context.settings;
+    let declared = context.options.declared().iter();
+    let options: serde_json::Map<_, _> = declared
+        .filter(|declared| !declared.name.to_ascii_lowercase().contains("pass"))
+        .map(|declared| (declared.name.clone(), context.options.text(&declared.name).into()))
+        .collect();
+    serde_json::json!({
+        "command": "sysbench",
+        "test": load.series,
+        "options": options,
+        "threads": settings.threads,
+        "protocol": protocol(load),
+        "events": settings.events,
+        "duration_s": settings.time.map(|time| time.as_secs()),
+        "warm_up_s": settings.warmup.as_secs(),
+        "rate_per_s": settings.rate,
+        "distribution": settings.distribution.name(),
+    })
+}
+
+fn protocol(load: &Load) -> &'static str {
+    if load.prepared { "prepared" } else { "simple" }
+}
+
+fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
+    let (settings, load) = (&run.context.settings, run.load);
+    let arrival = match settings.rate {
+        None => Arrival::Closed { think_time_ms: 0.0 },
+        Some(rate) => Arrival::Open { rate_per_s: rate.into(), distribution: Distribution::Poisson },
+    };
+    let planned = if kind == StageKind::WarmUp { Some(settings.warmup) } else { settings.time };
+    Stage {
+        id,
+        target: NAME.to_owned(),
+        series: load.series.clone(),
+        kind,
+        workload: load.name.clone(),
+        clients: settings.threads.get(),
+        clients_end: None,
+        threads: load_threads(settings),
+        protocol: protocol(load).to_owned(),
+        arrival,
+        rate_end_per_s: None,
+        planned_s: planned.map(|time| time.as_secs_f64()),
+        planned_transactions: settings.events.filter(|_| kind != StageKind::WarmUp),
+        types: load.workload.types().to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_stored() {
+        for (typed, stored) in [
+            ("--mysql-password=secret", "--mysql-password=***"),
+            ("--pgsql_password=", "--pgsql_password=***"),
+            ("--my-Passphrase=x", "--my-Passphrase=***"),
+            ("--threads=4", "--threads=4"),
+            ("oltp_read_write", "oltp_read_write"),
+            ("--pgsql-db=postgres://u:pw@h/d", "--pgsql-db=postgres://u:***@h/d"),
+        ] {
+            assert_eq!(command_line(&[typed.to_owned()])[2], stored);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Which test a command line names: one of the ten or `bulk_insert`, a script of the user's, or one of sysbench's tests
+//! that need no database, which dyno does not have.
+
+use std::path::{Path, PathBuf};
+
+use dyno_workload::sysbench::Test;
+
+use super::options::{Declared, Kind};
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// One of the ten, which dyno has by itself.
+    Builtin(Test),
+    Script(ScriptSource),
+}
+
+/// Where a script's text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ScriptSource {
+    /// One that comes with dyno, by its name.
+    Builtin(&'static str),
+    File(PathBuf),
+}
+
+/// Why a name is no test.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoTest {
+    #[error("Cannot find benchmark '{name}': no such built-in test, file or module")]
+    Unknown { name: String },
+    #[error(
+        "The '{name}' test needs no database, and dyno has none of these tests: use sysbench itself. \
+         Tests of dyno: {}, bulk_insert, and any Lua script",
+        names_of_tests()
+    )]
+    NoDatabase { name: String },
+}
+
+/// sysbench's tests that need no database.
+const WITHOUT_DATABASE: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
+/// The script that comes with dyno.
+pub(super) const BULK_INSERT: &str = "bulk_insert";
+
+fn names_of_tests() -> String {
+    Test::ALL.map(|test| test.name()).join(", ")
+}
+
+impl Subject {
+    /// The test of that name, or the script in that file or in `NAME.lua`.
+    pub(super) fn find(name: &str) -> Result<Self, NoTest> {
+        if WITHOUT_DATABASE.contains(&name) {
+            return Err(NoTest::NoDatabase { name: name.to_owned() });
+        }
+        if let Some(test) = Test::ALL.into_iter().find(|test| test.name() == name) {
+            return Ok(Self::Builtin(test));
+        }
+        if name == BULK_INSERT {
+            return Ok(Self::Script(ScriptSource::Builtin(BULK_INSERT)));
+        }
+        let as_typed = PathBuf::from(name);
+        let as_module = (!name.contains('/')).then(|| PathBuf::from(format!("{name}.lua")));
+        let file = std::iter::once(as_typed).chain(as_module).find(|path| path.is_file());
+        file.map(|path| Self::Script(ScriptSource::File(path)))
+            .ok_or_else(|| NoTest::Unknown { name: name.to_owned() })
+    }
+
+    /// As help and messages call it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Builtin(test) => test.name().to_owned(),
+            Self::Script(ScriptSource::Builtin(name)) => (*name).to_owned(),
+            Self::Script(ScriptSource::File(path)) => {
+                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+            }
+        }
+    }
+}
+
+impl ScriptSource {
+    /// As messages of the script name it.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Builtin(name) => Path::new(name),
+            Self::File(path) => path,
+        }
+    }
+}
+
+/// The options of one of the ten, by name.
+pub(super) fn options_of(test: Test) -> Vec<Declared> {
+    let mut options: Vec<_> = OPTIONS.iter().map(declared).collect();
+    match test {
+        Test::SelectRandomPoints => options.push(declared(&RANDOM_POINTS)),
+        Test::SelectRandomRanges => options.extend([&DELTA, &NUMBER_OF_RANGES].map(declared)),
+        _ => {}
+    }
+    options.sort_by(|one, other| one.name.cmp(&other.name));
+    options
+}
+
+/// Name, kind, default and what it is.
+type Row = (&'static str, Kind, Option<&'static str>, &'static str);
+
+fn declared(&(name, kind, default, about): &Row) -> Declared {
+    let (name, about, default) = (name.to_owned(), about.to_owned(), default.map(str::to_owned));
+    Declared { name, about, default, kind }
+}
+
+#[rustfmt::skip]
+const OPTIONS: [Row; 18] = [
+    ("auto_inc", Kind::Flag, Some("on"), "Whether the database gives the ids of rows that are inserted; off: they are drawn"),
+    ("create_secondary", Kind::Flag, Some("on"), "Whether prepare makes the index on k"),
+    ("delete_inserts", Kind::Integer, Some("1"), "DELETE and INSERT of a row, so often in a transaction"),
+    ("distinct_ranges", Kind::Integer, Some("1"), "SELECT DISTINCT of a range, so often in a transaction"),
+    ("index_updates", Kind::Integer, Some("1"), "UPDATE of the column with the index, so often in a transaction"),
+    ("mysql_storage_engine", Kind::Text, Some("innodb"), "MySQL's storage engine of the tables"),
+    ("non_index_updates", Kind::Integer, Some("1"), "UPDATE of a column without index, so often in a transaction"),
+    ("order_ranges", Kind::Integer, Some("1"), "SELECT of a range with ORDER BY, so often in a transaction"),
+    ("pgsql_variant", Kind::Text, None, "'redshift': no index on k, and no DELETE and INSERT"),
+    ("point_selects", Kind::Integer, Some("10"), "SELECT of a row, so often in a transaction"),
+    ("range_selects", Kind::Flag, Some("on"), "Whether there are SELECTs of ranges at all"),
+    ("range_size", Kind::Integer, Some("100"), "Rows of a range"),
+    ("secondary", Kind::Flag, Some("off"), "A plain index on id in place of the primary key"),
+    ("simple_ranges", Kind::Integer, Some("1"), "SELECT of a range, so often in a transaction"),
+    ("skip_trx", Kind::Flag, Some("off"), "No BEGIN and no COMMIT: each statement is a transaction"),
+    ("sum_ranges", Kind::Integer, Some("1"), "SELECT SUM() of a range, so often in a transaction"),
+    ("table_size", Kind::Integer, Some("10000"), "Rows of a table"),
+    ("tables", Kind::Integer, Some("1"), "Tables"),
+];
+const RANDOM_POINTS: Row = ("random_points", Kind::Integer, Some("10"), "Values of k in a SELECT");
+const DELTA: Row = ("delta", Kind::Integer, Some("5"), "How far a range of k goes");
+const NUMBER_OF_RANGES: Row = ("number_of_ranges", Kind::Integer, Some("10"), "Ranges of k in a SELECT");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ten_are_found_by_name_and_files_by_path() {
+        assert_eq!(Subject::find("oltp_read_write"), Ok(Subject::Builtin(Test::ReadWrite)));
+        assert_eq!(Subject::find("bulk_insert"), Ok(Subject::Script(ScriptSource::Builtin(BULK_INSERT))));
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("mine.lua");
+        std::fs::write(&file, "").unwrap();
+        let found = Subject::find(file.to_str().unwrap()).unwrap();
+        assert_eq!(found.name(), "mine.lua");
+        let without = directory.path().join("mine");
+        assert!(matches!(Subject::find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
+    }
+
+    #[test]
+    fn tests_without_a_database_are_told_apart_from_nonsense() {
+        assert!(matches!(Subject::find("cpu"), Err(NoTest::NoDatabase { .. })));
+        assert!(matches!(Subject::find("cpus"), Err(NoTest::Unknown { .. })));
+    }
+
+    #[test]
+    fn options_are_sorted_and_each_test_has_its_own() {
+        let names = |test| options_of(test).into_iter().map(|it| it.name).collect::<Vec<_>>();
+        assert_eq!(names(Test::Delete).len(), 18);
+        assert!(names(Test::SelectRandomPoints).contains(&"random_points".to_owned()));
+        let ranges = names(Test::SelectRandomRanges);
+        assert!(ranges.is_sorted() && ranges.contains(&"delta".to_owned()));
+    }
+}

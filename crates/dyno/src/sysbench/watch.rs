@@ -1,0 +1,156 @@
+//! What is told while a load runs: lines of figures at intervals, whole reports at checkpoints, and the word that ends a
+//! run which does not end by itself. It reads the clients' counters and never stands in their way.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use dyno_workload::sysbench::{Counters, FatalErrors, Snapshot};
+
+use super::console::Console;
+use super::options::Settings;
+use super::report::{Counted, Form, Queue};
+
+/// How often it is looked whether a client has met an error that ends the run.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a line waits for what the engine knows of the queue.
+const BACKLOG_WAIT: Duration = Duration::from_millis(200);
+const BACKLOG_LOOK: Duration = Duration::from_millis(5);
+/// Events of an open load that may wait; with more of them the run ends.
+const BACKLOG_MAX: u64 = 100_000;
+
+/// What the engine says of an open load's queue, second by second.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    length: AtomicU64,
+    /// Until when that is known, milliseconds from the start.
+    until_ms: AtomicU64,
+}
+
+impl Backlog {
+    pub(super) fn set(&self, length: u64, until_ms: u64) {
+        self.length.store(length, Ordering::Relaxed);
+        self.until_ms.store(until_ms, Ordering::Release);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.length.load(Ordering::Relaxed) > BACKLOG_MAX
+    }
+
+    /// As it was `at` after the start; if that does not come in time, as it was before.
+    fn length_at(&self, at: Duration) -> u64 {
+        let wanted_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        let asked = Instant::now();
+        while self.until_ms.load(Ordering::Acquire) < wanted_ms && asked.elapsed() < BACKLOG_WAIT {
+            std::thread::sleep(BACKLOG_LOOK);
+        }
+        self.length.load(Ordering::Relaxed)
+    }
+}
+
+/// Watches one load.
+pub(super) struct Watch<'a> {
+    pub(super) console: &'a Console,
+    pub(super) settings: &'a Settings,
+    pub(super) form: Form,
+    pub(super) counters: &'a Counters,
+    pub(super) fatal: &'a FatalErrors,
+    pub(super) backlog: &'a Backlog,
+    /// Set to end the load.
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// What is left to be reported at the end.
+#[derive(Debug)]
+pub(super) struct Watched {
+    /// The counts at the last checkpoint, or at the start.
+    pub(super) since: Snapshot,
+    pub(super) since_at: Duration,
+    /// The load was cut off with so many events under way.
+    pub(super) unfinished: Option<u64>,
+}
+
+impl Watch<'_> {
+    /// Watches until the other end of `end` hangs up. `base` are the counts at the start.
+    pub(super) fn until(&self, end: &Receiver<()>, start: Instant, base: Snapshot) -> Watched {
+        let mut watched = Watched { since: base.clone(), since_at: Duration::ZERO, unfinished: None };
+        let mut interval = self.settings.report_interval.map(|every| Interval::new(every, base));
+        let mut checkpoints = self.settings.checkpoints.iter().copied().peekable();
+        let mut forced_at =
+            self.settings.forced_shutdown.zip(self.settings.time).map(|(wait, time)| time + wait);
+        loop {
+            let next = [interval.as_ref().map(|it| it.next), checkpoints.peek().copied(), forced_at];
+            let until_next = next.into_iter().flatten().min().map(|at| at.saturating_sub(start.elapsed()));
+            let ended = end.recv_timeout(until_next.map_or(LOOK, |wait| wait.min(LOOK)));
+            let now = start.elapsed();
+            if let Some(at) = checkpoints.next_if(|at| *at <= now) {
+                self.checkpoint(at, now, &mut watched);
+            }
+            if let Some(interval) = interval.as_mut().filter(|interval| interval.next <= now) {
+                self.line(interval, now);
+            }
+            if ended != Err(RecvTimeoutError::Timeout) {
+                return watched;
+            }
+            if forced_at.is_some_and(|at| at <= now) {
+                forced_at = None;
+                watched.unfinished = Some(self.counters.read().running);
+                self.console.fatal("The --max-time limit has expired, forcing shutdown...");
+            }
+            if self.fatal.first().is_some() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn checkpoint(&self, at: Duration, now: Duration, watched: &mut Watched) {
+        let counts = self.counters.read();
+        self.counters.restart_extremes();
+        let since = counts.since(&watched.since);
+        let over = now.saturating_sub(watched.since_at);
+        self.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
+        let report = self.form.report(&Counted { counts: &since, over, unfinished: None });
+        self.console.notice(without_last_end(&report));
+        (watched.since, watched.since_at) = (counts, now);
+    }
+
+    fn line(&self, interval: &mut Interval, now: Duration) {
+        let counts = self.counters.read();
+        let since = counts.since(&interval.since);
+        let over = now.saturating_sub(interval.since_at);
+        let (at, threads) = (interval.next, u64::from(self.settings.threads.get()));
+        let counted = Counted { counts: &since, over, unfinished: None };
+        self.console.notice(&self.form.intermediate(at.as_secs(), &counted, threads));
+        if self.settings.rate.is_some() {
+            let queue = Queue { length: self.backlog.length_at(at), concurrency: counts.running };
+            self.console.notice(&self.form.queue(at.as_secs(), queue));
+        }
+        interval.passed(counts, now);
+    }
+}
+
+/// The intervals of the lines.
+struct Interval {
+    every: Duration,
+    next: Duration,
+    since: Snapshot,
+    since_at: Duration,
+}
+
+impl Interval {
+    fn new(every: Duration, since: Snapshot) -> Self {
+        Self { every, next: every, since, since_at: Duration::ZERO }
+    }
+
+    fn passed(&mut self, counts: Snapshot, now: Duration) {
+        (self.since, self.since_at) = (counts, now);
+        while self.next <= now {
+            self.next += self.every;
+        }
+    }
+}
+
+/// The console ends each message with an end of line.
+pub(super) fn without_last_end(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
