@@ -89,9 +89,12 @@ pub(super) fn lost(is_mysql: bool, sql: &str) -> &'static str {
 pub(super) fn access_denied(endpoint: &Endpoint) -> &'static str {
     let login = &endpoint.login;
     match (&login.password, &login.tls) {
+        (None, Tls::Disable) => {
+            "no password was given, nor TLS used: write it into the URL, ~/.my.cnf or MYSQL_PWD, or say ssl-mode=REQUIRED"
+        }
         (None, _) => "no password was given: write it into the URL, ~/.my.cnf or MYSQL_PWD",
         (Some(_), Tls::Disable) => {
-            "check user and password (the URL, ~/.my.cnf, MYSQL_PWD), and that the account is for this host and does not demand TLS"
+            "check user and password (the URL, ~/.my.cnf, MYSQL_PWD), and that the account is for this host and does not demand TLS (ssl-mode=REQUIRED)"
         }
         (Some(_), _) => {
             "check user and password (the URL, ~/.my.cnf, MYSQL_PWD), and that the account is for this host"
@@ -99,7 +102,7 @@ pub(super) fn access_denied(endpoint: &Endpoint) -> &'static str {
     }
 }
 
-/// The same of PostgreSQL's and MySQL's words for other refusals of a login.
+/// What to do about a database that is not there.
 pub(super) fn database_missing(error: &Refusal) -> &'static str {
     match error {
         Refusal::Postgres(_) => "create it (CREATE DATABASE) or name another",
@@ -107,6 +110,7 @@ pub(super) fn database_missing(error: &Refusal) -> &'static str {
     }
 }
 
+/// What to do about a database that the user may not use.
 pub(super) fn not_allowed(error: &Refusal) -> &'static str {
     match error {
         Refusal::Postgres(_) => "add a line to its pg_hba.conf and reload, or use another sslmode",

@@ -203,6 +203,7 @@ impl ConnectError {
             LoginError::Tls(LinkError::Tls(rustls::Error::AlertReceived(alert))) => {
                 Self::ClientCertificate { address, reason: format!("TLS alert {alert:?}"), terms }
             }
+            LoginError::MySql => Self::NotPostgres { address, what: A_MYSQL.to_owned() },
             LoginError::TlsAnswer { .. } | LoginError::SpokeFirst | LoginError::Protocol(_) => {
                 Self::NotPostgres { address, what: format!("it began with {}", quote(first_words)) }
             }
@@ -291,6 +292,8 @@ impl ConnectError {
     }
 }
 
+const A_MYSQL: &str = "it is MySQL or a relative (a mysql:// URL reaches it)";
+
 /// What a MySQL server says first: a packet of protocol 10 with its version, or an error.
 fn mysql(first_words: &[u8]) -> Option<String> {
     let [low, middle, high, 0, kind, rest @ ..] = first_words else { return None };
@@ -304,7 +307,7 @@ fn mysql(first_words: &[u8]) -> Option<String> {
             let version = String::from_utf8_lossy(version);
             Some(format!("it is MySQL or a relative, version {version} (a mysql:// URL reaches it)"))
         }
-        0xff => Some("it is MySQL or a relative, and it refuses connections from here".to_owned()),
+        0xff => Some(format!("{A_MYSQL}, and it refuses connections from here")),
         _ => None,
     }
 }
