@@ -53,7 +53,8 @@ fn postgresql_is_recognised_with_its_dialect() {
 
 #[test]
 fn an_extension_that_is_not_installed_makes_no_other_product() {
-    let sql = "CREATE FUNCTION create_distributed_table(text, text) RETURNS text LANGUAGE sql AS 'SELECT 1::text'";
+    let sql =
+        "CREATE FUNCTION create_distributed_table(text, text) RETURNS text LANGUAGE sql AS 'SELECT 1::text'";
     let Some(server) = Postgres::start(&Setup { sql: sql.to_owned(), ..Setup::default() }) else { return };
     let mut session = open(&format!("postgres://postgres@{}/postgres", server.address));
     assert_eq!(product::recognise(&mut session).unwrap().product.unwrap().name, "PostgreSQL");
@@ -66,7 +67,10 @@ fn each_product_is_recognised_with_its_version_and_place() {
         let facts = inspect::facts(&mut session, "db", "mysql://x").unwrap();
         assert_eq!(facts.product, Some(server.product().to_string()));
         let (version, text) = (facts.version.unwrap(), facts.version_text.unwrap());
-        assert!(text.contains(&version) && text == server.sql("select version()").trim(), "{version}: {text}");
+        assert!(
+            text.contains(&version) && text == server.sql("select version()").trim(),
+            "{version}: {text}"
+        );
         let first = match server.product() {
             MysqlProduct::Mysql => "9.",
             MysqlProduct::MariaDb => "10.11.",
@@ -90,8 +94,10 @@ fn what_the_dialect_says_is_understood() {
         let dialect = product::recognise(&mut session).unwrap().dialect;
         assert!(dialect.mysql && dialect.load_local && !dialect.copy && !dialect.vacuum, "{dialect:?}");
         let column = dialect.auto_increment.column_type();
-        let create =
-            format!("CREATE TABLE spoken (id {column}, PRIMARY KEY (id{})){}", dialect.key_order, dialect.table_options);
+        let create = format!(
+            "CREATE TABLE spoken (id {column}, PRIMARY KEY (id{})){}",
+            dialect.key_order, dialect.table_options
+        );
         session.execute(&create).unwrap();
         session.execute(&dialect.analyze("spoken").unwrap()).unwrap();
         assert!(session.execute("VACUUM spoken").is_err());
@@ -110,11 +116,8 @@ fn local_infile_that_is_off_is_no_part_of_the_dialect() {
 #[test]
 fn the_servers_process_is_found_over_tcp_and_its_socket() {
     for server in each(MysqlSetup::new) {
-        let by_socket = format!(
-            "mysql://root:{}@localhost/test?socket={}",
-            server.password,
-            server.socket().display()
-        );
+        let by_socket =
+            format!("mysql://root:{}@localhost/test?socket={}", server.password, server.socket().display());
         for url in [server.url("root", &server.password, "test"), by_socket] {
             let mut session = open(&url);
             let found = inspect::server_process(&mut session).unwrap();
@@ -149,10 +152,12 @@ fn free_connections_are_counted_by_server_and_account() {
 #[test]
 fn changed_and_durability_settings_are_reported() {
     for product in [MysqlProduct::Mysql, MysqlProduct::MariaDb] {
-        let setup = MysqlSetup::new(product).with("innodb-flush-log-at-trx-commit=2").with("innodb-buffer-pool-size=64M");
+        let setup = MysqlSetup::new(product)
+            .with("innodb-flush-log-at-trx-commit=2")
+            .with("innodb-buffer-pool-size=64M");
         let Some(server) = Mysql::start(&setup) else { continue };
+        root(&server).execute("SET GLOBAL sort_buffer_size = 1048576").unwrap();
         let mut session = root(&server);
-        session.execute("SET GLOBAL sort_buffer_size = 1048576").unwrap();
         session.execute("SET SESSION join_buffer_size = 4194304").unwrap();
         let found = inspect::settings(&mut session, "db").unwrap();
         let get = |name: &str| found.rows.iter().find(|row| row.name == name);
@@ -168,7 +173,9 @@ fn changed_and_durability_settings_are_reported() {
             durability: true,
         };
         assert_eq!(*commit, expected, "{product}");
-        for (name, value) in [("innodb_doublewrite", "ON"), ("innodb_flush_method", "nosync"), ("log_bin", "OFF")] {
+        for (name, value) in
+            [("innodb_doublewrite", "ON"), ("innodb_flush_method", "nosync"), ("log_bin", "OFF")]
+        {
             let row = get(name).unwrap();
             assert!(row.durability && row.value == value, "{product}: {row:?}");
         }
@@ -176,8 +183,14 @@ fn changed_and_durability_settings_are_reported() {
         let pool = get("innodb_buffer_pool_size").unwrap();
         assert_eq!((pool.value.as_str(), pool.unit.as_deref(), pool.changed), ("67108864", Some("B"), true));
         let sort = get("sort_buffer_size").unwrap();
-        assert_eq!((sort.value.as_str(), sort.source.as_deref()), ("1048576", Some("SET GLOBAL")), "{product}");
-        for absent in ["join_buffer_size", "datadir", "socket", "port", "pid_file", "autocommit", "foreign_key_checks"] {
+        assert_eq!(
+            (sort.value.as_str(), sort.source.as_deref()),
+            ("1048576", Some("SET GLOBAL")),
+            "{product}"
+        );
+        for absent in
+            ["join_buffer_size", "datadir", "socket", "port", "pid_file", "autocommit", "foreign_key_checks"]
+        {
             assert!(get(absent).is_none(), "{product}: {:?}", get(absent));
         }
     }
@@ -201,7 +214,10 @@ fn a_user_without_rights_learns_what_he_may() {
         let Some(server) = Mysql::start(&setup) else { continue };
         let mut session = open(&server.url("plain", "", "test"));
         let found = inspect::settings(&mut session, "db").unwrap();
-        assert!(found.rows.iter().any(|row| row.name == "innodb_flush_method" && row.durability), "{product}");
+        assert!(
+            found.rows.iter().any(|row| row.name == "innodb_flush_method" && row.durability),
+            "{product}"
+        );
         assert_eq!(inspect::facts(&mut session, "db", "mysql://x").unwrap().same_host, Some(true));
         let mut statistics = Statistics::prepare(&mut session).unwrap();
         let values = statistics.read(&mut session).unwrap();
@@ -219,7 +235,8 @@ fn sizes_are_read_of_tables_that_are_there() {
         let rows: Vec<String> = (0..2000).map(|id| format!("({id}, 'row {id}')")).collect();
         session.execute(&format!("INSERT INTO sized VALUES {}", rows.join(", "))).unwrap();
         session.execute("ANALYZE TABLE sized").unwrap();
-        let data = inspect::data(&mut session, "db", "w", Some(2.0), &["sized", "`sized`", "test.sized", "missing"]);
+        let data =
+            inspect::data(&mut session, "db", "w", Some(2.0), &["sized", "`sized`", "test.sized", "missing"]);
         let data = data.unwrap();
         assert_eq!((data.target.as_str(), data.workload.as_str(), data.scale), ("db", "w", Some(2.0)));
         let [sized, quoted, qualified, missing] = data.tables.as_slice() else { panic!("{:?}", data.tables) };

@@ -141,7 +141,6 @@ pub fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> 
 }
 
 /// All products on PostgreSQL's protocol. Those with words of their own come before those that say they are PostgreSQL.
-#[must_use]
 pub fn on_postgres() -> impl Iterator<Item = &'static Product> {
     let own = [
         &cockroachdb::COCKROACHDB,
@@ -157,7 +156,6 @@ pub fn on_postgres() -> impl Iterator<Item = &'static Product> {
 }
 
 /// All products on MySQL's protocol. seekdb says `OceanBase` as well, so it comes first.
-#[must_use]
 pub fn on_mysql() -> impl Iterator<Item = &'static Product> {
     let own = [
         &mariadb::MARIADB,

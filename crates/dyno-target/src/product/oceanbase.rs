@@ -16,7 +16,9 @@ pub(super) static OCEANBASE: Product = Product {
              FROM oceanbase.GV$OB_PARAMETERS",
         ),
         cache: None,
-        counters: &["SELECT SUM(CASE WHEN role = 'LEADER' THEN end_lsn END) AS wal_bytes_total FROM oceanbase.GV$OB_LOG_STAT"],
+        counters: &[
+            "SELECT SUM(CASE WHEN role = 'LEADER' THEN end_lsn END) AS wal_bytes_total FROM oceanbase.GV$OB_LOG_STAT",
+        ],
     },
     source: Source {
         documents: "OceanBase Database documentation: GV$OB_PARAMETERS; GV$OB_LOG_STAT; LOAD DATA",

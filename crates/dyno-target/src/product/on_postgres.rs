@@ -75,8 +75,8 @@ fn read(row: &Row) -> Surroundings {
         Mark::SettingPrefix(prefix) => row.get("functions").is_none() && only("prefixes", prefix),
         _ => false,
     });
-    let extension = on_postgres()
-        .find(|product| matches!(product.mark, Mark::Extension(name) if listed("names", name)));
+    let extension =
+        on_postgres().find(|product| matches!(product.mark, Mark::Extension(name) if listed("names", name)));
     Surroundings {
         product: extension.or(service),
         service: service.map(|product| product.name),

@@ -47,7 +47,12 @@ pub(super) static ON_POSTGRES: &[Product] = &[
     Product {
         // Its COPY reads from S3 only.
         dialect: Dialect { freeze: false, copy: false, ..Dialect::POSTGRESQL },
-        ..protocol_alone("Amazon Redshift", ", Redshift ", ", Redshift ", "Amazon Redshift Developer Guide: VERSION; COPY")
+        ..protocol_alone(
+            "Amazon Redshift",
+            ", Redshift ",
+            ", Redshift ",
+            "Amazon Redshift Developer Guide: VERSION; COPY",
+        )
     },
     postgresql_of(
         "EDB Postgres Advanced Server",
@@ -66,7 +71,11 @@ pub(super) static ON_POSTGRES: &[Product] = &[
         Mark::Version { says: "(openGauss ", version_after: "(openGauss " },
         "openGauss documentation: version()",
     ),
-    postgresql_of("Amazon RDS for PostgreSQL", Mark::SettingPrefix("rds"), "Amazon RDS User Guide: parameters"),
+    postgresql_of(
+        "Amazon RDS for PostgreSQL",
+        Mark::SettingPrefix("rds"),
+        "Amazon RDS User Guide: parameters",
+    ),
     postgresql_of(
         "Google Cloud SQL for PostgreSQL",
         Mark::SettingPrefix("cloudsql"),
@@ -82,7 +91,11 @@ pub(super) static ON_POSTGRES: &[Product] = &[
         Mark::SettingPrefix("azure"),
         "Azure Database for PostgreSQL documentation: Server parameters",
     ),
-    over_storage_of_its_own("Neon", Mark::SettingPrefix("neon"), "Neon docs: Architecture overview; Postgres parameters"),
+    over_storage_of_its_own(
+        "Neon",
+        Mark::SettingPrefix("neon"),
+        "Neon docs: Architecture overview; Postgres parameters",
+    ),
     postgresql_of("TimescaleDB", Mark::Extension("timescaledb"), "TimescaleDB documentation: Install"),
 ];
 
@@ -117,7 +130,11 @@ pub(super) static ON_MYSQL: &[Product] = &[
     Product {
         durability: &[],
         views: Views::NONE,
-        ..mysql_of("Vitess", Mark::Version { says: "-Vitess", version_after: "" }, "Vitess docs: MySQL Compatibility")
+        ..mysql_of(
+            "Vitess",
+            Mark::Version { says: "-Vitess", version_after: "" },
+            "Vitess docs: MySQL Compatibility",
+        )
     },
     Product {
         durability: &[],

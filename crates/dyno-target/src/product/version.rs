@@ -57,8 +57,8 @@ fn behind<'t>(text: &'t str, words: &str) -> Option<&'t str> {
 /// `2.20.1.0-b0` of `2.20.1.0-b0 on x86_64…`, `10.11.18` of `10.11.18-MariaDB-0+deb12u1`.
 fn leading_version(text: &str) -> Option<String> {
     let word = text.split([' ', ')', ',']).next()?;
-    // A suffix that begins with a letter and holds no number is a name.
-    let end = word.match_indices('-').find(|(at, _)| !is_build(&word[at + 1..])).map_or(word.len(), |(at, _)| at);
+    let end =
+        word.match_indices('-').find(|(at, _)| !is_build(&word[at + 1..])).map_or(word.len(), |(at, _)| at);
     let version = &word[..end];
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
@@ -66,9 +66,8 @@ fn leading_version(text: &str) -> Option<String> {
 /// `b0`, `34`, `rc.1`, `20251017`: what numbers a build, and no name such as `MariaDB` or `google`.
 fn is_build(suffix: &str) -> bool {
     let first = suffix.split(['-', '.', '+']).next().unwrap_or_default();
-    let letters = first.bytes().take_while(u8::is_ascii_lowercase).count();
-    first.starts_with(|c: char| c.is_ascii_digit())
-        || letters <= 5 && (first.len() > letters || ["alpha", "beta", "rc"].contains(&first))
+    let digits = first.trim_start_matches(|c: char| c.is_ascii_lowercase());
+    digits.starts_with(|c: char| c.is_ascii_digit()) || ["alpha", "beta", "rc"].contains(&first)
 }
 
 /// The version in `PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu, compiled by …`; `None` for a
@@ -208,7 +207,12 @@ mod tests {
         for (text, comment, product, version) in [
             ("10.11.18-MariaDB-0+deb12u1", "Debian 12", "MariaDB", "10.11.18"),
             ("11.4.5-MariaDB-log", "MariaDB Server", "MariaDB", "11.4.5"),
-            ("5.7.25-OceanBase seekdb-v1.4.0.0", "OceanBase 4.3.5.3 seekdb (r1.4.0.0)", "OceanBase seekdb", "1.4.0.0"),
+            (
+                "5.7.25-OceanBase seekdb-v1.4.0.0",
+                "OceanBase 4.3.5.3 seekdb (r1.4.0.0)",
+                "OceanBase seekdb",
+                "1.4.0.0",
+            ),
             ("5.7.25-OceanBase_CE-v4.2.1.0", "OceanBase_CE 4.2.1.0", "OceanBase", "4.2.1.0"),
             ("5.7.25-OceanBase-v4.3.5.1", "OceanBase 4.3.5.1", "OceanBase", "4.3.5.1"),
             ("8.0.11-TiDB-v7.5.0", "TiDB Server (Apache License 2.0) Community Edition", "TiDB", "7.5.0"),
@@ -216,7 +220,12 @@ mod tests {
             ("5.7.25-TDDL-5.4.19-20251031", "", "PolarDB-X", "5.4.19-20251031"),
             ("8.0.32-X-Cluster-8.4.20-20251017", "", "PolarDB-X Standard Edition", "8.4.20-20251017"),
             ("5.7.36-StoneDB-v1.0.1.42e5a3ad4", "build-", "StoneDB", "1.0.1.42e5a3ad4"),
-            ("8.0.36-28", "Percona Server (GPL), Release 28, Revision 47601f19", "Percona Server for MySQL", "8.0.36-28"),
+            (
+                "8.0.36-28",
+                "Percona Server (GPL), Release 28, Revision 47601f19",
+                "Percona Server for MySQL",
+                "8.0.36-28",
+            ),
             ("8.0.31-google", "(Google)", "Google Cloud SQL for MySQL", "8.0.31"),
             ("8.0.30-Vitess", "Version: 19.0.4", "Vitess", "8.0.30"),
         ] {

@@ -25,7 +25,8 @@ fn account(connection: &mut Connection) -> Result<Option<(u32, u32)>, QueryError
     // The session's own value is the account's, or the server's for all accounts alike.
     let most = known(connection.query_value::<u32>("SELECT @@session.max_user_connections"))?;
     let Some(most) = most.filter(|most| *most > 0) else { return Ok(None) };
-    let Some(user) = known(connection.query_value::<String>("SELECT substring_index(user(), '@', 1)"))? else {
+    let Some(user) = known(connection.query_value::<String>("SELECT substring_index(user(), '@', 1)"))?
+    else {
         return Ok(None);
     };
     // One's own sessions are shown to everybody.

@@ -24,7 +24,7 @@ pub(in crate::inspect) fn server_process(
         Address::Unix(_) => connection.peer_process_id().filter(|pid| is_server(*pid)),
         Address::Tcp(dialled) => client_end(connection)?
             .and_then(|client| server_end(dialled.port(), client))
-            .and_then(|end| end.owner()),
+            .and_then(Socket::owner),
     };
     let Some(pid) = pid else { return Ok(None) };
     let named: Option<String> = known(connection.query_value("SELECT @@datadir"))?;
@@ -75,7 +75,9 @@ struct ClientEnd {
 }
 
 fn client_end(connection: &mut Connection) -> Result<Option<ClientEnd>, QueryError> {
-    let Some(id) = known(connection.query_value::<String>("SELECT connection_id()"))? else { return Ok(None) };
+    let Some(id) = known(connection.query_value::<String>("SELECT connection_id()"))? else {
+        return Ok(None);
+    };
     let sessions = known(connection.query("SHOW PROCESSLIST").map(Some))?.unwrap_or_default();
     let mine = sessions.iter().find(|row| row.text(0) == Some(&id));
     Ok(mine.and_then(|row| row.text(2)).and_then(parse_client))
@@ -159,11 +161,7 @@ impl Socket {
     fn is_held_by(self, pid: u32) -> Option<bool> {
         let wanted = format!("socket:[{}]", self.inode);
         let files = fs::read_dir(proc(pid).join("fd")).ok()?;
-        Some(
-            files
-                .flatten()
-                .any(|file| fs::read_link(file.path()).is_ok_and(|it| it == Path::new(&wanted))),
-        )
+        Some(files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|it| it == Path::new(&wanted))))
     }
 }
 
@@ -204,7 +202,9 @@ mod tests {
     fn the_servers_end_is_found_in_the_kernels_table() {
         let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
         let row = |local: &str, remote: &str, state: &str, inode: u64| {
-            format!("   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000   104        0 {inode} 1\n")
+            format!(
+                "   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000   104        0 {inode} 1\n"
+            )
         };
         // 127.0.0.1:13301 and its client 127.0.0.1:33536.
         let (server, client) = ("0100007F:33F5", "0100007F:8300");

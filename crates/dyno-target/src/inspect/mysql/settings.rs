@@ -68,8 +68,16 @@ const LEFT_OUT: &[&str] = &[
     "wsrep_node_",
 ];
 /// Names in which these stand hold what nobody else should know, or SQL in which it may stand.
-const SECRET_WORDS: &[&str] =
-    &["secret", "token", "keyring", "sst_auth", "provider_options", "ldap", "init_connect", "report_password"];
+const SECRET_WORDS: &[&str] = &[
+    "secret",
+    "token",
+    "keyring",
+    "sst_auth",
+    "provider_options",
+    "ldap",
+    "init_connect",
+    "report_password",
+];
 /// Settings that are a number of bytes.
 const BYTES: &[&str] = &[
     "binlog_cache_size",
@@ -140,15 +148,7 @@ fn missing(
 
 /// A durability setting of which only the value is known.
 fn plain(name: String, value: String) -> event::Setting {
-    event::Setting {
-        name,
-        value,
-        unit: None,
-        default: None,
-        source: None,
-        changed: false,
-        durability: true,
-    }
+    event::Setting { name, value, unit: None, default: None, source: None, changed: false, durability: true }
 }
 
 fn described(row: &Row, durability: &[&str]) -> Option<event::Setting> {

@@ -64,7 +64,8 @@ impl Statistics {
         let composed = [REQUESTS, READS, RUNNING, CONNECTED, LOG_END, CHECKPOINT];
         let wanted: Vec<&str> =
             VARIABLES.iter().flat_map(|(_, names, _)| names.iter().copied()).chain(composed).collect();
-        let status = known(named_values(connection, "SHOW GLOBAL STATUS", &wanted).map(Some))?.unwrap_or_default();
+        let status =
+            known(named_values(connection, "SHOW GLOBAL STATUS", &wanted).map(Some))?.unwrap_or_default();
         let mut further = Vec::new();
         for sql in product::recognise(connection)?.product.map_or(&[][..], |product| product.views.counters) {
             if known(connection.query(sql).map(Some))?.is_some() {
