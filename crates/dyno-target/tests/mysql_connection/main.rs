@@ -5,6 +5,7 @@
 mod interruptions;
 mod load;
 mod logins;
+mod probe;
 mod refusals;
 mod sessions;
 mod strangers;

@@ -1,0 +1,73 @@
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use dyno_results::event::{Event, Sample};
+use dyno_target::probe::{Options, Probe};
+use dyno_test_servers::{Mysql, MysqlProduct};
+
+use crate::support::{each, own, root, target, url};
+
+fn start(server: &Mysql) -> (Probe, Receiver<Event>) {
+    let (sender, receiver) = mpsc::channel();
+    let options = Options {
+        database: Some(target(&url(server, "")).endpoint().unwrap()),
+        interval: Duration::from_millis(50),
+        ..Options::new("my")
+    };
+    let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
+    (probe, receiver)
+}
+
+fn next(events: &Receiver<Event>) -> Event {
+    events.recv_timeout(Duration::from_secs(60)).unwrap()
+}
+
+fn next_sample(events: &Receiver<Event>) -> Sample {
+    match next(events) {
+        Event::Sample(sample) => sample,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn samples_arrive_until_the_probe_is_dropped() {
+    each(|server| {
+        let (probe, events) = start(server);
+        let sample = next_sample(&events);
+        assert_eq!((sample.source.as_str(), sample.target.as_str()), ("database", "my"));
+        assert!(!sample.values.is_empty(), "{}", server.product());
+        next_sample(&events);
+        if server.product() == MysqlProduct::Mysql {
+            let sql = "SELECT count(*) FROM performance_schema.session_connect_attrs \
+                       WHERE attr_name = 'program_name' AND attr_value = 'dyno probe'";
+            assert_eq!(root(server).query_value::<u32>(sql).unwrap(), Some(1));
+        }
+        drop(probe);
+        while events.try_recv().is_ok() {}
+        assert_eq!(events.recv(), Err(mpsc::RecvError), "the outlet went with the probe");
+    });
+}
+
+#[test]
+fn a_server_that_died_is_read_again_after_one_notice() {
+    for product in MysqlProduct::ALL {
+        let Some(mut server) = own(product) else { continue };
+        let (probe, events) = start(&server);
+        next_sample(&events);
+        server.kill();
+        server.restart();
+        let mut notices = 0;
+        loop {
+            match next(&events) {
+                Event::Notice(notice) => {
+                    assert_eq!(notice.target.as_deref(), Some("my"));
+                    notices += 1;
+                }
+                Event::Sample(_) if notices > 0 => break,
+                _ => {}
+            }
+        }
+        drop(probe);
+        assert_eq!(notices, 1, "{product}");
+    }
+}
