@@ -117,3 +117,20 @@ pub(super) fn not_allowed(error: &Refusal) -> &'static str {
         Refusal::MySql(_) => "GRANT the user rights on it, or name another",
     }
 }
+
+/// What to do about a host from which nobody is let in.
+pub(super) fn host_not_allowed(error: &Refusal) -> &'static str {
+    match error.number() {
+        // Too many failed attempts.
+        Some(1129) => "unblock it (TRUNCATE performance_schema.host_cache, or FLUSH HOSTS)",
+        _ => "create an account for it, or use one",
+    }
+}
+
+/// What limits the number of connections.
+pub(super) fn connection_limit(error: &Refusal) -> &'static str {
+    match error.number() {
+        Some(1203 | 1226) => "the user's own limit (max_user_connections)",
+        _ => "max_connections",
+    }
+}

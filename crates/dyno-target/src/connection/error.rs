@@ -22,7 +22,7 @@ pub enum ConnectError {
     #[error("no server listens at {address} (connection refused): start it, or check host and port")]
     Refused { address: Address },
     #[error(
-        "no server has the socket {address}: start the server, check its path, or name a host to use TCP"
+        "no server has the socket {address}: start the server, check the path (unix_socket_directories in PostgreSQL, socket in MySQL), or name a host to use TCP"
     )]
     NoSocket { address: Address },
     #[error(
@@ -89,7 +89,8 @@ pub enum ConnectError {
     )]
     RoleMissing { address: Address, user: String, error: Refusal },
     #[error(
-        "{address} has no connection left for user `{user}`: {error}; end others or raise max_connections"
+        "{address} has no connection left for user `{user}`: {error}; end others or raise {}",
+        advice::connection_limit(.error)
     )]
     TooManyConnections { address: Address, user: String, error: Refusal },
     #[error(
@@ -98,7 +99,8 @@ pub enum ConnectError {
     )]
     NotAllowed { address: Address, user: String, database: String, error: Refusal },
     #[error(
-        "{address} lets nobody in from this host: {error}; create an account for it, or unblock it (FLUSH HOSTS)"
+        "{address} lets nobody in from this host: {error}; {}",
+        advice::host_not_allowed(.error)
     )]
     HostNotAllowed { address: Address, error: Refusal },
     #[error("{address} accepts no connections yet: {error}; wait until it has started")]
