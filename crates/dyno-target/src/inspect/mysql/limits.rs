@@ -8,10 +8,10 @@ use crate::connection::{Connection, QueryError};
 /// given, is left to him.
 pub(in crate::inspect) fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
     // Where it is 0 there is no limit (TiDB).
-    let server: Option<u32> =
-        connection.query_value("SELECT @@global.max_connections")?.filter(|most| *most > 0);
-    let connected = named_values(connection, "SHOW GLOBAL STATUS", &["Threads_connected"])?;
-    let connected: Option<u32> = connected.first().and_then(|(_, value)| value.parse().ok());
+    let server = number(connection, "SELECT @@global.max_connections")?.filter(|most| *most > 0);
+    let connected = known(named_values(connection, "SHOW GLOBAL STATUS", &["Threads_connected"]).map(Some))?;
+    let connected: Option<u32> =
+        connected.unwrap_or_default().first().and_then(|(_, value)| value.parse().ok());
     let account = account(connection)?;
     let of_server = server.zip(connected).map(|(most, used)| most.saturating_sub(used));
     Ok(Limits {
@@ -23,7 +23,7 @@ pub(in crate::inspect) fn limits(connection: &mut Connection) -> Result<Limits, 
 /// The account's limit and the sessions that it has; `None` where it has no limit.
 fn account(connection: &mut Connection) -> Result<Option<(u32, u32)>, QueryError> {
     // The session's own value is the account's, or the server's for all accounts alike.
-    let most = known(connection.query_value::<u32>("SELECT @@session.max_user_connections"))?;
+    let most = number(connection, "SELECT @@session.max_user_connections")?;
     let Some(most) = most.filter(|most| *most > 0) else { return Ok(None) };
     let Some(user) = known(connection.query_value::<String>("SELECT substring_index(user(), '@', 1)"))?
     else {
@@ -33,6 +33,12 @@ fn account(connection: &mut Connection) -> Result<Option<(u32, u32)>, QueryError
     let sessions = known(connection.query("SHOW PROCESSLIST").map(Some))?.unwrap_or_default();
     let used = sessions.iter().filter(|row| row.text(1) == Some(&user)).count();
     Ok(Some((most, u32::try_from(used).unwrap_or(u32::MAX))))
+}
+
+/// `None` for what is no such number as well.
+fn number(connection: &mut Connection, sql: &str) -> Result<Option<u32>, QueryError> {
+    let text = known(connection.query_value::<String>(sql))?;
+    Ok(text.and_then(|text| text.parse().ok()))
 }
 
 fn lesser(one: Option<u32>, other: Option<u32>) -> Option<u32> {
