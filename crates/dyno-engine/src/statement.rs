@@ -74,6 +74,12 @@ impl Statement {
         Self { always_text: true, ..Self::new(sql) }
     }
 
+    /// Whether it is never prepared.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.always_text
+    }
+
     #[must_use]
     pub fn sql(&self) -> &str {
         &self.sql

@@ -84,8 +84,13 @@ pub(crate) fn data(data: &Data) -> String {
         None => visible(&data.workload).into_owned(),
     }];
     let largest = data.tables.iter().filter_map(|table| Some((table.rows?, &table.name))).max();
+    let alike = data.tables.windows(2).all(|pair| pair[0].rows == pair[1].rows);
     if let Some((rows, table)) = largest {
-        parts.push(format!("{} in {}", format::counted(rows, "row"), visible(table)));
+        let place = match data.tables.len() {
+            tables if tables > 1 && alike => format!("each of {} tables", format::count(tables as u64)),
+            _ => visible(table).into_owned(),
+        };
+        parts.push(format!("{} in {place}", format::counted(rows, "row")));
     }
     parts.push(match data.database_bytes {
         Some(bytes) => format::bytes(bytes),

@@ -65,6 +65,11 @@ pub trait Dataset {
     /// Names of the tables, on the connection's search path.
     fn tables(&self) -> Vec<String>;
 
+    /// Rows of each table where they were looked up; servers only estimate them.
+    fn table_rows(&self) -> Option<u64> {
+        None
+    }
+
     /// The loads, one for each of [`Benchmark::series`] and in its order.
     fn loads(&self) -> Vec<Box<dyn Load>>;
 }

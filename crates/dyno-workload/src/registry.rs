@@ -13,7 +13,7 @@ pub struct Listed {
     /// One line.
     pub about: &'static str,
     /// The protocols of the servers that it runs on.
-    pub runs_on: &'static str,
+    pub runs_on: &'static [&'static str],
 }
 
 /// Workloads of one family, in the order in which they run.
@@ -23,8 +23,8 @@ pub enum Selection {
     Sysbench(Vec<Test>),
 }
 
-const POSTGRES: &str = "PostgreSQL";
-const BOTH: &str = "PostgreSQL, MySQL";
+const POSTGRES: &[&str] = &["PostgreSQL"];
+const BOTH: &[&str] = &["PostgreSQL", "MySQL"];
 
 /// All workloads, each family before its own.
 #[must_use]

@@ -42,6 +42,8 @@ pub(crate) enum Failure {
     Absurd { what: String },
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
+    #[error("{url} names no database")]
+    NoDatabase { url: String },
     #[error("{workload} runs on PostgreSQL's protocol only")]
     NotOnMysql { workload: String },
     #[error("--scale: {0}")]
@@ -69,12 +71,19 @@ pub(crate) enum Failure {
     /// The server does not allow as many connections as the load needs.
     #[error("the load asks for {wanted} clients, and {url} has room for {free} more connections")]
     TooFewConnections { url: String, wanted: u32, free: u32, fits: Vec<u32> },
+    /// MySQL counts prepared statements over all sessions.
+    #[error(
+        "{wanted} clients with {each} prepared statements each need {}, and max_prepared_stmt_count of {url} leaves \
+         room for {free}",
+        u64::from(*.wanted) * .each
+    )]
+    TooFewStatements { url: String, wanted: u32, each: u64, free: u64, fits: Vec<u32> },
     #[error("the load could not be started on {url}: {source}")]
     Engine { url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} broke off: {source}")]
     LoadBroken { workload: String, clients: u32, url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
-    StageCut { workload: String, clients: u32, url: String, why: String },
+    StageCut { workload: String, clients: u32, url: String, why: String, advice: Option<&'static str> },
     /// Of which stage, and what it said last.
     #[error("the server {url} went away during {during}: {said}")]
     ServerGone { url: String, during: String, said: String },
@@ -110,6 +119,9 @@ impl Failure {
             Self::NameAmbiguous { .. } => {
                 Some("type more of its name, or write --workload before a workload's".to_owned())
             }
+            Self::NoDatabase { .. } => {
+                Some("name the one that the tables are to be made in: mysql://user@host/DATABASE".to_owned())
+            }
             Self::NotOnMysql { .. } => Some(
                 "sysbench's tests run on both, such as sysbench/oltp_read_write (`dyno workloads` lists them)".to_owned(),
             ),
@@ -126,6 +138,17 @@ impl Failure {
                     )
                 })
             }
+            Self::TooFewStatements { fits, wanted, each, .. } => {
+                let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+                let fewer =
+                    if fits.is_empty() { String::new() } else { format!("use --clients {list}, ") };
+                let needed = u64::from(*wanted) * each;
+                Some(format!(
+                    "{fewer}take fewer --tables or --protocol simple, or raise it on the server: SET GLOBAL \
+                     max_prepared_stmt_count = {needed} or more"
+                ))
+            }
+            Self::StageCut { advice, .. } => advice.map(str::to_owned),
             Self::Locked { .. } => Some(
                 "end that session, or wait until it is done (pg_locks and pg_stat_activity show it)"
                     .to_owned(),
@@ -145,10 +168,14 @@ fn engine_help(error: &EngineError) -> Option<String> {
         _ => return None,
     };
     match source.server_error().map(Refusal::code).as_deref() {
-        Some("53300") => Some(format!(
+        Some("53300" | "1040" | "1203" | "1226") => Some(format!(
             "the server took {connected} connections: use fewer clients, or raise max_connections"
         )),
-        Some("42P01") => Some("the tables are missing: run again with --prepare".to_owned()),
+        Some("1461") => Some(
+            "others prepare statements there too: use fewer clients or --protocol simple, or raise max_prepared_stmt_count"
+                .to_owned(),
+        ),
+        Some("42P01" | "1146") => Some("the tables are missing: run again with --prepare".to_owned()),
         _ if matches!(source, SessionError::Prepare(_)) => {
             Some("the data does not fit the workload: run again with --prepare to make it anew".to_owned())
         }

@@ -81,6 +81,12 @@ impl Plan {
         refuse_contradictions(scenario)?;
         let quick = scenario.quick;
         let place = place(scenario)?;
+        if place.is_mysql() && scenario.protocol == Some(ProtocolName::Extended) {
+            return Err(Failure::Absurd {
+                what: "--protocol extended is PostgreSQL's; on MySQL statements travel simple or prepared"
+                    .to_owned(),
+            });
+        }
         Ok(Self {
             benchmark: benchmark(scenario, place.is_mysql())?,
             place,
@@ -233,7 +239,11 @@ fn said(fields: &SysbenchFields) -> serde_json::Value {
 
 fn place(scenario: &Scenario) -> Result<Place, Failure> {
     if let Some(target) = &scenario.target {
-        return Ok(Place::Named(Box::new(Target::parse(target, &Environment::of_process())?)));
+        let target = Target::parse(target, &Environment::of_process())?;
+        if target.is_mysql() && target.database().is_empty() {
+            return Err(Failure::NoDatabase { url: target.url() });
+        }
+        return Ok(Place::Named(Box::new(target)));
     }
     Ok(Place::Embedded {
         server: scenario.server.as_deref().map(str::parse).transpose()?,

@@ -182,9 +182,10 @@ impl Scenario {
         match (scenario, workload) {
             (Some(scenario), _) if is_whole => Ok(scenario),
             (Some(scenario), Ok(workload)) => {
-                let same = scenario.workload.as_deref().is_some_and(|of| {
-                    registry::find(of).is_ok_and(|of| of == workload) && !scenario.quick
-                });
+                let same = scenario
+                    .workload
+                    .as_deref()
+                    .is_some_and(|of| registry::find(of).is_ok_and(|of| of == workload) && !scenario.quick);
                 if same { Ok(scenario) } else { Err(Failure::NameAmbiguous { named: named.to_owned() }) }
             }
             (Some(scenario), Err(_)) => Ok(scenario),
@@ -193,7 +194,12 @@ impl Scenario {
                 Err(UnknownWorkload::Ambiguous { typed, candidates }.into())
             }
             (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
-                Err(Failure::NameUnknown { named: named.to_owned(), nearest })
+                let mut scenarios = BUILT_IN.iter().map(|(name, _)| *name);
+                let near = |name: &&str| strsim::jaro_winkler(named, name) > 0.85;
+                Err(Failure::NameUnknown {
+                    named: named.to_owned(),
+                    nearest: scenarios.find(near).or(nearest),
+                })
             }
         }
     }

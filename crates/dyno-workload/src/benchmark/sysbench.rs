@@ -184,6 +184,10 @@ impl Dataset for Data {
         (1..=self.options.tables).map(table_name).collect()
     }
 
+    fn table_rows(&self) -> Option<u64> {
+        Some(self.options.table_size)
+    }
+
     fn loads(&self) -> Vec<Box<dyn Load>> {
         let load = |test| {
             let (options, ignored, mysql) = (self.options.clone(), self.ignored.clone(), self.mysql);

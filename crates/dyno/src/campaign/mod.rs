@@ -4,6 +4,7 @@
 pub(crate) mod admin;
 mod data;
 pub(crate) mod rollers;
+mod room;
 mod series;
 pub(crate) mod stages;
 mod stream;
@@ -81,7 +82,7 @@ fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), F
     context.check_stopped()?;
     rollers.describe(context)?;
     // Before the data, which may take long to make.
-    series::check_room(context, rollers)?;
+    room::connections(context, rollers)?;
     let data = data::provide(context, rollers)?;
     rollers.describe_data(context, data.as_ref())?;
     let probe = rollers.watch(context);

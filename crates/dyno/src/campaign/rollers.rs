@@ -124,6 +124,13 @@ impl Rollers {
                 .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
         })?;
         data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
+        if let Some(known) = dataset.table_rows() {
+            // An estimate that is near is of these rows; one that is not may know of rows beyond them.
+            let near = |rows: u64| rows.abs_diff(known) <= known / 10;
+            data.tables.iter_mut().filter(|table| table.rows.is_none_or(near)).for_each(|table| {
+                table.rows = Some(known);
+            });
+        }
         context.stream.emit(Event::Data(data));
         Ok(())
     }

@@ -12,17 +12,14 @@ use dyno_workload::benchmark::{BenchmarkError, Contention, Load as SeriesLoad};
 use super::Context;
 use super::admin::cancellable;
 use super::rollers::Rollers;
+use super::room::{self, Room, WARM_UP_CLIENTS_PER_CPU};
 use super::stages::{StageLoad, StageSum, Stages, Subject};
 use super::verification::Verification;
 use crate::failure::Failure;
 use crate::plan::{Load, Rungs};
 
-/// Clients of an open load where none are named: enough that arrivals seldom wait for one.
-const OPEN_CLIENTS: u32 = 64;
 /// Threads of the load that dyno chooses by itself, at most.
 const THREADS_MAX: u32 = 16;
-/// Clients of a warm-up before a ladder, for each processor.
-const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
 /// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
 /// that ended lower would say little of the machine.
 const CLIENTS_PER_CPU_MIN: u32 = 2;
@@ -35,10 +32,10 @@ pub(super) fn run(
     load: &dyn SeriesLoad,
 ) -> Result<(), Failure> {
     let series = load.series();
-    let free = check_room(context, rollers)?;
+    let workload = load.workload();
+    let room = room::of_load(context, rollers, workload.as_ref())?;
     reset(context, rollers, load)?;
     let verification = Verification::begin(context, rollers, load)?;
-    let workload = load.workload();
     let config = engine_config(context, rollers);
     let threads = config.threads;
     let engine = Engine::start(&rollers.endpoint, &workload, config)
@@ -56,7 +53,7 @@ pub(super) fn run(
             threads,
         },
         cpus: rollers.cpus,
-        free,
+        room,
         contention: load.contention(),
     };
     let loaded = run.load();
@@ -100,44 +97,6 @@ fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
     }
 }
 
-/// Refuses clients that the server has no room for, and says which would fit; returns how many it has room for,
-/// where it says.
-pub(super) fn check_room(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
-    let room = rollers.free_connections(clients_wanted(&context.plan.load, rollers.cpus))?;
-    let (Some(wanted), Some(free)) = (context.plan.clients_named(), room) else { return Ok(room) };
-    if wanted <= free {
-        return Ok(room);
-    }
-    let mut fits: Vec<u32> = match &context.plan.load {
-        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
-        _ => Vec::new(),
-    };
-    fits.retain(|clients| *clients < free);
-    if free > 0 {
-        fits.push(free);
-    }
-    Err(Failure::TooFewConnections { url: rollers.url.clone(), wanted, free, fits })
-}
-
-/// The most clients that a load may come to where there is room for them.
-fn clients_wanted(load: &Load, cpus: u32) -> u32 {
-    match load {
-        Load::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
-        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
-        Load::Single { clients, clients_end, arrivals, .. } => {
-            (*clients).max(*clients_end).unwrap_or_else(|| clients_default(*arrivals, cpus))
-        }
-    }
-}
-
-/// The clients of a single stage where the user names none.
-fn clients_default(arrivals: Arrivals, cpus: u32) -> u32 {
-    match arrivals {
-        Arrivals::Open { .. } => OPEN_CLIENTS,
-        Arrivals::Closed { .. } => cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU),
-    }
-}
-
 /// A series under way.
 struct SeriesRun<'a> {
     context: &'a Context<'a>,
@@ -146,8 +105,7 @@ struct SeriesRun<'a> {
     sums: Vec<StageSum>,
     subject: Subject<'a>,
     cpus: u32,
-    /// Connections that the server has room for, where it says.
-    free: Option<u32>,
+    room: Room,
     contention: Option<Contention>,
 }
 
@@ -164,8 +122,7 @@ impl SeriesRun<'_> {
                 self.stage(StageLoad::timed(StageKind::Hold, clients, arrivals, *hold))
             }
             Load::Single { clients, clients_end, arrivals, limit } => {
-                let wanted =
-                    || clients_default(*arrivals, self.cpus).min(self.free.unwrap_or(u32::MAX)).max(1);
+                let wanted = || room::clients_default(*arrivals, self.cpus).min(self.room.most()).max(1);
                 let clients = clients.unwrap_or_else(wanted);
                 let clients_end = clients_end.unwrap_or(clients);
                 self.warm_up(clients, start_of(*arrivals))?;
@@ -194,7 +151,7 @@ impl SeriesRun<'_> {
             Rungs::Listed(rungs) => rungs.last().copied().unwrap_or(1),
             Rungs::Automatic { max, .. } => *max,
         };
-        wanted.min(most).min(self.free.unwrap_or(u32::MAX)).max(1)
+        wanted.min(most).min(self.room.most()).max(1)
     }
 
     /// Runs every rung that was asked for; returns the clients at the peak.
@@ -208,7 +165,7 @@ impl SeriesRun<'_> {
 
     /// Runs rungs of more and more clients until throughput has clearly passed its peak.
     fn climb(&mut self, factor: u32, max: u32, arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
-        let room = self.free.unwrap_or(u32::MAX).min(max).max(1);
+        let room = self.room.most().min(max).max(1);
         let least = self.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
         let uncontended = self.contention.map_or(u32::MAX, |contention| contention.clients.max(least));
         let top = room.min(uncontended);
@@ -221,7 +178,7 @@ impl SeriesRun<'_> {
             if clients >= top {
                 let why = match self.contention {
                     Some(contention) if top < room => contention.why,
-                    _ => "there is room for no more connections",
+                    _ => self.room.why,
                 };
                 let why = format!("the ladder ends at {clients} clients: {why}");
                 self.context.stream.notice(self.context.target(), None, why);

@@ -8,6 +8,7 @@ use dyno_engine::plan::{Arrivals, Limit, StagePlan};
 use dyno_results::document::Estimate;
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
 use dyno_results::statistics::{Slice, estimate};
+use dyno_wire::refusal::Refusal;
 use dyno_workload::benchmark::Done;
 
 use super::Context;
@@ -98,6 +99,7 @@ impl Stages {
             slices: Vec::new(),
             told: Done::default(),
             last_error: None,
+            advice: None,
             lost: None,
         };
         let ran = engine.run_stage(&plan, context.stop, &mut |observation| observer.see(observation));
@@ -133,6 +135,7 @@ impl Stages {
             clients: load.clients,
             url: subject.url.to_owned(),
             why: observer.last_error.unwrap_or_else(|| "its clients gave up".to_owned()),
+            advice: observer.advice,
         })
     }
 
@@ -186,6 +189,8 @@ struct Observer<'a> {
     slices: Vec<Slice>,
     told: Done,
     last_error: Option<String>,
+    /// What helps against what a server said.
+    advice: Option<&'static str>,
     /// What was said when a connection was lost.
     lost: Option<String>,
 }
@@ -220,7 +225,7 @@ impl Observer<'_> {
                 self.context.stream.notice(self.context.target(), Some(self.stage), text.clone());
                 // What a server says that shuts down goes before how its connections fail then.
                 match &error {
-                    SessionError::Server(server) if server.state().starts_with("57P") => {
+                    SessionError::Server(server) if server.ends_session() => {
                         self.lost = Some(text.clone());
                     }
                     SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
@@ -228,10 +233,28 @@ impl Observer<'_> {
                     }
                     _ => {}
                 }
+                let code = error.server_error().map(Refusal::code);
+                self.advice = code.as_deref().and_then(advice).or(self.advice);
                 self.last_error = Some(text);
             }
         }
     }
+}
+
+/// What to do about what a server says under load, by its SQLSTATE or MySQL's number.
+fn advice(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "25006" | "1290" | "1792" | "1836" => {
+            "the server takes no changes: it was set read-only, or is a replica since a failover; name the one that \
+             takes them"
+        }
+        "1153" => {
+            "a statement is too large for the server: raise max_allowed_packet there, or send fewer values"
+        }
+        "53100" | "1021" | "1114" => "make room on the server's disk, or prepare less data",
+        "42P01" | "1146" => "somebody dropped a table: run again with --prepare",
+        _ => return None,
+    })
 }
 
 fn of_type(part: &TypeInterval) -> Done {

@@ -1,7 +1,7 @@
 //! `dyno workloads`, `scenarios` and `targets`: what is known here.
 
 use dyno_target::embedded;
-use dyno_workload::registry;
+use dyno_workload::registry::{self, Listed};
 use serde_json::json;
 
 use super::{print, print_json};
@@ -11,11 +11,16 @@ use crate::failure::Failure;
 use crate::scenario::{BUILT_IN, Scenario};
 
 pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
-    let rows: Vec<_> = registry::workloads()
-        .iter()
-        .map(|listed| (listed.name.to_owned(), listed.about.to_owned()))
-        .collect();
-    list("workloads", &rows, arguments.json)
+    let listed = registry::workloads();
+    if arguments.json {
+        let row = |listed: &Listed| json!({ "name": listed.name, "about": listed.about, "runs_on": listed.runs_on });
+        let rows: Vec<_> = listed.iter().map(row).collect();
+        print_json(&json!({ "schema": "dyno.workloads/1", "workloads": rows }))?;
+        return Ok(DONE);
+    }
+    let about = |listed: &Listed| format!("{} [{}]", listed.about, listed.runs_on.join(", "));
+    let rows: Vec<_> = listed.iter().map(|listed| (listed.name.to_owned(), about(listed))).collect();
+    list("workloads", &rows, false)
 }
 
 pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
@@ -52,7 +57,11 @@ pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {
         "\nA database of yours (dyno run --target …):\n  \
          postgres://user@host:5432/database?sslmode=verify-full\n  \
          'host=/var/run/postgresql dbname=bank'   a libpq connection string; PG* variables, ~/.pgpass and\n  \
-         service=NAME                             service files count as they do for psql\n",
+         service=NAME                             service files count as they do for psql\n  \
+         mysql://user@host:3306/database?ssl-mode=VERIFY_IDENTITY\n  \
+         mysql://user@localhost/database?socket=/run/mysqld/mysqld.sock\n  \
+         \u{20}                                        ~/.my.cnf and MYSQL_PWD count as they do for mysql\n\
+         Products that dyno knows by what they say of themselves: docs/products.md\n",
     );
     print(&text)?;
     Ok(DONE)

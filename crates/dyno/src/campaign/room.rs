@@ -1,0 +1,123 @@
+//! How many clients a server has room for: their connections, and on MySQL the statements that they prepare. A load
+//! that does not fit is refused before it begins, with what would fit; a ladder that dyno chooses ends where the room
+//! does.
+
+use dyno_engine::plan::Arrivals;
+use dyno_engine::request::Protocol;
+use dyno_engine::workload::Workload;
+use dyno_target::connection::QueryError;
+
+use super::Context;
+use super::rollers::Rollers;
+use crate::failure::Failure;
+use crate::plan::{Load, Rungs};
+
+/// Clients of an open load where none are named: enough that arrivals seldom wait for one.
+const OPEN_CLIENTS: u32 = 64;
+/// Clients of a warm-up before a ladder, for each processor.
+pub(super) const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
+
+/// What a server has room for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// `None` where the server does not say.
+    pub(super) clients: Option<u32>,
+    /// Why there is none for more, with what helps; without its full stop.
+    pub(super) why: &'static str,
+}
+
+impl Room {
+    /// The most clients.
+    pub(super) fn most(&self) -> u32 {
+        self.clients.unwrap_or(u32::MAX)
+    }
+}
+
+/// Refuses clients that the server has no connections for, and says which would fit; returns how many it has room for,
+/// where it says.
+pub(super) fn connections(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
+    let room = rollers.free_connections(clients_wanted(&context.plan.load, rollers.cpus))?;
+    let (Some(wanted), Some(free)) = (context.plan.clients_named(), room) else { return Ok(room) };
+    if wanted <= free {
+        return Ok(room);
+    }
+    Err(Failure::TooFewConnections { url: rollers.url.clone(), wanted, free, fits: fitting(context, free) })
+}
+
+/// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
+pub(super) fn of_load(
+    context: &Context<'_>,
+    rollers: &mut Rollers,
+    workload: &dyn Workload,
+) -> Result<Room, Failure> {
+    let clients = connections(context, rollers)?;
+    let by_connections = Room { clients, why: "there is room for no more connections" };
+    let prepares = context.plan.is_mysql() && context.plan.protocol == Protocol::Prepared;
+    let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
+    if !prepares || each == 0 {
+        return Ok(by_connections);
+    }
+    let Some(free) = free_statements(rollers)? else { return Ok(by_connections) };
+    let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
+    let wanted = context.plan.clients_named().unwrap_or(1);
+    if wanted > fits {
+        let url = rollers.url.clone();
+        return Err(Failure::TooFewStatements { url, wanted, each, free, fits: fitting(context, fits) });
+    }
+    match clients {
+        Some(clients) if clients <= fits => Ok(by_connections),
+        _ => Ok(Room {
+            clients: Some(fits),
+            why: "max_prepared_stmt_count has room for the statements of no more. Raise it, or take --protocol simple",
+        }),
+    }
+}
+
+/// Statements that may still be prepared on a MySQL server, by all its sessions together; `None` where it does not say.
+fn free_statements(rollers: &mut Rollers) -> Result<Option<u64>, Failure> {
+    let url = rollers.url.clone();
+    let connection = rollers.reconnect_if_broken()?;
+    let mut ask = |sql: &str, column: usize| match connection.query(sql) {
+        Ok(rows) => Ok(rows.first().and_then(|row| row.text(column)?.parse::<u64>().ok())),
+        // A relative that has no such limit.
+        Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
+        Err(source) => {
+            Err(Failure::Query { doing: "counting the prepared statements", url: url.clone(), source })
+        }
+    };
+    let most = ask("SELECT @@GLOBAL.max_prepared_stmt_count", 0)?;
+    let used = ask("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1)?;
+    Ok(most.map(|most| most.saturating_sub(used.unwrap_or(0))))
+}
+
+/// Rungs of the list that was asked for that fit, with the most that does.
+fn fitting(context: &Context<'_>, most: u32) -> Vec<u32> {
+    let mut fits: Vec<u32> = match &context.plan.load {
+        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
+        _ => Vec::new(),
+    };
+    fits.retain(|clients| *clients < most);
+    if most > 0 {
+        fits.push(most);
+    }
+    fits
+}
+
+/// The most clients that a load may come to where there is room for them.
+fn clients_wanted(load: &Load, cpus: u32) -> u32 {
+    match load {
+        Load::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
+        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
+        Load::Single { clients, clients_end, arrivals, .. } => {
+            (*clients).max(*clients_end).unwrap_or_else(|| clients_default(*arrivals, cpus))
+        }
+    }
+}
+
+/// The clients of a single stage where the user names none.
+pub(super) fn clients_default(arrivals: Arrivals, cpus: u32) -> u32 {
+    match arrivals {
+        Arrivals::Open { .. } => OPEN_CLIENTS,
+        Arrivals::Closed { .. } => cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU),
+    }
+}
