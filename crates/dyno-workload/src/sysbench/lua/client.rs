@@ -10,7 +10,7 @@ use dyno_engine::workload::{
 use mlua::MultiValue;
 
 use super::kind::{commits, kind_of, outcome};
-use super::load::Shared;
+use super::load::{Placed, Shared};
 use super::question::{Question, Refused, Reply};
 use super::rows::Rows;
 use super::state::{Seat, State, Task, text_of};
@@ -24,7 +24,7 @@ const CONNECTION_FAILURE: &str = "08006";
 pub(super) struct LuaClient {
     shared: Arc<Shared>,
     /// `None` where the state could not be made, which was told.
-    place: Option<(Arc<State>, Seat)>,
+    place: Option<Placed>,
     counters: Option<ClientCounters>,
     phase: Phase,
     /// What the coroutine waits for.
@@ -65,11 +65,7 @@ enum Wait {
 }
 
 impl LuaClient {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        place: Option<(Arc<State>, Seat)>,
-        counters: Option<ClientCounters>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, place: Option<Placed>, counters: Option<ClientCounters>) -> Self {
         Self {
             shared,
             place,

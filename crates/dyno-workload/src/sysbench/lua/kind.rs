@@ -10,9 +10,9 @@ const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 pub(super) fn kind_of(sql: &[u8]) -> QueryKind {
     let word = first_word(sql);
     let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
-    if READS.iter().any(|known| is(&known)) {
+    if READS.iter().any(&is) {
         QueryKind::Read
-    } else if WRITES.iter().any(|known| is(&known)) {
+    } else if WRITES.iter().any(is) {
         QueryKind::Write
     } else {
         QueryKind::Other

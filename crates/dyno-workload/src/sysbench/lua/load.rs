@@ -25,6 +25,9 @@ pub struct LuaLoad {
     types: [String; 1],
 }
 
+/// A client and the state that it runs in.
+pub(super) type Placed = (Arc<State>, Seat);
+
 /// What all clients share.
 pub(super) struct Shared {
     script: Arc<Script>,
@@ -34,7 +37,7 @@ pub(super) struct Shared {
     /// One for each load thread, which makes it.
     threads: Box<[OnceLock<Arc<State>>]>,
     /// By the script's thread number.
-    seats: Box<[OnceLock<(Arc<State>, Seat)>]>,
+    seats: Box<[OnceLock<Placed>]>,
     failure: OnceLock<ScriptError>,
     stop: Option<Arc<AtomicBool>>,
 }
@@ -66,7 +69,7 @@ impl Shared {
         Ok(Arc::clone(cell.get_or_init(|| state)))
     }
 
-    fn seat(&self, place: Place, seed: u64) -> Result<(Arc<State>, Seat), ScriptError> {
+    fn seat(&self, place: Place, seed: u64) -> Result<Placed, ScriptError> {
         let state = self.state(place.thread)?;
         let seat = state.spawn(place.id, Random::of_client(seed, place.id), false)?;
         if let Some(cell) = self.seats.get(place.id as usize) {

@@ -224,12 +224,14 @@ impl Script {
         };
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads.max(1)).map(|tid| scope.spawn(move || run(tid))).collect();
-            threads.into_iter().fold(Ok(false), |outcome, thread| {
-                let ran = thread
-                    .join()
-                    .unwrap_or_else(|_| Err(ScriptError::new(None, "a thread of the command died")));
-                outcome.and_then(|found| ran.map(|ran| found || ran))
-            })
+            let mut outcome = Ok(false);
+            // All of them are waited for, whatever the first came to.
+            for thread in threads {
+                let died = |_| Err(ScriptError::new(None, "a thread of the command died"));
+                let ran = thread.join().unwrap_or_else(died);
+                outcome = outcome.and_then(|found| ran.map(|ran| found || ran));
+            }
+            outcome
         })
     }
 

@@ -110,8 +110,8 @@ impl State {
     }
 
     fn build(setup: &Setup, streams: Streams) -> mlua::Result<Self> {
-        // Panics of ours never cross Lua, and LuaJIT's own pcall lets a query yield within it.
-        let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::new().catch_rust_panics(false))?;
+        // The usual options leave pcall as LuaJIT has it, which lets a query yield within it.
+        let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::new())?;
         lua.set_memory_limit(MEMORY_BYTES_MAX)?;
         let core = lua.create_table()?;
         let (op, answer) = constants(&lua)?;
@@ -256,4 +256,154 @@ fn tell_refusal(log: &dyn Fn(&str), mysql: bool, number: u16, message: &str, que
 /// The bytes of a parameter's value, if it is text.
 pub(super) fn text_of(value: &Value) -> Option<mlua::BorrowedBytes> {
     value.as_string().map(mlua::LuaString::as_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysbench::lua::question::{Keep, Refused};
+
+    const SCRIPT: &str = r#"
+        sysbench.cmdline.options = { tables = { "Tables", 1 } }
+        local own = sysbench.tid
+        for i = 1, 60 do _G["helper" .. i] = function(...) return own + i, ... end end
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+           statement = con:prepare("SELECT ? + 1")
+           value = statement:bind_create(sysbench.sql.type.INT)
+           statement:bind_param(value)
+        end
+        function event(id)
+           assert(own == id and helper60() == id + 60)
+           value:set(id)
+           assert(statement:execute():fetch_row()[1] == tostring(id + 1))
+           con:query("COMMIT")
+        end"#;
+
+    fn setup(text: &str) -> Setup {
+        Setup {
+            path: "own.lua".to_owned(),
+            text: text.as_bytes().to_vec(),
+            package_path: String::new(),
+            command: None,
+            argv: Vec::new(),
+            mysql: false,
+            emulates: false,
+            percentile: 95,
+            options: Some(Vec::new()),
+            distributions: Distributions::default(),
+            seed: 0,
+            unique: Unique::new(0),
+            log: None,
+        }
+    }
+
+    fn spawn(state: &State, tid: u32) -> Seat {
+        state.spawn(tid, Random::of_client(1, tid), false).unwrap()
+    }
+
+    /// A value on its way to Lua.
+    fn row(value: &str) -> Vec<u8> {
+        [&(value.len() as u32 + 1).to_le_bytes(), value.as_bytes()].concat()
+    }
+
+    #[test]
+    fn five_thousand_clients_take_turns_in_two_states() {
+        const CLIENTS: u32 = 5000;
+        let setup = setup(SCRIPT);
+        let states = [State::new(&setup).unwrap(), State::new(&setup).unwrap()];
+        let before = states.each_ref().map(|state| state.lua.used_memory());
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|tid| {
+                let state = &states[tid as usize % 2];
+                (tid, state, spawn(state, tid))
+            })
+            .collect();
+        for (_, state, seat) in &clients {
+            assert!(matches!(state.start(*seat, Task::Load), Question::Prepare { handle: 1, .. }));
+        }
+        for (_, state, seat) in &clients {
+            assert!(matches!(state.resume(*seat, &Reply::Done), Question::Ready));
+        }
+        for _ in 0..3 {
+            for (tid, state, seat) in &clients {
+                let Question::Execute { handle: 1, keep: Keep::All, values } =
+                    state.resume(*seat, &Reply::Done)
+                else {
+                    panic!("client {tid} does not execute");
+                };
+                assert_eq!(
+                    values.iter().map(super::super::question::integer).collect::<Vec<_>>(),
+                    [i64::from(*tid)]
+                );
+            }
+            for (tid, state, seat) in &clients {
+                let rows = row(&(tid + 1).to_string());
+                let reply = Reply::Result { rows_count: 1, columns: 1, rows: Some(&rows) };
+                let question = state.resume(*seat, &reply);
+                assert!(matches!(&question, Question::Query { sql, .. } if *sql == "COMMIT"), "{question:?}");
+            }
+            for (_, state, seat) in &clients {
+                let question = state.resume(*seat, &Reply::Result { rows_count: 0, columns: 0, rows: None });
+                assert!(matches!(question, Question::EventDone { stop: false }), "{question:?}");
+            }
+        }
+        let taken: usize = states
+            .iter()
+            .zip(before)
+            .map(|(state, before)| {
+                state.lua.gc_collect().unwrap();
+                state.lua.used_memory() - before
+            })
+            .sum();
+        let bytes_each = taken / CLIENTS as usize;
+        assert!(bytes_each < 24 * 1024, "{bytes_each} bytes for each client");
+    }
+
+    #[test]
+    fn what_is_refused_is_raised_where_the_query_stands() {
+        let state = State::new(&setup(
+            "function event()\n  con = sysbench.sql.driver():connect()\n  con:query('x')\nend",
+        ))
+        .unwrap();
+        let seat = spawn(&state, 0);
+        assert!(matches!(state.start(seat, Task::Load), Question::Ready));
+        assert!(matches!(state.resume(seat, &Reply::Done), Question::Query { .. }));
+        let mut refused = Refused {
+            ignorable: true,
+            open: true,
+            number: 0,
+            state: "40001".to_owned(),
+            message: "again".to_owned(),
+        };
+        assert!(matches!(state.resume(seat, &Reply::Refused(&refused)), Question::Rollback));
+        assert!(matches!(state.resume(seat, &Reply::Done), Question::Restart));
+        // Its connection is still there, and is a second one for the event that begins again.
+        let Question::Failed(error) = state.resume(seat, &Reply::Done) else {
+            panic!("a second connection passes")
+        };
+        assert_eq!(error.line, Some(2));
+        let seat = spawn(&state, 1);
+        state.start(seat, Task::Load);
+        state.resume(seat, &Reply::Done);
+        refused.ignorable = false;
+        let Question::Failed(error) = state.resume(seat, &Reply::Refused(&refused)) else {
+            panic!("it goes on")
+        };
+        assert_eq!(
+            error.to_string(),
+            "`thread_run' function failed: own.lua:3: SQL error, errno = 0, state = '40001': again"
+        );
+    }
+
+    #[test]
+    fn a_state_that_runs_out_of_memory_fails_its_script_alone() {
+        let state =
+            State::new(&setup("function event() local t = {} while true do t[#t + 1] = {} end end")).unwrap();
+        state.lua.set_memory_limit(state.lua.used_memory() + (16 << 20)).unwrap();
+        let seat = spawn(&state, 0);
+        assert!(matches!(state.start(seat, Task::Load), Question::Ready));
+        let Question::Failed(error) = state.resume(seat, &Reply::Done) else { panic!("memory has no end") };
+        assert!(error.message.contains("not enough memory"), "{error}");
+    }
 }

@@ -108,7 +108,7 @@ shared.coroutine = base.coroutine
 core.shared_modules = shared
 
 local function requirer(client, package)
-   local loading = {}
+   local function loading() end
    return function(name)
       name = tostring(name)
       local loaded = package.loaded

@@ -75,8 +75,9 @@ function core.sql_error_text(failure)
       tostring(failure.sql_state), tostring(failure.sql_errmsg))
 end
 
--- Raises what the server refused. What is to be ignored is raised as a table that restarts the event.
-local function refuse(self, query, ignorable, errno, state, message, open)
+-- Raises what the server refused. What is to be ignored is raised as a table that restarts the event; all else names the
+-- line of the script that stands `level` calls above.
+local function refuse(level, self, query, ignorable, errno, state, message, open)
    local failure = {
       connection = self, query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
       errcode = sql.error.FATAL,
@@ -93,15 +94,7 @@ local function refuse(self, query, ignorable, errno, state, message, open)
       error(failure, 0)
    end
    core.host.log_refusal(core.setup.mysql, errno, message, query or "")
-   error(core.sql_error_text(failure), 0)
-end
-
--- Passes an answer on, and raises an error.
-function connection:check(query, code, ...)
-   if code == ANSWER.REFUSED then
-      refuse(self, query, ...)
-   end
-   return ...
+   error(core.sql_error_text(failure), level)
 end
 
 local function check_open(self)
@@ -118,31 +111,37 @@ end
 
 -- Connections ---------------------------------------------------------------------------------------------------------
 
-local function result_of(code, nrows, nfields, rows)
+-- Where a query's caller stands above `refuse`, if what passes the answer on is tail-called.
+local CALLER = 3
+
+local function result_of(self, query, code, nrows, nfields, rows, ...)
+   if code == ANSWER.REFUSED then
+      refuse(CALLER, self, query, nrows, nfields, rows, ...)
+   end
    return setmetatable({ nrows = nrows, nfields = nfields, rows = rows, at = 1 }, result_class)
 end
 
-local function answer_of(self, query, code, ...)
+local function first_row_of(self, query, code, nrows, nfields, rows, ...)
    if code == ANSWER.REFUSED then
-      refuse(self, query, ...)
+      refuse(CALLER, self, query, nrows, nfields, rows, ...)
    end
-   return result_of(code, ...)
+   local row = result.fetch_row({ nfields = nfields, rows = rows, at = 1 })
+   if not row then
+      return nil
+   end
+   return unpack(row, 1, nfields)
 end
 
 function connection:query(query)
    check_open(self)
    check_text(query, "query")
-   return answer_of(self, query, ask(OP.QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
+   return result_of(self, query, ask(OP.QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
 end
 
 function connection:query_row(query)
    check_open(self)
    check_text(query, "query_row")
-   local answer = answer_of(self, query, ask(OP.QUERY, FIRST_ROW, query))
-   local row = answer:fetch_row()
-   if row then
-      return unpack(row, 1, answer.nfields)
-   end
+   return first_row_of(self, query, ask(OP.QUERY, FIRST_ROW, query))
 end
 
 function connection:disconnect()
@@ -152,7 +151,10 @@ end
 
 function connection:reconnect()
    self.closed = false
-   self:check(nil, ask(OP.RECONNECT))
+   local code, ignorable, errno, state, message = ask(OP.RECONNECT)
+   if code == ANSWER.REFUSED then
+      refuse(CALLER, self, nil, ignorable, errno, state, message)
+   end
    return true
 end
 
@@ -168,7 +170,10 @@ local function flush(self)
    if bulk.count > 0 then
       local query = bulk.head .. " " .. concat(bulk.values, ",", 1, bulk.count)
       bulk.count, bulk.bytes = 0, #bulk.head
-      self:check(query, ask(OP.QUERY, NO_ROWS, query))
+      local code, ignorable, errno, state, message, open = ask(OP.QUERY, NO_ROWS, query)
+      if code == ANSWER.REFUSED then
+         refuse(CALLER + 1, self, query, ignorable, errno, state, message, open)
+      end
    end
 end
 
@@ -263,7 +268,7 @@ function connection:prepare(query)
    local code, ignorable, errno, state, message, open = ask(OP.PREPARE, made.handle, text)
    if code == ANSWER.REFUSED then
       if errno ~= ER_UNSUPPORTED_PS then
-         refuse(self, query, ignorable, errno, state, message, open)
+         refuse(CALLER, self, query, ignorable, errno, state, message, open)
       end
       made.emulated = true
    end
@@ -322,7 +327,7 @@ local function execute_emulated(self, keep)
       parts[#parts + 1] = self.pieces[i + 1]
    end
    local query = concat(parts)
-   return answer_of(self.connection, query, ask(OP.QUERY, keep, query))
+   return result_of(self.connection, query, ask(OP.QUERY, keep, query))
 end
 
 function statement:execute()
@@ -339,17 +344,17 @@ function statement:execute()
    end
    local handle, query = self.handle, self.query
    if count == 0 then
-      return answer_of(own, query, ask(OP.EXECUTE, handle, keep))
+      return result_of(own, query, ask(OP.EXECUTE, handle, keep))
    elseif count == 1 then
-      return answer_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value))
+      return result_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value))
    elseif count == 2 then
-      return answer_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value, params[2].value))
+      return result_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value, params[2].value))
    end
    local values = {}
    for i = 1, count do
       values[i] = params[i].value
    end
-   return answer_of(own, query, ask(OP.EXECUTE, handle, keep, unpack(values, 1, count)))
+   return result_of(own, query, ask(OP.EXECUTE, handle, keep, unpack(values, 1, count)))
 end
 
 function statement:close()

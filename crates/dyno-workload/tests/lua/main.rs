@@ -1,0 +1,11 @@
+//! Users' Lua scripts: by themselves, against real servers, and beside the real sysbench.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod language;
+mod many;
+mod properties;
+mod queries;
+mod reference;
+mod restarts;
+mod run;
+mod server;

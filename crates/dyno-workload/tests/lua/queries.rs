@@ -1,0 +1,320 @@
+//! What scripts ask of a server, and what they get: each assertion stands in the script, where users would write it.
+
+use dyno_workload::sysbench::lua::OptionValue;
+
+use crate::run::Run;
+use crate::server::servers;
+
+/// Runs `body` as the one event of one thread, on every server.
+#[track_caller]
+fn holds(body: &str) {
+    for server in servers() {
+        let script = format!("function event()\nlocal con = sysbench.sql.driver():connect()\n{body}\nend");
+        let run = Run { clients: 1, threads: 1, ..Run::of(&script, &server) };
+        let log = run.log.clone();
+        let outcome = run.events(1, &server);
+        assert_eq!(outcome.failure, None, "{server}: {:?}", log.lock().unwrap());
+        assert_eq!(outcome.counts.events, 1, "{server}");
+    }
+}
+
+#[test]
+fn rows_come_as_text_and_null_as_nil() {
+    holds(
+        r###"
+        local rs = con:query("SELECT 1, 'x', NULL, '' UNION ALL SELECT 2, 'y', 'z', 'w' ORDER BY 1")
+        assert(tostring(con) == "<sql_connection>" and tostring(rs) == "<sql_result>")
+        assert(rs.nrows == 2 and rs.nfields == 4)
+        local row = rs:fetch_row()
+        assert(row[1] == "1" and row[2] == "x" and row[3] == nil and row[4] == "")
+        row = rs:fetch_row()
+        assert(#row == 4 and row[1] == "2" and row[4] == "w")
+        assert(rs:fetch_row() == nil and rs:fetch_row() == nil)
+        rs:free()
+        local a, b, c = con:query_row("SELECT 'one', NULL, 3 UNION ALL SELECT 'two', 'x', 4 ORDER BY 3")
+        assert(a == "one" and b == nil and c == "3")
+        assert(con:query_row("SELECT 1 FROM (SELECT 1 AS a) AS t WHERE 1 = 0") == nil)
+        -- One result is read while another is.
+        local outer, seen = con:query("SELECT 1 UNION ALL SELECT 2 ORDER BY 1"), {}
+        for _ = 1, outer.nrows do
+           local n = outer:fetch_row()[1]
+           seen[#seen + 1] = con:query_row("SELECT 10 + " .. n)
+        end
+        assert(table.concat(seen, ",") == "11,12")
+        assert(#con:query_row("SELECT '" .. ("x"):rep(100000) .. "'") == 100000)
+        "###,
+    );
+}
+
+#[test]
+fn prepared_statements_take_values_of_their_types() {
+    holds(
+        r###"
+        con:query("DROP TABLE IF EXISTS lua_typed")
+        con:query("CREATE TABLE lua_typed (a bigint, b varchar(100), c double precision, d integer)")
+        local types = sysbench.sql.type
+        local insert = con:prepare("INSERT INTO lua_typed (a, b, c, d) VALUES (?, ?, ?, ?)")
+        local a, b = insert:bind_create(types.BIGINT), insert:bind_create(types.VARCHAR, 8)
+        local c, d = insert:bind_create(types.DOUBLE), insert:bind_create(types.INT)
+        assert(tostring(insert) == "<sql_statement>" and tostring(a) == "<sql_param>")
+        insert:bind_param(a, b, c, d)
+        local function add(va, vb, vc, vd)
+           a:set(va) b:set(vb) c:set(vc) d:set(vd)
+           assert(insert:execute().nrows == 1)
+        end
+        add(1, "it's\\", 0.5, 3.7)
+        add(2LL, "0123456789", 3, -3.7)
+        add(3, nil, nil, nil)
+        a:set(4) b:set_rand_str("##-@@") c:set(1e-3)
+        insert:execute()
+        a:set(9007199254740993ULL) b:set("")
+        insert:execute()
+        local got = {}
+        local rs = con:query("SELECT a, b, c, d FROM lua_typed ORDER BY a")
+        for i = 1, rs.nrows do got[i] = rs:fetch_row() end
+        assert(got[1][1] == "1" and got[1][2] == "it's\\" and tonumber(got[1][3]) == 0.5 and got[1][4] == "3")
+        assert(got[2][1] == "2" and got[2][2] == "01234567" and tonumber(got[2][3]) == 3 and got[2][4] == "-3")
+        assert(got[3][1] == "3" and got[3][2] == nil and got[3][3] == nil and got[3][4] == nil)
+        assert(got[4][2]:match("^%d%d%-%l%l$") and tonumber(got[4][3]) == 0.001 and got[4][4] == nil)
+        assert(got[5][1] == "9007199254740993" and got[5][2] == "")
+        local ask = con:prepare("SELECT b, a FROM lua_typed WHERE a = ? AND '?' = '?' -- ?")
+        local key = ask:bind_create(types.INT)
+        ask:bind_param(key)
+        for id = 1, 2 do
+           key:set(id)
+           local row = ask:execute():fetch_row()
+           assert(row[2] == tostring(id), row[2])
+        end
+        assert(ask:close() == 0 and ask:close() == 0 and not pcall(ask.execute, ask))
+        assert(not pcall(ask.bind_create, ask, 99) and not pcall(key.set, key, {}) and not pcall(key.set, key, "1"))
+        assert(not pcall(key.set_rand_str, key, "#"))
+        local wrong, why = pcall(insert.bind_param, insert, a)
+        assert(not wrong and why:find("4 parameters, and 1 are given"), why)
+        "###,
+    );
+}
+
+#[test]
+fn statements_that_are_not_prepared_read_the_same() {
+    let script = r###"
+        function event()
+           con = con or sysbench.sql.driver():connect()
+           local statement = con:prepare("SELECT ?, ?, ?, '?' FROM (SELECT 1 AS one) AS t WHERE one = ?")
+           local text, number, none = statement:bind_create(12, 20), statement:bind_create(6), statement:bind_create(12, 1)
+           local one = statement:bind_create(3)
+           statement:bind_param(text, number, none, one)
+           text:set("it's \\ here") number:set(0.25) none:set(nil) one:set(1.9)
+           local row = statement:execute():fetch_row()
+           assert(row[1] == "it's \\ here" and tonumber(row[2]) == 0.25 and row[3] == nil and row[4] == "?")
+        end"###;
+    for server in servers() {
+        let mut run = Run::of(script, &server);
+        run.settings.emulates_statements = true;
+        assert_eq!(run.events(3, &server).well().reads, 12, "{server}");
+    }
+}
+
+#[test]
+fn bulk_inserts_are_sent_in_pieces() {
+    for server in servers() {
+        let script = r###"
+            function prepare()
+               local con = sysbench.sql.driver():connect()
+               con:query("DROP TABLE IF EXISTS lua_bulk")
+               con:query("CREATE TABLE lua_bulk (id integer, pad varchar(200))")
+               con:bulk_insert_init("INSERT INTO lua_bulk (id, pad) VALUES")
+               local pad = ("x"):rep(150)
+               for id = 1, 10000 do con:bulk_insert_next(string.format("(%d, '%s')", id, pad)) end
+               con:bulk_insert_done()
+               con:bulk_insert_init("INSERT INTO lua_bulk (id, pad) VALUES")
+               con:bulk_insert_done()
+               assert(not pcall(con.bulk_insert_next, con, "(1, '')") and not pcall(con.bulk_insert_done, con))
+            end
+            function event() end
+            function cleanup() sysbench.sql.driver():connect():query("DROP TABLE lua_bulk") end"###;
+        assert_eq!(Run::of(script, &server).command("prepare", &server), Ok(true));
+        assert_eq!(
+            server.sql("SELECT count(*), min(id), max(id), count(DISTINCT id) FROM lua_bulk"),
+            "10000|1|10000|10000"
+        );
+        assert_eq!(Run::of(script, &server).command("cleanup", &server), Ok(true));
+        assert!(server.open().unwrap().query("SELECT 1 FROM lua_bulk").is_err());
+    }
+}
+
+#[test]
+fn queries_count_by_what_they_did() {
+    let script = r###"
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+           con:query("SELECT 'not counted here'")
+        end
+        function event()
+           con:query("BEGIN")
+           con:query("SELECT 1")
+           con:query("SELECT 1 FROM (SELECT 1 AS a) AS t WHERE a = 2")
+           con:query("UPDATE lua_counted SET n = n + 1 WHERE id = " .. sysbench.tid)
+           con:query("DELETE FROM lua_counted WHERE id = -1")
+           con:query("COMMIT")
+        end"###;
+    for server in servers() {
+        let mut connection = server.open().unwrap();
+        connection.execute("DROP TABLE IF EXISTS lua_counted").unwrap();
+        connection.execute("CREATE TABLE lua_counted (id integer PRIMARY KEY, n integer)").unwrap();
+        connection.execute("INSERT INTO lua_counted VALUES (0, 0), (1, 0), (2, 0), (3, 0)").unwrap();
+        let counts = Run::of(script, &server).events(25, &server).well();
+        assert_eq!(
+            (counts.events, counts.reads, counts.writes, counts.other),
+            (100, 200, 100, 300),
+            "{server}"
+        );
+        assert_eq!((counts.ignored_errors, counts.failed_events, counts.running), (0, 0, 0), "{server}");
+        assert_eq!(server.sql("SELECT n FROM lua_counted ORDER BY id"), "25|25|25|25", "{server}");
+    }
+}
+
+#[test]
+fn a_truthy_return_ends_the_thread() {
+    let script = r###"
+        local events = 0
+        function event(id)
+           assert(id == sysbench.tid)
+           events = events + 1
+           sysbench.sql.driver():connect():query("SELECT 1")
+           con_is_closed = sysbench.sql.driver() and true
+           return events == sysbench.tid + 2
+        end"###;
+    // Each event opens a connection without closing the one before, which is not to be had.
+    let closing = script.replace(":query(\"SELECT 1\")", ":disconnect()");
+    for server in servers() {
+        let outcome = Run::of(&closing, &server).events(100, &server);
+        assert_eq!((outcome.aborted, outcome.counts.events), (4, 2 + 3 + 4 + 5), "{server}");
+        let failure = Run::of(script, &server).events(100, &server).failure.unwrap();
+        assert_eq!((failure.hook.as_deref(), failure.line), (Some("event"), Some(6)), "{server}");
+        assert!(failure.message.contains("second connection"), "{failure}");
+    }
+}
+
+#[test]
+fn a_new_connection_is_another_session() {
+    for server in servers() {
+        let own = if server.is_mysql() { "connection_id()" } else { "pg_backend_pid()" };
+        let script = format!(
+            r###"
+            function event()
+               local driver = sysbench.sql.driver()
+               local con = driver:connect()
+               local first = con:query_row("SELECT {own}")
+               assert(con:query_row("SELECT {own}") == first)
+               con:reconnect()
+               local second = con:query_row("SELECT {own}")
+               assert(first ~= second)
+               con:disconnect()
+               local ok, why = pcall(con.query, con, "SELECT 1")
+               assert(not ok and why:find("already closed connection"), why)
+               con = driver:connect()
+               assert(con:query_row("SELECT {own}") ~= second)
+               con:disconnect()
+            end"###
+        );
+        let counts = Run::of(&script, &server).events(3, &server).well();
+        assert_eq!((counts.events, counts.reconnects), (12, 12), "{server}");
+    }
+}
+
+#[test]
+fn older_names_work_on_one_connection() {
+    let script = r###"
+        function thread_init() db_connect() end
+        function event(id)
+           assert(thread_id == id and id == sysbench.tid)
+           db_query("BEGIN")
+           db_bulk_insert_init("INSERT INTO lua_older (id) VALUES")
+           for i = 1, 3 do db_bulk_insert_next("(" .. sb_rand(i, i) .. ")") end
+           db_bulk_insert_done()
+           local statement = db_prepare("INSERT INTO lua_older (id) VALUES (?)")
+           db_bind_param(statement, { 4 })
+           db_execute(statement)
+           db_close(statement)
+           db_query("COMMIT")
+        end
+        function thread_done() db_disconnect() end"###;
+    for server in servers() {
+        let mut connection = server.open().unwrap();
+        connection.execute("DROP TABLE IF EXISTS lua_older").unwrap();
+        connection.execute("CREATE TABLE lua_older (id integer)").unwrap();
+        let counts = Run::of(script, &server).events(2, &server).well();
+        assert_eq!((counts.events, counts.writes, counts.other), (8, 16, 16), "{server}");
+        assert_eq!(server.sql("SELECT count(*), sum(id) FROM lua_older"), "32|80", "{server}");
+    }
+}
+
+#[test]
+fn parallel_commands_share_the_work() {
+    let script = r###"
+        local function work()
+           local con = sysbench.sql.driver():connect()
+           for i = sysbench.tid % sysbench.opt.threads + 1, 10, sysbench.opt.threads do
+              con:query("INSERT INTO lua_shared (id, thread) VALUES (" .. i .. ", " .. sysbench.tid .. ")")
+           end
+        end
+        sysbench.cmdline.commands = { fill = { work, sysbench.cmdline.PARALLEL_COMMAND } }"###;
+    for server in servers() {
+        let mut connection = server.open().unwrap();
+        connection.execute("DROP TABLE IF EXISTS lua_shared").unwrap();
+        connection.execute("CREATE TABLE lua_shared (id integer, thread integer)").unwrap();
+        let run = Run { threads: 4, ..Run::of(script, &server) };
+        assert_eq!(run.command("fill", &server), Ok(true));
+        let found = server.sql("SELECT count(DISTINCT id), count(*), count(DISTINCT thread) FROM lua_shared");
+        assert_eq!(found, "10|10|4", "{server}");
+    }
+}
+
+#[test]
+fn thread_done_may_ask_the_server() {
+    let script = r###"
+        function event() end
+        function thread_done(id)
+           assert(id == sysbench.tid)
+           sysbench.sql.driver():connect():query("INSERT INTO lua_done VALUES (" .. id .. ")")
+        end"###;
+    for server in servers() {
+        let mut connection = server.open().unwrap();
+        connection.execute("DROP TABLE IF EXISTS lua_done").unwrap();
+        connection.execute("CREATE TABLE lua_done (id integer)").unwrap();
+        Run::of(script, &server).events(2, &server).well();
+        assert_eq!(server.sql("SELECT id FROM lua_done ORDER BY id"), "0|1|2|3", "{server}");
+    }
+}
+
+#[test]
+fn questions_may_stand_anywhere() {
+    holds(
+        r###"
+        local function rows()
+           for i = 1, 3 do coroutine.yield(con:query_row("SELECT " .. i)) end
+        end
+        local sum = 0
+        for value in coroutine.wrap(rows) do sum = sum + value end
+        assert(sum == 6)
+        local asking = setmetatable({}, { __index = function(_, key) return con:query_row("SELECT '" .. key .. "'") end })
+        assert(asking.through == "through")
+        assert(xpcall(function() return con:query("SELECT 1") end, print))
+        local inner = coroutine.create(function() error("within") end)
+        local ok, why = coroutine.resume(inner)
+        assert(not ok and why:find("within"))
+        assert(os.execute("sleep 0.01") == 0)
+        assert(require("ffi").C.usleep(1000) == 0)
+        "###,
+    );
+}
+
+#[test]
+fn a_run_sees_its_options() {
+    for server in servers() {
+        let script = "sysbench.cmdline.options = { rows = { 'Rows', 1 } }\n\
+                      function event() assert(sysbench.opt.rows == 17 and sysbench.opt.threads == 4) end";
+        let run = Run::of(script, &server).option("rows", OptionValue::Integer(17));
+        assert_eq!(run.events(2, &server).well().events, 8);
+    }
+}

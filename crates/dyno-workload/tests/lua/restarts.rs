@@ -1,0 +1,187 @@
+//! Errors of the server: what restarts an event, what ends the run, and what hooks hear of it.
+
+use dyno_engine::plan::Limit;
+use dyno_workload::sysbench::IgnoredErrors;
+
+use crate::run::Run;
+use crate::server::servers;
+
+#[test]
+fn an_error_that_is_not_ignored_ends_the_run() {
+    for server in servers() {
+        let script =
+            "function event()\n  local con = sysbench.sql.driver():connect()\n  con:query('SELEC 1')\nend";
+        let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
+        let log = run.log.clone();
+        let outcome = run.events(5, &server);
+        let failure = outcome.failure.unwrap();
+        let (number, state) = if server.is_mysql() { (1064, "42000") } else { (0, "42601") };
+        let begins = format!(
+            "`thread_run' function failed: test.lua:3: SQL error, errno = {number}, state = '{state}': "
+        );
+        assert!(failure.to_string().starts_with(&begins), "{failure}");
+        assert_eq!((outcome.counts.events, outcome.counts.ignored_errors), (0, 1), "{server}");
+        let log = log.lock().unwrap().join("\n");
+        let told = if server.is_mysql() { "for query 'SELEC 1'" } else { "failed query was: SELEC 1" };
+        assert!(log.contains(told), "{log}");
+    }
+}
+
+#[test]
+fn an_error_may_be_caught_by_the_script() {
+    let script = r###"
+        function event()
+           con = con or sysbench.sql.driver():connect()
+           local ok, why = pcall(con.query, con, "SELECT nothing FROM nowhere")
+           assert(not ok and type(why) == "string" and why:find("SQL error, errno = "), why)
+           con:query("SELECT 1")
+        end"###;
+    for server in servers() {
+        let counts = Run::of(script, &server).events(2, &server).well();
+        assert_eq!((counts.events, counts.reads, counts.ignored_errors), (8, 8, 8), "{server}");
+    }
+}
+
+/// Each thread meets a row that is there on every other try.
+const DUPLICATES: &str = r###"
+    local tries, restarts = 0, 0
+    function thread_init() con = sysbench.sql.driver():connect() end
+    function event()
+       tries = tries + 1
+       con:query("BEGIN")
+       con:query("SELECT 1")
+       if tries % 2 == 1 then con:query("INSERT INTO lua_unique VALUES (1)") end
+       con:query("COMMIT")
+    end
+    function sysbench.hooks.before_restart_event(failure)
+       restarts = restarts + 1
+       assert(failure.errcode == sysbench.error.RESTART_EVENT and tostring(failure.connection) == "<sql_connection>")
+       assert(failure.query == "INSERT INTO lua_unique VALUES (1)" and failure.sql_state == "23505" or
+              failure.sql_state == "23000", failure.sql_state)
+       assert(failure.sql_errno == 0 or failure.sql_errno == 1062)
+       assert(failure.sql_errmsg:lower():find("duplicate"))
+    end
+    function thread_done() assert(restarts == tries / 2, restarts .. " of " .. tries) end
+"###;
+
+fn with_a_unique_row(server: &crate::server::Server) {
+    let mut connection = server.open().unwrap();
+    connection.execute("DROP TABLE IF EXISTS lua_unique").unwrap();
+    connection.execute("CREATE TABLE lua_unique (id integer PRIMARY KEY)").unwrap();
+    connection.execute("INSERT INTO lua_unique VALUES (1)").unwrap();
+}
+
+#[test]
+fn an_ignored_error_restarts_the_event() {
+    for server in servers() {
+        with_a_unique_row(&server);
+        let mut run = Run::of(DUPLICATES, &server);
+        // PostgreSQL's is ignored as it is.
+        run.ignored = server.is_mysql().then(|| IgnoredErrors::of_numbers(&[1062]));
+        let counts = run.events(3, &server).well();
+        assert_eq!((counts.events, counts.ignored_errors, counts.reads), (12, 12, 24), "{server}");
+        assert_eq!(counts.failed_events, 0, "{server}");
+    }
+}
+
+#[test]
+fn a_hook_may_ignore_what_is_not_ignored() {
+    let hook = "function sysbench.hooks.sql_error_ignorable(failure) return failure.sql_errmsg:lower():find('duplicate') end";
+    for server in servers() {
+        with_a_unique_row(&server);
+        let mut run = Run::of(&format!("{DUPLICATES}\n{hook}"), &server);
+        run.ignored = Some(IgnoredErrors::of_numbers(&[1]));
+        let log = run.log.clone();
+        let counts = run.events(3, &server).well();
+        assert_eq!((counts.events, counts.ignored_errors), (12, 12), "{server}");
+        assert_eq!(log.lock().unwrap().len(), 0, "what is ignored is not told");
+    }
+}
+
+#[test]
+fn a_script_may_restart_an_event_itself() {
+    let script = r###"
+        local tries = 0
+        function event()
+           tries = tries + 1
+           if tries % 3 ~= 0 then error({ errcode = sysbench.error.RESTART_EVENT }) end
+        end
+        function thread_done() assert(tries == 30, tries) end"###;
+    for server in servers() {
+        assert_eq!(Run::of(script, &server).events(10, &server).well().events, 40);
+    }
+}
+
+#[test]
+fn errors_of_thread_init_and_thread_done_are_told() {
+    for server in servers() {
+        let script = "function thread_init()\n  error('at the start')\nend\nfunction event() end";
+        let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
+        let outcome = run.events(1, &server);
+        let failure = outcome.failure.unwrap();
+        assert_eq!(failure.to_string(), "`thread_init' function failed: test.lua:2: at the start");
+        let script = "function event() end\nfunction thread_done()\n  error('at the end')\nend";
+        let failure = Run::of(script, &server).events(1, &server).finished.unwrap_err();
+        assert_eq!(failure.to_string(), "`thread_done' function failed: test.lua:3: at the end");
+    }
+}
+
+/// A thread that has its connection killed by another one's query.
+fn killing(server: &crate::server::Server) -> String {
+    let (own, kill) = if server.is_mysql() {
+        ("connection_id()", "KILL ")
+    } else {
+        ("pg_backend_pid()", "SELECT pg_terminate_backend(")
+    };
+    let behind = if server.is_mysql() { "" } else { ")" };
+    format!(
+        r###"
+        local events = 0
+        local function open()
+           statement = con:prepare("SELECT ?")
+           one = statement:bind_create(sysbench.sql.type.VARCHAR, 5)
+           statement:bind_param(one)
+        end
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+           open()
+        end
+        function event()
+           events = events + 1
+           one:set("1")
+           statement:execute()
+           if events == 3 then con:query("{kill}" .. con:query_row("SELECT {own}") .. "{behind}") end
+           one:set("2")
+           statement:execute()
+        end
+        function sysbench.hooks.before_restart_event(failure)
+           -- MariaDB says so before it closes the connection.
+           if failure.sql_errno == 1927 or failure.sql_errno == 1317 then return end
+           assert(failure.sql_errno == 2013 or failure.sql_state == "08006", failure.sql_errmsg)
+           statement:close()
+           open()
+        end"###
+    )
+}
+
+#[test]
+fn a_lost_connection_restarts_the_event_if_it_is_ignored() {
+    for server in servers() {
+        let mut run = Run::of(&killing(&server), &server);
+        run.ignored = Some(IgnoredErrors::all());
+        let outcome = run.events(10, &server);
+        assert_eq!(outcome.failure, None, "{server}");
+        assert_eq!((outcome.aborted, outcome.counts.reconnects), (0, 4), "{server}");
+        // One of the ten of each client was given up with its connection.
+        assert!(outcome.complete && outcome.counts.events >= 36, "{server}: {:?}", outcome.counts);
+    }
+}
+
+#[test]
+fn a_lost_connection_ends_the_run_if_it_is_not_ignored() {
+    for server in servers() {
+        let run = Run::of(&killing(&server), &server);
+        let failure = run.until(Limit::TransactionsPerClient(1000), &server).failure.unwrap();
+        assert_eq!(failure.hook.as_deref(), Some("event"), "{failure}");
+    }
+}

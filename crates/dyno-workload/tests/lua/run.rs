@@ -1,0 +1,148 @@
+//! Runs a script as the front does: commands, and the load on the engine.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dyno_engine::engine::Engine;
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
+use dyno_engine::workload::Workload;
+use dyno_target::connection::{ConnectError, Connection};
+use dyno_workload::sysbench::lua::{Invocation, LuaLoad, OptionValue, Script, ScriptError, Settings};
+use dyno_workload::sysbench::{Counters, IgnoredErrors, Snapshot};
+
+use crate::server::Server;
+
+/// A script with its command line.
+pub(crate) struct Run {
+    pub(crate) script: Script,
+    pub(crate) settings: Settings,
+    pub(crate) threads: u32,
+    pub(crate) clients: u32,
+    pub(crate) ignored: Option<IgnoredErrors>,
+    /// What was logged.
+    pub(crate) log: Arc<Mutex<Vec<String>>>,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) failure: Option<ScriptError>,
+    pub(crate) counts: Snapshot,
+    pub(crate) aborted: u32,
+    pub(crate) complete: bool,
+    /// What `thread_done` came to.
+    pub(crate) finished: Result<(), ScriptError>,
+}
+
+pub(crate) fn invocation(command: &str) -> Invocation {
+    Invocation { command: Some(command.to_owned()), ..Invocation::default() }
+}
+
+/// Reads a script that is right.
+pub(crate) fn read(text: &str) -> Script {
+    Script::from_text("test.lua", text.as_bytes().to_vec(), &invocation("run")).unwrap()
+}
+
+/// What is wrong with a script as it is read.
+pub(crate) fn wrong(text: &[u8]) -> ScriptError {
+    Script::from_text("test.lua", text.to_vec(), &invocation("run")).unwrap_err()
+}
+
+/// For scripts that need no server.
+pub(crate) fn nowhere() -> Result<Connection, ConnectError> {
+    panic!("the script opens a connection");
+}
+
+impl Run {
+    pub(crate) fn of(text: &str, server: &Server) -> Self {
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let lines = Arc::clone(&log);
+        let invocation = Invocation {
+            log: Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()))),
+            ..invocation("run")
+        };
+        let script = Script::from_text("test.lua", text.as_bytes().to_vec(), &invocation).unwrap();
+        Self::with(script, log, server)
+    }
+
+    /// A script that is installed on this machine.
+    pub(crate) fn of_file(path: &Path, server: &Server) -> Self {
+        let script = Script::load(path, &invocation("run")).unwrap();
+        Self::with(script, Arc::default(), server)
+    }
+
+    fn with(script: Script, log: Arc<Mutex<Vec<String>>>, server: &Server) -> Self {
+        let threads = ("threads".to_owned(), OptionValue::Integer(4));
+        let declared = script.options_declared().iter().map(|option| (option.key(), option.value_unset()));
+        let options = std::iter::once(threads).chain(declared).collect();
+        let settings = Settings { options, mysql: server.is_mysql(), seed: 11, ..Settings::default() };
+        Self { script, settings, threads: 2, clients: 4, ignored: None, log }
+    }
+
+    pub(crate) fn option(mut self, name: &str, value: OptionValue) -> Self {
+        self.settings.options.retain(|(known, _)| known != name);
+        self.settings.options.push((name.to_owned(), value));
+        self
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn command(mut self, name: &str, server: &Server) -> Result<bool, ScriptError> {
+        self.script.configure(self.settings).unwrap();
+        self.script.run_command(name, self.threads, &|| server.open())
+    }
+
+    pub(crate) fn events(self, per_client: u64, server: &Server) -> Outcome {
+        self.until(Limit::TransactionsPerClient(per_client), server)
+    }
+
+    pub(crate) fn until(self, limit: Limit, server: &Server) -> Outcome {
+        self.on(limit, EngineConfig::new(1), server)
+    }
+
+    pub(crate) fn on(mut self, limit: Limit, config: EngineConfig, server: &Server) -> Outcome {
+        self.script.configure(self.settings).unwrap();
+        let (threads, clients) = (self.threads, self.clients);
+        let counters = Counters::new(threads, clients);
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut load = LuaLoad::new(Arc::new(self.script), threads, clients)
+            .with_counters(Arc::clone(&counters))
+            .with_stop(Arc::clone(&stop));
+        if let Some(ignored) = self.ignored {
+            load = load.with_ignored_errors(ignored);
+        }
+        let workload: Arc<dyn Workload> = Arc::new(load.clone());
+        let config = EngineConfig { threads, seed: 11, ..config };
+        let mut engine = Engine::start(&server.endpoint(), &workload, config).unwrap();
+        let mut plan = StagePlan {
+            stage: 0,
+            clients,
+            clients_end: clients,
+            arrivals: Arrivals::Closed { think_time: Duration::ZERO },
+            limit: Limit::TransactionsPerClient(1),
+        };
+        engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
+        assert_eq!(counters.read().events, 0, "thread_init is no event");
+        let before = counters.read();
+        plan.limit = limit;
+        let outcome = engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
+        drop(engine);
+        Outcome {
+            counts: counters.read().since(&before),
+            aborted: outcome.clients_aborted,
+            complete: outcome.complete,
+            finished: load.finish(&|| server.open()),
+            failure: load.failure().cloned(),
+        }
+    }
+}
+
+impl Outcome {
+    /// The counts of a run in which nothing went wrong.
+    #[track_caller]
+    pub(crate) fn well(self) -> Snapshot {
+        assert_eq!((&self.failure, &self.finished), (&None, &Ok(())));
+        self.counts
+    }
+}
