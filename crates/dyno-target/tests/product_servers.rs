@@ -147,7 +147,9 @@ fn changed_and_durability_settings_are_reported() {
             .with("innodb-flush-log-at-trx-commit=2")
             .with("innodb-buffer-pool-size=64M");
         let Some(server) = Mysql::start(&setup) else { continue };
-        root(&server).execute("SET GLOBAL sort_buffer_size = 1048576").unwrap();
+        let mut another = root(&server);
+        another.execute("SET GLOBAL sort_buffer_size = 1048576, GLOBAL innodb_io_capacity = 700").unwrap();
+        another.execute("SET SESSION autocommit = OFF, SESSION sql_mode = 'ANSI'").unwrap();
         let mut session = root(&server);
         session.execute("SET SESSION join_buffer_size = 4194304").unwrap();
         let found = inspect::settings(&mut session, "db").unwrap();
@@ -179,9 +181,11 @@ fn changed_and_durability_settings_are_reported() {
             ("1048576", Some("SET GLOBAL")),
             "{product}"
         );
-        for absent in
-            ["join_buffer_size", "datadir", "socket", "port", "pid_file", "autocommit", "foreign_key_checks"]
-        {
+        let capacity = get("innodb_io_capacity").unwrap();
+        assert_eq!((capacity.value.as_str(), capacity.changed), ("700", true));
+        let of_sessions = ["join_buffer_size", "autocommit", "sql_mode", "foreign_key_checks"];
+        let of_places = ["datadir", "socket", "port", "pid_file", "tmpdir"];
+        for absent in of_sessions.into_iter().chain(of_places) {
             assert!(get(absent).is_none(), "{product}: {:?}", get(absent));
         }
     }

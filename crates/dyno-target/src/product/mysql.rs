@@ -18,16 +18,11 @@ pub(super) const DURABILITY: &[&str] = &[
 pub(super) const CACHE: &str = "SELECT @@global.innodb_buffer_pool_size";
 
 pub(super) const VIEWS: Views = Views {
-    // Since 8.0; open to every user. What the server sets by itself while it starts has no user, and a value that the
-    // asking session has for itself alone says nothing of the global one.
+    // Since 8.0; open to every user. What the server sets by itself while it starts has no user.
     settings: Some(
-        "SELECT variable_name AS name, g.variable_value AS value, NULL AS default_value, i.variable_source AS source,
-                NOT (i.variable_source = 'COMPILED'
-                     OR i.variable_source = 'DYNAMIC'
-                        AND (i.set_user IS NULL OR s.variable_value <> g.variable_value)) AS changed
-         FROM performance_schema.global_variables g
-         JOIN performance_schema.session_variables s USING (variable_name)
-         JOIN performance_schema.variables_info i USING (variable_name)",
+        "SELECT variable_name AS name, variable_value AS value, NULL AS default_value, variable_source AS source,
+                NOT (variable_source = 'COMPILED' OR variable_source = 'DYNAMIC' AND set_user IS NULL) AS changed
+         FROM performance_schema.global_variables JOIN performance_schema.variables_info USING (variable_name)",
     ),
     cache: Some(CACHE),
     counters: &["SELECT `count` AS deadlocks_total FROM information_schema.innodb_metrics

@@ -99,6 +99,59 @@ const BYTES: &[&str] = &[
     "tmp_table_size",
 ];
 
+/// How the names of settings begin that hold for all sessions alike.
+const OF_ALL_SESSIONS: &[&str] = &[
+    "binlog_cache_size",
+    "binlog_group_commit",
+    "binlog_order_commits",
+    "event_scheduler",
+    "general_log",
+    "host_cache_size",
+    "innodb_",
+    "key_buffer_size",
+    "local_infile",
+    "log_",
+    "max_connections",
+    "max_prepared_stmt_count",
+    "offline_mode",
+    "performance_schema",
+    "read_only",
+    "replica_",
+    "require_secure_transport",
+    "slow_query_log",
+    "super_read_only",
+    "sync_",
+    "table_",
+    "temptable_",
+    "thread_",
+];
+/// And of those among them that a session may have for itself.
+const OF_ONE_SESSION: &[&str] = &[
+    "innodb_ddl_",
+    "innodb_ft_",
+    "innodb_parallel_read_threads",
+    "innodb_strict_mode",
+    "innodb_table_locks",
+    "innodb_tmpdir",
+];
+/// Settings that a session may have for itself and that bear on figures, with MySQL's default since 8.0.
+const SESSION_DEFAULTS: &[(&str, &str)] = &[
+    ("autocommit", "ON"),
+    ("binlog_format", "ROW"),
+    ("binlog_row_image", "FULL"),
+    ("eq_range_index_dive_limit", "200"),
+    ("innodb_lock_wait_timeout", "50"),
+    ("join_buffer_size", "262144"),
+    ("max_allowed_packet", "67108864"),
+    ("max_heap_table_size", "16777216"),
+    ("read_buffer_size", "131072"),
+    ("read_rnd_buffer_size", "262144"),
+    ("sort_buffer_size", "262144"),
+    ("tmp_table_size", "16777216"),
+    ("transaction_isolation", "REPEATABLE-READ"),
+    ("unique_checks", "ON"),
+];
+
 /// The settings that differ from the default, where the server tells them apart, and those that bear on durability in
 /// any case. Global values count: those are what the load's sessions begin with.
 pub(in crate::inspect) fn settings(
@@ -154,16 +207,29 @@ fn plain(name: String, value: String) -> event::Setting {
 fn described(row: &Row, durability: &[&str]) -> Option<event::Setting> {
     let name = row.get("name")?.to_owned();
     let value = row.get("value")?;
+    let origin = row.get("source");
+    let changed =
+        row.get("changed") == Some("1") && (origin != Some("DYNAMIC") || is_set_for_all(&name, value));
     let secret = SECRET_WORDS.iter().any(|word| name.contains(word)) && !value.is_empty();
     Some(event::Setting {
         value: if secret { NOT_SHOWN } else { value }.to_owned(),
         unit: BYTES.contains(&name.as_str()).then(|| "B".to_owned()),
         default: row.get("default_value").filter(|_| !secret).map(str::to_owned),
-        source: row.get("source").and_then(source).map(str::to_owned),
-        changed: row.get("changed") == Some("1"),
+        source: origin.and_then(source).map(str::to_owned),
+        changed,
         durability: durability.contains(&name.as_str()),
         name,
     })
+}
+
+/// MySQL notes that a variable was set, and not whether for all or by some client for its own session. So a setting that
+/// a session may have for itself counts where its global value is known to be another than the default.
+fn is_set_for_all(name: &str, value: &str) -> bool {
+    if let Some((_, default)) = SESSION_DEFAULTS.iter().find(|(known, _)| *known == name) {
+        return value != *default;
+    }
+    let begins = |with: &[&str]| with.iter().any(|beginning| name.starts_with(beginning));
+    begins(OF_ALL_SESSIONS) && !begins(OF_ONE_SESSION)
 }
 
 /// Where a value came from, in the words that are used for all products.
@@ -182,4 +248,25 @@ fn source(origin: &str) -> Option<&'static str> {
 
 fn bears_weight(name: &str) -> bool {
     !LEFT_OUT.iter().any(|beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_set_for_its_own_session_is_no_setting_of_the_server() {
+        for (name, value, changed) in [
+            ("innodb_io_capacity", "500", true),
+            ("sync_binlog", "0", true),
+            ("autocommit", "ON", false),
+            ("sort_buffer_size", "262144", false),
+            ("sort_buffer_size", "400000", true),
+            ("sql_mode", "ANSI", false),
+            ("innodb_strict_mode", "OFF", false),
+            ("information_schema_stats_expiry", "86400", false),
+        ] {
+            assert_eq!(is_set_for_all(name, value), changed, "{name} {value}");
+        }
+    }
 }
