@@ -36,7 +36,7 @@ pub struct Engine {
     reports: Receiver<Report>,
     address: Address,
     connected: u32,
-    /// See [`EngineConfig::transactions_max`].
+    /// See [`Engine::limit_transactions`].
     transactions_max: Option<u64>,
 }
 
@@ -112,13 +112,19 @@ impl Engine {
             threads.push(Handle { commands: commander, wake, give_back, joined: Some(joined) });
         }
         let address = endpoint.address.clone();
-        Ok(Self { threads, reports, address, connected: 0, transactions_max: config.transactions_max })
+        Ok(Self { threads, reports, address, connected: 0, transactions_max: None })
     }
 
     /// Clients that were connected so far; some may have lost their connection since.
     #[must_use]
     pub fn connected(&self) -> u32 {
         self.connected
+    }
+
+    /// In each stage from now on all clients together begin no more than `count` transactions, if its plan does not end it
+    /// before.
+    pub fn limit_transactions(&mut self, count: Option<u64>) {
+        self.transactions_max = count;
     }
 
     /// Sees to it that `clients` clients are connected and prepared, those whose connections were lost included.

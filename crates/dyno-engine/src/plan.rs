@@ -99,8 +99,6 @@ pub struct EngineConfig {
     pub skip_later_than: Option<Duration>,
     /// Failures in a row after which a client gives up.
     pub failures_in_a_row_max: u32,
-    /// Transactions that all clients together begin in a stage, if its plan does not end it before.
-    pub transactions_max: Option<u64>,
     /// Clients are dealt in turn to the endpoint that the engine is started with and to these, which speak the same
     /// protocol.
     pub further_endpoints: Vec<Endpoint>,
@@ -129,7 +127,6 @@ impl EngineConfig {
             finish_late: true,
             skip_later_than: None,
             failures_in_a_row_max: 100,
-            transactions_max: None,
             further_endpoints: Vec::new(),
             realtime: false,
             seed: 0,

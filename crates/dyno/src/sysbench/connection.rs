@@ -2,7 +2,7 @@
 
 mod failure;
 
-use dyno_target::connection::Connection;
+use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
 use dyno_wire::endpoint::Endpoint;
 
@@ -62,6 +62,15 @@ impl Database {
         self.places.first().ok_or_else(NotConnected::nowhere)?.open()
     }
 
+    /// The same for who wants to know the error itself, too.
+    pub(super) fn try_open(&self) -> Result<Connection, (NotConnected, ConnectError)> {
+        let Some(place) = self.places.first() else {
+            let error = TargetError::NotATarget { found: String::new() };
+            return Err((NotConnected::nowhere(), error.into()));
+        };
+        place.try_open()
+    }
+
     /// Opens a session at each place, keeps the first, and tells where they are.
     pub(super) fn open_all(&self) -> Result<Opened, NotConnected> {
         let (first, further) = self.places.split_first().ok_or_else(NotConnected::nowhere)?;
@@ -90,25 +99,33 @@ impl Database {
 }
 
 impl Place {
-    /// Tries one address after the other. One that can be reached and refuses the login is the last.
     fn open(&self) -> Result<Connection, NotConnected> {
-        let mut failure: Option<NotConnected> = None;
-        for (name, endpoint) in self.endpoints().map_err(|error| self.no_target(&error))? {
+        self.try_open().map_err(|(failure, _)| failure)
+    }
+
+    /// Tries one address after the other. One that can be reached and refuses the login is the last.
+    fn try_open(&self) -> Result<Connection, (NotConnected, ConnectError)> {
+        let endpoints = self.endpoints().map_err(|error| (self.no_target(&error), error.into()))?;
+        let mut failed: Option<(NotConnected, ConnectError)> = None;
+        for (name, endpoint) in endpoints {
             let error = match Connection::open_within(&endpoint, self.target.connect_timeout()) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => error,
             };
             let is_last = error.server_error().is_some();
             let this = self.not_opened(name.as_deref(), &error);
-            failure = Some(match failure {
-                Some(before) if !self.target.is_mysql() => this.after(&before),
+            let this = match &failed {
+                Some((before, _)) if !self.target.is_mysql() => this.after(before),
                 _ => this,
-            });
+            };
+            failed = Some((this, error));
             if is_last {
                 break;
             }
         }
-        Err(failure.unwrap_or_else(NotConnected::nowhere))
+        Err(failed.unwrap_or_else(|| {
+            (NotConnected::nowhere(), TargetError::NotATarget { found: self.host.clone() }.into())
+        }))
     }
 
     /// The addresses, each with the name that was resolved to get it.

@@ -17,6 +17,7 @@ mod test;
 mod watch;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use console::Console;
 use options::{CommandLine, Declared, Options, Settings};
@@ -34,7 +35,7 @@ const COMMANDS: [&str; 5] = ["prepare", "prewarm", "run", "cleanup", "help"];
 struct Context {
     options: Options,
     settings: Settings,
-    console: Console,
+    console: Arc<Console>,
     /// The command line behind the program's name.
     typed: Vec<String>,
 }
@@ -76,7 +77,7 @@ pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
     console.set_verbosity(settings.verbosity);
     console.notice(&help::header());
     let Some(name) = line.test else { return DONE };
-    let mut context = Context { options: line.options, settings, console, typed };
+    let mut context = Context { options: line.options, settings, console: Arc::new(console), typed };
     let code = context.perform(&name, line.command.as_deref()).unwrap_or(NOT_STARTED);
     context.console.finish();
     if context.console.is_whole() { code } else { code.max(NOT_WRITTEN) }
@@ -103,7 +104,7 @@ impl Context {
                     _ => Err(unknown(command)),
                 }
             }
-            Subject::Script(source) => script::perform(self, &source, command),
+            Subject::Script(source) => script::perform(self, &source, &source.shown_name(), command),
         }
     }
 

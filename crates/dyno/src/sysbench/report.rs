@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use dyno_workload::sysbench::{Latencies, Snapshot};
 
+use super::options::Settings;
+
 /// Columns of a line on latency.
 const LATENCY_WIDTH: usize = 53;
 /// Columns of the longest bar of the histogram.
@@ -38,6 +40,10 @@ pub(super) struct Queue {
 }
 
 impl Form {
+    pub(super) fn new(settings: &Settings, sql: bool) -> Self {
+        Self { sql, percentile: settings.percentile, histogram: settings.histogram }
+    }
+
     /// The report at the end, and at a checkpoint.
     pub(super) fn report(self, counted: &Counted<'_>) -> String {
         let mut text = String::new();

@@ -13,6 +13,8 @@ use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Distribution, StageKind};
 use dyno_target::Environment;
+use dyno_wire::endpoint::Endpoint;
+use dyno_workload::sysbench::lua::ScriptError;
 use dyno_workload::sysbench::{
     Counters, FatalError, FatalErrors, IgnoredErrors, OnError, Snapshot, Sysbench, Test,
 };
@@ -20,17 +22,23 @@ use dyno_workload::sysbench::{
 use super::connection::{Database, NotConnected, Opened};
 use super::options::Settings;
 use super::report::{Counted, Form};
+use super::script::ScriptLoad;
 use super::stored::{self, Recorded};
 use super::watch::{Backlog, Watch, Watched, without_last_end};
 use super::{Context, Refused, tables};
-use crate::{DONE, INCOMPLETE, interrupt};
+use crate::{DONE, INCOMPLETE, NOT_STARTED, interrupt};
 
+/// A client's next event begins when its last one has ended.
+const CLOSED: Arrivals = Arrivals::Closed { think_time: Duration::ZERO };
 /// Longest wait for a connection to open and log in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a run that the user or an error stops waits for what is under way.
 const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// A run waits for its last events however long they take, as sysbench does.
 const WAIT_FOREVER: Duration = Duration::MAX;
+/// As sysbench says it.
+const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the \
+                             specified event generation rate";
 /// Beyond the time after which events are cut off: they are counted before.
 const COUNT_MARGIN: Duration = Duration::from_millis(100);
 
@@ -38,15 +46,36 @@ const COUNT_MARGIN: Duration = Duration::from_millis(100);
 pub(super) struct Load {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) counters: Arc<Counters>,
-    pub(super) fatal: Arc<FatalErrors>,
-    /// Whether there are queries to be counted.
-    pub(super) sql: bool,
+    pub(super) kind: Kind,
     /// A lost connection is opened again.
     pub(super) reconnects: bool,
-    pub(super) prepared: bool,
     /// As the store calls it: the series, and the workload.
     pub(super) series: String,
     pub(super) name: String,
+}
+
+/// What belongs to a load beside its clients.
+pub(super) enum Kind {
+    /// One of the ten, with the error that ends its run.
+    Builtin(Arc<FatalErrors>),
+    Script(ScriptLoad),
+}
+
+impl Kind {
+    /// A client has met an error that ends the run.
+    pub(super) fn has_failed(&self) -> bool {
+        match self {
+            Self::Builtin(fatal) => fatal.first().is_some(),
+            Self::Script(script) => script.failure().is_some(),
+        }
+    }
+
+    pub(super) fn script(&self) -> Option<&ScriptLoad> {
+        match self {
+            Self::Builtin(_) => None,
+            Self::Script(script) => Some(script),
+        }
+    }
 }
 
 /// So many load threads are enough: as many as there are processors, and not more than clients.
@@ -60,8 +89,8 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, Some(test))?;
     let settings = &context.settings;
     print_banner(context);
-    let database = Database::new(&context.options, &Environment::of_process())
-        .map_err(|failure| not_started(context, &failure))?;
+    let (database, opened) = open(context)?;
+    let stop = interrupt::stop_flag();
     let ignored = ignored_errors(context, database.mysql)?;
     let counters = Counters::new(load_threads(settings), settings.threads.get());
     let fatal = FatalErrors::new();
@@ -76,14 +105,22 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
     let load = Load {
         workload: Arc::new(sysbench),
         counters,
-        fatal,
-        sql: true,
+        kind: Kind::Builtin(fatal),
         reconnects,
-        prepared: database.prepared,
         series: test.name().to_owned(),
         name: test.workload().to_owned(),
     };
-    Run { context, load: &load, seed, backlog: Backlog::default() }.perform(&database)
+    Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() }.perform(opened)
+}
+
+/// Opens the first connections.
+pub(super) fn open(context: &Context) -> Result<(Database, Opened), Refused> {
+    let opened = Database::new(&context.options, &Environment::of_process()).and_then(|database| {
+        database.warn(&context.console);
+        let opened = database.open_all()?;
+        Ok((database, opened))
+    });
+    opened.map_err(|failure| not_started(context, &failure))
 }
 
 pub(super) fn seed(settings: &Settings) -> u64 {
@@ -144,7 +181,10 @@ pub(super) fn print_banner(context: &Context) {
 pub(super) struct Run<'a> {
     pub(super) context: &'a Context,
     pub(super) load: &'a Load,
+    pub(super) database: &'a Database,
     pub(super) seed: u64,
+    /// The first signal sets it, and an error that ends the run.
+    pub(super) stop: Arc<AtomicBool>,
     pub(super) backlog: Backlog,
 }
 
@@ -156,59 +196,66 @@ struct Ended {
 }
 
 impl Run<'_> {
-    pub(super) fn perform(&self, database: &Database) -> Result<u8, Refused> {
-        database.warn(&self.context.console);
-        let opened = database.open_all().map_err(|failure| not_started(self.context, &failure))?;
-        // From here on a signal ends the run in good order; until here it simply ends.
-        let stop = interrupt::stop_flag();
+    pub(super) fn perform(&self, opened: Opened) -> Result<u8, Refused> {
         let Opened { mut connection, endpoints, url } = opened;
-        let mut recorded = Recorded::begin(self.context, self.load, self.seed);
-        recorded.describe(&mut connection, &url, &self.context.options, self.load);
+        let mut recorded = Recorded::begin(self);
+        recorded.describe(&mut connection, &url, self);
         drop(connection);
-        let mut engine = match self.start(database, &endpoints, &stop) {
+        let mut engine = match self.start(&endpoints) {
             Ok(engine) => engine,
-            Err(failure) => {
+            Err(refused) => {
                 recorded.discard();
-                return Err(not_started(self.context, &failure));
+                return Err(refused);
             }
         };
         recorded.watch(&endpoints);
+        for thread in 0..self.context.settings.threads.get() {
+            self.context.console.debug(&format!("Worker thread (#{thread}) started"));
+            self.context.console.debug(&format!("Worker thread (#{thread}) initialized"));
+        }
         self.context.console.notice("Threads started!\n");
-        let measured = self.measure(&mut engine, &stop, &recorded);
+        let measured = self.measure(&mut engine, &recorded);
         drop(engine);
         let (code, reason) = match measured {
-            Ok(ended) => (Ok(ended.code), ended.reason),
-            Err(error) => {
-                (Err(self.context.refuse(&error.to_string())), Some("the load broke off".to_owned()))
+            Ok((outcome, watched)) => {
+                let ended = self.end(&outcome, &watched);
+                (Ok(ended.code), ended.reason)
             }
+            Err(error) => (Err(self.context.refuse(&error.to_string())), Some("the load broke off".to_owned())),
         };
         recorded.finish(self.context, reason);
         code
     }
 
-    /// Starts the load threads and connects the clients.
-    fn start(
-        &self,
-        database: &Database,
-        endpoints: &[dyno_wire::endpoint::Endpoint],
-        stop: &AtomicBool,
-    ) -> Result<Engine, NotConnected> {
-        let (first, further) = endpoints.split_first().ok_or_else(NotConnected::nowhere)?;
+    /// Starts the load threads, connects the clients, and has a script's threads begin.
+    fn start(&self, endpoints: &[Endpoint]) -> Result<Engine, Refused> {
+        let failed = |failure: &NotConnected| not_started(self.context, failure);
+        let (first, further) = endpoints.split_first().ok_or_else(|| failed(&NotConnected::nowhere()))?;
         let config = EngineConfig { further_endpoints: further.to_vec(), ..self.engine_config() };
         let started = Engine::start(first, &self.load.workload, config).and_then(|mut engine| {
-            engine.connect(self.context.settings.threads.get(), stop, &mut |_| {})?;
+            engine.connect(self.context.settings.threads.get(), &self.stop, &mut |_| {})?;
+            if self.load.kind.script().is_some() {
+                let once = Limit::TransactionsPerClient(1);
+                let plan = StagePlan { arrivals: CLOSED, ..self.plan(stored::BEFORE, once) };
+                engine.run_stage(&plan, &self.stop, &mut |_| {})?;
+            }
             Ok(engine)
         });
-        started.map_err(|error| match error {
-            EngineError::Connect { source, .. } => database.refused(&source),
-            other => NotConnected::other(&other),
-        })
+        match (started, self.load.kind.script().and_then(ScriptLoad::failure)) {
+            (_, Some(failure)) => {
+                self.context.console.fatal(&failure.to_string());
+                Err(self.context.refuse("Thread initialization failed!"))
+            }
+            (Ok(engine), None) => Ok(engine),
+            (Err(EngineError::Connect { source, .. }), None) => Err(failed(&self.database.refused(&source))),
+            (Err(error), None) => Err(failed(&NotConnected::other(&error))),
+        }
     }
 
     fn engine_config(&self) -> EngineConfig {
         let settings = &self.context.settings;
         EngineConfig {
-            protocol: if self.load.prepared { Protocol::Prepared } else { Protocol::Simple },
+            protocol: if self.database.prepared { Protocol::Prepared } else { Protocol::Simple },
             tries_max: u32::MAX,
             connect_timeout: CONNECT_TIMEOUT,
             on_loss: if self.load.reconnects { OnLoss::Reconnect } else { OnLoss::Abort },
@@ -216,7 +263,6 @@ impl Run<'_> {
             stopped_drain_timeout: STOPPED_WAIT,
             finish_late: false,
             failures_in_a_row_max: u32::MAX,
-            transactions_max: settings.events,
             seed: self.seed,
             ..EngineConfig::new(load_threads(settings))
         }
@@ -225,39 +271,36 @@ impl Run<'_> {
     fn measure(
         &self,
         engine: &mut Engine,
-        stop: &AtomicBool,
         recorded: &Recorded,
-    ) -> Result<Ended, EngineError> {
+    ) -> Result<(StageOutcome, Watched), EngineError> {
         let settings = &self.context.settings;
         if !settings.warmup.is_zero() {
             let seconds = settings.warmup.as_secs();
             self.context.console.notice(&format!("Warming up for {seconds} seconds...\n"));
             let plan = self.plan(stored::WARM_UP, Limit::Duration(settings.warmup));
-            recorded.stage_begins(self, StageKind::WarmUp, stored::WARM_UP);
+            recorded.stage_begins(self, StageKind::WarmUp, plan.stage);
             let outcome =
-                engine.run_stage(&plan, stop, &mut |seen| self.observe(stored::WARM_UP, seen, recorded))?;
-            recorded.stage_ended(stored::WARM_UP, &outcome);
+                engine.run_stage(&plan, &self.stop, &mut |seen| self.observe(plan.stage, seen, recorded))?;
+            recorded.stage_ended(plan.stage, &outcome);
         }
         let base = self.load.counters.read();
         self.load.counters.restart_extremes();
         let limit = settings.time.map_or(Limit::TransactionsPerClient(u64::MAX), Limit::Duration);
         let plan = self.plan(stored::MEASURED, limit);
-        recorded.stage_begins(self, StageKind::Hold, stored::MEASURED);
-        let (outcome, watched) = self.watch(engine, &plan, stop, recorded, base);
+        engine.limit_transactions(settings.events);
+        recorded.stage_begins(self, StageKind::Hold, plan.stage);
+        let (outcome, watched) = self.watch(engine, &plan, recorded, base);
         let outcome = outcome?;
-        recorded.stage_ended(stored::MEASURED, &outcome);
-        Ok(self.judge(&outcome, &watched, stop))
+        recorded.stage_ended(plan.stage, &outcome);
+        Ok((outcome, watched))
     }
 
     fn plan(&self, stage: u32, limit: Limit) -> StagePlan {
         let clients = self.context.settings.threads.get();
-        let arrivals = match self.context.settings.rate {
-            None => Arrivals::Closed { think_time: Duration::ZERO },
-            Some(rate) => {
-                let rate = f64::from(rate);
-                Arrivals::Open { rate_per_s: rate, rate_end_per_s: rate, distribution: Distribution::Poisson }
-            }
-        };
+        let arrivals = self.context.settings.rate.map_or(CLOSED, |rate| {
+            let rate = f64::from(rate);
+            Arrivals::Open { rate_per_s: rate, rate_end_per_s: rate, distribution: Distribution::Poisson }
+        });
         StagePlan { stage, clients, clients_end: clients, arrivals, limit }
     }
 
@@ -266,27 +309,25 @@ impl Run<'_> {
         &self,
         engine: &mut Engine,
         plan: &StagePlan,
-        stop: &AtomicBool,
         recorded: &Recorded,
         base: Snapshot,
     ) -> (Result<StageOutcome, EngineError>, Watched) {
         let watch = Watch {
             console: &self.context.console,
             settings: &self.context.settings,
-            form: self.form(),
             counters: &self.load.counters,
-            fatal: &self.load.fatal,
+            kind: &self.load.kind,
             backlog: &self.backlog,
-            stop,
+            stop: &self.stop,
         };
         std::thread::scope(|scope| {
             let (running, end) = channel();
             let start = Instant::now();
             let watching = scope.spawn(move || watch.until(&end, start, base));
-            let ran = engine.run_stage(plan, stop, &mut |seen| {
+            let ran = engine.run_stage(plan, &self.stop, &mut |seen| {
                 self.observe(plan.stage, seen, recorded);
-                if self.backlog.is_full() && !stop.swap(true, Ordering::Relaxed) {
-                    self.load.fatal.note(queue_is_full());
+                if self.backlog.is_full() {
+                    self.stop.store(true, Ordering::Relaxed);
                 }
             });
             drop(running);
@@ -306,41 +347,55 @@ impl Run<'_> {
         recorded.observe(stage, seen);
     }
 
-    pub(super) fn form(&self) -> Form {
-        let settings = &self.context.settings;
-        Form { sql: self.load.sql, percentile: settings.percentile, histogram: settings.histogram }
-    }
-
     /// Tells how it ended: the error that ended it, or the report.
-    fn judge(&self, outcome: &StageOutcome, watched: &Watched, stop: &AtomicBool) -> Ended {
+    fn end(&self, outcome: &StageOutcome, watched: &Watched) -> Ended {
         let console = &self.context.console;
-        if let Some(error) = self.load.fatal.first() {
-            tell_fatal(self.context, self.load, error);
-            let reason = if error.message.is_empty() {
-                "an error ended the run".to_owned()
-            } else {
-                error.message.clone()
-            };
-            return Ended { code: crate::NOT_STARTED, reason: Some(reason) };
+        let failed = |reason: String| Ended { code: NOT_STARTED, reason: Some(reason) };
+        if let Kind::Builtin(fatal) = &self.load.kind
+            && let Some(error) = fatal.first()
+        {
+            self.tell_fatal(error);
+            return failed(error.message.clone());
+        }
+        if let Some(error) = self.end_script() {
+            console.fatal(&error.to_string());
+            return failed(error.to_string());
+        }
+        if self.backlog.is_full() {
+            console.fatal(QUEUE_IS_FULL);
+            return failed(QUEUE_IS_FULL.to_owned());
         }
         let took = Duration::from_secs_f64(outcome.seconds + outcome.drain_s);
-        let counts = self.load.counters.read().since(&watched.since);
-        let counted = Counted {
-            counts: &counts,
-            over: took.saturating_sub(watched.since_at),
-            unfinished: watched.unfinished,
-        };
         self.tell_why_it_ended(took);
-        console.notice(without_last_end(&self.form().report(&counted)));
-        if stop.load(Ordering::Relaxed) {
+        self.report(took, watched);
+        if self.stop.load(Ordering::Relaxed) {
             return Ended { code: INCOMPLETE, reason: Some("interrupted".to_owned()) };
         }
         match watched.unfinished {
-            Some(count) => Ended {
-                code: INCOMPLETE,
-                reason: Some(format!("{count} events were cut off behind the run's time")),
-            },
+            Some(count) => {
+                Ended { code: INCOMPLETE, reason: Some(format!("{count} events were cut off behind the run's time")) }
+            }
             None => Ended { code: DONE, reason: None },
+        }
+    }
+
+    /// Has a script's threads end; the error that ended the run, or that comes of it.
+    fn end_script(&self) -> Option<ScriptError> {
+        let script = self.load.kind.script()?;
+        let failure = script.failure().cloned();
+        failure.or_else(|| script.end_threads(self.database, &self.context.console).err())
+    }
+
+    fn report(&self, took: Duration, watched: &Watched) {
+        let settings = &self.context.settings;
+        let counts = self.load.counters.read().since(&watched.since);
+        let over = took.saturating_sub(watched.since_at);
+        let counted = Counted { counts: &counts, over, unfinished: watched.unfinished };
+        let console = &self.context.console;
+        if let Some(script) = self.load.kind.script() {
+            script.report_at_end(self.database, settings, &counted, took, console);
+        } else {
+            console.notice(without_last_end(&Form::new(settings, true).report(&counted)));
         }
     }
 
@@ -353,44 +408,32 @@ impl Run<'_> {
         }
         console.info("Done.\n");
     }
-}
 
-fn queue_is_full() -> FatalError {
-    FatalError {
-        client: 0,
-        query: String::new(),
-        number: None,
-        state: String::new(),
-        message:
-            "The event queue is full. This means the worker threads are unable to keep up with the specified \
-                  event generation rate"
-                .to_owned(),
-    }
-}
-
-/// The error that ended a run, in the words of sysbench's drivers.
-fn tell_fatal(context: &Context, load: &Load, error: &FatalError) {
-    let FatalError { query, number, state, message, .. } = error;
-    let fatal = |text: &str| context.console.fatal(text);
-    match number {
-        Some(number) => {
-            let function = if load.prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
-            fatal(&format!("{function}() returned error {number} ({message}) for query '{query}'"));
-            fatal(&format!(
-                "`thread_run' function failed: SQL error, errno = {number}, state = '{state}': {message}"
-            ));
-        }
-        None if state.is_empty() => fatal(message),
-        None => {
-            if load.prepared {
-                fatal(&format!("PQexecPrepared() failed: 7 {message}"));
-            } else {
+    /// The error that ended a run, in the words of sysbench's drivers.
+    fn tell_fatal(&self, error: &FatalError) {
+        let FatalError { query, number, state, message, .. } = error;
+        let prepared = self.database.prepared;
+        let fatal = |text: &str| self.context.console.fatal(text);
+        // Of a lost connection there is nothing from the server: sysbench tells what its client library makes of that.
+        let lost = number.is_none() && state.is_empty();
+        let (number, state, message) = match (number, self.database.mysql) {
+            (None, true) if lost => (Some(2013), "HY000", "Lost connection to server during query"),
+            (number, _) => (*number, state.as_str(), message.as_str()),
+        };
+        match number {
+            Some(number) => {
+                let function = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
+                fatal(&format!("{function}() returned error {number} ({message}) for query '{query}'"));
+            }
+            None if prepared => fatal(&format!("PQexecPrepared() failed: 7 {message}")),
+            None => {
                 fatal(&format!("PQexec() failed: 7 {message}"));
                 fatal(&format!("failed query was: {query}"));
             }
-            fatal(&format!(
-                "`thread_run' function failed: SQL error, errno = 0, state = '{state}': {message}"
-            ));
         }
+        let number = number.unwrap_or(0);
+        fatal(&format!(
+            "`thread_run' function failed: SQL error, errno = {number}, state = '{state}': {message}"
+        ));
     }
 }

@@ -1,12 +1,304 @@
-//! Scripts of users, and those that come with dyno.
+//! Scripts of users, and the one that comes with dyno: read, asked for their options and commands, and run.
 
-use super::test::ScriptSource;
-use super::{Context, Refused};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
+use dyno_target::Environment;
+use dyno_target::connection::{ConnectError, Connection};
+use dyno_workload::sysbench::lua::{
+    DeclaredOption, Distributions, Invocation, LuaLoad, OptionKind, OptionValue, Report, ReportLatency, Script,
+    ScriptError, Settings as ScriptSettings,
+};
+use dyno_workload::sysbench::{Counters, Distribution};
+
+use super::connection::Database;
+use super::console::{self, Console};
+use super::options::known::{Group, KNOWN};
+use super::options::{Declared, Kind, Options, Settings, values};
+use super::report::{Counted, Form, Queue};
+use super::run::{self, Load, Run, load_threads};
+use super::test::{BULK_INSERT, ScriptSource};
+use super::watch::{Backlog, without_last_end};
+use super::{Context, Refused, help, unknown};
+use crate::{DONE, interrupt};
+
+const BULK_INSERT_TEXT: &str = include_str!("bulk_insert.lua");
+/// The workload of scripts, in dyno's store.
+const WORKLOAD: &str = "sysbench-script";
+
+/// Carries out a command of a script, which is called `name`.
 pub(super) fn perform(
-    context: &Context,
+    context: &mut Context,
     source: &ScriptSource,
-    _command: Option<&str>,
+    name: &str,
+    command: Option<&str>,
 ) -> Result<u8, Refused> {
-    Err(context.refuse(&format!("{}: this build of dyno runs no scripts", source.path().display())))
+    let mut script = read(context, source, command).map_err(|error| context.refuse(&error.to_string()))?;
+    let declared = script.options_declared();
+    let declared = (!declared.is_empty()).then(|| declared.iter().map(Declared::from).collect());
+    context.declare(declared, command.unwrap_or_default())?;
+    let Some(command) = command else { return Ok(DONE) };
+    let runs = script.has_function("event") || script.has_function("thread_run");
+    let has_it = if command == "run" { runs } else { script.has_command(command) };
+    match command {
+        _ if has_it => {}
+        "help" if !context.options.declared().is_empty() => {
+            context.console.print(&help::test_help(name, context.options.declared()));
+            return Ok(DONE);
+        }
+        "prepare" | "run" | "cleanup" | "help" => {
+            console::error(&format!("'{name}' test does not implement the '{command}' command."));
+            return Err(Refused);
+        }
+        _ => return Err(unknown(command)),
+    }
+    let seed = run::seed(&context.settings);
+    let settings = settings(context, &script, seed);
+    script.configure(settings).map_err(|error| context.refuse(&error.to_string()))?;
+    match command {
+        "run" => run(context, Arc::new(script), seed),
+        _ => carry_out(context, &script, command),
+    }
+}
+
+fn read(context: &Context, source: &ScriptSource, command: Option<&str>) -> Result<Script, ScriptError> {
+    let console = Arc::clone(&context.console);
+    let invocation = Invocation {
+        command: command.map(str::to_owned),
+        argv: std::iter::once("sysbench".to_owned()).chain(context.typed.iter().cloned()).collect(),
+        lua_path: std::env::var("LUA_PATH").ok(),
+        home: std::env::var_os("HOME").map(PathBuf::from),
+        // The lines come whole, as they are to be printed.
+        log: Some(Arc::new(move |line: &str| console.fatal(line.strip_prefix("FATAL: ").unwrap_or(line)))),
+    };
+    match source {
+        ScriptSource::Builtin(_) => {
+            Script::from_text(&format!("{BULK_INSERT}.lua"), BULK_INSERT_TEXT.into(), &invocation)
+        }
+        ScriptSource::File(path) => Script::load(path, &invocation),
+    }
+}
+
+/// A command of the script's own, in as many threads as it wants.
+fn carry_out(context: &Context, script: &Script, command: &str) -> Result<u8, Refused> {
+    let database = database(context)?;
+    let threads = context.settings.threads.get();
+    if script.is_parallel(command) && threads > 1 {
+        context.console.notice("Initializing worker threads...\n");
+    }
+    let open = || opener(&database, &context.console);
+    script.run_command(command, threads, &open).map(|_| DONE).map_err(|error| {
+        let error = ScriptError { hook: Some("sysbench.cmdline.call_command".to_owned()), ..error };
+        context.refuse(&error.to_string())
+    })
+}
+
+fn database(context: &Context) -> Result<Database, Refused> {
+    Database::new(&context.options, &Environment::of_process()).map_err(|failure| {
+        failure.tell_command(&context.console);
+        Refused
+    })
+}
+
+/// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
+fn opener(database: &Database, console: &Console) -> Result<Connection, ConnectError> {
+    database.try_open().map_err(|(failure, error)| {
+        failure.tell_lines(console);
+        error
+    })
+}
+
+fn run(context: &Context, script: Arc<Script>, seed: u64) -> Result<u8, Refused> {
+    let settings = &context.settings;
+    let driver = database(context)?;
+    let before = script.call("init", &|| opener(&driver, &context.console));
+    before.map_err(|error| context.refuse(&error.to_string()))?;
+    run::print_banner(context);
+    let (database, opened) = run::open(context)?;
+    let stop = interrupt::stop_flag();
+    let ignored = run::ignored_errors(context, database.mysql)?;
+    let reconnects = ignored.reconnects();
+    let counters = Counters::new(load_threads(settings), settings.threads.get());
+    let load = LuaLoad::new(Arc::clone(&script), load_threads(settings), settings.threads.get())
+        .with_counters(Arc::clone(&counters))
+        .with_ignored_errors(ignored)
+        .with_stop(Arc::clone(&stop));
+    let load = Load {
+        workload: Arc::new(load.clone()),
+        counters,
+        series: script.name(),
+        kind: run::Kind::Script(ScriptLoad { script, load }),
+        reconnects,
+        name: WORKLOAD.to_owned(),
+    };
+    Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() }.perform(opened)
+}
+
+/// A script that is run.
+pub(super) struct ScriptLoad {
+    script: Arc<Script>,
+    load: LuaLoad,
+}
+
+impl ScriptLoad {
+    /// The error of a client that ended the run.
+    pub(super) fn failure(&self) -> Option<&ScriptError> {
+        self.load.failure()
+    }
+
+    /// `thread_done` of each thread.
+    pub(super) fn end_threads(&self, database: &Database, console: &Console) -> Result<(), ScriptError> {
+        self.load.finish(&|| opener(database, console))
+    }
+
+    /// Whether the script itself tells of an interval.
+    pub(super) fn report_interval(
+        &self,
+        settings: &Settings,
+        counted: &Counted<'_>,
+        now: Duration,
+        queue: Option<Queue>,
+        console: &Console,
+    ) -> bool {
+        let queue = queue.map(|queue| (queue.length, queue.concurrency));
+        let report = Report { queue, ..report(settings, counted, now) };
+        told(self.script.report_intermediate(&report), console)
+    }
+
+    /// The report at the end, by the script itself or as sysbench has it, and the script's `done`.
+    pub(super) fn report_at_end(
+        &self,
+        database: &Database,
+        settings: &Settings,
+        counted: &Counted<'_>,
+        took: Duration,
+        console: &Console,
+    ) {
+        let latencies = &counted.counts.latencies;
+        let (min_ns, max_ns) = latencies.extremes_ns.unwrap_or_default();
+        let sum_s = latencies.sum_ns as f64 / 1e9;
+        let latency = ReportLatency {
+            min_s: min_ns as f64 / 1e9,
+            max_s: max_ns as f64 / 1e9,
+            average_s: sum_s / counted.counts.events.max(1) as f64,
+            sum_s,
+        };
+        let whole = Report { latency: Some(latency), ..report(settings, counted, took) };
+        if !told(self.script.report_cumulative(&whole), console) {
+            let form = Form::new(settings, counted.counts.queries() > 0);
+            console.notice(without_last_end(&form.report(counted)));
+        }
+        let done = self.script.call("done", &|| opener(database, console));
+        for error in [done.err(), self.script.end_reports().err()].into_iter().flatten() {
+            console.fatal(&error.to_string());
+        }
+    }
+}
+
+/// Whether a hook told; one that failed has told at least of that.
+fn told(hook: Result<bool, ScriptError>, console: &Console) -> bool {
+    hook.unwrap_or_else(|error| {
+        console.fatal(&error.to_string());
+        true
+    })
+}
+
+fn report(settings: &Settings, counted: &Counted<'_>, now: Duration) -> Report {
+    let counts = counted.counts;
+    let percentile = f64::from(settings.percentile);
+    Report {
+        threads_running: settings.threads.get().into(),
+        events: counts.events,
+        reads: counts.reads,
+        writes: counts.writes,
+        other: counts.other,
+        errors: counts.ignored_errors,
+        reconnects: counts.reconnects,
+        time_total_s: now.as_secs_f64(),
+        time_interval_s: counted.over.as_secs_f64(),
+        latency_percentile_s: counts.latencies.percentile_ms(percentile) / 1e3,
+        queue: None,
+        latency: None,
+    }
+}
+
+fn settings(context: &Context, script: &Script, seed: u64) -> ScriptSettings {
+    let (options, settings) = (&context.options, &context.settings);
+    let number = |name| u32::try_from(options.integer(name)).unwrap_or(0);
+    let iterations = number("rand-spec-iter");
+    ScriptSettings {
+        options: exported(options, script.options_declared()),
+        mysql: options.text("db-driver") != Some("pgsql"),
+        emulates_statements: options.text("db-ps-mode") == Some("disable"),
+        percentile: settings.percentile.into(),
+        distributions: Distributions {
+            default: settings.distribution,
+            gaussian: Distribution::Gaussian { iterations },
+            special: Distribution::Special {
+                iterations,
+                percent: number("rand-spec-pct"),
+                result_percent: number("rand-spec-res"),
+            },
+            pareto: Distribution::Pareto { h: options.double("rand-pareto-h") },
+            zipfian: Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") },
+        },
+        seed,
+    }
+}
+
+/// Everything that the script finds in `sysbench.opt`: what is known, what it declares, and what was typed for a script
+/// that declares nothing.
+fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, OptionValue)> {
+    let key = |name: &str| name.replace('-', "_");
+    let mut exported: Vec<(String, OptionValue)> = Vec::new();
+    for (name, value) in options.all_typed().filter(|(name, _)| super::options::known::find(name).is_none()) {
+        exported.push((key(name), OptionValue::Text(value.unwrap_or_default().to_owned())));
+    }
+    for known in KNOWN.iter().filter(|known| known.group != Group::Hidden && known.kind != Kind::File) {
+        exported.push((key(known.name), value_of(options, known.name, known.kind)));
+    }
+    for option in declared {
+        let typed = options.is_typed(&option.name).then(|| options.text(&option.name)).flatten();
+        let read = |text: &str| match option.kind {
+            OptionKind::Integer => Some(OptionValue::Integer(values::lenient_number(text) as i64)),
+            OptionKind::Double => Some(OptionValue::Double(values::lenient_number(text))),
+            OptionKind::Bool => Some(OptionValue::Bool(options.flag(&option.name))),
+            _ => option.parse(Some(text)),
+        };
+        exported.push((option.key(), typed.and_then(read).unwrap_or_else(|| option.value_unset())));
+    }
+    exported
+}
+
+fn value_of(options: &Options, name: &str, kind: Kind) -> OptionValue {
+    match kind {
+        Kind::Flag => OptionValue::Bool(options.flag(name)),
+        Kind::Integer => OptionValue::Integer(options.integer(name)),
+        Kind::Double => OptionValue::Double(options.double(name)),
+        Kind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
+        Kind::Text | Kind::File => OptionValue::Text(options.text(name).unwrap_or_default().to_owned()),
+        Kind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
+    }
+}
+
+impl From<&DeclaredOption> for Declared {
+    fn from(option: &DeclaredOption) -> Self {
+        let kind = match option.kind {
+            OptionKind::Bool => Kind::Flag,
+            OptionKind::Integer => Kind::Integer,
+            OptionKind::Size => Kind::Size,
+            OptionKind::Double => Kind::Double,
+            OptionKind::Text => Kind::Text,
+            OptionKind::List => Kind::List,
+        };
+        let default = option.default.as_ref().map(|default| match default {
+            OptionValue::Bool(value) => if *value { "on" } else { "off" }.to_owned(),
+            OptionValue::Integer(value) => value.to_string(),
+            OptionValue::Double(value) => value.to_string(),
+            OptionValue::Text(value) => value.clone(),
+            OptionValue::List(values) => values.join(","),
+        });
+        Self { name: option.name.clone(), about: option.help.clone(), default, kind }
+    }
 }

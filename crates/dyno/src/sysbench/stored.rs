@@ -7,8 +7,8 @@ use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench;
 
-use super::options::{Extras, Options};
-use super::run::{Load, Run, load_threads};
+use super::options::Extras;
+use super::run::{Run, load_threads};
 use super::{Context, console};
 use crate::campaign::rollers::NAME;
 use crate::recording::{Recording, Tables};
@@ -17,16 +17,19 @@ use crate::secrets;
 /// The ids of the stages.
 pub(super) const WARM_UP: u32 = 0;
 pub(super) const MEASURED: u32 = 1;
+/// Where a script's threads begin, which is not stored.
+pub(super) const BEFORE: u32 = 2;
 
 /// A run that is being stored, unless it cannot be or nobody wants it.
 pub(super) struct Recorded(Option<Recording>);
 
 impl Recorded {
-    pub(super) fn begin(context: &Context, load: &Load, seed: u64) -> Self {
+    pub(super) fn begin(run: &Run<'_>) -> Self {
+        let context = run.context;
         if context.settings.extras == Extras::Off {
             return Self(None);
         }
-        let recording = Recording::begin(command_line(&context.typed), scenario(context, load), seed);
+        let recording = Recording::begin(command_line(&context.typed), scenario(run), run.seed);
         Self(
             recording
                 .map_err(|failure| console::error(&format!("dyno: the run is not stored: {failure}")))
@@ -35,18 +38,12 @@ impl Recorded {
     }
 
     /// Tells what is under test.
-    pub(super) fn describe(
-        &mut self,
-        connection: &mut Connection,
-        url: &str,
-        options: &Options,
-        load: &Load,
-    ) {
+    pub(super) fn describe(&mut self, connection: &mut Connection, url: &str, run: &Run<'_>) {
         let Some(recording) = &mut self.0 else { return };
-        let count = options.lenient_integer("tables").max(0);
+        let count = run.context.options.lenient_integer("tables").max(0);
         let names: Vec<_> = (1..=count).map(|table| format!("sbtest{table}")).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let is_builtin = load.name.starts_with(sysbench::NAME) && load.series != load.name;
+        let is_builtin = run.load.kind.script().is_none();
         let tables = is_builtin.then_some(Tables { family: sysbench::NAME, scale: None, names: &names });
         if let Err(failure) = recording.describe(connection, url, tables) {
             console::error(&format!("dyno: the run is not described in full: {failure}"));
@@ -119,8 +116,8 @@ fn without_password(word: &str) -> String {
 }
 
 /// What decides the run, as the store keeps it.
-fn scenario(context: &Context, load: &Load) -> serde_json::Value {
-    let settings = &context.settings;
+fn scenario(run: &Run<'_>) -> serde_json::Value {
+    let (context, settings) = (run.context, &run.context.settings);
     let declared = context.options.declared().iter();
     let options: serde_json::Map<_, _> = declared
         .filter(|declared| !declared.name.to_ascii_lowercase().contains("pass"))
@@ -128,10 +125,10 @@ fn scenario(context: &Context, load: &Load) -> serde_json::Value {
         .collect();
     serde_json::json!({
         "command": "sysbench",
-        "test": load.series,
+        "test": run.load.series,
         "options": options,
         "threads": settings.threads,
-        "protocol": protocol(load),
+        "protocol": protocol(run),
         "events": settings.events,
         "duration_s": settings.time.map(|time| time.as_secs()),
         "warm_up_s": settings.warmup.as_secs(),
@@ -140,8 +137,8 @@ fn scenario(context: &Context, load: &Load) -> serde_json::Value {
     })
 }
 
-fn protocol(load: &Load) -> &'static str {
-    if load.prepared { "prepared" } else { "simple" }
+fn protocol(run: &Run<'_>) -> &'static str {
+    if run.database.prepared { "prepared" } else { "simple" }
 }
 
 fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
@@ -160,7 +157,7 @@ fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
         clients: settings.threads.get(),
         clients_end: None,
         threads: load_threads(settings),
-        protocol: protocol(load).to_owned(),
+        protocol: protocol(run).to_owned(),
         arrival,
         rate_end_per_s: None,
         planned_s: planned.map(|time| time.as_secs_f64()),

@@ -1,7 +1,7 @@
 //! Which test a command line names: one of the ten or `bulk_insert`, a script of the user's, or one of sysbench's tests
 //! that need no database, which dyno does not have.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dyno_workload::sysbench::Test;
 
@@ -63,25 +63,14 @@ impl Subject {
         file.map(|path| Self::Script(ScriptSource::File(path)))
             .ok_or_else(|| NoTest::Unknown { name: name.to_owned() })
     }
-
-    /// As help and messages call it.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Builtin(test) => test.name().to_owned(),
-            Self::Script(ScriptSource::Builtin(name)) => (*name).to_owned(),
-            Self::Script(ScriptSource::File(path)) => {
-                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-            }
-        }
-    }
 }
 
 impl ScriptSource {
-    /// As messages of the script name it.
-    pub(super) fn path(&self) -> &Path {
+    /// As help and messages call it: a file's name, or a module's.
+    pub(super) fn shown_name(&self) -> String {
         match self {
-            Self::Builtin(name) => Path::new(name),
-            Self::File(path) => path,
+            Self::Builtin(name) => (*name).to_owned(),
+            Self::File(path) => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
         }
     }
 }
@@ -142,8 +131,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mine.lua");
         std::fs::write(&file, "").unwrap();
-        let found = Subject::find(file.to_str().unwrap()).unwrap();
-        assert_eq!(found.name(), "mine.lua");
+        let Ok(Subject::Script(found)) = Subject::find(file.to_str().unwrap()) else { panic!("no script") };
+        assert_eq!(found.shown_name(), "mine.lua");
         let without = directory.path().join("mine");
         assert!(matches!(Subject::find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
     }

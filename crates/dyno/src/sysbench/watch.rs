@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use dyno_workload::sysbench::{Counters, FatalErrors, Snapshot};
+use dyno_workload::sysbench::{Counters, Snapshot};
 
 use super::console::Console;
 use super::options::Settings;
 use super::report::{Counted, Form, Queue};
+use super::run::Kind;
 
 /// How often it is looked whether a client has met an error that ends the run.
 const LOOK: Duration = Duration::from_millis(50);
@@ -52,9 +53,8 @@ impl Backlog {
 pub(super) struct Watch<'a> {
     pub(super) console: &'a Console,
     pub(super) settings: &'a Settings,
-    pub(super) form: Form,
     pub(super) counters: &'a Counters,
-    pub(super) fatal: &'a FatalErrors,
+    pub(super) kind: &'a Kind,
     pub(super) backlog: &'a Backlog,
     /// Set to end the load.
     pub(super) stop: &'a AtomicBool,
@@ -97,10 +97,15 @@ impl Watch<'_> {
                 watched.unfinished = Some(self.counters.read().running);
                 self.console.fatal("The --max-time limit has expired, forcing shutdown...");
             }
-            if self.fatal.first().is_some() {
+            if self.kind.has_failed() {
                 self.stop.store(true, Ordering::Relaxed);
             }
         }
+    }
+
+    /// A script has queries once it has sent one.
+    fn form(&self) -> Form {
+        Form::new(self.settings, self.kind.script().is_none() || self.counters.read().queries() > 0)
     }
 
     fn checkpoint(&self, at: Duration, now: Duration, watched: &mut Watched) {
@@ -109,7 +114,7 @@ impl Watch<'_> {
         let since = counts.since(&watched.since);
         let over = now.saturating_sub(watched.since_at);
         self.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
-        let report = self.form.report(&Counted { counts: &since, over, unfinished: None });
+        let report = self.form().report(&Counted { counts: &since, over, unfinished: None });
         self.console.notice(without_last_end(&report));
         (watched.since, watched.since_at) = (counts, now);
     }
@@ -120,10 +125,18 @@ impl Watch<'_> {
         let over = now.saturating_sub(interval.since_at);
         let (at, threads) = (interval.next, u64::from(self.settings.threads.get()));
         let counted = Counted { counts: &since, over, unfinished: None };
-        self.console.notice(&self.form.intermediate(at.as_secs(), &counted, threads));
-        if self.settings.rate.is_some() {
-            let queue = Queue { length: self.backlog.length_at(at), concurrency: counts.running };
-            self.console.notice(&self.form.queue(at.as_secs(), queue));
+        let open = self.settings.rate.is_some();
+        let queue = open.then(|| Queue { length: self.backlog.length_at(at), concurrency: counts.running });
+        let told_by_script = self
+            .kind
+            .script()
+            .is_some_and(|script| script.report_interval(self.settings, &counted, now, queue, self.console));
+        if !told_by_script {
+            let form = self.form();
+            self.console.notice(&form.intermediate(at.as_secs(), &counted, threads));
+            if let Some(queue) = queue {
+                self.console.notice(&form.queue(at.as_secs(), queue));
+            }
         }
         interval.passed(counts, now);
     }

@@ -7,7 +7,7 @@ use dyno_target::TargetError;
 use dyno_target::connection::ConnectError;
 use dyno_wire::endpoint::Address;
 
-use super::super::console::Console;
+use super::super::console::{Console, Level};
 use super::Place;
 use crate::pgbench::connect::ConnectFailure;
 
@@ -84,10 +84,15 @@ impl NotConnected {
         self.tell(console, "sysbench.cmdline.call_command");
     }
 
-    fn tell(&self, console: &Console, function: &str) {
+    /// Tells of it where a script says itself what follows from it.
+    pub(in super::super) fn tell_lines(&self, console: &Console) {
         for line in &self.lines {
-            console.fatal(line);
+            console.say(Level::Fatal, line);
         }
+    }
+
+    fn tell(&self, console: &Console, function: &str) {
+        self.tell_lines(console);
         console.fatal(&format!("`{function}' function failed: {}", self.reason));
     }
 }

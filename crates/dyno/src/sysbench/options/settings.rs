@@ -123,7 +123,7 @@ impl Settings {
             checkpoints,
             debug: options.flag("debug"),
             validate: options.flag("validate"),
-            verbosity,
+            verbosity: if options.flag("debug") { VERBOSITY_MAX } else { verbosity },
             percentile,
             histogram: options.flag("histogram"),
             seed: u64::try_from(options.integer("rand-seed")).ok().filter(|seed| *seed > 0),

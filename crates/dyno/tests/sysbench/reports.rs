@@ -1,0 +1,127 @@
+//! What a run prints: the banner, the lines while it lasts, the report.
+
+use crate::mask;
+use crate::program::Program;
+use crate::server::{Database, databases, postgres_database};
+
+/// Banner and report; behind a fixed number of events what is counted is the same, too.
+const EXACT: &[&str] = &[
+    "--events=10 --time=0 oltp_read_write run",
+    "--events=10 --time=0 oltp_read_only run --skip-trx",
+    "--events=7 --time=0 --threads=3 oltp_write_only run",
+    "--events=5 --time=0 --db-ps-mode=disable oltp_insert run",
+    "--events=5 --time=0 --percentile=0 oltp_point_select run",
+    "--events=5 --time=0 --percentile=5 oltp_update_index run",
+    "--events=5 --time=0 --percentile=100 --rand-seed=3 --rand-type=uniform oltp_update_non_index run",
+    "--events=5 --time=0 --rand-type=gaussian select_random_points run",
+    "--events=5 --time=0 --rand-type=pareto select_random_ranges run",
+    "--events=5 --time=0 --validate oltp_point_select run",
+    "--events=40 --time=0 --rate=400 oltp_point_select run",
+    "--events=4 --time=0 --verbosity=0 oltp_point_select run",
+    "--events=4 --time=0 --verbosity=4 --threads=2 oltp_point_select run",
+    "--max-requests=4 --max-time=9 --num-threads=2 oltp_point_select run",
+];
+
+fn made(database: &Database) {
+    let ran = Program::Dyno.run(&[], &database.with("--table-size=1000 oltp_insert prepare"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+}
+
+#[test]
+fn the_report_of_a_count_of_events() {
+    let Some(programs) = Program::both() else { return };
+    for database in databases("reports") {
+        made(&database);
+        for arguments in EXACT {
+            let [theirs, ours] = programs.clone().map(|program| {
+                let ran = program.run(&[], &database.with(&format!("--table-size=1000 {arguments}")));
+                (ran.code, mask::measured(&ran.stdout), ran.stderr)
+            });
+            assert_eq!(ours, theirs, "{arguments} on {}", database.product());
+        }
+    }
+}
+
+#[test]
+fn lines_and_reports_while_it_lasts() {
+    let Some(programs) = Program::both() else { return };
+    let Some(database) = postgres_database("lines") else { return };
+    made(&database);
+    for arguments in [
+        "--time=2 --report-interval=1 oltp_point_select run --threads=2",
+        "--time=2 --report-interval=1 --rate=50 oltp_read_only run --threads=2 --percentile=99",
+        "--time=2 --report-checkpoints=1 oltp_read_write run",
+    ] {
+        let [theirs, ours] = programs.clone().map(|program| {
+            let ran = program.run(&[], &database.with(&format!("--table-size=1000 {arguments}")));
+            assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{program:?}: {}", ran.stdout);
+            let masked: String = mask::measured(&ran.stdout).lines().map(|line| mask::numbers(line) + "\n").collect();
+            // Columns are compared above; here counts are of different lengths.
+            mask::kinds(&masked.split_whitespace_lines())
+        });
+        assert_eq!(ours, theirs, "{arguments}");
+    }
+}
+
+trait Lines {
+    /// Spaces within lines count once.
+    fn split_whitespace_lines(&self) -> String;
+}
+
+impl Lines for String {
+    fn split_whitespace_lines(&self) -> String {
+        let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n";
+        self.lines().map(line).collect()
+    }
+}
+
+/// A row of the histogram: where its parts stand.
+fn histogram_row(line: &str) -> Option<(usize, usize)> {
+    let bar = line.find('|')?;
+    let count = line.rfind(' ')?;
+    Some((bar, count))
+}
+
+#[test]
+fn the_histogram_has_the_same_columns() {
+    let Some(programs) = Program::both() else { return };
+    let Some(database) = postgres_database("histogram") else { return };
+    made(&database);
+    let arguments = "--table-size=1000 --events=500 --time=0 --histogram oltp_point_select run";
+    let [theirs, ours] = programs.map(|program| {
+        let ran = program.run(&[], &database.with(arguments));
+        let lines: Vec<_> = ran.stdout.lines().skip_while(|line| !line.starts_with("Latency histogram")).collect();
+        let rows: Vec<_> = lines.iter().filter_map(|line| histogram_row(line)).collect();
+        assert!(!rows.is_empty() && rows.iter().all(|row| row == &rows[0]), "{}", ran.stdout);
+        let most = lines.iter().map(|line| line.matches('*').count()).max();
+        let end = lines.iter().position(|line| *line == " ").expect("a line with a space");
+        (lines[..2].join("\n"), rows[0], most, lines[end + 1].to_owned())
+    });
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn a_warm_up_is_left_out_of_the_report() {
+    let Some(database) = postgres_database("warm_up") else { return };
+    made(&database);
+    let arguments = "--table-size=1000 --warmup-time=1 --time=1 --rate=20 --events=5 oltp_point_select run";
+    let ran = Program::Dyno.run(&[], &database.with(arguments));
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Warming up for 1 seconds...\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("total number of events:              5\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_dyno_adds_is_beside_it() {
+    let Some(database) = postgres_database("beside") else { return };
+    made(&database);
+    let run = |extras: &str| {
+        let arguments = format!("--table-size=1000 --events=20 --time=0 --dyno={extras} oltp_read_write run");
+        Program::Dyno.run(&[], &database.with(&arguments))
+    };
+    let (off, brief, full) = (run("off"), run("brief"), run("full"));
+    assert_eq!(mask::measured(&off.stdout), mask::measured(&brief.stdout));
+    assert_eq!(off.stderr, "");
+    assert!(brief.stderr.contains("dyno: stored as "), "{}", brief.stderr);
+    assert!(full.stdout.starts_with(&off.stdout[..200]) && full.stdout.len() > off.stdout.len() + 200, "{}", full.stdout);
+}
