@@ -54,7 +54,7 @@ fn details(error: &ServerError) -> String {
 }
 
 fn of_number(number: u16, message: &str) -> Option<&'static str> {
-    const LOCAL_INFILE: &str = "allow it in the server (SET GLOBAL local_infile = ON), or do without";
+    const LOCAL_INFILE: &str = "allow it in the server (SET GLOBAL local_infile = ON) and in the target (local-infile), or do without";
     const READ_ONLY: &str = "the server takes no changes: is it a replica, or set read_only?";
     Some(match number {
         // One number for all commands that are not allowed.

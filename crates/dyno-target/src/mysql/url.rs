@@ -16,7 +16,8 @@ pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
     let parts = take_apart(rest)?;
     let mut parameters = Parameters::default();
     // MySQL's own clients would take the socket, and have misled many by it: who writes a port means it.
-    if !parts.ports.is_empty() && parts.hosts.split(',').all(is_local) {
+    let mut places = parts.hosts.split(',').zip(parts.ports.split(','));
+    if places.any(|(host, port)| is_local(host) && !port.is_empty()) {
         parameters.set("protocol", "TCP".to_owned())?;
     }
     let place = [
@@ -71,7 +72,9 @@ mod tests {
 
     #[test]
     fn a_port_at_localhost_is_tcp() {
-        for url in ["mysql://localhost:3307/", "mysql://:3307/d", "mysql://u@LOCALHOST:1"] {
+        for url in
+            ["mysql://localhost:3307/", "mysql://:3307/d", "mysql://u@LOCALHOST:1", "mysql://h,localhost:1/"]
+        {
             assert_eq!(read(url, &["protocol"]), some(&["TCP"]), "{url}");
         }
         for url in ["mysql://localhost/", "mysql://h:3307/", "mysql://localhost/?port=3307"] {
