@@ -6,6 +6,7 @@
 
 mod embedded;
 mod home;
+mod mysql;
 mod named;
 mod processes;
 mod refusals;
@@ -14,4 +15,5 @@ mod secrets;
 mod server;
 mod store;
 mod stored;
+mod sysbench;
 mod unreliable;

@@ -60,15 +60,8 @@ fn a_password_reaches_no_output_and_no_file() {
     }
     let shown = home.dyno(&["report"]).expect(0);
     assert_silent(&shown, "report");
-    let written = files(&home.path(""));
-    assert!(written.contains(&home.store()), "{written:?}");
-    for file in written {
-        let bytes = fs::read(&file).unwrap();
-        for secret in [PASSWORD, &percent] {
-            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-            assert!(!found, "{} holds the password", file.display());
-        }
-    }
+    assert_nowhere(&home, PASSWORD);
+    assert_nowhere(&home, &percent);
 }
 
 #[test]
@@ -113,6 +106,18 @@ fn a_wrong_password_is_told_without_being_shown() {
 fn assert_silent(ended: &Ended, way: &str) {
     for text in [&ended.out, &ended.err] {
         assert!(!text.contains(PASSWORD), "{way}: {text}");
+    }
+}
+
+/// Neither the store nor any other file of a home in which dyno has run holds the secret.
+#[track_caller]
+pub(crate) fn assert_nowhere(home: &Home, secret: &str) {
+    let written = files(&home.path(""));
+    assert!(written.contains(&home.store()), "{written:?}");
+    for file in written {
+        let bytes = fs::read(&file).unwrap();
+        let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!found, "{} holds the password", file.display());
     }
 }
 
