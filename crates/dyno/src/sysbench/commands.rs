@@ -15,12 +15,16 @@ use super::{Context, Refused, console, tables};
 use crate::campaign::rollers::NAME;
 use crate::{DONE, interrupt};
 
+/// The functions of sysbench's scripts that carry out `prepare` and `prewarm`, and `cleanup`, as its messages name them.
+const COMMAND: &str = "sysbench.cmdline.call_command";
+const CLEANUP: &str = "cleanup";
+
 /// Makes the tables, with as many connections as there are threads.
 pub(super) fn prepare(context: &Context, _test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
-    let database = database(context)?;
+    let database = database(context, COMMAND)?;
     tell_of_threads(context);
-    let mut connection = open(context, &database)?;
+    let mut connection = open(context, &database, COMMAND)?;
     let dialect = dialect(context, &mut connection)?;
     let endpoint = connection.endpoint().clone();
     drop(connection);
@@ -67,7 +71,7 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
         | PrepareError::DiskFull { source, .. }
         | PrepareError::Denied { source, .. }
         | PrepareError::Failed { source, .. } => {
-            let refused = failed(context, source);
+            let refused = failed(context, COMMAND, source);
             if context.settings.extras != Extras::Off {
                 console::error(&format!("dyno: {error}"));
             }
@@ -80,12 +84,12 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
 /// Has the server read the tables, so that they are in its memory.
 pub(super) fn prewarm(context: &Context, _test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
-    let database = database(context)?;
+    let database = database(context, COMMAND)?;
     tell_of_threads(context);
-    let dialect = dialect(context, &mut open(context, &database)?)?;
+    let dialect = dialect(context, &mut open(context, &database, COMMAND)?)?;
     let next = AtomicU32::new(1);
     let work = || -> Result<(), Refused> {
-        let mut connection = open(context, &database)?;
+        let mut connection = open(context, &database, COMMAND)?;
         loop {
             let table = next.fetch_add(1, Ordering::Relaxed);
             if table > options.tables {
@@ -93,7 +97,7 @@ pub(super) fn prewarm(context: &Context, _test: Test) -> Result<u8, Refused> {
             }
             context.console.print(&format!("Prewarming table {}\n", table_name(table)));
             sysbench::prewarm(&mut connection, &options, &dialect, table)
-                .map_err(|error| failed(context, &error))?;
+                .map_err(|error| failed(context, COMMAND, &error))?;
         }
     };
     let threads = context.settings.threads.get().min(options.tables);
@@ -108,11 +112,11 @@ pub(super) fn prewarm(context: &Context, _test: Test) -> Result<u8, Refused> {
 /// Drops the tables.
 pub(super) fn cleanup(context: &Context, _test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
-    let mut connection = open(context, &database(context)?)?;
+    let mut connection = open(context, &database(context, CLEANUP)?, CLEANUP)?;
     let mut tell =
         |table: u32| context.console.print(&format!("Dropping table '{}'...\n", table_name(table)));
     let dropped = sysbench::cleanup(&mut connection, &options, &mut tell);
-    dropped.map(|()| DONE).map_err(|error| failed(context, &error))
+    dropped.map(|()| DONE).map_err(|error| failed(context, CLEANUP, &error))
 }
 
 fn tell_of_threads(context: &Context) {
@@ -121,31 +125,31 @@ fn tell_of_threads(context: &Context) {
     }
 }
 
-fn database(context: &Context) -> Result<Database, Refused> {
+fn database(context: &Context, function: &str) -> Result<Database, Refused> {
     let database = Database::new(&context.options, &Environment::of_process());
     database.map_err(|failure| {
-        failure.tell_command(&context.console);
+        failure.tell_command(&context.console, function);
         Refused
     })
 }
 
-fn open(context: &Context, database: &Database) -> Result<Connection, Refused> {
+fn open(context: &Context, database: &Database, function: &str) -> Result<Connection, Refused> {
     database.open().map_err(|failure| {
-        failure.tell_command(&context.console);
+        failure.tell_command(&context.console, function);
         Refused
     })
 }
 
 fn dialect(context: &Context, connection: &mut Connection) -> Result<Dialect, Refused> {
     let recognised = product::recognise(connection);
-    recognised.map(|recognised| recognised.dialect).map_err(|error| failed(context, &error))
+    recognised.map(|recognised| recognised.dialect).map_err(|error| failed(context, COMMAND, &error))
 }
 
 /// A statement that failed, in the words of sysbench's drivers.
-fn failed(context: &Context, error: &QueryError) -> Refused {
+fn failed(context: &Context, function: &str, error: &QueryError) -> Refused {
     let fatal = |text: &str| context.console.fatal(text);
     let QueryError::Server { error: refusal, statement } = error else {
-        return context.refuse(&format!("`sysbench.cmdline.call_command' function failed: {error}"));
+        return context.refuse(&format!("`{function}' function failed: {error}"));
     };
     let message = refusal.message();
     match refusal.number() {
@@ -159,7 +163,7 @@ fn failed(context: &Context, error: &QueryError) -> Refused {
     }
     let (number, state) = (refusal.number().unwrap_or(0), refusal.state());
     fatal(&format!(
-        "`sysbench.cmdline.call_command' function failed: SQL error, errno = {number}, state = '{}': {message}",
+        "`{function}' function failed: SQL error, errno = {number}, state = '{}': {message}",
         state.as_str()
     ));
     Refused

@@ -104,7 +104,7 @@ impl Context {
                     _ => Err(unknown(command)),
                 }
             }
-            Subject::Script(source) => script::perform(self, &source, &source.shown_name(), command),
+            Subject::Script(source) => script::perform(self, &source, &source.shown_name(name), command),
         }
     }
 

@@ -47,7 +47,8 @@ pub(super) fn perform(
             context.console.print(&help::test_help(name, context.options.declared()));
             return Ok(DONE);
         }
-        "prepare" | "run" | "cleanup" | "help" => {
+        "run" => return Err(context.refuse(&format!("cannot find the event() function in {name}"))),
+        "prepare" | "cleanup" | "help" => {
             console::error(&format!("'{name}' test does not implement the '{command}' command."));
             return Err(Refused);
         }
@@ -82,21 +83,23 @@ fn read(context: &Context, source: &ScriptSource, command: Option<&str>) -> Resu
 
 /// A command of the script's own, in as many threads as it wants.
 fn carry_out(context: &Context, script: &Script, command: &str) -> Result<u8, Refused> {
-    let database = database(context)?;
+    // A plain function is called by its name, others through the table of commands.
+    let function = if script.has_function(command) { command } else { "sysbench.cmdline.call_command" };
+    let database = database(context, function)?;
     let threads = context.settings.threads.get();
     if script.is_parallel(command) && threads > 1 {
         context.console.notice("Initializing worker threads...\n");
     }
     let open = || opener(&database, &context.console);
     script.run_command(command, threads, &open).map(|_| DONE).map_err(|error| {
-        let error = ScriptError { hook: Some("sysbench.cmdline.call_command".to_owned()), ..error };
+        let error = ScriptError { hook: Some(function.to_owned()), ..error };
         context.refuse(&error.to_string())
     })
 }
 
-fn database(context: &Context) -> Result<Database, Refused> {
+fn database(context: &Context, function: &str) -> Result<Database, Refused> {
     Database::new(&context.options, &Environment::of_process()).map_err(|failure| {
-        failure.tell_command(&context.console);
+        failure.tell_command(&context.console, function);
         Refused
     })
 }
@@ -111,7 +114,7 @@ fn opener(database: &Database, console: &Console) -> Result<Connection, ConnectE
 
 fn run(context: &Context, script: Arc<Script>, seed: u64) -> Result<u8, Refused> {
     let settings = &context.settings;
-    let driver = database(context)?;
+    let driver = database(context, "init")?;
     let before = script.call("init", &|| opener(&driver, &context.console));
     before.map_err(|error| context.refuse(&error.to_string()))?;
     run::print_banner(context);

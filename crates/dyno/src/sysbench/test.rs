@@ -66,11 +66,13 @@ impl Subject {
 }
 
 impl ScriptSource {
-    /// As help and messages call it: a file's name, or a module's.
-    pub(super) fn shown_name(&self) -> String {
+    /// As help and messages call it: a file's name where `typed` is its path, else the module's.
+    pub(super) fn shown_name(&self, typed: &str) -> String {
         match self {
-            Self::Builtin(name) => (*name).to_owned(),
-            Self::File(path) => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+            Self::File(path) if path.as_os_str() == typed => {
+                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+            }
+            _ => typed.to_owned(),
         }
     }
 }
@@ -132,7 +134,7 @@ mod tests {
         let file = directory.path().join("mine.lua");
         std::fs::write(&file, "").unwrap();
         let Ok(Subject::Script(found)) = Subject::find(file.to_str().unwrap()) else { panic!("no script") };
-        assert_eq!(found.shown_name(), "mine.lua");
+        assert_eq!(found.shown_name(file.to_str().unwrap()), "mine.lua");
         let without = directory.path().join("mine");
         assert!(matches!(Subject::find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
     }

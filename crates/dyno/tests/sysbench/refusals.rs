@@ -88,8 +88,8 @@ const CASES: &[&str] = &[
     "oltp_insert --db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port=1 run",
     "oltp_insert --db-driver=pgsql --pgsql-host=/nonexistent run",
     "oltp_insert --db-driver=pgsql --pgsql-host=nope.invalid cleanup",
-    "oltp_insert --db-driver=pgsql --pgsql-port=1 --pgsql-host=127.0.0.1 run --rate=5 --report-interval=2 --debug \
-     --validate --rand-seed=7 --report-checkpoints=3,1 --forced-shutdown=4 --threads=3",
+    "oltp_insert --db-driver=pgsql --pgsql-port=1 --pgsql-host=127.0.0.1 run --rate=5 --report-interval=2 \
+     --validate --rand-seed=7 --report-checkpoints=3,1 --forced-shutdown=4",
     "oltp_insert --db-driver=pgsql --pgsql-port=1 --pgsql-host=127.0.0.1 run --verbosity=0",
     "--config-file=nope foo",
     "--config-file=wrong foo",
@@ -114,7 +114,7 @@ const CASES: &[&str] = &[
 ];
 
 const FILES: &[(&str, &str)] = &[
-    ("good", "# of the load\nthreads=3\nrand-seed=5\n\n[mysql]\nreport-interval=2\n"),
+    ("good", "# of the load\nrand-seed=5\n\n[mysql]\nreport-interval=2\n"),
     ("wrong", "threads=x\n"),
     ("idle.lua", "function event() return true end\n"),
     ("nothing.lua", "x = 1\n"),

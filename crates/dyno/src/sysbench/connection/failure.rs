@@ -79,9 +79,9 @@ impl NotConnected {
         console.fatal("Thread initialization failed!");
     }
 
-    /// Tells of it where a command is carried out.
-    pub(in super::super) fn tell_command(&self, console: &Console) {
-        self.tell(console, "sysbench.cmdline.call_command");
+    /// Tells of it where a command is carried out, by this function.
+    pub(in super::super) fn tell_command(&self, console: &Console, function: &str) {
+        self.tell(console, function);
     }
 
     /// Tells of it where a script says itself what follows from it.
