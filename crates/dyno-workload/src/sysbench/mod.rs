@@ -8,6 +8,7 @@ mod client;
 pub mod counters;
 pub mod distribution;
 mod failure;
+mod limits;
 mod load;
 pub mod lua;
 pub mod options;

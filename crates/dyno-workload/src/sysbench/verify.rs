@@ -5,6 +5,7 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
 use super::census::{Census, IndexCensus};
+use super::limits;
 use super::options::Options;
 use super::test::Test;
 use super::verdict::{Found, judge};
@@ -35,6 +36,7 @@ impl Baseline {
     /// # Errors
     /// A table is missing or may not be read, or the connection is lost.
     pub fn take(connection: &mut Connection, options: &Options) -> Result<Self, CensusError> {
+        limits::lift(connection);
         let tables = (1..=options.tables).map(|table| Census::take(connection, table, options));
         Ok(Self { tables: tables.collect::<Result<_, _>>()? })
     }
@@ -58,6 +60,7 @@ pub fn verify(
     options: &Options,
     told: Told,
 ) -> Result<Vec<Check>, CensusError> {
+    limits::lift(connection);
     let mut tables = Vec::new();
     for (table, before) in (1..=options.tables).zip(&before.tables) {
         let after = Census::take(connection, table, options)?;

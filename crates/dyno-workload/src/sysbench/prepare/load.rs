@@ -43,6 +43,16 @@ impl<'a> Load<'a> {
         Self { schema, seed, inserts_only: AtomicBool::new(!bulk) }
     }
 
+    /// Why all rows go by INSERT, where that is known beforehand.
+    pub(super) fn slower(&self) -> Option<String> {
+        let why = match self.schema.dialect.mysql {
+            true => "the server does not take LOAD DATA LOCAL (SET GLOBAL local_infile = ON would allow it)",
+            false => "the server does not take COPY",
+        };
+        let inserts = self.inserts_only.load(Ordering::Relaxed) && self.schema.options.table_size > 0;
+        inserts.then(|| format!("{BY_INSERT} {why}"))
+    }
+
     /// Whether a table's rows have to come in one transaction: only that which emptied the table may bring rows that
     /// are frozen from the start, which nobody has to visit again.
     fn whole_tables(&self) -> bool {
@@ -240,7 +250,9 @@ fn turned_down(error: &QueryError) -> bool {
     }
 }
 
+const BY_INSERT: &str = "rows go by INSERT, which is slower, because";
+
 fn why_inserts(mysql: bool, error: &QueryError) -> String {
     let bulk = if mysql { "LOAD DATA LOCAL" } else { "COPY" };
-    format!("rows go by INSERT, which is slower, because {bulk} is not allowed here: {error}")
+    format!("{BY_INSERT} {bulk} is not allowed here: {error}")
 }

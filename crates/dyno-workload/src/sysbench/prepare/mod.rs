@@ -16,6 +16,7 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use super::NAME;
+use super::limits;
 use super::options::Options;
 use super::schema::Schema;
 use super::state::{State, state};
@@ -123,13 +124,12 @@ impl Preparation<'_> {
     /// Takes limits away that are meant for queries, and checks that these rows need not: on these sessions only. A
     /// server that refuses is only slower.
     fn ease_sessions(&mut self) {
-        let settings: &[&str] = match self.schema.dialect.mysql {
-            true => &["SET SESSION unique_checks = 0", "SET SESSION foreign_key_checks = 0"],
-            false => &["SET statement_timeout = 0"],
-        };
         for connection in self.crew.connections() {
-            for setting in settings {
-                let _ = connection.execute(setting);
+            limits::lift(connection);
+            if self.schema.dialect.mysql {
+                for check in ["unique_checks", "foreign_key_checks"] {
+                    let _ = connection.execute(&format!("SET SESSION {check} = 0"));
+                }
             }
         }
     }
@@ -154,6 +154,9 @@ impl Preparation<'_> {
     }
 
     fn load(&mut self, load: &Load<'_>, parts: &[load::Part]) -> Result<(), PrepareError> {
+        if let Some(why) = load.slower() {
+            (self.progress)(Progress::Fallback { why });
+        }
         let total = self.options.options.table_size * u64::from(self.options.options.tables);
         self.step("data", Some(total), |crew, hear| {
             crew.run(parts, |connection, part, around| load.run(connection, part, around), hear)

@@ -1,0 +1,79 @@
+//! Statements as the servers count them: those of the real sysbench, and as many.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dyno_engine::plan::{EngineConfig, Limit};
+use dyno_engine::request::Protocol;
+use dyno_test_servers::{MysqlProduct, MysqlSetup, succeed};
+use dyno_workload::sysbench::{Options, Sysbench, Test};
+
+use crate::server::{Server, load};
+
+const EVENTS: u64 = 40;
+
+/// Statements since `begin` by what the server tells them apart by, with their text.
+fn digests(server: &Server, run: impl FnOnce()) -> BTreeMap<String, (String, u64)> {
+    let mut connection = server.open();
+    let (begin, read) = match server.is_mysql() {
+        true => (
+            "TRUNCATE performance_schema.events_statements_summary_by_digest",
+            "SELECT digest, digest_text, count_star FROM performance_schema.events_statements_summary_by_digest \
+             WHERE schema_name = 'test' AND (digest_text LIKE '%sbtest%' OR digest_text IN ('BEGIN', 'COMMIT'))",
+        ),
+        false => (
+            "SELECT pg_stat_statements_reset()",
+            "SELECT queryid, query, calls FROM pg_stat_statements \
+             WHERE query LIKE '%sbtest%' OR query IN ('BEGIN', 'COMMIT')",
+        ),
+    };
+    connection.query(begin).unwrap();
+    run();
+    let rows = connection.query(read).unwrap();
+    let row = |row: &dyno_target::connection::Row| {
+        let text = |at| row.text(at).unwrap_or_default().to_owned();
+        (text(0), (text(1), text(2).parse().unwrap()))
+    };
+    // MySQL counts what prepares statements and what forgets them, which a client may leave to the connection's end.
+    let beside = ["PREPARE ", "DEALLOCATE "];
+    let executed =
+        |text: &str| !text.contains("statements") && !beside.iter().any(|word| text.starts_with(word));
+    rows.iter().map(row).filter(|(_, (text, _))| executed(text)).collect()
+}
+
+#[test]
+fn the_servers_count_the_statements_of_the_real_sysbench() {
+    let with_schema = |product| MysqlSetup::new(product).with("performance_schema=ON");
+    let mysql =
+        [MysqlProduct::Mysql, MysqlProduct::MariaDb].map(|product| Server::mysql(&with_schema(product)));
+    for server in mysql.into_iter().flatten().chain(Server::postgres()) {
+        if !server.is_mysql() {
+            server.open().execute("CREATE EXTENSION pg_stat_statements").unwrap();
+        }
+        let options = Options { table_size: 1_000, ..Options::default() };
+        for (test, simple) in Test::ALL.into_iter().flat_map(|test| [(test, false), (test, true)]) {
+            let about = format!("{} {} simple {simple}", server.name(), test.name());
+            server.prepare(&options).unwrap();
+            let Some(mut sysbench) = server.sysbench() else { return };
+            let events = format!("--events={EVENTS}");
+            sysbench.args([test.name(), "--table-size=1000", &events, "--time=0", "--threads=1"]);
+            sysbench.args(simple.then_some("--db-ps-mode=disable")).arg("run");
+            let theirs = digests(&server, || drop(succeed(&mut sysbench)));
+            server.prepare(&options).unwrap();
+            let ours = digests(&server, || {
+                let protocol = if simple { Protocol::Simple } else { Protocol::Prepared };
+                let config = EngineConfig { protocol, ..EngineConfig::new(1) };
+                let test = Sysbench::new(test, options.clone(), server.is_mysql());
+                let limit = Limit::TransactionsPerClient(EVENTS);
+                let seen = load(&server, |counters| Arc::new(test.with_counters(counters)), 1, limit, config);
+                assert_eq!(seen.done, EVENTS, "{about}: {:?}", seen.errors);
+            });
+            let counts = |of: &BTreeMap<String, (String, u64)>| {
+                of.iter().map(|(digest, (_, count))| (digest.clone(), *count)).collect::<BTreeMap<_, _>>()
+            };
+            // MariaDB gives no digest to what was prepared.
+            assert!(!theirs.is_empty() || server.name() == "MariaDB" && !simple, "{about}");
+            assert_eq!(counts(&ours), counts(&theirs), "{about}: ours {ours:#?}, theirs {theirs:#?}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The ten tests as loads: what is counted is what was done, and what was done stands in the tables.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
+use dyno_engine::request::Protocol;
+use dyno_engine::workload::Workload;
+use dyno_workload::sysbench::{
+    Counters, Distribution, FatalErrors, IgnoredErrors, OnError, Options, Sysbench, Test,
+};
+
+use crate::server::{Seen, Server, assert_passed, load};
+
+fn run(
+    server: &Server,
+    test: Test,
+    options: &Options,
+    protocol: Protocol,
+    clients: u32,
+    events: u64,
+) -> Seen {
+    let workload = |counters: Arc<Counters>| -> Arc<dyn Workload> {
+        options.check(test).unwrap();
+        Arc::new(Sysbench::new(test, options.clone(), server.is_mysql()).with_counters(counters))
+    };
+    let config = EngineConfig { protocol, tries_max: 1_000, seed: 5, ..EngineConfig::new(2) };
+    load(server, workload, clients, Limit::TransactionsPerClient(events), config)
+}
+
+/// Reads, writes and others of each event, by the specification of sysbench's tests.
+const STATEMENTS: [(u64, u64, u64); 10] = [
+    (1, 0, 0),
+    (14, 0, 2),
+    (14, 4, 2),
+    (0, 4, 2),
+    (0, 1, 0),
+    (0, 1, 0),
+    (0, 1, 0),
+    (0, 1, 0),
+    (1, 0, 0),
+    (1, 0, 0),
+];
+
+#[test]
+fn every_test_does_what_it_says_in_both_modes() {
+    for server in Server::each() {
+        for protocol in [Protocol::Simple, Protocol::Prepared] {
+            let mut options = Options {
+                tables: 2,
+                table_size: 2_000,
+                distribution: Distribution::Uniform,
+                ..Options::default()
+            };
+            server.prepare(&options).unwrap();
+            for (test, (reads, writes, other)) in Test::ALL.into_iter().zip(STATEMENTS) {
+                let about = format!("{} {} {protocol:?}", server.name(), test.name());
+                options.tables = if test.uses_first_table_only() { 1 } else { 2 };
+                let mut seen = Seen::default();
+                let checks = server.verified(test, &options, || {
+                    seen = run(&server, test, &options, protocol, 3, 20);
+                    seen.told()
+                });
+                assert_passed(&checks, &about);
+                assert_eq!((seen.done, seen.failed, seen.unknown), (60, 0, 0), "{about}: {:?}", seen.errors);
+                let (queries, counted) = (seen.queries, &seen.counted);
+                assert_eq!(
+                    (counted.reads, counted.writes, counted.other),
+                    (queries.reads, queries.writes, queries.other),
+                    "{about}"
+                );
+                assert_eq!(
+                    (counted.events, counted.running, counted.latencies.count()),
+                    (60, 0, 60),
+                    "{about}"
+                );
+                assert_eq!(
+                    counted.per_client.iter().map(|client| client.0).collect::<Vec<_>>(),
+                    [20; 3],
+                    "{about}"
+                );
+                if seen.retries == 0 {
+                    assert_eq!(queries.reads, 60 * reads, "{about}");
+                    assert_eq!(queries.writes + queries.writes_in_vain, 60 * writes, "{about}");
+                    assert_eq!(queries.other, 60 * other + queries.writes_in_vain, "{about}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn writes_that_touch_nothing_are_other() {
+    for server in Server::each() {
+        let options = Options { table_size: 50, distribution: Distribution::Uniform, ..Options::default() };
+        server.prepare(&options).unwrap();
+        let mut seen = Seen::default();
+        let checks = server.verified(Test::Delete, &options, || {
+            seen = run(&server, Test::Delete, &options, Protocol::Prepared, 2, 400);
+            seen.told()
+        });
+        assert_passed(&checks, &server.name());
+        // 800 deletes of 50 rows: nearly all of the rows are gone, and most deletes found none.
+        let (writes, vain) = (seen.queries.writes, seen.queries.writes_in_vain);
+        assert!((40..=50).contains(&writes) && writes + vain == 800, "{}: {:?}", server.name(), seen.queries);
+        assert_eq!((seen.counted.writes, seen.counted.other), (writes, vain), "{}", server.name());
+    }
+}
+
+/// Many clients on few rows: deadlocks and waits, and yet no row is lost.
+#[test]
+fn conflicts_restart_events_and_lose_no_row() {
+    for server in Server::each() {
+        for skip_trx in [false, true] {
+            let options = Options {
+                table_size: 20,
+                index_updates: 3,
+                skip_trx,
+                distribution: Distribution::Uniform,
+                ..Options::default()
+            };
+            let about = format!("{} skip_trx {skip_trx}", server.name());
+            server.prepare(&options).unwrap();
+            let mut seen = Seen::default();
+            let checks = server.verified(Test::WriteOnly, &options, || {
+                let workload = |counters: Arc<Counters>| -> Arc<dyn Workload> {
+                    let test = Sysbench::new(Test::WriteOnly, options.clone(), server.is_mysql());
+                    Arc::new(test.with_counters(counters))
+                };
+                let config = EngineConfig { tries_max: 1_000, ..EngineConfig::new(2) };
+                seen = load(&server, workload, 8, Limit::Duration(Duration::from_secs(2)), config);
+                seen.told()
+            });
+            assert_passed(&checks, &about);
+            assert!(seen.done > 0, "{about}: {:?}", seen.errors);
+            assert_eq!((seen.counted.events, seen.counted.running), (seen.done, 0), "{about}");
+            if !skip_trx {
+                assert!(seen.counted.ignored_errors > 0, "{about}: 8 clients on 20 rows never met");
+                assert!(seen.counted.ignored_errors >= seen.retries, "{about}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_auto_increment_no_id_comes_twice() {
+    for server in Server::each() {
+        let options = Options { table_size: 0, auto_inc: false, ..Options::default() };
+        server.prepare(&options).unwrap();
+        let mut seen = Seen::default();
+        let sized = Options { table_size: 1_000, ..options };
+        let checks = server.verified(Test::Insert, &sized, || {
+            seen = run(&server, Test::Insert, &sized, Protocol::Simple, 4, 100);
+            seen.told()
+        });
+        assert_passed(&checks, &server.name());
+        assert_eq!(
+            (seen.done, seen.retries, seen.failed),
+            (400, 0, 0),
+            "{}: {:?}",
+            server.name(),
+            seen.errors
+        );
+    }
+}
+
+#[test]
+fn clients_of_random_points_keep_to_their_segment() {
+    let Some(server) = Server::postgres() else { return };
+    let options = Options { table_size: 900, distribution: Distribution::Uniform, ..Options::default() };
+    server.prepare(&options).unwrap();
+    let mut connection = server.open();
+    let workload = |counters: Arc<Counters>| -> Arc<dyn Workload> {
+        let test = Sysbench::new(Test::SelectRandomRanges, options.clone(), false);
+        Arc::new(test.with_counters(counters).with_segments(3))
+    };
+    connection.execute("ALTER SYSTEM SET log_statement = 'all'").unwrap();
+    connection.query("SELECT pg_reload_conf()").unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let config = EngineConfig { protocol: Protocol::Simple, ..EngineConfig::new(1) };
+    let seen = load(&server, workload, 3, Limit::TransactionsPerClient(20), config);
+    assert_eq!(seen.done, 60);
+    let Server::Postgres(postgres) = &server else { return };
+    let log = postgres.log();
+    let statements: Vec<&str> =
+        log.lines().filter(|line| line.contains("SELECT count(k) FROM sbtest1 WHERE")).collect();
+    assert_eq!(statements.len(), 60);
+    let mut segments = [0; 3];
+    for statement in statements {
+        let firsts: Vec<i64> = statement
+            .split("k BETWEEN ")
+            .skip(1)
+            .map(|range| range.split(' ').next().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(firsts.len(), 10, "{statement}");
+        let segment = (0..3).find(|n| firsts.iter().all(|first| (n * 300..=n * 300 + 300).contains(first)));
+        segments[segment.unwrap_or_else(|| panic!("{statement}")) as usize] += 1;
+    }
+    assert_eq!(segments, [20; 3]);
+}
+
+#[test]
+fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
+    for server in Server::each() {
+        let name = server.name();
+        let options = Options { table_size: 100, ..Options::default() };
+        server.prepare(&options).unwrap();
+        let mysql = server.is_mysql();
+        server.open().execute("DROP TABLE sbtest1").unwrap();
+        let config = || EngineConfig { protocol: Protocol::Simple, ..EngineConfig::new(1) };
+        let goes_on = load(
+            &server,
+            |counters| {
+                Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters))
+            },
+            2,
+            Limit::TransactionsPerClient(5),
+            config(),
+        );
+        assert_eq!((goes_on.done, goes_on.failed, goes_on.retries), (0, 10, 0), "{name}");
+        assert_eq!((goes_on.counted.failed_events, goes_on.counted.ignored_errors), (10, 0), "{name}");
+        let fatal = FatalErrors::new();
+        let ends = load(
+            &server,
+            |counters| {
+                let test = Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters);
+                Arc::new(test.with_on_error(OnError::EndRun(Arc::clone(&fatal))))
+            },
+            2,
+            Limit::TransactionsPerClient(5),
+            config(),
+        );
+        assert_eq!((ends.done, ends.clients_aborted, ends.counted.running), (0, 2, 0), "{name}");
+        let error = fatal.first().unwrap();
+        assert_eq!(
+            (error.number, error.state.as_str()),
+            if mysql { (Some(1146), "42S02") } else { (None, "42P01") }
+        );
+        assert_eq!(error.query, "SELECT c FROM sbtest1 WHERE id=$1", "{name}");
+        assert!(error.message.contains("sbtest1"), "{name}: {}", error.message);
+        let ignoring = load(
+            &server,
+            |counters| {
+                let test = Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters);
+                Arc::new(test.with_ignored_errors(IgnoredErrors::all()))
+            },
+            1,
+            Limit::TransactionsPerClient(1),
+            config(),
+        );
+        assert_eq!((ignoring.failed, ignoring.counted.ignored_errors), (1, 10), "{name}");
+    }
+}
+
+#[test]
+fn a_lost_connection_is_opened_again_and_counted() {
+    for server in Server::each() {
+        let name = server.name();
+        let options = Options { table_size: 1_000, ..Options::default() };
+        server.prepare(&options).unwrap();
+        let mut killer = server.open();
+        let kill = match server.is_mysql() {
+            true => {
+                "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'"
+            }
+            false => {
+                "SELECT pg_terminate_backend(pid)::int FROM pg_stat_activity \
+                 WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            }
+        };
+        let mut seen = Seen::default();
+        let checks = server.verified(Test::UpdateIndex, &options, || {
+            seen = std::thread::scope(|scope| {
+                let running = scope.spawn(|| {
+                    let config = EngineConfig { on_loss: OnLoss::Reconnect, ..EngineConfig::new(1) };
+                    let workload = |counters| -> Arc<dyn Workload> {
+                        let test = Sysbench::new(Test::UpdateIndex, options.clone(), server.is_mysql());
+                        Arc::new(test.with_counters(counters))
+                    };
+                    load(&server, workload, 2, Limit::Duration(Duration::from_secs(3)), config)
+                });
+                std::thread::sleep(Duration::from_millis(1_500));
+                let rows = killer.query(kill).unwrap();
+                for id in rows.iter().filter(|_| server.is_mysql()).filter_map(|row| row.text(0)) {
+                    // It may have ended by itself.
+                    let _ = killer.execute(&format!("KILL {id}"));
+                }
+                running.join().unwrap()
+            });
+            seen.told()
+        });
+        assert_passed(&checks, &name);
+        assert!(seen.counted.reconnects >= 2 && seen.done > 0, "{name}: {seen:?}");
+        assert_eq!(seen.counted.running, 0, "{name}");
+    }
+}

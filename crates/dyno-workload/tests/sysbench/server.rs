@@ -1,0 +1,200 @@
+//! Servers of all products, sessions on them, and short loads.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dyno_engine::engine::{Engine, Observation};
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
+use dyno_engine::workload::Workload;
+use dyno_results::event::{Check, Queries};
+use dyno_target::product::{Dialect, recognise};
+use dyno_target::{Connection, Environment, Target};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Sysbench};
+use dyno_workload::sysbench::prepare::Progress;
+use dyno_workload::sysbench::{
+    Baseline, Counters, Existing, Options, PrepareError, PrepareOptions, Snapshot, Test, Told, prepare,
+    verify,
+};
+
+pub(crate) enum Server {
+    Postgres(Postgres),
+    MySql(Mysql),
+}
+
+impl Server {
+    /// One of each kind that this machine can start, one after the other.
+    pub(crate) fn each() -> impl Iterator<Item = Self> {
+        let mysql = MysqlProduct::ALL.into_iter().map(Some);
+        std::iter::once(None).chain(mysql).filter_map(|product| match product {
+            None => Self::postgres(),
+            Some(product) => Self::mysql(&MysqlSetup::new(product)),
+        })
+    }
+
+    pub(crate) fn postgres() -> Option<Self> {
+        let setup = Setup::default().with("shared_preload_libraries=pg_stat_statements");
+        // Clients of these tests meet often.
+        let setup = setup.with("deadlock_timeout=20ms");
+        Postgres::start(&setup).map(Self::Postgres)
+    }
+
+    /// With files of clients allowed, unless the setup says otherwise.
+    pub(crate) fn mysql(setup: &MysqlSetup) -> Option<Self> {
+        let told = setup.settings.iter().any(|setting| setting.starts_with("local_infile"));
+        let setup = match (told, setup.product) {
+            (false, MysqlProduct::Mysql | MysqlProduct::MariaDb) => setup.clone().with("local_infile=1"),
+            _ => setup.clone(),
+        };
+        Mysql::start(&setup).map(Self::MySql)
+    }
+
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Postgres(_) => "PostgreSQL".to_owned(),
+            Self::MySql(server) => server.product().to_string(),
+        }
+    }
+
+    pub(crate) fn is_mysql(&self) -> bool {
+        matches!(self, Self::MySql(_))
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        let url = match self {
+            Self::Postgres(server) => {
+                format!("postgres://postgres@{}/postgres?sslmode=disable", server.address)
+            }
+            Self::MySql(server) => server.url("root", &server.password, "test"),
+        };
+        Target::parse(&url, &Environment::empty()).unwrap()
+    }
+
+    pub(crate) fn open(&self) -> Connection {
+        self.target().connect().unwrap()
+    }
+
+    /// The real sysbench, set up to reach it.
+    pub(crate) fn sysbench(&self) -> Option<Command> {
+        let sysbench = Sysbench::find()?;
+        Some(match self {
+            Self::Postgres(server) => sysbench.with_postgres(server),
+            Self::MySql(server) => sysbench.with_mysql(server),
+        })
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        recognise(&mut self.open()).unwrap().dialect
+    }
+
+    /// Makes the tables over four connections; returns what was reported on the way.
+    pub(crate) fn prepare(&self, options: &Options) -> Result<Vec<Progress>, PrepareError> {
+        self.prepare_as(options, self.dialect(), Existing::Replace)
+    }
+
+    pub(crate) fn prepare_as(
+        &self,
+        options: &Options,
+        dialect: Dialect,
+        existing: Existing,
+    ) -> Result<Vec<Progress>, PrepareError> {
+        let target = self.target();
+        let how = PrepareOptions {
+            target: "it".to_owned(),
+            options,
+            dialect,
+            threads: 4,
+            seed: 1,
+            existing,
+            stop: None,
+        };
+        let mut seen = Vec::new();
+        prepare(&|| target.connect(), &how, &mut |progress| seen.push(progress))?;
+        Ok(seen)
+    }
+
+    /// Runs `load`, and checks the tables before and after.
+    pub(crate) fn verified(&self, test: Test, options: &Options, load: impl FnOnce() -> Told) -> Vec<Check> {
+        let before = Baseline::take(&mut self.open(), options).unwrap();
+        let told = load();
+        verify(&mut self.open(), "it", &before, test, options, told).unwrap()
+    }
+}
+
+pub(crate) fn assert_passed(checks: &[Check], about: &str) {
+    assert!(checks.len() > 1, "{about}: {checks:?}");
+    for check in checks {
+        assert_eq!(check.passed, Some(true), "{about}: {check:#?}");
+    }
+}
+
+/// Names of the checks that failed.
+pub(crate) fn failed(checks: &[Check]) -> Vec<&str> {
+    checks.iter().filter(|check| check.passed == Some(false)).map(|check| check.name.as_str()).collect()
+}
+
+/// What a load did.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) done: u64,
+    pub(crate) unknown: u64,
+    pub(crate) failed: u64,
+    pub(crate) retries: u64,
+    pub(crate) queries: Queries,
+    pub(crate) errors: Vec<String>,
+    pub(crate) counted: Snapshot,
+    pub(crate) clients_aborted: u32,
+}
+
+impl Seen {
+    pub(crate) fn told(&self) -> Told {
+        Told {
+            writes: self.queries.writes,
+            unknown: self.unknown,
+            failed: self.failed,
+            restarts: self.retries,
+        }
+    }
+}
+
+/// Runs `workload` with counters for so many clients on two threads.
+pub(crate) fn load(
+    server: &Server,
+    workload: impl FnOnce(Arc<Counters>) -> Arc<dyn Workload>,
+    clients: u32,
+    limit: Limit,
+    config: EngineConfig,
+) -> Seen {
+    let counters = Counters::new(config.threads, clients);
+    let workload = workload(Arc::clone(&counters));
+    let mut engine = Engine::start(&server.target().endpoint().unwrap(), &workload, config).unwrap();
+    let plan = StagePlan {
+        stage: 0,
+        clients,
+        clients_end: clients,
+        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
+        limit,
+    };
+    let mut seen = Seen::default();
+    let mut observe = |observation| match observation {
+        Observation::Interval(interval) => {
+            for part in &interval.types {
+                seen.done += part.done;
+                seen.unknown += part.unknown;
+                seen.failed += part.failed;
+                seen.retries += part.retries;
+                let queries = part.queries.unwrap_or_default();
+                seen.queries.reads += queries.reads;
+                seen.queries.writes += queries.writes;
+                seen.queries.other += queries.other;
+                seen.queries.writes_in_vain += queries.writes_in_vain;
+            }
+        }
+        Observation::Error(error) => seen.errors.push(error.to_string()),
+    };
+    let outcome = engine.run_stage(&plan, &AtomicBool::new(false), &mut observe).unwrap();
+    seen.clients_aborted = outcome.clients_aborted;
+    seen.counted = counters.read();
+    seen
+}
