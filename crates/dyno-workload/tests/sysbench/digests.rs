@@ -23,7 +23,8 @@ fn digests(server: &Server, run: impl FnOnce()) -> BTreeMap<String, (String, u64
         ),
         false => (
             "SELECT pg_stat_statements_reset()",
-            "SELECT queryid, query, calls FROM pg_stat_statements \
+            // Its numbers change with each table that is made anew: here the text decides, whatever its blanks.
+            "SELECT trim(regexp_replace(query, '\\s+', ' ', 'g')), query, calls FROM pg_stat_statements \
              WHERE query LIKE '%sbtest%' OR query IN ('BEGIN', 'COMMIT')",
         ),
     };
@@ -53,6 +54,10 @@ fn the_servers_count_the_statements_of_the_real_sysbench() {
         let options = Options { table_size: 1_000, ..Options::default() };
         for (test, simple) in Test::ALL.into_iter().flat_map(|test| [(test, false), (test, true)]) {
             let about = format!("{} {} simple {simple}", server.name(), test.name());
+            if server.name() == "MariaDB" && !simple {
+                // It gives no digest to what was prepared.
+                continue;
+            }
             server.prepare(&options).unwrap();
             let Some(mut sysbench) = server.sysbench() else { return };
             let events = format!("--events={EVENTS}");
@@ -71,8 +76,7 @@ fn the_servers_count_the_statements_of_the_real_sysbench() {
             let counts = |of: &BTreeMap<String, (String, u64)>| {
                 of.iter().map(|(digest, (_, count))| (digest.clone(), *count)).collect::<BTreeMap<_, _>>()
             };
-            // MariaDB gives no digest to what was prepared.
-            assert!(!theirs.is_empty() || server.name() == "MariaDB" && !simple, "{about}");
+            assert!(!theirs.is_empty(), "{about}");
             assert_eq!(counts(&ours), counts(&theirs), "{about}: ours {ours:#?}, theirs {theirs:#?}");
         }
     }
