@@ -237,12 +237,10 @@ mod tests {
                 Group::Begin | Group::Commit => counts.2 += 1,
                 Group::DeleteInsert { count, .. } => counts.1 += 2 * count,
                 Group::NewRow => counts.1 += 1,
-                Group::Repeat { kind, count, .. } => match kind {
-                    Kind::IndexUpdate | Kind::NonIndexUpdate | Kind::Delete | Kind::Insert => {
-                        counts.1 += count
-                    }
-                    _ => counts.0 += count,
-                },
+                Group::Repeat { kind, count, .. } => {
+                    let writes = [Kind::IndexUpdate, Kind::NonIndexUpdate, Kind::Delete, Kind::Insert];
+                    *(if writes.contains(&kind) { &mut counts.1 } else { &mut counts.0 }) += count;
+                }
             }
         }
         counts

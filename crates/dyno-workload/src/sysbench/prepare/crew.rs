@@ -117,12 +117,15 @@ impl<'a> Crew<'a> {
                 .collect();
             drop(news);
             heard.iter().for_each(hear);
-            // A job that stopped because another failed has nothing to say.
-            let outcomes = workers.into_iter().map(|worker| worker.join().unwrap_or(Err(JobError::Stopped)));
-            outcomes.fold(Ok(()), |first, outcome| match (first, outcome) {
-                (Ok(()) | Err(JobError::Stopped), Err(error)) => Err(error),
-                (first, _) => first,
-            })
+            let mut outcome = Ok(());
+            for worker in workers {
+                let ended = worker.join().unwrap_or(Err(JobError::Stopped));
+                // One that stopped because another failed has nothing to say.
+                if ended.is_err() && matches!(outcome, Ok(()) | Err(JobError::Stopped)) {
+                    outcome = ended;
+                }
+            }
+            outcome
         })
     }
 }

@@ -44,13 +44,12 @@ impl Rows {
     pub(super) fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
         let first = self.next;
         while self.next <= self.last && buffer.capacity() - buffer.len() >= ROW_BYTES_MAX {
-            match form {
-                Form::Lines => self.write([b"", b"\t", b"\t", b"\t", b"\n"], buffer),
-                Form::Tuples if self.next == first => {
-                    self.write([b"(", b", ", b", '", b"', '", b"')"], buffer)
-                }
-                Form::Tuples => self.write([b", (", b", ", b", '", b"', '", b"')"], buffer),
-            }
+            let signs: [&[u8]; 5] = match form {
+                Form::Lines => [b"", b"\t", b"\t", b"\t", b"\n"],
+                Form::Tuples if self.next == first => [b"(", b", ", b", '", b"', '", b"')"],
+                Form::Tuples => [b", (", b", ", b", '", b"', '", b"')"],
+            };
+            self.write(signs, buffer);
             self.next += 1;
         }
         self.next - first
