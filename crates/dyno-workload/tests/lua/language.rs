@@ -239,3 +239,15 @@ fn a_query_needs_a_server() {
     assert_eq!(error.line, Some(1));
     assert!(error.message.contains("no query is possible here"), "{error}");
 }
+
+#[test]
+fn a_script_may_look_at_its_own_stack() {
+    holds(
+        r###"
+        local ok, text = xpcall(function() error("deep") end, debug.traceback)
+        assert(not ok and text:find("deep") and text:find("stack traceback:"), text)
+        local info = debug.getinfo(1)
+        assert(info.short_src == "test.lua" and info.currentline == 4, info.currentline)
+        "###,
+    );
+}

@@ -76,7 +76,8 @@ impl Line<'_> {
             | Question::Count { .. }
             | Question::Ready
             | Question::EventDone { .. }
-            | Question::Restart => Told::Done,
+            | Question::Restart
+            | Question::ThreadDone => Told::Done,
             Question::Ended { found } => Told::Ended { found },
             Question::Failed(error) => return Err(error),
         })

@@ -7,11 +7,10 @@ use dyno_engine::request::{QueryKind, Request, Value};
 use dyno_engine::workload::{
     Answer, Client, Ended, Failure, Reaction, Reply as Part, Step, TransactionStatus, TransactionType,
 };
-use mlua::MultiValue;
 
 use super::kind::{commits, kind_of, outcome};
 use super::load::{Placed, Shared};
-use super::question::{Question, Refused, Reply};
+use super::question::{Question, Refused, Reply, Values};
 use super::rows::Rows;
 use super::state::{Seat, State, Task, text_of};
 use crate::sysbench::counters::ClientCounters;
@@ -30,6 +29,9 @@ pub(super) struct LuaClient {
     /// What the coroutine waits for.
     waits: Option<Wait>,
     refused: Option<Refused>,
+    /// What it asked while there was no connection.
+    pending: Option<Question>,
+    online: bool,
     /// The connection was lost, and the script has not heard of it.
     lost: bool,
     /// A connection that the script did not ask for is opened.
@@ -73,6 +75,8 @@ impl LuaClient {
             phase: Phase::New,
             waits: None,
             refused: None,
+            pending: None,
+            online: false,
             lost: false,
             reconnecting: false,
             rows: Rows::new(),
@@ -99,6 +103,9 @@ impl LuaClient {
 
     /// Answers what the coroutine waits for, and returns what it wants next.
     fn go_on(&mut self, answer: Option<&Answer>, state: &State, seat: Seat) -> Question {
+        if let Some(question) = self.pending.take() {
+            return question;
+        }
         let Some(wait) = self.waits.take() else {
             return match self.phase {
                 Phase::New => {
@@ -189,7 +196,9 @@ impl LuaClient {
                 }
                 Question::Ready => return Step::Done,
                 Question::EventDone { stop: false } => return Step::Done,
-                Question::EventDone { stop: true } => {
+                // An event that ends its thread counts nowhere, as with sysbench.
+                Question::EventDone { stop: true } | Question::ThreadDone => {
+                    self.event_failed();
                     return Step::DoneAndAbort;
                 }
                 Question::Ended { .. } => {
@@ -267,19 +276,20 @@ fn is_for_the_server(question: &Question) -> bool {
 }
 
 /// Values stand in an array where there are few, as nearly always.
-fn execute(handle: u32, values: &MultiValue, request: &mut Request<'_>) {
-    const FEW: usize = 8;
-    let texts: [_; FEW] = std::array::from_fn(|index| values.get(index).and_then(text_of));
+#[inline]
+fn execute(handle: u32, values: &Values, request: &mut Request<'_>) {
+    const FEW: usize = 4;
+    let text = |index| values.get(index).and_then(text_of);
     if values.len() <= FEW {
-        let bound: [Value<'_>; FEW] =
-            std::array::from_fn(|index| bound(values.get(index), texts[index].as_deref()));
-        request.execute_prepared(handle, &bound[..values.len()]);
+        let texts: [_; FEW] = std::array::from_fn(text);
+        let few: [_; FEW] = std::array::from_fn(|index| bound(values.get(index), texts[index].as_deref()));
+        request.execute_prepared(handle, &few[..values.len()]);
         return;
     }
-    let texts: Vec<_> = values.iter().map(text_of).collect();
-    let bound: Vec<_> =
-        values.iter().zip(&texts).map(|(value, text)| bound(Some(value), text.as_deref())).collect();
-    request.execute_prepared(handle, &bound);
+    let texts: Vec<_> = (0..values.len()).map(text).collect();
+    let all: Vec<_> =
+        texts.iter().enumerate().map(|(index, text)| bound(values.get(index), text.as_deref())).collect();
+    request.execute_prepared(handle, &all);
 }
 
 #[inline]
@@ -321,6 +331,7 @@ impl Client for LuaClient {
     }
 
     fn connected(&mut self, _took_ns: u64) {
+        self.online = true;
         if std::mem::take(&mut self.reconnecting) {
             self.counted(ClientCounters::reconnect);
         }
@@ -351,12 +362,25 @@ impl Client for LuaClient {
             self.phase = Phase::Ended;
             return;
         }
-        let refused = self.lost_connection(&error.to_string());
+        // Of further attempts to connect that fail the script hears nothing.
+        if !std::mem::take(&mut self.online) {
+            return;
+        }
         self.reconnecting = true;
-        if matches!(self.waits, Some(Wait::Query(_) | Wait::Prepare)) {
-            self.refused = Some(refused);
-        } else {
-            self.lost = true;
+        let waited = matches!(self.waits, Some(Wait::Query(_) | Wait::Prepare));
+        match self.place.clone() {
+            Some((state, seat)) if waited => {
+                self.waits = None;
+                let refused = self.lost_connection(&error.to_string());
+                match state.resume(seat, &Reply::Refused(&refused)) {
+                    Question::Failed(error) => {
+                        self.phase = Phase::Ended;
+                        self.shared.fail(error);
+                    }
+                    question => self.pending = Some(question),
+                }
+            }
+            _ => self.lost = true,
         }
     }
 

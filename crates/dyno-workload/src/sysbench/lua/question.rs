@@ -7,7 +7,7 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value};
 use super::error::ScriptError;
 
 /// Numbers of the questions. They reach Lua as `core.op`.
-const OPS: [(&str, i64); 14] = [
+const OPS: [(&str, i64); 15] = [
     ("QUERY", QUERY),
     ("PREPARE", PREPARE),
     ("EXECUTE", EXECUTE),
@@ -22,6 +22,7 @@ const OPS: [(&str, i64); 14] = [
     ("RESTART", RESTART),
     ("ENDED", ENDED),
     ("FAILED", FAILED),
+    ("THREAD_DONE", THREAD_DONE),
 ];
 const QUERY: i64 = 1;
 const PREPARE: i64 = 2;
@@ -37,6 +38,7 @@ const EVENT_DONE: i64 = 11;
 const RESTART: i64 = 12;
 const ENDED: i64 = 13;
 const FAILED: i64 = 14;
+const THREAD_DONE: i64 = 15;
 
 const DONE: i64 = 0;
 const RESULT: i64 = 1;
@@ -69,6 +71,31 @@ impl Keep {
     }
 }
 
+/// What the driver in Lua returns: the question's number and what belongs to it. A tuple is read off Lua's stack as it is,
+/// and most questions leave the list at its end empty.
+pub(super) type Asked = (Value, Value, Value, Value, Value, Value, Value, Value, MultiValue);
+
+/// Values of a statement's parameters.
+#[derive(Debug)]
+pub(super) struct Values {
+    count: usize,
+    /// The first ones; nil beyond the last.
+    few: [Value; 4],
+    more: MultiValue,
+}
+
+impl Values {
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// `None`, as NULL, where trailing nils were left out.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<&Value> {
+        self.few.get(index).or_else(|| self.more.get(index - self.few.len()))
+    }
+}
+
 /// What a client wants next.
 #[derive(Debug)]
 pub(super) enum Question {
@@ -83,7 +110,7 @@ pub(super) enum Question {
     Execute {
         handle: u32,
         keep: Keep,
-        values: MultiValue,
+        values: Values,
     },
     Forget {
         handle: u32,
@@ -107,6 +134,8 @@ pub(super) enum Question {
     },
     /// The event begins again.
     Restart,
+    /// The thread ends, but not with an event.
+    ThreadDone,
     /// What was begun has come to its end; `found` is false where the script has nothing of that name.
     Ended {
         found: bool,
@@ -116,41 +145,39 @@ pub(super) enum Question {
 
 impl Question {
     /// Reads what the driver in Lua returns.
-    pub(super) fn read(mut values: MultiValue) -> Self {
-        let op = values.pop_front().as_ref().map_or(0, integer);
-        let mut next = || values.pop_front().unwrap_or(Value::Nil);
+    #[inline]
+    pub(super) fn read((op, first, second, third, a, b, c, d, more): Asked) -> Self {
+        let op = integer(&op);
         match op {
-            QUERY => {
-                let keep = Keep::of(&next());
-                match next() {
-                    Value::String(sql) => Self::Query { sql, keep },
-                    _ => Self::misread(op),
-                }
-            }
-            PREPARE => match (integer(&next()), next()) {
-                (handle, Value::String(sql)) => Self::Prepare { handle: handle as u32, sql },
+            QUERY => match second {
+                Value::String(sql) => Self::Query { sql, keep: Keep::of(&first) },
+                _ => Self::misread(op),
+            },
+            PREPARE => match second {
+                Value::String(sql) => Self::Prepare { handle: integer(&first) as u32, sql },
                 _ => Self::misread(op),
             },
             EXECUTE => {
-                let (handle, keep) = (integer(&next()) as u32, Keep::of(&next()));
-                Self::Execute { handle, keep, values }
+                let values = Values { count: integer(&third) as usize, few: [a, b, c, d], more };
+                Self::Execute { handle: integer(&first) as u32, keep: Keep::of(&second), values }
             }
-            FORGET => Self::Forget { handle: integer(&next()) as u32 },
+            FORGET => Self::Forget { handle: integer(&first) as u32 },
             CONNECT => Self::Connect,
             RECONNECT => Self::Reconnect,
             ROLLBACK => Self::Rollback,
             SLEEP => {
-                let seconds = next().as_number().unwrap_or(0.0);
+                let seconds = first.as_number().unwrap_or(0.0);
                 Self::Sleep(Duration::from_secs_f64(seconds.clamp(0.0, SLEEP_MAX_S)))
             }
-            COUNT => Self::Count { counter: integer(&next()), by: integer(&next()).max(0) as u64 },
+            COUNT => Self::Count { counter: integer(&first), by: integer(&second).max(0) as u64 },
             READY => Self::Ready,
-            EVENT_DONE => Self::EventDone { stop: next().as_boolean().unwrap_or(false) },
+            EVENT_DONE => Self::EventDone { stop: first.as_boolean().unwrap_or(false) },
             RESTART => Self::Restart,
-            ENDED => Self::Ended { found: next().as_boolean().unwrap_or(false) },
+            THREAD_DONE => Self::ThreadDone,
+            ENDED => Self::Ended { found: first.as_boolean().unwrap_or(false) },
             FAILED => {
-                let text = next().to_string().unwrap_or_default();
-                let hook = next().as_string().map(LuaString::to_string_lossy);
+                let text = first.to_string().unwrap_or_default();
+                let hook = second.as_string().map(LuaString::to_string_lossy);
                 Self::Failed(ScriptError::new(hook, &text))
             }
             op => Self::misread(op),

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mlua::{Function, Lua, LuaOptions, LuaString, MultiValue, StdLib, Table, Value};
+use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
 
 use super::error::ScriptError;
 use super::options::OptionValue;
-use super::question::{Question, Reply, constants};
+use super::question::{Asked, Question, Reply, constants};
 use super::random::{Distributions, Streams};
 use super::report::Report;
 use crate::random::Random;
@@ -129,10 +129,8 @@ impl State {
             Ok(())
         };
         host.set("log_refusal", lua.create_function(tell)?)?;
-        host.set(
-            "traceback",
-            lua.create_function(|lua, text: Option<String>| lua.traceback(text.as_deref(), 1))?,
-        )?;
+        host.set("traceback", lua.create_function(traceback)?)?;
+        host.set("getinfo", lua.create_function(getinfo)?)?;
         core.set("host", host)?;
         for (name, text) in PRELUDE {
             lua.load(text).set_name(name).call::<()>(&core)?;
@@ -164,7 +162,7 @@ impl State {
             .map_or_else(|error| Question::Failed(ScriptError::from_lua(task.hook(), &error)), Question::read)
     }
 
-    fn begin(&self, seat: Seat, task: Task<'_>) -> mlua::Result<MultiValue> {
+    fn begin(&self, seat: Seat, task: Task<'_>) -> mlua::Result<Asked> {
         match task {
             Task::Read => self.start.call(seat.index),
             Task::Load => self.start.call((seat.index, "load")),
@@ -180,9 +178,9 @@ impl State {
     #[inline]
     pub(super) fn resume(&self, seat: Seat, reply: &Reply<'_>) -> Question {
         self.streams.run(seat.stream);
-        let answered = reply.to_lua(&self.lua).and_then(|(code, a, b, c, d, e)| {
-            self.resume.call::<MultiValue>((seat.index, code, a, b, c, d, e))
-        });
+        let answered = reply
+            .to_lua(&self.lua)
+            .and_then(|(code, a, b, c, d, e)| self.resume.call::<Asked>((seat.index, code, a, b, c, d, e)));
         answered.map_or_else(|error| Question::Failed(failed(&error)), Question::read)
     }
 
@@ -241,6 +239,41 @@ fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
         table.set("options", values)?;
     }
     Ok(table)
+}
+
+/// `debug.traceback([message [, level]])`
+fn traceback(lua: &Lua, (message, level): (Value, Option<usize>)) -> mlua::Result<Value> {
+    let text = match &message {
+        Value::Nil => None,
+        Value::String(text) => Some(text.to_string_lossy()),
+        // As in Lua itself, what is no text is handed back.
+        _ => return Ok(message),
+    };
+    lua.traceback(text.as_deref(), level.unwrap_or(1)).map(Value::String)
+}
+
+/// `debug.getinfo(level)`: where that is and what it is called. Of a function nothing is told.
+fn getinfo(lua: &Lua, (level, _what): (Value, Value)) -> mlua::Result<Option<Table>> {
+    let Some(level) = level.as_usize() else { return Ok(None) };
+    let shown = lua.inspect_stack(level, |debug| {
+        let source = debug.source();
+        let text = |text: Option<std::borrow::Cow<'_, str>>| text.map(std::borrow::Cow::into_owned);
+        (
+            text(source.source),
+            text(source.short_src),
+            source.what,
+            debug.current_line(),
+            text(debug.names().name),
+        )
+    });
+    let Some((source, short_src, what, line, name)) = shown else { return Ok(None) };
+    let table = lua.create_table()?;
+    table.set("source", source)?;
+    table.set("short_src", short_src)?;
+    table.set("what", what)?;
+    table.set("currentline", line.map_or(-1, |line| line as i64))?;
+    table.set("name", name)?;
+    Ok(Some(table))
 }
 
 /// What sysbench prints where the server refuses a statement of a script.
@@ -332,10 +365,7 @@ mod tests {
                 else {
                     panic!("client {tid} does not execute");
                 };
-                assert_eq!(
-                    values.iter().map(super::super::question::integer).collect::<Vec<_>>(),
-                    [i64::from(*tid)]
-                );
+                assert_eq!((values.len(), values.get(0)), (1, Some(&Value::Integer(i64::from(*tid)))));
             }
             for (tid, state, seat) in &clients {
                 let rows = row(&(tid + 1).to_string());

@@ -6,12 +6,14 @@ local error, type, tostring, setfenv = error, type, tostring, setfenv
 local loadstring = loadstring
 local base = core.base
 
--- Rows are kept for scripts that can look at them. Whether one can is seen by its text.
-core.keep_rows = false
+-- Rows are kept, and results made, for scripts that can look at them. Whether one can is seen by its text.
+core.keep_rows, core.make_results = false, false
 
 local function note(text)
    if text:find("fetch_row", 1, true) or text:find("nfields", 1, true) then
-      core.keep_rows = true
+      core.keep_rows, core.make_results = true, true
+   elseif text:find("nrows", 1, true) then
+      core.make_results = true
    end
 end
 
@@ -101,7 +103,7 @@ local function search(name, path)
 end
 
 local shared = { _G = false }
-for _, name in ipairs { "bit", "io", "jit", "math", "os", "string", "table" } do
+for _, name in ipairs { "bit", "debug", "io", "jit", "math", "os", "string", "table" } do
    shared[name] = base[name]
 end
 shared.coroutine = base.coroutine
@@ -208,7 +210,7 @@ function base.load(text, ...)
    if type(text) == "string" then
       note(text)
    else
-      core.keep_rows = true
+      core.keep_rows, core.make_results = true, true
    end
    return load_pieces(text, ...)
 end

@@ -11,6 +11,7 @@ local pcall, error, type, select, setmetatable = pcall, error, type, select, set
 
 -- Tells a question to the Rust side from a script's own yields.
 local QUESTION = {}
+core.question = QUESTION
 
 function core.ask(...)
    return yield(QUESTION, ...)
@@ -87,6 +88,9 @@ function base.print(...)
    end
    out:write(table.concat(words, "\t"), "\n")
 end
+
+-- What of `debug` can be had without letting a script break the interpreter.
+base.debug = { traceback = core.host.traceback, getinfo = core.host.getinfo }
 
 -- Globals of a client: its own `sysbench`, and whatever the script will define.
 local function environment(client)
@@ -170,8 +174,9 @@ function tasks.load(client)
    ask(OP.READY)
    client.hook = "event"
    if env.thread_run then
+      client.hook = "thread_run"
       env.thread_run(client.tid)
-      ask(OP.EVENT_DONE, true)
+      ask(OP.THREAD_DONE)
    end
    run_events(client)
 end
@@ -264,6 +269,12 @@ local function words_of(failure)
       message = rawget(failure, "message") or rawget(failure, "msg") or rawget(failure, 1)
       if type(message) == "string" then
          return message
+      end
+   end
+   if type(failure) == "userdata" then
+      local ok, text = pcall(tostring, failure)
+      if ok and type(text) == "string" then
+         return text
       end
    end
    return "an error that is no text but a " .. type(failure)

@@ -49,6 +49,15 @@ typedef enum {
          end
          return real.C.poll(fds, count, ms)
       end,
+      -- For scripts with a thread_run of their own. The engine says when the next event begins, and when there is none.
+      sb_more_events = function()
+         return true
+      end,
+      sb_event_start = function()
+      end,
+      sb_event_stop = function()
+         ask(OP.EVENT_DONE, false)
+      end,
       sb_counter_inc = function(_, kind)
          ask(OP.COUNT, tonumber(kind), 1)
       end,

@@ -3,6 +3,8 @@ local core = ...
 
 local OP, ANSWER = core.op, core.answer
 local ask = core.ask
+-- What every query of a load passes through does without a call or a look into a table that it can spare.
+local yield, QUESTION, EXECUTE, QUERY, REFUSED = coroutine.yield, core.question, OP.EXECUTE, OP.QUERY, ANSWER.REFUSED
 local byte, sub, find, format, concat = string.byte, string.sub, string.find, string.format, table.concat
 local error, type, tostring, setmetatable, select, unpack = error, type, tostring, setmetatable, select, unpack
 local floor, ceil = math.floor, math.ceil
@@ -22,7 +24,7 @@ local NO_ROWS, ALL_ROWS, FIRST_ROW = 0, 1, 2
 -- Bytes of a bulk insert after which it is sent, as many as sysbench takes; below any server's usual limit.
 local BULK_BYTES_MAX = 512 * 1024
 
-local driver, connection, statement, parameter, result = {}, {}, {}, {}, {}
+local driver, connection, statement, result = {}, {}, {}, {}
 
 local function class(name, methods)
    return { __index = methods, __tostring = function() return name end }
@@ -31,7 +33,6 @@ end
 local driver_class = class("<sql_driver>", driver)
 local connection_class = class("<sql_connection>", connection)
 local statement_class = class("<sql_statement>", statement)
-local parameter_class = class("<sql_param>", parameter)
 local result_class = class("<sql_result>", result)
 
 -- Drivers -------------------------------------------------------------------------------------------------------------
@@ -114,16 +115,22 @@ end
 -- Where a query's caller stands above `refuse`, if what passes the answer on is tail-called.
 local CALLER = 3
 
-local function result_of(self, query, code, nrows, nfields, rows, ...)
-   if code == ANSWER.REFUSED then
-      refuse(CALLER, self, query, nrows, nfields, rows, ...)
+-- What a script gets that looks at no result.
+local some_result = setmetatable({ nrows = 0, nfields = 0, at = 1 }, result_class)
+
+local function result_of(self, query, code, nrows, nfields, rows, message, open)
+   if code == REFUSED then
+      refuse(CALLER, self, query, nrows, nfields, rows, message, open)
+   end
+   if not core.make_results then
+      return some_result
    end
    return setmetatable({ nrows = nrows, nfields = nfields, rows = rows, at = 1 }, result_class)
 end
 
-local function first_row_of(self, query, code, nrows, nfields, rows, ...)
-   if code == ANSWER.REFUSED then
-      refuse(CALLER, self, query, nrows, nfields, rows, ...)
+local function first_row_of(self, query, code, nrows, nfields, rows, message, open)
+   if code == REFUSED then
+      refuse(CALLER, self, query, nrows, nfields, rows, message, open)
    end
    local row = result.fetch_row({ nfields = nfields, rows = rows, at = 1 })
    if not row then
@@ -135,7 +142,7 @@ end
 function connection:query(query)
    check_open(self)
    check_text(query, "query")
-   return result_of(self, query, ask(OP.QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
+   return result_of(self, query, yield(QUESTION, QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
 end
 
 function connection:query_row(query)
@@ -195,8 +202,9 @@ end
 
 function connection:bulk_insert_done()
    check_open(self)
+   -- A thread that came to no row has nothing to send.
    if not self.bulk then
-      error("bulk_insert_done() without bulk_insert_init()", 2)
+      return true
    end
    flush(self)
    self.bulk = nil
@@ -275,19 +283,23 @@ function connection:prepare(query)
    return made
 end
 
-local INTEGER, DOUBLE, TEXT = "integer", "double", "text"
+local INTEGER, DOUBLE, TEXT = {}, {}, {}
 local kinds = {
    [sql.type.TINYINT] = INTEGER, [sql.type.SMALLINT] = INTEGER, [sql.type.INT] = INTEGER,
    [sql.type.BIGINT] = INTEGER, [sql.type.FLOAT] = DOUBLE, [sql.type.DOUBLE] = DOUBLE, [sql.type.CHAR] = TEXT,
    [sql.type.VARCHAR] = TEXT,
 }
+local parameter_classes = {}
+for _, kind in ipairs { INTEGER, DOUBLE, TEXT } do
+   parameter_classes[kind] = class("<sql_param>", kind)
+end
 
 function statement:bind_create(of_type, max_len)
    local kind = kinds[of_type]
    if not kind then
       error("Unsupported argument type: " .. tostring(of_type), 2)
    end
-   return setmetatable({ kind = kind, type = of_type, max_len = max_len }, parameter_class)
+   return setmetatable({ type = of_type, max_len = max_len }, parameter_classes[kind])
 end
 
 function statement:bind_param(...)
@@ -312,12 +324,10 @@ local function literal(param)
    local value = param.value
    if value == nil then
       return "NULL"
-   elseif param.kind == INTEGER and type(value) == "number" then
-      return format("%.0f", value >= 0 and floor(value) or ceil(value))
    elseif type(value) == "number" then
-      return format("%.17g", value)
+      return format("%.0f", value >= 0 and floor(value) or ceil(value))
    end
-   return param.kind == INTEGER and value or quoted(value)
+   return kinds[param.type] == TEXT and quoted(value) or value
 end
 
 local function execute_emulated(self, keep)
@@ -343,18 +353,21 @@ function statement:execute()
       return execute_emulated(self, keep)
    end
    local handle, query = self.handle, self.query
-   if count == 0 then
-      return result_of(own, query, ask(OP.EXECUTE, handle, keep))
-   elseif count == 1 then
-      return result_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value))
+   if count == 1 then
+      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 1, params[1].value))
    elseif count == 2 then
-      return result_of(own, query, ask(OP.EXECUTE, handle, keep, params[1].value, params[2].value))
+      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 2, params[1].value, params[2].value))
+   elseif count == 0 then
+      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 0))
+   elseif count == 4 then
+      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 4, params[1].value, params[2].value,
+         params[3].value, params[4].value))
    end
    local values = {}
    for i = 1, count do
       values[i] = params[i].value
    end
-   return result_of(own, query, ask(OP.EXECUTE, handle, keep, unpack(values, 1, count)))
+   return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, count, unpack(values, 1, count)))
 end
 
 function statement:close()
@@ -369,9 +382,7 @@ end
 
 -- What is no plain number: nil is NULL, 64-bit integers go as their digits.
 local function integer_of(value)
-   if value == nil then
-      return nil
-   elseif type(value) == "cdata" then
+   if type(value) == "cdata" then
       local digits = tostring(value):match("^(%-?%d+)U?LL$")
       if digits then
          return digits
@@ -380,39 +391,44 @@ local function integer_of(value)
    error(format("cannot convert '%s' to an integer", type(value)), 3)
 end
 
-function parameter:set(value)
-   local kind = self.kind
-   if kind == INTEGER then
-      if type(value) ~= "number" then
-         value = integer_of(value)
-      elseif value % 1 ~= 0 then
-         value = value >= 0 and floor(value) or ceil(value)
-      end
-   elseif kind == TEXT then
-      if type(value) == "number" then
-         value = tostring(value)
-      elseif value ~= nil and type(value) ~= "string" then
-         error(format("cannot convert '%s' to a string", type(value)), 2)
-      end
-      local max_len = self.max_len
-      if value and max_len and #value > max_len then
-         value = sub(value, 1, max_len)
-      end
-   elseif value ~= nil then
-      value = tonumber(value) or error(format("cannot convert '%s' to a number", type(value)), 2)
-      -- A double that is whole must still be told from an integer.
-      self.value = format("%.17g", value)
-      return
+-- A number with a fraction loses it on its way out.
+function INTEGER:set(value)
+   if type(value) ~= "number" and value ~= nil then
+      value = integer_of(value)
    end
    self.value = value
 end
 
-function parameter:set_rand_str(template)
-   if self.kind ~= TEXT then
-      error("Unsupported argument type: " .. tostring(self.type), 2)
+-- As digits: a double that is whole must still be told from an integer.
+function DOUBLE:set(value)
+   if value ~= nil then
+      local number = tonumber(value) or error(format("cannot convert '%s' to a number", type(value)), 2)
+      value = format("%.17g", number)
    end
+   self.value = value
+end
+
+function TEXT:set(value)
+   if type(value) == "number" then
+      value = tostring(value)
+   elseif value ~= nil and type(value) ~= "string" then
+      error(format("cannot convert '%s' to a string", type(value)), 2)
+   end
+   local max_len = self.max_len
+   if value and max_len and #value > max_len then
+      value = sub(value, 1, max_len)
+   end
+   self.value = value
+end
+
+function TEXT:set_rand_str(template)
    self:set(core.sysbench.rand.string(template))
 end
+
+function INTEGER:set_rand_str()
+   error("Unsupported argument type: " .. tostring(self.type), 2)
+end
+DOUBLE.set_rand_str = INTEGER.set_rand_str
 
 -- Results -------------------------------------------------------------------------------------------------------------
 
