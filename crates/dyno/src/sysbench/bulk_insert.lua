@@ -36,6 +36,6 @@ function event()
 end
 
 function thread_done()
-   connection:bulk_insert_done()
+   if rows > 0 then connection:bulk_insert_done() end
    connection:disconnect()
 end

@@ -174,7 +174,7 @@ mod tests {
             client.write();
             client.other();
             client.other();
-            client.event_ended(ms * 1_000_000, ms * 1_000_000);
+            client.event_ended(ms * 1_000_000);
         }
         counters.read()
     }

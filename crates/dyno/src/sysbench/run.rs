@@ -221,7 +221,9 @@ impl Run<'_> {
                 let ended = self.end(&outcome, &watched);
                 (Ok(ended.code), ended.reason)
             }
-            Err(error) => (Err(self.context.refuse(&error.to_string())), Some("the load broke off".to_owned())),
+            Err(error) => {
+                (Err(self.context.refuse(&error.to_string())), Some("the load broke off".to_owned()))
+            }
         };
         recorded.finish(self.context, reason);
         code
@@ -351,13 +353,16 @@ impl Run<'_> {
     fn end(&self, outcome: &StageOutcome, watched: &Watched) -> Ended {
         let console = &self.context.console;
         let failed = |reason: String| Ended { code: NOT_STARTED, reason: Some(reason) };
+        // That events were cut off is no error of theirs.
+        let was_cut = watched.unfinished.is_some();
         if let Kind::Builtin(fatal) = &self.load.kind
+            && !was_cut
             && let Some(error) = fatal.first()
         {
             self.tell_fatal(error);
             return failed(error.message.clone());
         }
-        if let Some(error) = self.end_script() {
+        if let Some(error) = self.end_script().filter(|_| !was_cut) {
             console.fatal(&error.to_string());
             return failed(error.to_string());
         }
@@ -372,9 +377,10 @@ impl Run<'_> {
             return Ended { code: INCOMPLETE, reason: Some("interrupted".to_owned()) };
         }
         match watched.unfinished {
-            Some(count) => {
-                Ended { code: INCOMPLETE, reason: Some(format!("{count} events were cut off behind the run's time")) }
-            }
+            Some(count) => Ended {
+                code: INCOMPLETE,
+                reason: Some(format!("{count} events were cut off behind the run's time")),
+            },
             None => Ended { code: DONE, reason: None },
         }
     }

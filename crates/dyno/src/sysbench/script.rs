@@ -7,8 +7,8 @@ use std::time::Duration;
 use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Distributions, Invocation, LuaLoad, OptionKind, OptionValue, Report, ReportLatency, Script,
-    ScriptError, Settings as ScriptSettings,
+    DeclaredOption, Distributions, Invocation, LuaLoad, OptionKind, OptionValue, Report, ReportLatency,
+    Script, ScriptError, Settings as ScriptSettings,
 };
 use dyno_workload::sysbench::{Counters, Distribution};
 

@@ -11,7 +11,7 @@ use crate::server::{Database, databases, postgres_database};
 fn wait_for_load(database: &Database) {
     let busy = |database: &Database| {
         let count = "select count(*) > 0 from pg_stat_activity \
-                     where datname = current_database() and application_name like '%sysbench%' and query like '%sbtest1%'";
+                     where datname = current_database() and pid <> pg_backend_pid() and query like '%sbtest1%'";
         let on_mysql = "select count(*) > 0 from information_schema.processlist where db = database() and id <> connection_id()";
         let said = database.sql(if database.is_mysql() { on_mysql } else { count });
         said.contains('t') || said.lines().any(|line| line.trim() == "1")
@@ -74,8 +74,10 @@ fn events_that_do_not_end_are_cut_off() {
             // Waited for by both, until they are gone.
             database.sql("begin; lock table sbtest1; select pg_sleep(5); commit");
         });
-        let said: String = mask::measured(&ran.stdout).lines().map(|line| mask::numbers(line) + "\n").collect();
-        let said: Vec<_> = said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let said: String =
+            mask::measured(&ran.stdout).lines().map(|line| mask::numbers(line) + "\n").collect();
+        let said: Vec<_> =
+            said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         (ran.code, said, ran.stderr)
     });
     assert_eq!(ours, theirs);
@@ -86,12 +88,18 @@ fn events_that_do_not_end_are_cut_off() {
 fn a_signal_ends_the_run_with_a_report() {
     let Some(database) = postgres_database("signalled") else { return };
     made(&database);
-    let ran = disturbed(&Program::Dyno, &database, "--table-size=1000 --time=60 oltp_point_select run", |child| {
-        let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        assert!(killed.success());
-    });
+    let ran =
+        disturbed(&Program::Dyno, &database, "--table-size=1000 --time=60 oltp_point_select run", |child| {
+            let killed =
+                std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            assert!(killed.success());
+        });
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stdout.contains("\nSQL statistics:\n") && ran.stdout.contains("execution time"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("\nSQL statistics:\n") && ran.stdout.contains("execution time"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -102,13 +110,17 @@ fn a_lost_connection_ends_the_run_unless_it_is_ignored() {
             let list = "select id from information_schema.processlist where db = database() and id <> connection_id()";
             let ids = database.sql(list);
             for id in ids.lines().filter_map(|line| line.trim().parse::<u64>().ok()) {
-                database.sql(&format!("kill {id}"));
+                database.try_sql(&format!("kill {id}"));
             }
         };
         let words = "--table-size=1000 --time=3 --threads=2 oltp_point_select run";
         let ended = disturbed(&Program::Dyno, &database, words, |_| kill());
         assert_eq!(ended.code, Some(1), "{}", ended.stdout);
-        assert!(ended.stdout.contains("returned error 2013 (Lost connection to server during query) for query"), "{}", ended.stdout);
+        assert!(
+            ended.stdout.contains("returned error 2013 (Lost connection to server during query) for query"),
+            "{}",
+            ended.stdout
+        );
         let words = format!("{words} --mysql-ignore-errors=2013");
         let went_on = disturbed(&Program::Dyno, &database, &words, |_| kill());
         assert_eq!(went_on.code, Some(0), "{}{}", went_on.stdout, went_on.stderr);

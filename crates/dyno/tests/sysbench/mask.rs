@@ -30,7 +30,8 @@ fn measured_line(line: &str) -> String {
         let before = before.rsplit_once('(').map_or(before, |(before, _)| before);
         return format!("{before}(# per sec.)");
     }
-    let is_latency = ["min:", "avg:", "max:", "th percentile:", "sum:"].iter().any(|label| line.contains(label));
+    let is_latency =
+        ["min:", "avg:", "max:", "th percentile:", "sum:"].iter().any(|label| line.contains(label));
     if is_latency && line.starts_with("      ") {
         let label = line.split_once(':').map_or(line, |(label, _)| label);
         let label = if label.trim_start().ends_with("th percentile") { label } else { label.trim_end() };
@@ -67,7 +68,8 @@ pub(crate) fn kinds(text: &str) -> String {
 
 #[test]
 fn places_in_scripts_and_measurements_are_masked_and_counts_are_not() {
-    let fatal = "FATAL: `thread_init' function failed: /usr/share/sysbench/oltp_common.lua:349: no connection\n";
+    let fatal =
+        "FATAL: `thread_init' function failed: /usr/share/sysbench/oltp_common.lua:349: no connection\n";
     assert_eq!(own(fatal), "FATAL: `thread_init' function failed: no connection\n");
     let mine = "FATAL: `thread_run' function failed: ./mine.lua:2: boom\n";
     assert_eq!(own(mine), mine);

@@ -192,7 +192,11 @@ fn tests_without_a_database_are_refused_with_a_reason() {
     for test in ["cpu", "fileio", "memory", "threads", "mutex"] {
         let ran = Program::Dyno.run(&[], &words(&format!("{test} run")));
         assert_eq!(ran.code, Some(1));
-        assert!(ran.stdout.contains(&format!("FATAL: The '{test}' test needs no database")), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains(&format!("FATAL: The '{test}' test needs no database")),
+            "{}",
+            ran.stdout
+        );
     }
 }
 

@@ -8,7 +8,7 @@ use crate::server::{Database, databases, postgres_database};
 const EXACT: &[&str] = &[
     "--events=10 --time=0 oltp_read_write run",
     "--events=10 --time=0 oltp_read_only run --skip-trx",
-    "--events=7 --time=0 --threads=3 oltp_write_only run",
+    "--events=7 --time=0 oltp_write_only run",
     "--events=5 --time=0 --db-ps-mode=disable oltp_insert run",
     "--events=5 --time=0 --percentile=0 oltp_point_select run",
     "--events=5 --time=0 --percentile=5 oltp_update_index run",
@@ -55,7 +55,8 @@ fn lines_and_reports_while_it_lasts() {
         let [theirs, ours] = programs.clone().map(|program| {
             let ran = program.run(&[], &database.with(&format!("--table-size=1000 {arguments}")));
             assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{program:?}: {}", ran.stdout);
-            let masked: String = mask::measured(&ran.stdout).lines().map(|line| mask::numbers(line) + "\n").collect();
+            let masked: String =
+                mask::measured(&ran.stdout).lines().map(|line| mask::numbers(line) + "\n").collect();
             // Columns are compared above; here counts are of different lengths.
             mask::kinds(&masked.split_whitespace_lines())
         });
@@ -90,7 +91,8 @@ fn the_histogram_has_the_same_columns() {
     let arguments = "--table-size=1000 --events=500 --time=0 --histogram oltp_point_select run";
     let [theirs, ours] = programs.map(|program| {
         let ran = program.run(&[], &database.with(arguments));
-        let lines: Vec<_> = ran.stdout.lines().skip_while(|line| !line.starts_with("Latency histogram")).collect();
+        let lines: Vec<_> =
+            ran.stdout.lines().skip_while(|line| !line.starts_with("Latency histogram")).collect();
         let rows: Vec<_> = lines.iter().filter_map(|line| histogram_row(line)).collect();
         assert!(!rows.is_empty() && rows.iter().all(|row| row == &rows[0]), "{}", ran.stdout);
         let most = lines.iter().map(|line| line.matches('*').count()).max();
@@ -123,5 +125,9 @@ fn what_dyno_adds_is_beside_it() {
     assert_eq!(mask::measured(&off.stdout), mask::measured(&brief.stdout));
     assert_eq!(off.stderr, "");
     assert!(brief.stderr.contains("dyno: stored as "), "{}", brief.stderr);
-    assert!(full.stdout.starts_with(&off.stdout[..200]) && full.stdout.len() > off.stdout.len() + 200, "{}", full.stdout);
+    assert!(
+        full.stdout.starts_with(&off.stdout[..200]) && full.stdout.len() > off.stdout.len() + 200,
+        "{}",
+        full.stdout
+    );
 }

@@ -89,6 +89,15 @@ impl Database {
         }
     }
 
+    /// The same, whatever becomes of it.
+    pub(crate) fn try_sql(&self, sql: &str) {
+        match &self.server {
+            Server::Postgres(server) => server.command("psql", &self.name).args(["-X", "-c", sql]).output(),
+            Server::Mysql(server) => server.client("root", &server.password).args(["-e", sql]).output(),
+        }
+        .unwrap();
+    }
+
     /// The options that name it.
     pub(crate) fn options(&self) -> Vec<String> {
         let name = &self.name;
@@ -127,6 +136,11 @@ impl Database {
                 self.sql("create extension if not exists pg_stat_statements");
                 self.sql("select pg_stat_statements_reset(0, (select oid from pg_database where datname = current_database()), 0)");
             }
+            Server::Mysql(server) if server.product() == MysqlProduct::MariaDb => {
+                self.sql(
+                    "set global log_output = 'TABLE'; set global general_log = ON; truncate mysql.general_log",
+                );
+            }
             Server::Mysql(_) => {
                 self.sql("truncate performance_schema.events_statements_summary_by_digest");
             }
@@ -134,17 +148,33 @@ impl Database {
         true
     }
 
-    /// The statements that the load sent since then, each with how often; by what they mean to the server.
+    /// The statements that the load sent since then, each with how often, as the server writes them without their values.
     pub(crate) fn statements(&self) -> String {
         match &self.server {
             Server::Postgres(_) => self.sql(
-                "select calls, queryid, min(query) from pg_stat_statements \
+                // Line breaks do not count.
+                "select sum(calls), regexp_replace(query, '\\s+', ' ', 'g') from pg_stat_statements \
                  where dbid = (select oid from pg_database where datname = current_database()) \
-                   and query not ilike '%pg_stat_statements%' group by 1, 2 order by 2",
+                   and query not ilike '%pg_stat_statements%' group by 2 order by 2",
             ),
+            // Its digests leave prepared statements out, so its log is asked. Who is not connected to this database is
+            // somebody else, or this test.
+            Server::Mysql(server) if server.product() == MysqlProduct::MariaDb => self.sql(&format!(
+                r#"select count(*),
+                          regexp_replace(regexp_replace(regexp_replace(argument, "'[^']*'", "?"),
+                                                        "[0-9]+", "?"), "[ \\n]+", " ") as statement
+                   from mysql.general_log
+                   where command_type in ('Query', 'Execute') and thread_id in (
+                       select thread_id from mysql.general_log
+                       where command_type = 'Connect' and argument like '% on {} using %')
+                   group by statement order by statement"#,
+                self.name
+            )),
+            // How statements are made ready, and thrown away, is each program's own affair.
             Server::Mysql(_) => self.sql(&format!(
                 "select count_star, digest_text from performance_schema.events_statements_summary_by_digest \
                  where schema_name = '{}' and digest_text not like '%performance_schema%' \
+                   and digest_text not like 'DEALLOCATE%' and digest_text not like 'PREPARE%' \
                  order by digest_text",
                 self.name
             )),
