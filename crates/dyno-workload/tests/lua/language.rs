@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dyno_workload::sysbench::lua::{Invocation, OptionKind, OptionValue, Script, Settings};
+use dyno_workload::sysbench::lua::{DeclaredOption, Invocation, OptionKind, OptionValue, Script, Settings};
 
 use crate::run::{invocation, nowhere, read, wrong};
 
@@ -156,7 +156,7 @@ fn options_are_declared_and_given() {
         end
         "###,
     );
-    let syntax: Vec<_> = script.options_declared().iter().map(|option| option.syntax()).collect();
+    let syntax: Vec<_> = script.options_declared().iter().map(DeclaredOption::syntax).collect();
     let expected = [
         "da-sh=N",
         "listed=[LIST,...]",
@@ -168,7 +168,7 @@ fn options_are_declared_and_given() {
         "text=STRING",
     ];
     assert_eq!(syntax, expected);
-    let values = |option: &dyno_workload::sysbench::lua::DeclaredOption| {
+    let values = |option: &DeclaredOption| {
         let given = (option.name == "rows").then(|| option.parse(Some("9")).unwrap());
         (option.key(), given.unwrap_or_else(|| option.value_unset()))
     };

@@ -95,6 +95,29 @@ fn prepared_statements_take_values_of_their_types() {
 }
 
 #[test]
+fn statements_may_be_made_and_closed_in_each_event() {
+    let script = r###"
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event()
+           local kept
+           for i = 1, 3 do
+              local statement = con:prepare("SELECT " .. i .. " + ?")
+              local value = statement:bind_create(sysbench.sql.type.INT)
+              statement:bind_param(value)
+              value:set(i)
+              assert(statement:execute():fetch_row()[1] == tostring(2 * i))
+              if i == 2 then kept = statement else statement:close() end
+           end
+           assert(kept:execute():fetch_row()[1] == "4")
+           kept:close()
+        end"###;
+    for server in servers() {
+        let own = if server.is_mysql() { script.to_owned() } else { script.replace("+ ?", "+ ?::integer") };
+        assert_eq!(Run::of(&own, &server).events(50, &server).well().reads, 800, "{server}");
+    }
+}
+
+#[test]
 fn statements_that_are_not_prepared_read_the_same() {
     let script = r###"
         function event()

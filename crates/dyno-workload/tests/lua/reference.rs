@@ -6,7 +6,7 @@ use dyno_test_servers::Sysbench;
 use dyno_workload::sysbench::lua::{OptionValue, Report, ReportLatency};
 
 use crate::run::{Run, read};
-use crate::server::{Server, servers};
+use crate::server::{Server, mysql, servers};
 
 /// sysbench's own script, if it is installed.
 fn installed(name: &str) -> Option<PathBuf> {
@@ -34,7 +34,7 @@ fn the_installed_tests_run_unchanged() {
         ("select_random_ranges.lua", (1, 0, 0)),
         ("oltp_delete.lua", (0, 1, 0)),
     ];
-    for server in servers() {
+    for server in servers().into_iter().chain(mysql()) {
         let Some(path) = installed("oltp_read_write.lua") else { return };
         for table in 1..=2 {
             server.sql(&format!("DROP TABLE IF EXISTS sbtest{table}"));

@@ -14,6 +14,7 @@ pub(crate) enum Server {
 
 static POSTGRES: Shared<Postgres> = Shared::new();
 static MARIADB: Shared<Mysql> = Shared::new();
+static MYSQL: Shared<Mysql> = Shared::new();
 
 /// PostgreSQL and MariaDB, where this machine has them.
 pub(crate) fn servers() -> Vec<Server> {
@@ -27,6 +28,11 @@ pub(crate) fn postgres() -> Option<Server> {
 
 pub(crate) fn mariadb() -> Option<Server> {
     MARIADB.get(|| Mysql::start(&MysqlSetup::new(MysqlProduct::MariaDb))).map(Server::MySql)
+}
+
+/// Beside MariaDB: it prepares no BEGIN, and lets others log in by another plugin.
+pub(crate) fn mysql() -> Option<Server> {
+    MYSQL.get(|| Mysql::start(&MysqlSetup::new(MysqlProduct::Mysql))).map(Server::MySql)
 }
 
 impl Server {

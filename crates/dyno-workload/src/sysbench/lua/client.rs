@@ -161,6 +161,8 @@ impl LuaClient {
                         self.prepared.resize(slot + 1, (QueryKind::Other, false));
                     }
                     self.prepared[slot] = (kind_of(sql), commits(sql));
+                    // The handle may be one of those that were given up.
+                    self.forget(request);
                     request.prepare(handle, sql);
                     self.waits = Some(Wait::Prepare);
                     return Step::Send;

@@ -218,17 +218,13 @@ function tasks.report(client, name, stat)
 end
 
 function core.spawn(index, tid, blocking)
-   local client = { tid = tid, handles = 0, blocking = blocking }
+   local client = { tid = tid, handles = 0, free_handles = {}, blocking = blocking }
    clients[index] = client
    environment(client)
 end
 
 function core.set_options(index)
    clients[index].env.sysbench.opt = copy(core.setup.options)
-end
-
-function core.drop(index)
-   clients[index] = nil
 end
 
 -- Has a client begin `task`: "load", "hook", "command", "report", or nothing but reading the script.

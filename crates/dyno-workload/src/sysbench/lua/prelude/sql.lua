@@ -253,25 +253,38 @@ local function numbered(pieces)
    return concat(parts)
 end
 
--- Pieces are the same for all clients.
-local pieces_by_query = {}
+-- Pieces are the same for all clients. A script that never prepares the same twice must not fill the memory with them.
+local PIECES_MAX = 4096
+local pieces_by_query, pieces_count = {}, 0
+
+local function cached_pieces_of(query)
+   local pieces = pieces_by_query[query]
+   if not pieces then
+      if pieces_count == PIECES_MAX then
+         pieces_by_query, pieces_count = {}, 0
+      end
+      pieces = pieces_of(query)
+      pieces_by_query[query] = pieces
+      pieces_count = pieces_count + 1
+   end
+   return pieces
+end
 
 function connection:prepare(query)
    check_open(self)
    check_text(query, "prepare")
-   local pieces = pieces_by_query[query]
-   if not pieces then
-      pieces = pieces_of(query)
-      pieces_by_query[query] = pieces
-   end
+   local pieces = cached_pieces_of(query)
    local made = setmetatable({ connection = self, query = query, pieces = pieces, count = #pieces - 1 }, statement_class)
    local client = self.client
    if client.blocking or core.setup.emulates then
       made.emulated = true
       return made
    end
-   client.handles = client.handles + 1
-   made.handle = client.handles
+   made.handle = table.remove(client.free_handles)
+   if not made.handle then
+      client.handles = client.handles + 1
+      made.handle = client.handles
+   end
    local text = core.setup.mysql and query or numbered(pieces)
    local code, ignorable, errno, state, message, open = ask(OP.PREPARE, made.handle, text)
    if code == ANSWER.REFUSED then
@@ -371,8 +384,10 @@ function statement:execute()
 end
 
 function statement:close()
+   local client = self.connection.client
    if not self.closed and self.handle then
       ask(OP.FORGET, self.handle)
+      client.free_handles[#client.free_handles + 1] = self.handle
    end
    self.closed = true
    return 0
