@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         return ExitCode::from(pgbench::main(arguments));
     }
     if let Some(arguments) = arguments_of("sysbench") {
-        return ExitCode::from(sysbench::main(arguments));
+        return ExitCode::from(sysbench::main(&arguments));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Run(arguments) => command::run::run(*arguments),
         Command::Pgbench(arguments) => return ExitCode::from(pgbench::main(arguments.words)),
-        Command::Sysbench(arguments) => return ExitCode::from(sysbench::main(arguments.words)),
+        Command::Sysbench(arguments) => return ExitCode::from(sysbench::main(&arguments.words)),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Findings(arguments) => command::findings::run(&arguments),

@@ -33,6 +33,21 @@ struct Place {
     host: String,
 }
 
+/// No session came about: in sysbench's words, and the error itself.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) told: NotConnected,
+    pub(super) error: ConnectError,
+}
+
+impl Failed {
+    /// No place is named.
+    fn nowhere() -> Box<Self> {
+        let error = TargetError::NotATarget { found: String::new() }.into();
+        Box::new(Self { told: NotConnected::nowhere(), error })
+    }
+}
+
 /// A server that let us in.
 #[derive(Debug)]
 pub(super) struct Opened {
@@ -63,12 +78,8 @@ impl Database {
     }
 
     /// The same for who wants to know the error itself, too.
-    pub(super) fn try_open(&self) -> Result<Connection, (NotConnected, ConnectError)> {
-        let Some(place) = self.places.first() else {
-            let error = TargetError::NotATarget { found: String::new() };
-            return Err((NotConnected::nowhere(), error.into()));
-        };
-        place.try_open()
+    pub(super) fn try_open(&self) -> Result<Connection, Box<Failed>> {
+        self.places.first().ok_or_else(Failed::nowhere)?.try_open()
     }
 
     /// Opens a session at each place, keeps the first, and tells where they are.
@@ -100,32 +111,33 @@ impl Database {
 
 impl Place {
     fn open(&self) -> Result<Connection, NotConnected> {
-        self.try_open().map_err(|(failure, _)| failure)
+        self.try_open().map_err(|failed| failed.told)
     }
 
     /// Tries one address after the other. One that can be reached and refuses the login is the last.
-    fn try_open(&self) -> Result<Connection, (NotConnected, ConnectError)> {
-        let endpoints = self.endpoints().map_err(|error| (self.no_target(&error), error.into()))?;
-        let mut failed: Option<(NotConnected, ConnectError)> = None;
+    fn try_open(&self) -> Result<Connection, Box<Failed>> {
+        let endpoints = self.endpoints().map_err(|error| {
+            let told = self.no_target(&error);
+            Box::new(Failed { told, error: error.into() })
+        })?;
+        let mut failed: Option<Box<Failed>> = None;
         for (name, endpoint) in endpoints {
             let error = match Connection::open_within(&endpoint, self.target.connect_timeout()) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => error,
             };
             let is_last = error.server_error().is_some();
-            let this = self.not_opened(name.as_deref(), &error);
-            let this = match &failed {
-                Some((before, _)) if !self.target.is_mysql() => this.after(before),
-                _ => this,
+            let told = self.not_opened(name.as_deref(), &error);
+            let told = match &failed {
+                Some(before) if !self.target.is_mysql() => told.after(&before.told),
+                _ => told,
             };
-            failed = Some((this, error));
+            failed = Some(Box::new(Failed { told, error }));
             if is_last {
                 break;
             }
         }
-        Err(failed.unwrap_or_else(|| {
-            (NotConnected::nowhere(), TargetError::NotATarget { found: self.host.clone() }.into())
-        }))
+        Err(failed.unwrap_or_else(Failed::nowhere))
     }
 
     /// The addresses, each with the name that was resolved to get it.

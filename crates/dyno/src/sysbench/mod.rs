@@ -45,7 +45,7 @@ struct Context {
 struct Refused;
 
 /// Does what the command line asks for, given without the program's name; the exit status.
-pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
+pub(crate) fn main(arguments: &[OsString]) -> u8 {
     let typed: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let read_file =
         |path: &str| std::fs::read_to_string(path).map_err(|error| dyno_wire::pg::libpq_text::system(&error));

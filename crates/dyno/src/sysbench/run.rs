@@ -1,6 +1,7 @@
 //! `run`: the threads connect, the load runs, the report is printed. Like sysbench from outside; inside, dyno's engine,
 //! and its store beside it.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -80,7 +81,7 @@ impl Kind {
 
 /// So many load threads are enough: as many as there are processors, and not more than clients.
 pub(super) fn load_threads(settings: &Settings) -> u32 {
-    let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     u32::try_from(processors).unwrap_or(u32::MAX).min(settings.threads.get())
 }
 
@@ -201,6 +202,10 @@ impl Run<'_> {
         let mut recorded = Recorded::begin(self);
         recorded.describe(&mut connection, &url, self);
         drop(connection);
+        if self.stop.load(Ordering::Relaxed) {
+            recorded.discard();
+            return Err(self.context.refuse("interrupted before the load began"));
+        }
         let mut engine = match self.start(&endpoints) {
             Ok(engine) => engine,
             Err(refused) => {

@@ -106,9 +106,9 @@ fn database(context: &Context, function: &str) -> Result<Database, Refused> {
 
 /// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
 fn opener(database: &Database, console: &Console) -> Result<Connection, ConnectError> {
-    database.try_open().map_err(|(failure, error)| {
-        failure.tell_lines(console);
-        error
+    database.try_open().map_err(|failed| {
+        failed.told.tell_lines(console);
+        failed.error
     })
 }
 

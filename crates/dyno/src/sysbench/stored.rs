@@ -10,6 +10,7 @@ use dyno_workload::sysbench;
 use super::options::Extras;
 use super::run::{Run, load_threads};
 use super::{Context, console};
+use crate::campaign::admin::cancelling;
 use crate::campaign::rollers::NAME;
 use crate::recording::{Recording, Tables};
 use crate::secrets;
@@ -45,7 +46,10 @@ impl Recorded {
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let is_builtin = run.load.kind.script().is_none();
         let tables = is_builtin.then_some(Tables { family: sysbench::NAME, scale: None, names: &names });
-        if let Err(failure) = recording.describe(connection, url, tables) {
+        // It waits for tables that others have locked.
+        let described =
+            cancelling(&run.stop, connection, |connection| recording.describe(connection, url, tables));
+        if let Err(failure) = described {
             console::error(&format!("dyno: the run is not described in full: {failure}"));
         }
     }

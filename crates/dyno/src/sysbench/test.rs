@@ -42,7 +42,7 @@ const WITHOUT_DATABASE: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mute
 pub(super) const BULK_INSERT: &str = "bulk_insert";
 
 fn names_of_tests() -> String {
-    Test::ALL.map(|test| test.name()).join(", ")
+    Test::ALL.map(Test::name).join(", ")
 }
 
 impl Subject {

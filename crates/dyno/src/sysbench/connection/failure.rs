@@ -6,6 +6,7 @@ use dyno_engine::error::{EngineError, SessionError};
 use dyno_target::TargetError;
 use dyno_target::connection::ConnectError;
 use dyno_wire::endpoint::Address;
+use dyno_wire::refusal::Refusal;
 
 use super::super::console::{Console, Level};
 use super::Place;
@@ -46,11 +47,11 @@ impl NotConnected {
     }
 
     pub(super) fn postgres_target(error: &TargetError) -> Self {
-        Self::postgres(ConnectFailure::target(error).to_string())
+        Self::postgres(&ConnectFailure::target(error).to_string())
     }
 
     /// libpq's words end with an end of line, and so does sysbench's message.
-    fn postgres(text: String) -> Self {
+    fn postgres(text: &str) -> Self {
         Self { lines: vec![format!("Connection to database failed: {text}\n")], reason: NO_CONNECTION }
     }
 
@@ -110,7 +111,7 @@ impl Place {
 
     pub(super) fn not_opened(&self, name: Option<&str>, error: &ConnectError) -> NotConnected {
         if !self.target.is_mysql() {
-            return NotConnected::postgres(ConnectFailure::of_address(name, error).to_string());
+            return NotConnected::postgres(&ConnectFailure::of_address(name, error).to_string());
         }
         if let ConnectError::Target(error) = error {
             return self.no_target(error);
@@ -158,12 +159,12 @@ impl Place {
         let refusal = error.server_error();
         let message = refusal.map_or_else(|| error.to_string(), |refusal| refusal.message().to_owned());
         if self.target.is_mysql() {
-            let number = refusal.and_then(|refusal| refusal.number()).unwrap_or(SERVER_LOST);
+            let number = refusal.and_then(Refusal::number).unwrap_or(SERVER_LOST);
             NotConnected::mysql(&self.name, number, &message)
         } else if refusal.is_some() {
-            NotConnected::postgres(format!("FATAL:  {message}"))
+            NotConnected::postgres(&format!("FATAL:  {message}"))
         } else {
-            NotConnected::postgres(message)
+            NotConnected::postgres(&message)
         }
     }
 }

@@ -68,8 +68,8 @@ impl Options {
     ) -> Result<(), OptionError> {
         let takes_all = declared.is_none();
         self.declared = declared.unwrap_or_default();
-        let typed = self.typed.iter().filter(|typed| !typed.in_file);
-        typed.map(|typed| self.check(typed, takes_all, with_driver)).collect()
+        let mut typed = self.typed.iter().filter(|typed| !typed.in_file);
+        typed.try_for_each(|typed| self.check(typed, takes_all, with_driver))
     }
 
     fn check(&self, typed: &Typed, takes_all: bool, with_driver: bool) -> Result<(), OptionError> {
