@@ -293,6 +293,22 @@ fn parallel_commands_share_the_work() {
 }
 
 #[test]
+fn a_command_sees_how_many_rows_there_are() {
+    let script = r###"
+        function prepare()
+           local con = sysbench.sql.driver():connect()
+           con:query("DROP TABLE IF EXISTS lua_rows")
+           con:query("CREATE TABLE lua_rows (id integer)")
+           assert(con:query("INSERT INTO lua_rows VALUES (1), (2), (3)").nrows == 3)
+           assert(con:query("SELECT id FROM lua_rows WHERE id > 1").nrows == 2)
+           assert(con:query("UPDATE lua_rows SET id = 9 WHERE id > 1").nrows == 2)
+        end"###;
+    for server in servers() {
+        assert_eq!(Run::of(script, &server).command("prepare", &server), Ok(true), "{server}");
+    }
+}
+
+#[test]
 fn thread_done_may_ask_the_server() {
     let script = r###"
         function event() end

@@ -113,6 +113,37 @@ fn a_script_may_restart_an_event_itself() {
 }
 
 #[test]
+fn a_script_may_roll_back_and_try_again_by_itself() {
+    let script = r###"
+        local ffi = require("ffi")
+        ffi.cdef "void sb_counter_inc(int, sb_counter_type);"
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+           con:query(sysbench.sql.driver():name() == "mysql" and "SET autocommit = 0" or "SET statement_timeout = 0")
+        end
+        function transaction()
+           con:query("BEGIN")
+           con:query("INSERT INTO lua_unique VALUES (" .. next_id .. ")")
+           con:query("ROLLBACK")
+        end
+        function event(id)
+           which, next_id = "transaction", 1
+           while not pcall(function() _G[which]() end) do
+              ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR)
+              con:query("ROLLBACK")
+              next_id = 100 + id
+           end
+        end"###;
+    for server in servers() {
+        with_a_unique_row(&server);
+        let counts = Run::of(script, &server).events(5, &server).well();
+        // One error that the server told, and one that the script counted.
+        assert_eq!((counts.events, counts.ignored_errors, counts.writes), (20, 40, 20), "{server}");
+        assert_eq!(server.sql("SELECT count(*) FROM lua_unique"), "1", "{server}");
+    }
+}
+
+#[test]
 fn errors_of_thread_init_and_thread_done_are_told() {
     for server in servers() {
         let script = "function thread_init()\n  error('at the start')\nend\nfunction event() end";

@@ -104,7 +104,9 @@ impl Line<'_> {
             Ok(connection) => connection,
             Err(refused) => return Told::Refused(refused),
         };
-        if keep == Keep::Nothing || kind_of(sql) == QueryKind::Write {
+        let kind = kind_of(sql);
+        // Of what changes rows their number is told, of all else the number of rows returned.
+        if kind == QueryKind::Write || (kind == QueryKind::Other && keep == Keep::Nothing) {
             return match connection.execute(text) {
                 Ok(affected) => Told::Result(affected),
                 Err(error) => Told::Refused(refused(&error)),
