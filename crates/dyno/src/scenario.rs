@@ -51,12 +51,12 @@ pub(crate) struct Scenario {
     pub(crate) data_dir: Option<PathBuf>,
 
     /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench (each reads, then writes),
-    /// tpcb/select-only, sysbench/oltp_read_write, … [default: tpcb]
+    /// tpcb/select-only, sysbench/oltp_read_write, … [default: tpcb; on MySQL sysbench]
     #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
     pub(crate) workload: Option<String>,
 
-    /// Scale of the data; a unit of tpcb is 100,000 accounts, about 16 MB [default: from the machine, or that of
-    /// the data that is there]
+    /// Scale of the data of tpcb; a unit is 100,000 accounts, about 16 MB [default: from the machine, or that of the
+    /// data that is there]
     #[arg(long, short = 's', value_name = "N", help_heading = "Workload")]
     pub(crate) scale: Option<u64>,
 

@@ -18,7 +18,10 @@ pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
         print_json(&json!({ "schema": "dyno.workloads/1", "workloads": rows }))?;
         return Ok(DONE);
     }
-    let about = |listed: &Listed| format!("{} [{}]", listed.about, listed.runs_on.join(", "));
+    let about = |listed: &Listed| match listed.runs_on {
+        [only] => format!("{} ({only} only)", listed.about),
+        _ => listed.about.to_owned(),
+    };
     let rows: Vec<_> = listed.iter().map(|listed| (listed.name.to_owned(), about(listed))).collect();
     list("workloads", &rows, false)
 }
