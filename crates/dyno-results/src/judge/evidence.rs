@@ -117,8 +117,12 @@ pub(super) fn checkpoints_during(report: &Report, result: &StageResult) -> Optio
     Some(last - first)
 }
 
-/// Whether a stage's transactions write.
+/// Whether a stage's transactions write: by what their statements did where that is known, else by the database's own
+/// counters.
 pub(super) fn writes(report: &Report, result: &StageResult) -> Option<bool> {
+    if let Some(queries) = &result.queries {
+        return Some(queries.writes > 0);
+    }
     let changed: Vec<f64> = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"]
         .iter()
         .filter_map(|key| mean_during(report, result, "database", key))
