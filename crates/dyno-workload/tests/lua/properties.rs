@@ -82,4 +82,22 @@ proptest! {
         };
         prop_assert_eq!(whole, format!("{text}|{number}"));
     }
+
+    #[test]
+    fn any_bounds_may_be_drawn_between(low in any::<f64>(), high in any::<f64>(), template in "[#@\\PC]{0,30}") {
+        let script = r##"
+            function prepare()
+               local opt = sysbench.opt
+               for _, name in ipairs { "default", "uniform", "gaussian", "special", "pareto", "zipfian" } do
+                  assert(type(sysbench.rand[name](opt.low, opt.high)) == "number")
+               end
+               assert(#sysbench.rand.string(opt.template) == #opt.template)
+            end"##;
+        let mut script = Script::from_text("any.lua", script.as_bytes().to_vec(), &invocation("run")).unwrap();
+        let bounds = [("low", low), ("high", high)].map(|(name, bound)| (name.to_owned(), OptionValue::Double(bound)));
+        let mut options = bounds.to_vec();
+        options.push(("template".to_owned(), OptionValue::Text(template)));
+        script.configure(Settings { options, ..Settings::default() }).unwrap();
+        prop_assert_eq!(script.run_command("prepare", 1, &nowhere), Ok(true));
+    }
 }

@@ -19,6 +19,8 @@ use crate::sysbench::counters::ClientCounters;
 const CR_SERVER_LOST: u16 = 2013;
 /// SQLSTATE of the same on PostgreSQL.
 const CONNECTION_FAILURE: &str = "08006";
+/// Most that a script may count at once: nothing that it asks may hold up the other clients.
+const OWN_COUNTS_MAX: u64 = 1_000_000;
 
 pub(super) struct LuaClient {
     shared: Arc<Shared>,
@@ -238,20 +240,17 @@ impl LuaClient {
         self.forgotten.drain(..).for_each(|handle| request.forget(handle));
     }
 
-    /// `sb_counter_inc` and its like.
+    /// `sb_counter_inc` and its like, by sysbench's number of the counter; bytes are not counted here.
     fn count_own(&self, counter: i64, by: u64) {
-        self.counted(|counters| {
-            for _ in 0..by {
-                match counter {
-                    0 => counters.other(),
-                    1 => counters.read(),
-                    2 => counters.write(),
-                    3 => counters.reconnect(),
-                    4 => counters.ignored_error(),
-                    _ => {}
-                }
-            }
-        });
+        let count = match counter {
+            0 => ClientCounters::other,
+            1 => ClientCounters::read,
+            2 => ClientCounters::write,
+            3 => ClientCounters::reconnect,
+            4 => ClientCounters::ignored_error,
+            _ => return,
+        };
+        self.counted(|counters| (0..by.min(OWN_COUNTS_MAX)).for_each(|_| count(counters)));
     }
 
     fn lost_connection(&self, message: &str) -> Refused {
