@@ -2,9 +2,10 @@
 
 mod failure;
 
+use dyno_engine::error::SessionError;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
-use dyno_wire::endpoint::Endpoint;
+use dyno_wire::endpoint::{Address, Endpoint};
 
 use super::console::Console;
 use super::options::Options;
@@ -94,9 +95,9 @@ impl Database {
     }
 
     /// Why a session of the engine was not opened, worded like a first one's failure.
-    pub(super) fn refused(&self, error: &dyno_engine::error::SessionError) -> NotConnected {
+    pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
         match self.places.first() {
-            Some(place) => place.refused(error),
+            Some(place) => place.refused(address, error),
             None => NotConnected::nowhere(),
         }
     }

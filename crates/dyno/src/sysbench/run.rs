@@ -254,7 +254,9 @@ impl Run<'_> {
                 Err(self.context.refuse("Thread initialization failed!"))
             }
             (Ok(engine), None) => Ok(engine),
-            (Err(EngineError::Connect { source, .. }), None) => Err(failed(&self.database.refused(&source))),
+            (Err(EngineError::Connect { address, source, .. }), None) => {
+                Err(failed(&self.database.refused(&address, &source)))
+            }
             (Err(error), None) => Err(failed(&NotConnected::other(&error))),
         }
     }
@@ -347,7 +349,9 @@ impl Run<'_> {
     }
 
     fn observe(&self, stage: u32, seen: Observation, recorded: &Recorded) {
-        if let Observation::Interval(interval) = &seen {
+        if let Observation::Interval(interval) = &seen
+            && !interval.drain
+        {
             let end_ms = interval.start_ms + interval.duration_ms;
             self.backlog.set(interval.backlog, end_ms.round() as u64);
         }

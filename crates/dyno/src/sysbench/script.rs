@@ -69,6 +69,7 @@ fn read(context: &Context, source: &ScriptSource, command: Option<&str>) -> Resu
         command: command.map(str::to_owned),
         argv: std::iter::once("sysbench".to_owned()).chain(context.typed.iter().cloned()).collect(),
         lua_path: std::env::var("LUA_PATH").ok(),
+        mysql: context.options.text("db-driver") != Some("pgsql"),
         home: std::env::var_os("HOME").map(PathBuf::from),
         // The lines come whole, as they are to be printed.
         log: Some(Arc::new(move |line: &str| console.fatal(line.strip_prefix("FATAL: ").unwrap_or(line)))),

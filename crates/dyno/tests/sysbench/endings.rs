@@ -128,3 +128,19 @@ fn a_lost_connection_ends_the_run_unless_it_is_ignored() {
         assert!(reconnects.contains("reconnects:                          2 "), "{reconnects}");
     }
 }
+
+/// Lines of one kind and their number depend on how many threads came through.
+#[test]
+fn a_server_without_room_says_so() {
+    let Some(programs) = Program::both() else { return };
+    for database in databases("crowded") {
+        made(&database);
+        let [theirs, ours] = programs.clone().map(|program| {
+            let ran = program
+                .run(&[], &database.with("--table-size=1000 --threads=300 --time=1 oltp_point_select run"));
+            (ran.code, mask::kinds(&mask::own(&ran.stdout)), ran.stderr)
+        });
+        assert!(ours.1.contains("too many") || ours.1.contains("Too many"), "{ours:?}");
+        assert_eq!(ours, theirs, "{}", database.product());
+    }
+}

@@ -6,6 +6,7 @@
 
 mod endings;
 mod mask;
+mod places;
 mod prepared;
 mod program;
 mod refusals;

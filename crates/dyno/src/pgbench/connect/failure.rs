@@ -51,6 +51,12 @@ impl ConnectFailure {
         Self { text, needs_password }
     }
 
+    /// A further session there could not be opened.
+    pub(crate) fn of_session(name: Option<&str>, address: &Address, error: &SessionError) -> Self {
+        let text = failed(&Place { name, address }, &session_reason(error, address));
+        Self { text, needs_password: false }
+    }
+
     /// The place was not named rightly.
     pub(crate) fn target(error: &TargetError) -> Self {
         Self { text: target(error), needs_password: false }
@@ -69,8 +75,7 @@ impl ConnectFailure {
 impl Server {
     /// Why a further session there could not be opened, worded like the first one's failure.
     pub(crate) fn failure(&self, error: &SessionError) -> String {
-        let place = Place { name: self.name.as_deref(), address: &self.endpoint.address };
-        failed(&place, &session_reason(error, place.address))
+        ConnectFailure::of_session(self.name.as_deref(), &self.endpoint.address, error).text
     }
 }
 

@@ -145,7 +145,7 @@ impl Place {
     }
 
     /// A session of the engine, after a first one could be opened.
-    pub(super) fn refused(&self, error: &SessionError) -> NotConnected {
+    pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
         if let SessionError::Prepare(refusal) = error {
             let lines = match refusal.number() {
                 Some(number) => vec![
@@ -156,16 +156,13 @@ impl Place {
             };
             return NotConnected { lines, reason: SQL_API };
         }
+        if !self.target.is_mysql() {
+            return NotConnected::postgres(&ConnectFailure::of_session(None, address, error).to_string());
+        }
         let refusal = error.server_error();
         let message = refusal.map_or_else(|| error.to_string(), |refusal| refusal.message().to_owned());
-        if self.target.is_mysql() {
-            let number = refusal.and_then(Refusal::number).unwrap_or(SERVER_LOST);
-            NotConnected::mysql(&self.name, number, &message)
-        } else if refusal.is_some() {
-            NotConnected::postgres(&format!("FATAL:  {message}"))
-        } else {
-            NotConnected::postgres(&message)
-        }
+        let number = refusal.and_then(Refusal::number).unwrap_or(SERVER_LOST);
+        NotConnected::mysql(&self.name, number, &message)
     }
 }
 
