@@ -1,11 +1,13 @@
 //! `dyno run sysbench/…`: the same tests on PostgreSQL and on what speaks MySQL's protocol.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use dyno_test_servers::{MysqlProduct, Postgres, Setup};
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::Home;
+use crate::home::{Home, PATIENCE};
 use crate::report::Report;
 use crate::server::{database, installed, shared, url, value};
 use crate::{mysql, secrets};
@@ -244,6 +246,30 @@ fn a_server_that_is_set_read_only_ends_the_run_with_what_helps() {
     assert_eq!(report.outcome(), "incomplete");
     assert!(number(&report.stage()["errors"]["1290"]) > 0);
     report.assert_checks_passed();
+}
+
+#[test]
+fn an_interrupted_preparation_ends_on_all_its_connections() {
+    let Some(server) = mysql::start(&mysql::setup(MysqlProduct::MariaDb)) else { return };
+    let target = mysql::database(&server, "interrupted");
+    let home = Home::new();
+    let many = ["--tables", "2", "--table-size", "5000000", "--clients", "1", "--duration", "1s"];
+    let mut running = home.start(&[&["run", "point_select", "--target", &target], &many[..]].concat());
+    running.wait_for("the data", |report| {
+        report.document()["prepare"].as_array().unwrap().iter().any(|step| step["step"] == "tables")
+    });
+    running.signal(Signal::INT);
+    running.end().expect(1).says(&["interrupted"]);
+    // What was sent is undone first.
+    let working = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'LOAD DATA%'";
+    let begun = Instant::now();
+    while server.sql(working).trim() != "0" {
+        assert!(begun.elapsed() < PATIENCE, "the server still loads rows");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // What it left is not taken for data.
+    let again = home.dyno(&["run", "point_select", "--target", &target, "--tables", "2"]).expect(1);
+    again.says(&["sysbench", "--prepare"]);
 }
 
 #[test]
