@@ -23,6 +23,8 @@ pub struct Invocation {
     pub argv: Vec<String>,
     /// `LUA_PATH`, where modules are looked for before all other places.
     pub lua_path: Option<String>,
+    /// Whether the run will speak MySQL's protocol: a script may ask for its driver's name while it is read.
+    pub mysql: bool,
     /// The user's home directory, of which `.luarocks` is looked through.
     pub home: Option<PathBuf>,
     pub log: Option<Log>,
@@ -127,7 +129,7 @@ impl Script {
             package_path: package_path(Path::new(path).parent(), invocation),
             command: invocation.command.clone(),
             argv: invocation.argv.clone(),
-            mysql: false,
+            mysql: invocation.mysql,
             emulates: false,
             percentile: 95,
             options: None,
