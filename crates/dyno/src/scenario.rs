@@ -170,17 +170,31 @@ pub(crate) enum ArrivalKind {
 }
 
 impl Scenario {
-    /// What a name without an option before it stands for: a scenario, as [`load`](Self::load) finds it, or else a
-    /// workload. What could be either is refused, unless it is a scenario's whole name or both are the same.
-    pub(crate) fn named(named: &str) -> Result<Self, Failure> {
+    /// What is typed: the options, and a name without an option before it.
+    pub(crate) fn typed(named: Option<&str>, options: Self) -> Result<Self, Failure> {
+        let Some(named) = named else { return Ok(options) };
+        let scenario = Self::named(named)?;
+        let is_workload = !is_whole(named) && scenario.workload.as_deref() == Some(named);
+        match &options.workload {
+            Some(other) if is_workload => Err(Failure::Absurd {
+                what: format!(
+                    "{named} and --workload {other} each name a workload: leave out the one or the other"
+                ),
+            }),
+            _ => Ok(options.or(scenario)),
+        }
+    }
+
+    /// What a name stands for: a scenario, as [`load`](Self::load) finds it, or else a workload. What could be either is
+    /// refused, unless it is a scenario's whole name or both are the same.
+    fn named(named: &str) -> Result<Self, Failure> {
         let scenario = match Self::load(named) {
             Err(Failure::ScenarioUnknown { .. }) => None,
             loaded => Some(loaded?),
         };
-        let is_whole = BUILT_IN.iter().any(|(name, _)| *name == named) || is_file(named);
         let workload = registry::find(named);
         match (scenario, workload) {
-            (Some(scenario), _) if is_whole => Ok(scenario),
+            (Some(scenario), _) if is_whole(named) => Ok(scenario),
             (Some(scenario), Ok(workload)) => {
                 let same = scenario
                     .workload
@@ -269,6 +283,11 @@ impl Scenario {
             sysbench: self.sysbench.or(other.sysbench),
         }
     }
+}
+
+/// Whether a name is all of a scenario's.
+fn is_whole(named: &str) -> bool {
+    is_file(named) || BUILT_IN.iter().any(|(name, _)| *name == named)
 }
 
 /// Whether a name is that of a file: one that there is, or that can be nothing else.

@@ -20,8 +20,7 @@ use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, plac
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let RunArguments { scenario, fields, json, html, quiet, strict, store } = arguments;
-    let named = scenario.as_deref().map_or(Ok(Scenario::default()), Scenario::named)?;
-    let plan = Plan::resolve(&fields.or(named), seed_from_clock())?;
+    let plan = Plan::resolve(&Scenario::typed(scenario.as_deref(), fields)?, seed_from_clock())?;
     if let Some(path) = &html {
         place::check_writable(path)?;
     }

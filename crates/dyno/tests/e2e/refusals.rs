@@ -57,6 +57,7 @@ fn what_does_not_go_together_is_refused() {
         &["run", "--rate", "5/s", "--hold", "1s"],
         &["run", "--duration", "1s", "--clients", "1,2"],
         &["run", "--arrivals", "constant"],
+        &["run", "oltp_read_write", "--workload", "tpcb"],
     ] {
         home.dyno(arguments).expect(1).says(&["error:"]);
     }
