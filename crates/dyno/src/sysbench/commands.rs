@@ -6,7 +6,7 @@ use dyno_target::Environment;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::{self, Dialect};
 use dyno_workload::sysbench::prepare::Progress;
-use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOptions, Test, table_name};
+use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOptions, table_name};
 
 use super::connection::Database;
 use super::options::Extras;
@@ -20,7 +20,7 @@ const COMMAND: &str = "sysbench.cmdline.call_command";
 const CLEANUP: &str = "cleanup";
 
 /// Makes the tables, with as many connections as there are threads.
-pub(super) fn prepare(context: &Context, _test: Test) -> Result<u8, Refused> {
+pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
     let database = database(context, COMMAND)?;
     tell_of_threads(context);
@@ -82,7 +82,7 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
 }
 
 /// Has the server read the tables, so that they are in its memory.
-pub(super) fn prewarm(context: &Context, _test: Test) -> Result<u8, Refused> {
+pub(super) fn prewarm(context: &Context) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
     let database = database(context, COMMAND)?;
     tell_of_threads(context);
@@ -110,7 +110,7 @@ pub(super) fn prewarm(context: &Context, _test: Test) -> Result<u8, Refused> {
 }
 
 /// Drops the tables.
-pub(super) fn cleanup(context: &Context, _test: Test) -> Result<u8, Refused> {
+pub(super) fn cleanup(context: &Context) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
     let mut connection = open(context, &database(context, CLEANUP)?, CLEANUP)?;
     let mut tell =

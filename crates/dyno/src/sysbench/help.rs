@@ -6,14 +6,10 @@ use super::VERSION;
 use super::options::known::{Group, KNOWN};
 use super::options::{Declared, Kind};
 
-/// The first words are sysbench's, for whoever looks at the version.
+/// What `--version` prints, and the first line of everything else. Its first words are sysbench's, for whoever looks at the
+/// version.
 pub(super) fn version() -> String {
     format!("sysbench {VERSION} (dyno {})\n", env!("CARGO_PKG_VERSION"))
-}
-
-/// The first line of everything else, and the empty one behind it.
-pub(super) fn header() -> String {
-    version()
 }
 
 /// What `--help` prints.

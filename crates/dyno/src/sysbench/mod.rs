@@ -75,7 +75,8 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
         }
     };
     console.set_verbosity(settings.verbosity);
-    console.notice(&help::header());
+    // With an empty line behind it.
+    console.notice(&help::version());
     let Some(name) = line.test else { return DONE };
     let mut context = Context { options: line.options, settings, console: Arc::new(console), typed };
     let code = context.perform(&name, line.command.as_deref()).unwrap_or(NOT_STARTED);
@@ -93,10 +94,10 @@ impl Context {
                 };
                 self.declare(Some(test::options_of(test)), command)?;
                 match command {
-                    "prepare" => commands::prepare(self, test),
-                    "prewarm" => commands::prewarm(self, test),
+                    "prepare" => commands::prepare(self),
+                    "prewarm" => commands::prewarm(self),
                     "run" => run::builtin(self, test),
-                    "cleanup" => commands::cleanup(self, test),
+                    "cleanup" => commands::cleanup(self),
                     "help" => {
                         self.console.print(&help::test_help(test.name(), self.options.declared()));
                         Ok(DONE)
