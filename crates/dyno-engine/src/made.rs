@@ -10,7 +10,7 @@ use dyno_wire::my::backend::Prepared;
 pub(crate) struct Made {
     /// The workload's own, in the order in which they were prepared.
     fixed: Vec<Prepared>,
-    /// Those that the client made on its way, by their handles.
+    /// Those that the client made on its way, in the order of their handles.
     own: Vec<(u32, Prepared)>,
     /// Handles of which the server's answer is still due.
     awaited: VecDeque<u32>,
@@ -23,12 +23,12 @@ impl Made {
     }
 
     pub(crate) fn statement(&self, handle: u32) -> Option<Prepared> {
-        self.own.iter().find(|(known, _)| *known == handle).map(|(_, prepared)| *prepared)
+        self.place(handle).ok().map(|place| self.own[place].1)
     }
 
-    /// The name of a client's own statement where the client names them.
-    pub(crate) fn name(&self, handle: u32) -> String {
-        format!("d{handle}")
+    /// Where a handle stands, or would.
+    fn place(&self, handle: u32) -> Result<usize, usize> {
+        self.own.binary_search_by_key(&handle, |(known, _)| *known)
     }
 
     pub(crate) fn reserve_fixed(&mut self, count: usize) {
@@ -36,19 +36,22 @@ impl Made {
     }
 
     pub(crate) fn await_statement(&mut self, handle: u32) {
-        self.own.retain(|(known, _)| *known != handle);
+        self.forget(handle);
         self.awaited.push_back(handle);
     }
 
     pub(crate) fn forget(&mut self, handle: u32) -> Option<Prepared> {
-        let at = self.own.iter().position(|(known, _)| *known == handle)?;
-        Some(self.own.swap_remove(at).1)
+        let place = self.place(handle).ok()?;
+        Some(self.own.remove(place).1)
     }
 
     /// The server has prepared the next one.
     pub(crate) fn prepared(&mut self, prepared: Prepared) {
         match self.awaited.pop_front() {
-            Some(handle) => self.own.push((handle, prepared)),
+            Some(handle) => match self.place(handle) {
+                Ok(place) => self.own[place].1 = prepared,
+                Err(place) => self.own.insert(place, (handle, prepared)),
+            },
             None => self.fixed.push(prepared),
         }
     }
@@ -56,5 +59,38 @@ impl Made {
     /// The server has refused a statement; if one was to be prepared, that is it.
     pub(crate) fn refused(&mut self) {
         self.awaited.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(statement: u32) -> Prepared {
+        Prepared { statement, parameters: 0, columns: 0, warnings: 0 }
+    }
+
+    fn numbers(made: &Made, handles: [u32; 4]) -> [Option<u32>; 4] {
+        handles.map(|handle| made.statement(handle).map(|prepared| prepared.statement))
+    }
+
+    #[test]
+    fn statements_are_found_by_their_handles_whatever_the_order() {
+        let mut made = Made::default();
+        made.prepared(prepared(100));
+        for (handle, statement) in [(9, 101), (2, 102), (5, 103)] {
+            made.await_statement(handle);
+            made.prepared(prepared(statement));
+        }
+        assert_eq!(made.fixed().len(), 1);
+        assert_eq!(numbers(&made, [2, 5, 9, 1]), [Some(102), Some(103), Some(101), None]);
+        // Made anew, forgotten, and refused.
+        made.await_statement(5);
+        assert_eq!(made.statement(5), None);
+        made.prepared(prepared(104));
+        assert_eq!(made.forget(9), Some(prepared(101)));
+        made.await_statement(2);
+        made.refused();
+        assert_eq!(numbers(&made, [2, 5, 9, 1]), [None, Some(104), None, None]);
     }
 }

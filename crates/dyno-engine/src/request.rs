@@ -126,7 +126,7 @@ impl<'a> Request<'a> {
             my::frontend::stmt_prepare(bytes, sql);
             self.made.await_statement(handle);
         } else {
-            frontend::parse(bytes, &self.made.name(handle), sql, &[]);
+            frontend::parse(bytes, itoa::Buffer::new().format(handle), sql, &[]);
             frontend::sync(bytes);
         }
         self.answered_by(Expect::Prepared);
@@ -141,7 +141,7 @@ impl<'a> Request<'a> {
             values.iter().for_each(|value| value.bind_mysql(&mut writer));
             writer.finish();
         } else {
-            let mut bind = BindWriter::new(bytes, "", &self.made.name(handle));
+            let mut bind = BindWriter::new(bytes, "", itoa::Buffer::new().format(handle));
             values.iter().for_each(|value| value.bind_postgres(&mut bind));
             bind.finish();
             frontend::execute(bytes, "", 0);
@@ -155,7 +155,7 @@ impl<'a> Request<'a> {
     pub fn forget(&mut self, handle: u32) {
         let bytes = &mut self.outbox.bytes;
         if !self.statements.is_mysql() {
-            frontend::close_statement(bytes, &self.made.name(handle));
+            frontend::close_statement(bytes, itoa::Buffer::new().format(handle));
         } else if let Some(prepared) = self.made.forget(handle) {
             my::frontend::stmt_close(bytes, prepared.statement);
         }
