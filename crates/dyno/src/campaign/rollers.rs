@@ -125,11 +125,19 @@ impl Rollers {
         })?;
         data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
         if let Some(known) = dataset.table_rows() {
-            // An estimate that is near is of these rows; one that is not may know of rows beyond them.
+            // An estimate that is near is of these rows; one that is not knows of rows beyond them.
             let near = |rows: u64| rows.abs_diff(known) <= known / 10;
             data.tables.iter_mut().filter(|table| table.rows.is_none_or(near)).for_each(|table| {
                 table.rows = Some(known);
             });
+            if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
+                let text = format!(
+                    "{} has more than the {known} rows that the load keeps to: name the tables that are meant \
+                     (--tables), or make them anew (--prepare)",
+                    larger.name
+                );
+                context.stream.notice(context.target(), None, text);
+            }
         }
         context.stream.emit(Event::Data(data));
         Ok(())

@@ -198,6 +198,11 @@ fn tables_that_are_there_are_used_and_others_refused() {
     assert_eq!(report.document()["data"][0]["tables"].as_array().unwrap().len(), 2);
     run(&["--table-size", "99"]).expect(1).says(&["100 rows, not 99", "--table-size 100", "--prepare"]);
     run(&["--tables", "5"]).expect(1).says(&["2 tables", "--tables 2"]);
+    // Tables of an earlier, larger preparation are left alone, and told where they are used.
+    run(&["--tables", "1", "--table-size", "50", "--prepare=always"]).expect(0);
+    let notices = run(&[]).expect(0).report().notices();
+    assert!(notices.contains("sbtest2 has more than the 50 rows"), "{notices}");
+    assert!(!run(&["--tables", "1"]).expect(0).report().notices().contains("more than"));
     let _ = value(&server, "as_found", "drop table sbtest1; create table sbtest1 as select 7 as mine");
     for prepare in ["--prepare=auto", "--prepare=always"] {
         run(&[prepare]).expect(1).says(&["sbtest1", "mine"]);
