@@ -14,6 +14,9 @@ use dyno_workload::benchmark::Done;
 use super::Context;
 use crate::failure::Failure;
 
+/// MySQL's error for a statement that is larger than `max_allowed_packet`.
+const TOO_LARGE: &str = "1153";
+
 /// Numbers the stages of a run.
 #[derive(Debug, Default)]
 pub(super) struct Stages {
@@ -223,9 +226,10 @@ impl Observer<'_> {
             Observation::Error(error) => {
                 let text = error.to_string();
                 self.context.stream.notice(self.context.target(), Some(self.stage), text.clone());
-                // What a server says that shuts down goes before how its connections fail then.
+                // What a server says that shuts down goes before how its connections fail then. One that closes a
+                // session because of what came over it is still there.
                 match &error {
-                    SessionError::Server(server) if server.ends_session() => {
+                    SessionError::Server(server) if server.ends_session() && server.code() != TOO_LARGE => {
                         self.lost = Some(text.clone());
                     }
                     SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
@@ -248,7 +252,7 @@ fn advice(code: &str) -> Option<&'static str> {
             "the server takes no changes: it was set read-only, or is a replica since a failover; name the one that \
              takes them"
         }
-        "1153" => {
+        TOO_LARGE => {
             "a statement is too large for the server: raise max_allowed_packet there, or send fewer values"
         }
         "53100" | "1021" | "1114" => "make room on the server's disk, or prepare less data",
