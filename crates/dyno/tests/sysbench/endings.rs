@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::mask;
 use crate::program::{Program, Ran};
-use crate::server::{Database, databases, postgres_database};
+use crate::server::{Database, databases, databases_with_little_room, postgres_database};
 
 /// Waits until the load runs: until the server is asked for rows.
 fn wait_for_load(database: &Database) {
@@ -133,11 +133,11 @@ fn a_lost_connection_ends_the_run_unless_it_is_ignored() {
 #[test]
 fn a_server_without_room_says_so() {
     let Some(programs) = Program::both() else { return };
-    for database in databases("crowded") {
+    for database in databases_with_little_room("crowded") {
         made(&database);
         let [theirs, ours] = programs.clone().map(|program| {
             let ran = program
-                .run(&[], &database.with("--table-size=1000 --threads=300 --time=1 oltp_point_select run"));
+                .run(&[], &database.with("--table-size=1000 --threads=30 --time=1 oltp_point_select run"));
             (ran.code, mask::kinds(&mask::own(&ran.stdout)), ran.stderr)
         });
         assert!(ours.1.contains("too many") || ours.1.contains("Too many"), "{ours:?}");

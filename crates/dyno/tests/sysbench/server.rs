@@ -29,6 +29,17 @@ pub(crate) fn databases(name: &str) -> Vec<Database> {
     servers.into_iter().flatten().map(|server| Database::new(server, name)).collect()
 }
 
+/// The same on servers of the test's own that take few connections.
+pub(crate) fn databases_with_little_room(name: &str) -> Vec<Database> {
+    let few = "max_connections=20";
+    let servers = [
+        Postgres::start(&Setup::default().with(few)).map(|server| Server::Postgres(Arc::new(server))),
+        Mysql::start(&MysqlSetup::new(MysqlProduct::MariaDb).with(few))
+            .map(|server| Server::Mysql(Arc::new(server))),
+    ];
+    servers.into_iter().flatten().map(|server| Database::new(server, name)).collect()
+}
+
 /// The same on PostgreSQL alone.
 pub(crate) fn postgres_database(name: &str) -> Option<Database> {
     Some(Database::new(Server::Postgres(postgres()?), name))
