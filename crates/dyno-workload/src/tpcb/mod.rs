@@ -14,9 +14,9 @@ mod transfer;
 mod verdict;
 mod verify;
 
+pub use crate::benchmark::Progress;
 pub use digits::grouped;
 pub use load::{Script, TpcB};
-pub use crate::benchmark::Progress;
 pub use prepare::{PrepareError, PrepareOptions, prepare};
 pub(crate) use rows::Rows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};

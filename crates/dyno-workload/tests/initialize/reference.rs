@@ -74,7 +74,8 @@ impl Server {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Disable,
         };
-        let endpoint = Endpoint { address: Address::Tcp(self.0.address), login: Arc::new(login), wire: Wire::Postgres };
+        let endpoint =
+            Endpoint { address: Address::Tcp(self.0.address), login: Arc::new(login), wire: Wire::Postgres };
         Connection::open(&endpoint).unwrap()
     }
 

@@ -255,7 +255,8 @@ fn a_script_may_look_at_its_own_stack() {
 #[test]
 fn the_driver_is_known_while_the_script_is_read() {
     for (mysql, name) in [(false, "pgsql"), (true, "mysql")] {
-        let text = format!("assert(sysbench.sql.driver():name() == '{name}' and sysbench.sql.driver('{name}'))");
+        let text =
+            format!("assert(sysbench.sql.driver():name() == '{name}' and sysbench.sql.driver('{name}'))");
         let invocation = Invocation { mysql, ..invocation("run") };
         Script::from_text("test.lua", text.into_bytes(), &invocation).unwrap();
     }
