@@ -343,6 +343,8 @@ fn questions_may_stand_anywhere() {
         assert(not ok and why:find("within"))
         assert(os.execute("sleep 0.01") == 0)
         assert(require("ffi").C.usleep(1000) == 0)
+        local before = os.time()
+        assert(os.execute("sleep 1") == 0 and os.time() > before)
         "###,
     );
 }

@@ -166,7 +166,8 @@ impl Question {
             RECONNECT => Self::Reconnect,
             ROLLBACK => Self::Rollback,
             SLEEP => {
-                let seconds = first.as_number().unwrap_or(0.0);
+                // A whole number of Lua's comes as an integer.
+                let seconds = first.as_number().unwrap_or(integer(&first) as f64);
                 Self::Sleep(Duration::from_secs_f64(seconds.clamp(0.0, SLEEP_MAX_S)))
             }
             COUNT => Self::Count { counter: integer(&first), by: integer(&second).max(0) as u64 },
