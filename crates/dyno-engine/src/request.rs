@@ -132,6 +132,13 @@ impl<'a> Request<'a> {
         self.answered_by(Expect::Prepared);
     }
 
+    /// Whether something is prepared under `handle` on this connection. PostgreSQL is not asked: it says so itself, and
+    /// here it is always taken for granted.
+    #[must_use]
+    pub fn is_prepared(&self, handle: u32) -> bool {
+        !self.is_mysql() || self.made.statement(handle).is_some()
+    }
+
     /// Executes what was prepared under `handle`. On MySQL a statement that was not is left out.
     pub fn execute_prepared(&mut self, handle: u32, values: &[Value<'_>]) {
         let bytes = &mut self.outbox.bytes;

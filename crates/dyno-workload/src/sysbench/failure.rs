@@ -63,11 +63,16 @@ impl IgnoredErrors {
     /// Whether `error` restarts the event.
     #[must_use]
     pub fn ignores(&self, error: &Refusal) -> bool {
-        self.all
-            || match error.number() {
-                Some(number) => self.numbers.contains(&number),
-                None => self.states.iter().any(|state| *state == error.code()),
-            }
+        match error.number() {
+            Some(number) => self.ignores_number(number),
+            None => self.all || self.states.iter().any(|state| *state == error.code()),
+        }
+    }
+
+    /// The same of MySQL's error with this number.
+    #[must_use]
+    pub fn ignores_number(&self, number: u16) -> bool {
+        self.all || self.numbers.contains(&number)
     }
 
     /// Whether a lost connection is opened again.

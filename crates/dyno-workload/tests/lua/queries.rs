@@ -245,6 +245,22 @@ fn a_new_connection_is_another_session() {
 }
 
 #[test]
+fn statements_go_with_their_connection() {
+    holds(
+        r###"
+        local statement = con:prepare("SELECT 1")
+        statement:execute()
+        con:reconnect()
+        local ok, why = pcall(statement.execute, statement)
+        assert(not ok and (why:find("errno = 1243", 1, true) or why:find("26000", 1, true)), why)
+        statement:close()
+        statement = con:prepare("SELECT 1")
+        assert(statement:execute():fetch_row()[1] == "1")
+        "###,
+    );
+}
+
+#[test]
 fn older_names_work_on_one_connection() {
     let script = r###"
         function thread_init() db_connect() end

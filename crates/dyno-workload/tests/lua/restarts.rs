@@ -1,6 +1,6 @@
 //! Errors of the server: what restarts an event, what ends the run, and what hooks hear of it.
 
-use dyno_engine::plan::Limit;
+use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
 use dyno_workload::sysbench::IgnoredErrors;
 
 use crate::run::Run;
@@ -214,5 +214,40 @@ fn a_lost_connection_ends_the_run_if_it_is_not_ignored() {
         let run = Run::of(&killing(&server), &server);
         let failure = run.until(Limit::TransactionsPerClient(1000), &server).failure.unwrap();
         assert_eq!(failure.hook.as_deref(), Some("event"), "{failure}");
+    }
+}
+
+/// Its only thread is at rest while its connection is closed by another session.
+#[test]
+fn a_connection_lost_at_rest_ends_the_run_as_well() {
+    for server in servers() {
+        let own = if server.is_mysql() { "connection_id()" } else { "pg_backend_pid()" };
+        server.sql("DROP TABLE IF EXISTS lua_sleeper");
+        server.sql("CREATE TABLE lua_sleeper (id integer)");
+        let script = format!(
+            "local ffi = require('ffi')
+             ffi.cdef('int usleep(unsigned int);')
+             function event()
+                con = con or sysbench.sql.driver():connect()
+                con:query('INSERT INTO lua_sleeper SELECT {own}')
+                ffi.C.usleep(30e6)
+             end"
+        );
+        let run = Run { clients: 1, threads: 1, ..Run::of(&script, &server) };
+        let config = EngineConfig { on_loss: OnLoss::Abort, ..EngineConfig::new(1) };
+        let outcome = std::thread::scope(|scope| {
+            let ran = scope.spawn(|| run.on(Limit::TransactionsPerClient(1), config, &server));
+            let mut id = String::new();
+            while id.is_empty() {
+                id = server.sql("SELECT id FROM lua_sleeper");
+            }
+            server.sql(&match server.is_mysql() {
+                true => format!("KILL {id}"),
+                false => format!("SELECT pg_terminate_backend({id})"),
+            });
+            ran.join().unwrap()
+        });
+        let failure = outcome.failure.as_ref().unwrap_or_else(|| panic!("{server}: {outcome:?}")).to_string();
+        assert!(failure.starts_with("`thread_run' function failed: SQL error, errno = "), "{failure}");
     }
 }

@@ -8,6 +8,7 @@ use dyno_engine::workload::{
     Answer, Client, Ended, Failure, Reaction, Reply as Part, Step, TransactionStatus, TransactionType,
 };
 
+use super::error::ScriptError;
 use super::kind::{commits, kind_of, outcome};
 use super::load::{Placed, Shared};
 use super::question::{Question, Refused, Reply, Values};
@@ -19,6 +20,8 @@ use crate::sysbench::counters::ClientCounters;
 const CR_SERVER_LOST: u16 = 2013;
 /// SQLSTATE of the same on PostgreSQL.
 const CONNECTION_FAILURE: &str = "08006";
+/// MySQL's number for a statement that is not prepared on this connection.
+const UNKNOWN_STATEMENT: u16 = 1243;
 /// Most that a script may count at once: nothing that it asks may hold up the other clients.
 const OWN_COUNTS_MAX: u64 = 1_000_000;
 
@@ -149,6 +152,10 @@ impl LuaClient {
                     request.query(sql);
                     return self.sends(kind_of(sql), commits(sql), keep, request);
                 }
+                Question::Execute { handle, .. } if !request.is_prepared(handle) => {
+                    question = state.resume(seat, &Reply::Refused(&self.unknown_statement()));
+                    continue;
+                }
                 Question::Execute { handle, keep, values } => {
                     let known = self.prepared.get(handle as usize).copied();
                     let (kind, commits) = known.unwrap_or((QueryKind::Other, false));
@@ -262,6 +269,27 @@ impl LuaClient {
             state: if mysql { "HY000" } else { CONNECTION_FAILURE }.to_owned(),
             message: message.to_owned(),
         }
+    }
+
+    /// What MySQL would say of a statement that went with an earlier connection.
+    fn unknown_statement(&self) -> Refused {
+        self.counted(ClientCounters::ignored_error);
+        Refused {
+            ignorable: self.shared.ignored.ignores_number(UNKNOWN_STATEMENT),
+            open: false,
+            number: UNKNOWN_STATEMENT,
+            state: "HY000".to_owned(),
+            message: "the statement was prepared on a connection that is closed, and not again on this one"
+                .to_owned(),
+        }
+    }
+
+    /// A lost connection that will not be opened again ends the run, whatever the script was about to do.
+    fn fail_without_connection(&mut self, error: &SessionError) {
+        self.phase = Phase::Ended;
+        let Refused { number, state, message, .. } = self.lost_connection(&error.to_string());
+        let text = format!("SQL error, errno = {number}, state = '{state}': {message}");
+        self.shared.fail(ScriptError::new(Some("event".to_owned()), &text));
     }
 
     fn event_failed(&mut self) {
@@ -381,7 +409,8 @@ impl Client for LuaClient {
                     question => self.pending = Some(question),
                 }
             }
-            _ => self.lost = true,
+            _ if self.shared.ignored.reconnects() => self.lost = true,
+            _ => self.fail_without_connection(error),
         }
     }
 
