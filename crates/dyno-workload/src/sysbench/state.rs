@@ -1,7 +1,9 @@
 //! What stands on a server: nothing, tables that can be used, damaged ones, or tables that only share the names. Reads
 //! only, and little: it looks rows up and scans no table.
 
-use dyno_target::connection::{Connection, QueryError};
+use std::collections::{HashMap, HashSet};
+
+use dyno_target::connection::{Connection, QueryError, Row};
 use thiserror::Error;
 
 use crate::tpcb::grouped;
@@ -115,40 +117,44 @@ pub fn state(connection: &mut Connection, options: &Options) -> Result<State, St
 /// What the catalog says of tables with such names.
 #[derive(Debug)]
 struct Catalog {
-    /// Table, column and type, the columns in order.
-    columns: Vec<[String; 3]>,
+    /// Names and types of a table's columns, in order.
+    columns: HashMap<String, Vec<(String, String)>>,
     /// Tables with a primary key.
-    keyed: Vec<String>,
-    indexes: Vec<String>,
+    keyed: HashSet<String>,
+    indexes: HashSet<String>,
 }
 
 impl Catalog {
+    /// Keys are looked for where a user who may only read finds them: `table_constraints` is not such a place.
     fn read(connection: &mut Connection) -> Result<Self, StateError> {
-        let (schema, indexes) = match connection.is_mysql() {
+        let (schema, keyed, indexes) = match connection.is_mysql() {
             true => (
                 "DATABASE()",
+                "SELECT DISTINCT table_name FROM information_schema.statistics \
+                 WHERE table_schema = DATABASE() AND index_name = 'PRIMARY'",
                 "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = DATABASE()",
             ),
-            false => {
-                ("current_schema()", "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")
-            }
+            false => (
+                "current_schema()",
+                "SELECT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid \
+                 JOIN pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE n.nspname = current_schema() AND k.contype = 'p'",
+                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()",
+            ),
         };
-        let [columns, keyed, indexes] = [
-            format!(
-                "SELECT table_name, column_name, data_type FROM information_schema.columns \
-                 WHERE table_schema = {schema} AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position"
-            ),
-            format!(
-                "SELECT table_name FROM information_schema.table_constraints \
-                 WHERE table_schema = {schema} AND constraint_type = 'PRIMARY KEY'"
-            ),
-            indexes.to_owned(),
-        ]
-        .map(|sql| connection.query(&sql).map_err(StateError::of));
-        let text =
-            |row: &dyno_target::connection::Row, at: usize| row.text(at).unwrap_or_default().to_owned();
+        let of_tables = format!(
+            "SELECT table_name, column_name, data_type FROM information_schema.columns \
+             WHERE table_schema = {schema} AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position"
+        );
+        let [of_tables, keyed, indexes] =
+            [&*of_tables, keyed, indexes].map(|sql| connection.query(sql).map_err(StateError::of));
+        let text = |row: &Row, at: usize| row.text(at).unwrap_or_default().to_owned();
+        let mut columns: HashMap<_, Vec<_>> = HashMap::new();
+        for row in &of_tables? {
+            columns.entry(text(row, 0)).or_default().push((text(row, 1), text(row, 2)));
+        }
         Ok(Self {
-            columns: columns?.iter().map(|row| std::array::from_fn(|at| text(row, at))).collect(),
+            columns,
             keyed: keyed?.iter().map(|row| text(row, 0)).collect(),
             indexes: indexes?.iter().map(|row| text(row, 0)).collect(),
         })
@@ -156,8 +162,8 @@ impl Catalog {
 
     /// Names and types.
     fn columns(&self, table: &str) -> Vec<(&str, &str)> {
-        let of_table = self.columns.iter().filter(|[name, ..]| name == table);
-        of_table.map(|[_, column, kind]| (column.as_str(), kind.as_str())).collect()
+        let of_table = self.columns.get(table).into_iter().flatten();
+        of_table.map(|(column, kind)| (column.as_str(), kind.as_str())).collect()
     }
 }
 

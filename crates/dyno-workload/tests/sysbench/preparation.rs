@@ -146,6 +146,32 @@ fn what_cannot_be_used_is_told_apart() {
 }
 
 #[test]
+fn a_user_who_may_only_read_finds_the_keys() {
+    for server in Server::each() {
+        let name = server.name();
+        let options = options(2, 200);
+        server.prepare(&options).unwrap();
+        let mut admin = server.open();
+        let grants: &[&str] = match server.is_mysql() {
+            true => &[
+                "CREATE USER reader@'%' IDENTIFIED BY 'x'",
+                "CREATE USER reader@localhost IDENTIFIED BY 'x'",
+                "GRANT SELECT ON test.* TO reader@'%'",
+                "GRANT SELECT ON test.* TO reader@localhost",
+            ],
+            false => &["CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"],
+        };
+        for grant in grants {
+            admin.execute(grant).unwrap();
+        }
+        let mut reader = server.target_of("reader", "x").connect().unwrap();
+        let found = state(&mut reader, &options).unwrap().ready(ANY).unwrap();
+        assert_eq!((found.tables, found.keyed, found.indexed), (2, true, true), "{name}");
+        assert!(reader.execute("DELETE FROM sbtest1").is_err(), "{name}");
+    }
+}
+
+#[test]
 fn other_keys_and_no_rows_can_be_had() {
     for server in Server::each() {
         let name = server.name();

@@ -61,12 +61,21 @@ impl Server {
         matches!(self, Self::MySql(_))
     }
 
+    /// The administrator's.
     pub(crate) fn target(&self) -> Target {
+        match self {
+            Self::Postgres(_) => self.target_of("postgres", ""),
+            Self::MySql(server) => self.target_of("root", &server.password),
+        }
+    }
+
+    /// PostgreSQL lets everybody in without a password.
+    pub(crate) fn target_of(&self, user: &str, password: &str) -> Target {
         let url = match self {
             Self::Postgres(server) => {
-                format!("postgres://postgres@{}/postgres?sslmode=disable", server.address)
+                format!("postgres://{user}@{}/postgres?sslmode=disable", server.address)
             }
-            Self::MySql(server) => server.url("root", &server.password, "test"),
+            Self::MySql(server) => server.url(user, password, "test"),
         };
         Target::parse(&url, &Environment::empty()).unwrap()
     }
