@@ -1,5 +1,6 @@
 //! The tables that are made: like sysbench's, complete, and found again.
 
+use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
     Existing, NotReady, Options, PrepareError, State, Wanted, cleanup, prewarm, state,
@@ -169,6 +170,16 @@ fn a_user_who_may_only_read_finds_the_keys() {
         assert_eq!((found.tables, found.keyed, found.indexed), (2, true, true), "{name}");
         assert!(reader.execute("DELETE FROM sbtest1").is_err(), "{name}");
     }
+}
+
+/// Parts of a table go over several connections, of which only one makes its index.
+#[test]
+fn rows_are_committed_where_sessions_do_not_by_themselves() {
+    let setup = MysqlSetup::new(MysqlProduct::MariaDb).with("autocommit=0");
+    let Some(server) = Server::mysql(&setup) else { return };
+    let options = options(1, 120_000);
+    server.prepare(&options).unwrap();
+    assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(120_000));
 }
 
 #[test]
