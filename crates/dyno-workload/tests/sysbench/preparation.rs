@@ -172,10 +172,11 @@ fn a_user_who_may_only_read_finds_the_keys() {
     }
 }
 
-/// Parts of a table go over several connections, of which only one makes its index.
+/// Parts of a table go over several connections, of which only one makes its index and commits by it.
 #[test]
-fn rows_are_committed_where_sessions_do_not_by_themselves() {
+fn defaults_of_sessions_do_not_matter() {
     let setup = MysqlSetup::new(MysqlProduct::MariaDb).with("autocommit=0");
+    let setup = setup.with("sql_mode=NO_BACKSLASH_ESCAPES");
     let Some(server) = Server::mysql(&setup) else { return };
     let options = options(1, 120_000);
     server.prepare(&options).unwrap();
