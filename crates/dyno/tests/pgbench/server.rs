@@ -34,7 +34,12 @@ fn connect(server: &Postgres, database: &str) -> Connection {
         tls: Tls::Disable,
         channel_binding: ChannelBinding::Disable,
     };
-    Connection::open(&Endpoint { address: Address::Tcp(server.address), login: Arc::new(login), wire: Wire::Postgres }).unwrap()
+    Connection::open(&Endpoint {
+        address: Address::Tcp(server.address),
+        login: Arc::new(login),
+        wire: Wire::Postgres,
+    })
+    .unwrap()
 }
 
 /// The same with pgbench's own tables at scale 1.
