@@ -49,10 +49,13 @@ fn rates(result: &StageResult, queries: &QueryResult, share: f64) -> String {
             rate(throughput.mean),
             rate(throughput.mean * (1.0 - share))
         ),
-        _ => format!(
-            "{} writes/s, {}/s without those",
-            rate(queries.writes_per_s / (1.0 - share).max(f64::EPSILON)),
-            rate(queries.writes_per_s)
-        ),
+        _ => {
+            let in_vain_per_s = queries.other_per_s * queries.writes_in_vain as f64 / queries.other as f64;
+            format!(
+                "{} writes/s, {}/s without those",
+                rate(queries.writes_per_s + in_vain_per_s),
+                rate(queries.writes_per_s)
+            )
+        }
     }
 }

@@ -44,6 +44,8 @@ fn among_other_statements_the_rate_is_that_of_the_writes() {
         |done: u64| Queries { reads: 14 * done, writes: 3 * done, other: 3 * done, writes_in_vain: done };
     let words = ["25 % of 79,1", "3,958 writes/s, 2,969/s without those"];
     must_find(&with_queries(mixed), "no-work", Severity::Doubt, &words);
+    let all = |done: u64| Queries { reads: 0, writes: 0, other: 3 * done, writes_in_vain: done };
+    must_find(&with_queries(all), "no-work", Severity::Invalid, &["990 writes/s, 0.0/s without those"]);
 }
 
 #[test]
