@@ -1,5 +1,6 @@
-//! What dyno adds to a run of another program's command line: the run is described, watched, stored and judged like any other. None of it may
-//! stand in the way of the run: what does not succeed is told in a line, and the run goes on without it.
+//! What dyno adds to a run of another program's command line: the run is described, watched, stored and judged like any
+//! other. None of it may stand in the way of the run: what does not succeed is told in a line, and the run goes on without
+//! it.
 
 use dyno_engine::engine::{Observation, StageOutcome};
 use dyno_report::format;
@@ -7,13 +8,13 @@ use dyno_report::live::{Live, Mode};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::{Percentiles, Report};
-use dyno_results::event::{Event, Severity, Stage};
+use dyno_results::event::{Event, Severity, Stage, StageKind};
 use dyno_target::connection::Connection;
 use dyno_target::inspect;
 use dyno_target::probe::{HostOptions, Probe};
 use dyno_wire::endpoint::Endpoint;
 
-use crate::campaign::rollers::{self, Described, NAME};
+use crate::campaign::rollers::{self, Described};
 use crate::campaign::{self, Stream, stages};
 use crate::cli::StoreArguments;
 use crate::command::run::{Pages, started};
@@ -32,6 +33,8 @@ pub(crate) struct Tables<'a> {
 /// A run that is being stored.
 pub(crate) struct Recording {
     stream: Stream,
+    /// The target's short name in the report.
+    target: &'static str,
     name: String,
     store: std::path::PathBuf,
     /// What of the host is to be watched, once that is known.
@@ -41,6 +44,7 @@ pub(crate) struct Recording {
 
 impl Recording {
     pub(crate) fn begin(
+        target: &'static str,
         command: Vec<String>,
         scenario: serde_json::Value,
         seed: u64,
@@ -52,7 +56,7 @@ impl Recording {
         let name = writer.name().to_owned();
         let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
         stream.emit(started(&name, &now, command, scenario, seed));
-        Ok(Self { stream, name, store: store.path().to_owned(), host: None, probe: None })
+        Ok(Self { stream, target, name, store: store.path().to_owned(), host: None, probe: None })
     }
 
     /// Tells what is under test, and how large `tables` are.
@@ -69,7 +73,7 @@ impl Recording {
         let subject = Described { url, embedded: None, data_directory: disk.as_deref() };
         rollers::describe(&self.stream, connection, subject)?;
         if let Some(Tables { family, scale, names }) = tables {
-            let data = inspect::data(connection, NAME, family, scale, names);
+            let data = inspect::data(connection, self.target, family, scale, names);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));
         }
         self.host = Some(HostOptions { server_pid, disk });
@@ -89,7 +93,7 @@ impl Recording {
     pub(crate) fn observe(&self, stage: u32, observation: Observation) {
         match observation {
             Observation::Interval(interval) => self.stream.emit(Event::Interval(interval)),
-            Observation::Error(error) => self.stream.notice(NAME, Some(stage), error.to_string()),
+            Observation::Error(error) => self.stream.notice(self.target, Some(stage), error.to_string()),
         }
     }
 
@@ -141,8 +145,8 @@ impl Finished {
     /// A few lines beside the other program's report.
     pub(crate) fn brief(&self) -> String {
         let mut text = String::new();
-        let stage = self.report.stages.first();
-        let times = stage.and_then(|stage| stage.response.or(stage.service));
+        let measured = self.report.stages.iter().find(|result| result.stage.kind != StageKind::WarmUp);
+        let times = measured.and_then(|stage| stage.response.or(stage.service));
         if let Some(times) = &times {
             text.push_str(&format!("dyno: latency {}\n", percentiles(times)));
         }

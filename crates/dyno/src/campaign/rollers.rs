@@ -201,7 +201,7 @@ impl Rollers {
 }
 
 /// The short name in the report of a target that speaks MySQL's protocol, or PostgreSQL's.
-pub(super) fn short_name(mysql: bool) -> &'static str {
+pub(crate) fn short_name(mysql: bool) -> &'static str {
     if mysql { NAME_MYSQL } else { NAME }
 }
 

@@ -32,6 +32,7 @@ use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored::{self, STAGE};
 use crate::campaign::admin::cancelling;
+use crate::campaign::rollers::NAME;
 use crate::recording::{Recording, Tables};
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 
@@ -380,7 +381,8 @@ fn begin_recording(
     if options.extras == Extras::Off {
         return None;
     }
-    Recording::begin(stored::command_line(typed), stored::scenario(options, scripts), options.seed)
+    let scenario = stored::scenario(options, scripts);
+    Recording::begin(NAME, stored::command_line(typed), scenario, options.seed)
         .map_err(|failure| console::raw(&format!("dyno: the run is not stored: {failure}\n")))
         .ok()
 }

@@ -48,6 +48,8 @@ pub(super) struct Load {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) counters: Arc<Counters>,
     pub(super) kind: Kind,
+    /// Tables that it uses; 0 where that is not known, as of scripts.
+    pub(super) tables: u32,
     /// A lost connection is opened again.
     pub(super) reconnects: bool,
     /// As the store calls it: the series, and the workload.
@@ -88,6 +90,7 @@ pub(super) fn load_threads(settings: &Settings) -> u32 {
 /// Runs one of the ten.
 pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, Some(test))?;
+    let tables = options.tables;
     let settings = &context.settings;
     print_banner(context);
     let (database, opened) = open(context)?;
@@ -107,6 +110,7 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
         workload: Arc::new(sysbench),
         counters,
         kind: Kind::Builtin(fatal),
+        tables,
         reconnects,
         series: test.name().to_owned(),
         name: test.workload().to_owned(),

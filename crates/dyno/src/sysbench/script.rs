@@ -133,6 +133,7 @@ fn run(context: &Context, script: Arc<Script>, seed: u64) -> Result<u8, Refused>
         counters,
         series: script.name(),
         kind: run::Kind::Script(ScriptLoad { script, load }),
+        tables: 0,
         reconnects,
         name: WORKLOAD.to_owned(),
     };

@@ -11,7 +11,7 @@ use super::options::Extras;
 use super::run::{Run, load_threads};
 use super::{Context, console};
 use crate::campaign::admin::cancelling;
-use crate::campaign::rollers::NAME;
+use crate::campaign::rollers::short_name;
 use crate::recording::{Recording, Tables};
 use crate::secrets;
 
@@ -30,7 +30,8 @@ impl Recorded {
         if context.settings.extras == Extras::Off {
             return Self(None);
         }
-        let recording = Recording::begin(command_line(&context.typed), scenario(run), run.seed);
+        let target = short_name(run.database.mysql);
+        let recording = Recording::begin(target, command_line(&context.typed), scenario(run), run.seed);
         Self(
             recording
                 .map_err(|failure| console::error(&format!("dyno: the run is not stored: {failure}")))
@@ -41,11 +42,10 @@ impl Recorded {
     /// Tells what is under test.
     pub(super) fn describe(&mut self, connection: &mut Connection, url: &str, run: &Run<'_>) {
         let Some(recording) = &mut self.0 else { return };
-        let count = run.context.options.lenient_integer("tables").max(0);
-        let names: Vec<_> = (1..=count).map(|table| format!("sbtest{table}")).collect();
+        let names: Vec<_> = (1..=run.load.tables).map(sysbench::table_name).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let is_builtin = run.load.kind.script().is_none();
-        let tables = is_builtin.then_some(Tables { family: sysbench::NAME, scale: None, names: &names });
+        let tables = Tables { family: sysbench::NAME, scale: None, names: &names };
+        let tables = (!names.is_empty()).then_some(tables);
         // It waits for tables that others have locked.
         let described =
             cancelling(&run.stop, connection, |connection| recording.describe(connection, url, tables));
@@ -125,7 +125,9 @@ fn scenario(run: &Run<'_>) -> serde_json::Value {
     let declared = context.options.declared().iter();
     let options: serde_json::Map<_, _> = declared
         .filter(|declared| !declared.name.to_ascii_lowercase().contains("pass"))
-        .map(|declared| (declared.name.clone(), context.options.text(&declared.name).into()))
+        .map(|declared| {
+            (declared.name.clone(), context.options.text(&declared.name).map(secrets::hidden).into())
+        })
         .collect();
     serde_json::json!({
         "command": "sysbench",
@@ -154,7 +156,7 @@ fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
     let planned = if kind == StageKind::WarmUp { Some(settings.warmup) } else { settings.time };
     Stage {
         id,
-        target: NAME.to_owned(),
+        target: short_name(run.database.mysql).to_owned(),
         series: load.series.clone(),
         kind,
         workload: load.name.clone(),

@@ -1,7 +1,11 @@
 //! What a run prints: the banner, the lines while it lasts, the report.
 
+use std::process::Command;
+
+use serde_json::Value;
+
 use crate::mask;
-use crate::program::Program;
+use crate::program::{Program, Ran};
 use crate::server::{Database, databases, postgres_database};
 
 /// Banner and report; behind a fixed number of events what is counted is the same, too.
@@ -130,4 +134,32 @@ fn what_dyno_adds_is_beside_it() {
         "{}",
         full.stdout
     );
+}
+
+#[test]
+fn a_stored_run_is_of_one_target_and_its_warm_up_is_apart() {
+    for database in databases("kept_runs") {
+        let product = database.product();
+        made(&database);
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = "--table-size=1000 --warmup-time=1 --time=2 --dyno=brief oltp_update_index run";
+        let output = Program::Dyno.command(directory.path(), &database.with(arguments)).output().unwrap();
+        let ran = Ran::new(&output);
+        assert_eq!(ran.code, Some(0), "{product}: {}", ran.stdout);
+        let mut report = Command::new(env!("CARGO_BIN_EXE_dyno"));
+        let report =
+            report.args(["report", "--json"]).env("DYNO_STORE", directory.path().join("store.db")).output();
+        let document: Value = serde_json::from_slice(&report.unwrap().stdout).unwrap();
+        let target = &document["targets"][0]["name"];
+        assert_eq!(target, if database.is_mysql() { "my" } else { "pg" });
+        for list in ["stages", "series", "data", "settings"] {
+            for row in document[list].as_array().unwrap() {
+                assert_eq!(&row["target"], target, "{list} of {product}");
+            }
+        }
+        let [warm_up, hold] = [0, 1].map(|stage| &document["stages"][stage]);
+        assert_eq!([&warm_up["kind"], &hold["kind"]], ["warm-up", "hold"]);
+        let max = dyno_report::format::latency_us(hold["service"]["max_us"].as_f64().unwrap());
+        assert!(ran.stderr.contains(&format!(", max {max}\n")), "{max} on {product}: {}", ran.stderr);
+    }
 }
