@@ -42,21 +42,21 @@ pub(crate) fn cancelling<T>(
 
 /// Connections whose statements are cancelled together. More may join while they work.
 #[derive(Default)]
-pub(super) struct Cancels(Mutex<Vec<CancelHandle>>);
+pub(crate) struct Cancels(Mutex<Vec<CancelHandle>>);
 
 impl Cancels {
-    pub(super) fn note(&self, connection: &Connection) {
+    pub(crate) fn note(&self, connection: &Connection) {
         self.lock().push(connection.cancel_handle());
     }
 
     /// A connection that has just been opened.
-    pub(super) fn noting(&self, connection: Connection) -> Connection {
+    pub(crate) fn noting(&self, connection: Connection) -> Connection {
         self.note(&connection);
         connection
     }
 
     /// Does `work`; once `stop` is set, the statements of all connections are cancelled.
-    pub(super) fn cancelling<T>(&self, stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn cancelling<T>(&self, stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
             // Hung up when the work has ended, by a panic too: nothing is ever sent.
             let (working, end) = channel::<Infallible>();

@@ -12,7 +12,8 @@ use super::connection::Database;
 use super::options::Extras;
 use super::run::seed;
 use super::{Context, Refused, console, tables};
-use crate::campaign::rollers::NAME;
+use crate::campaign::admin::Cancels;
+use crate::campaign::rollers::short_name;
 use crate::{DONE, interrupt};
 
 /// The functions of sysbench's scripts that carry out `prepare` and `prewarm`, and `cleanup`, as its messages name them.
@@ -30,7 +31,7 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
     drop(connection);
     let stop = interrupt::stop_flag();
     let wanted = PrepareOptions {
-        target: NAME.to_owned(),
+        target: short_name(database.mysql).to_owned(),
         options: &options,
         dialect,
         threads: context.settings.threads.get(),
@@ -38,8 +39,11 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
         existing: Existing::Keep,
         stop: Some(&stop),
     };
-    let open = || Connection::open(&endpoint);
-    let made = sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress));
+    let cancels = Cancels::default();
+    let open = || Ok(cancels.noting(Connection::open(&endpoint)?));
+    let made = cancels.cancelling(&stop, || {
+        sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress))
+    });
     made.map(|()| DONE).map_err(|error| not_made(context, &error))
 }
 

@@ -1,7 +1,7 @@
 //! Runs that do not end by themselves: an error, a signal, a time that is up.
 
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::mask;
 use crate::program::{Program, Ran};
@@ -100,6 +100,36 @@ fn a_signal_ends_the_run_with_a_report() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn a_signal_ends_a_preparation_that_waits_for_the_server() {
+    let Some(database) = postgres_database("preparing") else { return };
+    let own = "datname = current_database() and pid <> pg_backend_pid()";
+    let directory = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        // While somebody else makes the same table, nobody knows whether it will be there.
+        scope.spawn(|| database.try_sql("begin; create table sbtest1 (); select pg_sleep(60)"));
+        let waits = |event: &str| {
+            let count =
+                format!("select count(*) from pg_stat_activity where {own} and wait_event_type = '{event}'");
+            (0..200).any(|_| {
+                std::thread::sleep(Duration::from_millis(50));
+                database.sql(&count).trim() == "1"
+            })
+        };
+        assert!(waits("Timeout"), "nobody sleeps");
+        let child =
+            Program::Dyno.start(directory.path(), &database.with("--table-size=100 oltp_insert prepare"));
+        assert!(waits("Lock"), "nobody waits");
+        let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        let asked = Instant::now();
+        let ran = Ran::new(&child.wait_with_output().unwrap());
+        assert!(asked.elapsed() < Duration::from_secs(30), "it waited until the table was there");
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+        database.sql(&format!("select pg_terminate_backend(pid) from pg_stat_activity where {own}"));
+    });
 }
 
 #[test]
