@@ -215,6 +215,12 @@ fn benchmark(scenario: &Scenario, mysql: bool) -> Result<Box<dyn Benchmark>, Fai
         }
         Selection::Sysbench(tests) => {
             let fields = &scenario.sysbench;
+            if let Some(errors) = fields.ignore_errors.as_ref().filter(|errors| !errors.fits(mysql)) {
+                let wanted = if mysql { "numbers on MySQL" } else { "SQLSTATEs on PostgreSQL" };
+                return absurd(&format!(
+                    "--ignore-errors {errors}: errors have {wanted}, and none of these is one"
+                ));
+            }
             let wishes = SysbenchWishes {
                 tables: fields.tables,
                 table_size: fields.table_size,

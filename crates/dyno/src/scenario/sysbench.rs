@@ -321,6 +321,9 @@ impl Serialize for Shape {
     }
 }
 
+/// Characters of an SQLSTATE.
+const SQLSTATE: usize = 5;
+
 /// Errors that restart an event: `all`, or codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Errors {
@@ -329,6 +332,15 @@ pub(crate) enum Errors {
 }
 
 impl Errors {
+    /// Whether any of them, where there are some, can come of a server of this protocol.
+    pub(crate) fn fits(&self, mysql: bool) -> bool {
+        let fits = |code: &String| if mysql { code.parse::<u16>().is_ok() } else { code.len() == SQLSTATE };
+        match self {
+            Self::All => true,
+            Self::Codes(codes) => codes.is_empty() || codes.iter().any(fits),
+        }
+    }
+
     /// As a server of this protocol has them; the codes of the other protocol mean nothing there.
     pub(crate) fn on(&self, mysql: bool) -> IgnoredErrors {
         match self {
@@ -354,7 +366,7 @@ impl FromStr for Errors {
         }
         let codes = text.split(',').map(str::trim).filter(|code| !code.is_empty()).map(|code| {
             let number = code.parse::<u16>().is_ok();
-            let state = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let state = code.len() == SQLSTATE && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
             match number || state {
                 true => Ok(code.to_ascii_uppercase()),
                 false => Err(format!("`{code}` is no error: write MySQL's number, an SQLSTATE, or all")),
@@ -423,6 +435,9 @@ mod tests {
         assert_eq!(errors.on(false), IgnoredErrors::of_states(&["1213", "40001", "23505"]));
         assert_eq!("ALL".parse::<Errors>().unwrap().on(true), IgnoredErrors::all());
         assert!("deadlock".parse::<Errors>().is_err());
+        let fits = |text: &str| [false, true].map(|mysql| text.parse::<Errors>().unwrap().fits(mysql));
+        assert_eq!([fits("40P01"), fits("1213")], [[true, false], [false, true]]);
+        assert_eq!([fits("1213,40P01"), fits("all"), fits("")], [[true, true]; 3]);
     }
 
     #[test]
