@@ -135,12 +135,6 @@ impl Benchmark for SysbenchBenchmark {
         let tables = self.tables(TABLES);
         let suggested = || (suggested_rows(site) / u64::from(tables.max(1))).max(1);
         let options = self.options(tables, self.wishes.table_size.unwrap_or_else(suggested))?;
-        let usually = recognised.product.is_some_and(|product| product.dialect.load_local);
-        if usually && !recognised.dialect.load_local {
-            progress(Progress::Remark(
-                "the server's local_infile is off: rows travel in INSERTs, which takes longer".to_owned(),
-            ));
-        }
         let (least, most) = PREPARE_THREADS;
         let how = PrepareOptions {
             target: site.target.to_owned(),

@@ -296,7 +296,7 @@ fn local_infile_that_is_off_is_told_and_done_without() {
         .dyno(&[&["run", "point_select", "--target", &target, "--tables", "2"], &BRIEF[..]].concat())
         .expect(0)
         .report();
-    assert!(report.notices().contains("local_infile"), "{}", report.notices());
+    assert_eq!(report.notices().matches("local_infile").count(), 1, "{}", report.notices());
     assert_eq!(server.sql("SELECT COUNT(*) FROM without_local.sbtest2").trim(), "500");
     report.assert_checks_passed();
 }
