@@ -21,6 +21,29 @@ use crate::command::run::{Pages, started};
 use crate::failure::Failure;
 use crate::place;
 
+/// What dyno says beside what the other program says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Extras {
+    /// Nothing, and nothing is stored.
+    Off,
+    /// A few lines on standard error.
+    #[default]
+    Brief,
+    /// The whole report on standard output, behind the other program's.
+    Full,
+}
+
+impl Extras {
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Self::Off),
+            "brief" => Some(Self::Brief),
+            "full" => Some(Self::Full),
+            _ => None,
+        }
+    }
+}
+
 /// The data under a load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tables<'a> {

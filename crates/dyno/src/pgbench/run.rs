@@ -26,14 +26,14 @@ use super::VERSION;
 use super::connect::{self, Opened, Server};
 use super::console::{self, StandardError};
 use super::failed::Failed;
-use super::options::{Extras, Length, LogKind, RunOptions, ScriptSource, Vacuum};
+use super::options::{Length, LogKind, RunOptions, ScriptSource, Vacuum};
 use super::progress::{self, Parts};
 use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored::{self, STAGE};
 use crate::campaign::admin::cancelling;
 use crate::campaign::rollers::NAME;
-use crate::recording::{Recording, Tables};
+use crate::recording::{Extras, Recording, Tables};
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 
 /// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.

@@ -9,11 +9,11 @@ use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOptions, table_name};
 
 use super::connection::Database;
-use super::options::Extras;
 use super::run::seed;
 use super::{Context, Refused, console, tables};
 use crate::campaign::admin::Cancels;
 use crate::campaign::rollers::short_name;
+use crate::recording::Extras;
 use crate::{DONE, interrupt};
 
 /// The functions of sysbench's scripts that carry out `prepare` and `prewarm`, and `cleanup`, as its messages name them.

@@ -7,12 +7,11 @@ use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench;
 
-use super::options::Extras;
 use super::run::{Run, load_threads};
 use super::{Context, console};
 use crate::campaign::admin::cancelling;
 use crate::campaign::rollers::short_name;
-use crate::recording::{Recording, Tables};
+use crate::recording::{Extras, Recording, Tables};
 use crate::secrets;
 
 /// The ids of the stages.

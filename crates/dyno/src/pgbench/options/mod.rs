@@ -22,6 +22,8 @@ use dyno_workload::script::builtin::{self, Builtin};
 
 pub(crate) use error::UsageError;
 
+use crate::recording::Extras;
+
 /// What the command line asks for.
 #[derive(Debug)]
 pub(crate) enum Parsed {
@@ -140,18 +142,6 @@ pub(crate) struct Progress {
     pub(crate) every: Duration,
     /// Seconds of the epoch instead of the run's.
     pub(crate) timestamps: bool,
-}
-
-/// What dyno says beside what pgbench says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Extras {
-    /// Nothing, and nothing is stored.
-    Off,
-    /// A few lines on standard error.
-    #[default]
-    Brief,
-    /// The whole report on standard output, behind pgbench's.
-    Full,
 }
 
 /// Understands a command line, given without the program's name. `say` gets what pgbench prints to standard error

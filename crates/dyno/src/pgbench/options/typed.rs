@@ -130,7 +130,7 @@ impl Typed {
             Opt::Connect => self.connect = true,
             Opt::ContinueOnError => self.continue_on_error = true,
             Opt::Debug => self.debug = true,
-            Opt::Dyno => self.extras = self.extras.turned_on(),
+            Opt::Dyno => self.extras = turned_on(self.extras),
             Opt::ExitOnAbort => self.exit_on_abort = true,
             Opt::FailuresDetailed => self.failures_detailed = true,
             Opt::ForeignKeys => self.foreign_keys = true,
@@ -308,18 +308,7 @@ fn extras_by_environment(text: Option<&str>) -> Result<Extras, UsageError> {
     }
 }
 
-impl Extras {
-    fn named(text: &str) -> Option<Self> {
-        match text {
-            "off" => Some(Self::Off),
-            "brief" => Some(Self::Brief),
-            "full" => Some(Self::Full),
-            _ => None,
-        }
-    }
-
-    /// What a bare `--dyno` makes of it.
-    fn turned_on(self) -> Self {
-        if self == Self::Off { Self::Brief } else { self }
-    }
+/// What a bare `--dyno` makes of it.
+fn turned_on(extras: Extras) -> Extras {
+    if extras == Extras::Off { Extras::Brief } else { extras }
 }

@@ -11,7 +11,7 @@ pub(crate) use command_line::CommandLine;
 #[cfg(test)]
 pub(crate) use command_line::UsageError;
 pub(crate) use known::Kind;
-pub(crate) use settings::{Extras, Settings};
+pub(crate) use settings::Settings;
 use thiserror::Error;
 
 /// An option that a test declares.

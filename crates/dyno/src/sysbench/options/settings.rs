@@ -8,6 +8,7 @@ use dyno_workload::sysbench::Distribution;
 use thiserror::Error;
 
 use super::{Options, values};
+use crate::recording::Extras;
 
 /// The general options of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,18 +41,6 @@ pub(crate) struct Settings {
     pub(crate) extras: Extras,
 }
 
-/// What dyno says beside what sysbench says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Extras {
-    /// Nothing, and nothing is stored.
-    Off,
-    /// A few lines on standard error.
-    #[default]
-    Brief,
-    /// The whole report on standard output, behind sysbench's.
-    Full,
-}
-
 /// Settings that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SettingsError {
@@ -72,12 +61,14 @@ pub(crate) enum SettingsError {
     Percentile { value: i64 },
     #[error("FATAL: Invalid value for --dyno: '{value}', it is off, brief or full")]
     Dyno { value: String },
+    #[error("FATAL: Invalid value of DYNO_SYSBENCH: '{value}', it is off, brief or full")]
+    DynoVariable { value: String },
 }
 
 const VERBOSITY_MAX: u8 = 5;
 
 impl Settings {
-    /// `warn` hears what sysbench warns of, and `--dyno`'s value where none was typed is `extras`.
+    /// `warn` hears what sysbench warns of. `extras` is what the environment says of `--dyno`.
     pub(crate) fn new(
         options: &Options,
         extras: Option<&str>,
@@ -191,15 +182,17 @@ fn distribution(options: &Options) -> Result<Distribution, SettingsError> {
     }
 }
 
-fn extras_of(options: &Options, by_default: Option<&str>) -> Result<Extras, SettingsError> {
+fn extras_of(options: &Options, environment: Option<&str>) -> Result<Extras, SettingsError> {
     if options.flag("no-dyno") {
         return Ok(Extras::Off);
     }
     let typed = options.is_typed("dyno").then(|| options.text("dyno")).flatten();
-    match typed.or(by_default).unwrap_or("brief") {
-        "off" => Ok(Extras::Off),
-        "brief" => Ok(Extras::Brief),
-        "full" | "" => Ok(Extras::Full),
-        other => Err(SettingsError::Dyno { value: other.to_owned() }),
+    match (typed, environment) {
+        (Some(""), _) => Ok(Extras::Full),
+        (Some(text), _) => Extras::named(text).ok_or_else(|| SettingsError::Dyno { value: text.to_owned() }),
+        (None, None | Some("")) => Ok(Extras::default()),
+        (None, Some(text)) => {
+            Extras::named(text).ok_or_else(|| SettingsError::DynoVariable { value: text.to_owned() })
+        }
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::recording::Extras;
 
 fn read(words: &str) -> Result<CommandLine, UsageError> {
     let read_file = |path: &str| match path {
@@ -14,9 +15,14 @@ fn read(words: &str) -> Result<CommandLine, UsageError> {
 }
 
 fn settings(words: &str) -> (Result<Settings, String>, String) {
+    settings_in(None, words)
+}
+
+/// The same where the environment says this of what dyno adds.
+fn settings_in(environment: Option<&str>, words: &str) -> (Result<Settings, String>, String) {
     let line = read(words).unwrap();
     let mut said = String::new();
-    let settings = Settings::new(&line.options, None, &mut |text| {
+    let settings = Settings::new(&line.options, environment, &mut |text| {
         said.push_str(text);
         said.push('\n');
     });
@@ -143,4 +149,9 @@ fn dyno_says_as_much_as_it_is_asked_for() {
     assert_eq!(extras("--dyno"), Extras::Full);
     assert_eq!(extras("--dyno=off"), Extras::Off);
     assert_eq!(extras("--dyno=full --no-dyno"), Extras::Off);
+    let by_environment = |text, words| settings_in(Some(text), words).0.map(|settings| settings.extras);
+    assert_eq!(by_environment("full", "run"), Ok(Extras::Full));
+    assert_eq!(by_environment("", "run"), Ok(Extras::Brief));
+    assert_eq!(by_environment("x", "--dyno=off"), Ok(Extras::Off));
+    assert!(by_environment("x", "run").unwrap_err().contains("DYNO_SYSBENCH: 'x'"));
 }
