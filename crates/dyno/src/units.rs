@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{self, Deserializer, Visitor};
 
 /// Most clients that a stage may have.
 const CLIENTS_MAX: u32 = 100_000;
@@ -157,15 +157,17 @@ pub(crate) fn from_scenario<'de, D: Deserializer<'de>, T: FromStr<Err = String>>
     deserializer.deserialize_any(Quantity)?.parse().map_err(de::Error::custom)
 }
 
+/// Has types that are parsed from text read from a scenario by [`from_scenario`].
 macro_rules! deserialized_from_text {
     ($($quantity:ty),*) => {$(
-        impl<'de> Deserialize<'de> for $quantity {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                from_scenario(deserializer)
+        impl<'de> serde::Deserialize<'de> for $quantity {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::units::from_scenario(deserializer)
             }
         }
     )*};
 }
+pub(crate) use deserialized_from_text;
 
 deserialized_from_text!(Time, Rate, Clients);
 

@@ -9,7 +9,7 @@ use dyno_workload::sysbench::{Distribution, IgnoredErrors, Options};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
 
-use crate::units::from_scenario;
+use crate::units::deserialized_from_text;
 
 /// Options of the ten tests.
 #[derive(Debug, Clone, Default, PartialEq, Args, DeriveDeserialize, Serialize)]
@@ -389,16 +389,6 @@ impl Serialize for Errors {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
-}
-
-macro_rules! deserialized_from_text {
-    ($($quantity:ty),*) => {$(
-        impl<'de> Deserialize<'de> for $quantity {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                from_scenario(deserializer)
-            }
-        }
-    )*};
 }
 
 deserialized_from_text!(Shape, Errors);
