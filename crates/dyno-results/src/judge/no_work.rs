@@ -42,7 +42,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 /// The rate with and without them: of transactions where each is one write, else of writes.
 fn rates(result: &StageResult, queries: &QueryResult, share: f64) -> String {
-    let one_write_each = queries.reads == 0 && queries.other == queries.writes_in_vain;
+    let writes_alone = queries.reads == 0 && queries.other == queries.writes_in_vain;
+    let one_write_each = writes_alone && queries.writes + queries.writes_in_vain <= result.totals.done;
     match result.throughput {
         Some(throughput) if one_write_each => format!(
             "{} transactions/s, {}/s without those",

@@ -46,6 +46,9 @@ fn among_other_statements_the_rate_is_that_of_the_writes() {
     must_find(&with_queries(mixed), "no-work", Severity::Doubt, &words);
     let all = |done: u64| Queries { reads: 0, writes: 0, other: 3 * done, writes_in_vain: done };
     must_find(&with_queries(all), "no-work", Severity::Invalid, &["990 writes/s, 0.0/s without those"]);
+    // Several writes of a transaction, and nothing else.
+    let updates = |done: u64| Queries { reads: 0, writes: 3 * done, other: done, writes_in_vain: done };
+    must_find(&with_queries(updates), "no-work", Severity::Doubt, &["3,958 writes/s, 2,969/s without"]);
 }
 
 #[test]
