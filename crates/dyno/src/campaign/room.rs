@@ -2,6 +2,8 @@
 //! that does not fit is refused before it begins, with what would fit; a ladder that dyno chooses ends where the room
 //! does.
 
+use std::time::{Duration, Instant};
+
 use dyno_engine::plan::Arrivals;
 use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
@@ -16,6 +18,9 @@ use crate::plan::{Load, Rungs};
 const OPEN_CLIENTS: u32 = 64;
 /// Clients of a warm-up before a ladder, for each processor.
 pub(super) const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
+/// How long statements of sessions that are closing are waited for, and how often is looked.
+const CLOSING_WAIT: Duration = Duration::from_secs(1);
+const CLOSING_LOOK: Duration = Duration::from_millis(20);
 
 /// What a server has room for.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +62,8 @@ pub(super) fn of_load(
     if !prepares || each == 0 {
         return Ok(by_connections);
     }
-    let Some(free) = free_statements(rollers)? else { return Ok(by_connections) };
+    let goal = u64::from(clients_wanted(&context.plan.load, rollers.cpus).min(by_connections.most()));
+    let Some(free) = free_statements_for(rollers, goal * each)? else { return Ok(by_connections) };
     let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
     let wanted = context.plan.clients_named().unwrap_or(1);
     if wanted > fits {
@@ -70,6 +76,20 @@ pub(super) fn of_load(
             clients: Some(fits),
             why: "max_prepared_stmt_count has room for the statements of no more. Raise it, or take --protocol simple",
         }),
+    }
+}
+
+/// Statements that may still be prepared. Sessions of the load before may be closing, so where there is no room for as many
+/// as are wanted, it is waited for a little.
+fn free_statements_for(rollers: &mut Rollers, wanted: u64) -> Result<Option<u64>, Failure> {
+    let started = Instant::now();
+    loop {
+        match free_statements(rollers)? {
+            Some(free) if free < wanted && started.elapsed() < CLOSING_WAIT => {
+                std::thread::sleep(CLOSING_LOOK);
+            }
+            free => return Ok(free),
+        }
     }
 }
 
