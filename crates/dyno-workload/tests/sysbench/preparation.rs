@@ -3,10 +3,10 @@
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
-    Existing, NotReady, Options, PrepareError, State, Wanted, cleanup, prewarm, state,
+    Existing, NotReady, Options, PrepareError, State, Test, Told, Wanted, cleanup, prewarm, state,
 };
 
-use crate::server::Server;
+use crate::server::{Server, assert_passed};
 
 const ANY: Wanted = Wanted { tables: None, table_size: None, key: true, index: true };
 
@@ -176,11 +176,13 @@ fn a_user_who_may_only_read_finds_the_keys() {
 #[test]
 fn defaults_of_sessions_do_not_matter() {
     let setup = MysqlSetup::new(MysqlProduct::MariaDb).with("autocommit=0");
-    let setup = setup.with("sql_mode=NO_BACKSLASH_ESCAPES");
+    let setup = setup.with("sql_mode=NO_BACKSLASH_ESCAPES").with("max_statement_time=0.3");
     let Some(server) = Server::mysql(&setup) else { return };
     let options = options(1, 120_000);
     server.prepare(&options).unwrap();
-    assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(120_000));
+    let checks = server.verified(Test::PointSelect, &options, Told::default);
+    assert_passed(&checks, "nothing was done");
+    assert!(checks.iter().any(|check| check.detail.contains("120,000 rows")), "{checks:#?}");
 }
 
 #[test]
