@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use dyno_target::Environment;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::{self, Dialect};
 use dyno_workload::sysbench::prepare::Progress;
@@ -23,7 +22,7 @@ const CLEANUP: &str = "cleanup";
 /// Makes the tables, with as many connections as there are threads.
 pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
-    let database = database(context, COMMAND)?;
+    let database = context.database(COMMAND)?;
     tell_of_threads(context);
     let mut connection = open(context, &database, COMMAND)?;
     let dialect = dialect(context, &mut connection)?;
@@ -88,7 +87,7 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
 /// Has the server read the tables, so that they are in its memory.
 pub(super) fn prewarm(context: &Context) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
-    let database = database(context, COMMAND)?;
+    let database = context.database(COMMAND)?;
     tell_of_threads(context);
     let dialect = dialect(context, &mut open(context, &database, COMMAND)?)?;
     let next = AtomicU32::new(1);
@@ -116,7 +115,7 @@ pub(super) fn prewarm(context: &Context) -> Result<u8, Refused> {
 /// Drops the tables.
 pub(super) fn cleanup(context: &Context) -> Result<u8, Refused> {
     let options = tables::options(context, None)?;
-    let mut connection = open(context, &database(context, CLEANUP)?, CLEANUP)?;
+    let mut connection = open(context, &context.database(CLEANUP)?, CLEANUP)?;
     let mut tell =
         |table: u32| context.console.print(&format!("Dropping table '{}'...\n", table_name(table)));
     let dropped = sysbench::cleanup(&mut connection, &options, &mut tell);
@@ -127,14 +126,6 @@ fn tell_of_threads(context: &Context) {
     if context.settings.threads.get() > 1 {
         context.console.notice("Initializing worker threads...\n");
     }
-}
-
-fn database(context: &Context, function: &str) -> Result<Database, Refused> {
-    let database = Database::new(&context.options, &Environment::of_process());
-    database.map_err(|failure| {
-        failure.tell_command(&context.console, function);
-        Refused
-    })
 }
 
 fn open(context: &Context, database: &Database, function: &str) -> Result<Connection, Refused> {

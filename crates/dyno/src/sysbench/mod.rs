@@ -19,9 +19,12 @@ mod watch;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use connection::Database;
 use console::Console;
 use options::{CommandLine, Declared, Options, Settings};
 use test::Subject;
+
+use dyno_target::Environment;
 
 use crate::{DONE, NOT_STARTED, NOT_WRITTEN};
 
@@ -120,6 +123,14 @@ impl Context {
         }
         checked.map_err(|error| {
             console::error(&error.to_string());
+            Refused
+        })
+    }
+
+    /// The database that the options name, for a command that `function` carries out.
+    fn database(&self, function: &str) -> Result<Database, Refused> {
+        Database::new(&self.options, &Environment::of_process()).map_err(|failure| {
+            failure.tell_command(&self.console, function);
             Refused
         })
     }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_workload::sysbench::lua::{
     DeclaredOption, Distributions, Invocation, LuaLoad, OptionKind, OptionValue, Report, ReportLatency,
@@ -86,7 +85,7 @@ fn read(context: &Context, source: &ScriptSource, command: Option<&str>) -> Resu
 fn carry_out(context: &Context, script: &Script, command: &str) -> Result<u8, Refused> {
     // A plain function is called by its name, others through the table of commands.
     let function = if script.has_function(command) { command } else { "sysbench.cmdline.call_command" };
-    let database = database(context, function)?;
+    let database = context.database(function)?;
     let threads = context.settings.threads.get();
     if script.is_parallel(command) && threads > 1 {
         context.console.notice("Initializing worker threads...\n");
@@ -95,13 +94,6 @@ fn carry_out(context: &Context, script: &Script, command: &str) -> Result<u8, Re
     script.run_command(command, threads, &open).map(|_| DONE).map_err(|error| {
         let error = ScriptError { hook: Some(function.to_owned()), ..error };
         context.refuse(&error.to_string())
-    })
-}
-
-fn database(context: &Context, function: &str) -> Result<Database, Refused> {
-    Database::new(&context.options, &Environment::of_process()).map_err(|failure| {
-        failure.tell_command(&context.console, function);
-        Refused
     })
 }
 
@@ -115,7 +107,7 @@ fn opener(database: &Database, console: &Console) -> Result<Connection, ConnectE
 
 fn run(context: &Context, script: Arc<Script>, seed: u64) -> Result<u8, Refused> {
     let settings = &context.settings;
-    let driver = database(context, "init")?;
+    let driver = context.database("init")?;
     let before = script.call("init", &|| opener(&driver, &context.console));
     before.map_err(|error| context.refuse(&error.to_string()))?;
     run::print_banner(context);
