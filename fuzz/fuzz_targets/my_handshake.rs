@@ -41,6 +41,7 @@ fn options(choice: u8) -> Options {
         found_rows: is(2),
         session_track: is(3),
         deprecate_eof: is(4),
+        clear_password: is(6),
         public_key_retrieval: is(5),
     }
 }

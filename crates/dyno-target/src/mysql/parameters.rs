@@ -34,6 +34,7 @@ const KNOWN: &[(&str, Support)] = &[
     ("connect-timeout", Used),
     ("local-infile", Used),
     ("program-name", Used),
+    ("enable-cleartext-plugin", Used),
     ("get-server-public-key", Used),
     ("ssl-mode", Used),
     ("ssl-ca", Used),

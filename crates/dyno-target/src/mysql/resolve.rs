@@ -260,6 +260,7 @@ fn options(parameters: &Parameters) -> Result<handshake::Options, TargetError> {
     Ok(handshake::Options {
         // Harmless, as only what dyno itself has asked for is ever answered.
         local_infile: switch("local-infile", true)?,
+        clear_password: switch("enable-cleartext-plugin", false)?,
         public_key_retrieval: switch("get-server-public-key", true)?,
         ..handshake::Options::default()
     })

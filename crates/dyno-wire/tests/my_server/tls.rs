@@ -89,13 +89,17 @@ fn every_plugin_works_over_tls() {
 
 /// PAM sees the password itself, and here has no user of that name.
 #[test]
-fn a_password_in_clear_is_sent_over_tls() {
+fn a_password_in_clear_is_sent_over_tls_where_that_is_allowed() {
     let setup = MysqlSetup::new(MysqlProduct::MariaDb).with_tls();
     let setup = setup.with("plugin-load-add=auth_pam_v1").with("pam-use-cleartext-plugin=1");
     let Some(server) = Server::start(&setup) else { return };
     server.run("CREATE USER pam IDENTIFIED VIA pam");
     let tls = Tls::Require(trusted(&server, &[&TLS13]));
-    let refused = open(&server, tls, "pam", Some("secret")).unwrap_err();
+    let login = Login { tls, ..login("pam", Some("secret")) };
+    let refused = server.open(login.clone(), Options::default()).unwrap_err();
+    assert_eq!(refused, LoginError::ClearPasswordForbidden { plugin: "mysql_clear_password" });
+    let allowed = Options { clear_password: true, ..Options::default() };
+    let refused = server.open(login, allowed).unwrap_err();
     assert!(matches!(&refused, LoginError::Server(error) if error.number == 1045), "{refused}");
 }
 

@@ -44,6 +44,8 @@ pub(super) struct Authenticator {
     challenge: Vec<u8>,
     /// Nobody between here and the server can read what is sent.
     confidential: bool,
+    /// The password may go as it is to a plugin that wants it so.
+    clear_allowed: bool,
     public_key_retrieval: bool,
     exchange: Exchange,
 }
@@ -75,6 +77,7 @@ impl Authenticator {
             plugin: first,
             challenge,
             confidential,
+            clear_allowed: options.clear_password || options.unix_socket,
             public_key_retrieval: options.public_key_retrieval,
             exchange: Exchange::Answered,
         }
@@ -97,8 +100,9 @@ impl Authenticator {
             Plugin::Sha256 if password.is_empty() => Ok(vec![0]),
             Plugin::Sha256 if self.confidential => Ok(self.whole(password)),
             Plugin::Sha256 => self.request_key(REQUEST_KEY_SHA256),
-            Plugin::Clear if self.confidential => Ok(self.whole(password)),
-            Plugin::Clear => Err(LoginError::ClearPassword { plugin: name }),
+            Plugin::Clear if !self.confidential => Err(LoginError::ClearPassword { plugin: name }),
+            Plugin::Clear if self.clear_allowed => Ok(self.whole(password)),
+            Plugin::Clear => Err(LoginError::ClearPasswordForbidden { plugin: name }),
         }
     }
 

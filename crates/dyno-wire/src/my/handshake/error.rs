@@ -56,6 +56,11 @@ pub enum LoginError {
     )]
     ClearPassword { plugin: &'static str },
     #[error(
+        "the server asks for the password as it is ({plugin}), which was not allowed; \
+         allow it with enable-cleartext-plugin=on, and have the certificate checked with ssl-mode=VERIFY_IDENTITY"
+    )]
+    ClearPasswordForbidden { plugin: &'static str },
+    #[error(
         "{plugin} needs the server's public key, and asking the server for it was not allowed; \
          choose ssl-mode=required, or allow it to be asked for"
     )]

@@ -46,6 +46,9 @@ pub struct Options {
     pub session_track: bool,
     /// Let rows end without EOF packets where the server can.
     pub deprecate_eof: bool,
+    /// Send the password as it is where the account's plugin wants that, over TLS. Whoever the certificate was not checked
+    /// of then knows it. Over a Unix socket it is sent in any case.
+    pub clear_password: bool,
     /// Without TLS, ask the server for its RSA key. Who sits in between may put in a key of his own.
     pub public_key_retrieval: bool,
 }
@@ -58,6 +61,7 @@ impl Default for Options {
             found_rows: false,
             session_track: false,
             deprecate_eof: true,
+            clear_password: false,
             public_key_retrieval: true,
         }
     }
