@@ -78,6 +78,10 @@ pub(crate) enum Failure {
         u64::from(*.wanted) * .each
     )]
     TooFewStatements { url: String, wanted: u32, each: u64, free: u64, fits: Vec<u32> },
+    #[error(
+        "sessions on {url} begin with autocommit off: nothing that a single statement writes would ever be committed"
+    )]
+    NoAutocommit { url: String },
     #[error("the load could not be started on {url}: {source}")]
     Engine { url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} broke off: {source}")]
@@ -147,6 +151,9 @@ impl Failure {
                     "{fewer}take fewer --tables or --protocol simple, or raise it on the server: SET GLOBAL \
                      max_prepared_stmt_count = {needed} or more"
                 ))
+            }
+            Self::NoAutocommit { .. } => {
+                Some("turn it on for new sessions: SET GLOBAL autocommit = 1".to_owned())
             }
             Self::StageCut { advice, .. } => advice.map(str::to_owned),
             Self::Locked { .. } => Some(

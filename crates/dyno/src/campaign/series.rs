@@ -34,6 +34,7 @@ pub(super) fn run(
     let series = load.series();
     let workload = load.workload();
     let room = room::of_load(context, rollers, workload.as_ref())?;
+    check_autocommit(context, rollers)?;
     reset(context, rollers, load)?;
     let verification = Verification::begin(context, rollers, load)?;
     let config = engine_config(context, rollers);
@@ -63,6 +64,21 @@ pub(super) fn run(
     let verified = verification.end(context, rollers, &sums);
     // A check that could not be made after a broken load is no news beside what broke it.
     loaded.and(verified)
+}
+
+/// A MySQL server may begin its sessions without autocommit: the load would be acknowledged, and lost.
+fn check_autocommit(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
+    if !context.plan.is_mysql() {
+        return Ok(());
+    }
+    // dyno's own connection has turned its own on, and other sessions begin as the server says.
+    let begins_with: Result<Option<u8>, _> =
+        rollers.reconnect_if_broken()?.query_value("SELECT @@GLOBAL.autocommit");
+    match begins_with {
+        Ok(Some(0)) => Err(Failure::NoAutocommit { url: rollers.url.clone() }),
+        // A server that does not say begins as all do.
+        _ => Ok(()),
+    }
 }
 
 /// Brings the tables into the state in which a load begins.

@@ -302,6 +302,21 @@ fn local_infile_that_is_off_is_told_and_done_without() {
 }
 
 #[test]
+fn a_server_that_would_commit_nothing_is_not_loaded() {
+    let Some(server) = mysql::start(&mysql::setup(MysqlProduct::MariaDb).with("autocommit=0")) else {
+        return;
+    };
+    let target = mysql::database(&server, "autocommit");
+    let home = Home::new();
+    let refused = home
+        .dyno(&[&["run", "update_index", "--target", &target, "--tables", "1"], &BRIEF[..]].concat())
+        .expect(1);
+    for part in ["autocommit off", "SET GLOBAL autocommit = 1"] {
+        assert!(refused.err.contains(part), "{}", refused.err);
+    }
+}
+
+#[test]
 fn prepared_statements_that_the_server_has_no_room_for_are_told_with_the_arithmetic() {
     let setup = mysql::setup(MysqlProduct::MariaDb).with("max-prepared-stmt-count=60");
     let Some(server) = mysql::start(&setup) else { return };
