@@ -28,7 +28,7 @@ pub(super) struct Shared {
     pub(super) test: Test,
     pub(super) options: Options,
     pub(super) plan: Plan,
-    /// The statements' texts by number, for error messages.
+    /// The statements' texts by number with the placeholders of the server, for error messages.
     pub(super) texts: Vec<String>,
     pub(super) mysql: bool,
     pub(super) unique: Arc<Unique>,
@@ -52,7 +52,7 @@ impl Sysbench {
                 test,
                 options,
                 plan,
-                texts,
+                texts: texts.iter().map(|text| shown(text, mysql)).collect(),
                 mysql,
                 unique: Unique::new(0),
                 ignored: IgnoredErrors::usual(mysql),
@@ -113,6 +113,16 @@ impl Sysbench {
     }
 }
 
+/// A statement as the server was told it: MySQL has `?` where the plan has `$1`.
+fn shown(text: &str, mysql: bool) -> String {
+    if !mysql {
+        return text.to_owned();
+    }
+    let mut parts = text.split('$');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| shown + "?" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
 impl Workload for Sysbench {
     fn types(&self) -> &[String] {
         &self.types
@@ -130,5 +140,18 @@ impl Workload for Sysbench {
     fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
         let counters = self.counters.as_ref().map(|counters| counters.client(place));
         Box::new(SysbenchClient::new(Arc::clone(&self.shared), place.id, seed, counters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_show_statements_with_the_placeholders_of_the_server() {
+        let text = "UPDATE sbtest1 SET c=$1 WHERE id=$12";
+        assert_eq!(shown(text, true), "UPDATE sbtest1 SET c=? WHERE id=?");
+        assert_eq!(shown(text, false), text);
+        assert_eq!(shown("COMMIT", true), "COMMIT");
     }
 }

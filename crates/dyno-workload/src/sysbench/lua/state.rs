@@ -26,6 +26,9 @@ const PRELUDE: [(&str, &str); 7] = [
 /// A state that takes more has run away: its script gets an error instead.
 const MEMORY_BYTES_MAX: usize = 2 << 30;
 
+/// Characters of a refused query that are shown; sysbench shows about as many.
+const QUERY_SHOWN_CHARS: usize = 4000;
+
 /// Takes lines for the user's terminal, such as `FATAL: …` where the server refused a statement.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -278,6 +281,11 @@ fn getinfo(lua: &Lua, (level, _what): (Value, Value)) -> mlua::Result<Option<Tab
 
 /// What sysbench prints where the server refuses a statement of a script.
 fn tell_refusal(log: &dyn Fn(&str), mysql: bool, number: u16, message: &str, query: &str) {
+    // A bulk insert has half a million characters.
+    let query = match query.char_indices().nth(QUERY_SHOWN_CHARS) {
+        Some((end, _)) => format!("{} …", &query[..end]),
+        None => query.to_owned(),
+    };
     if mysql {
         log(&format!("FATAL: mysql_drv_query() returned error {number} ({message}) for query '{query}'"));
     } else {
