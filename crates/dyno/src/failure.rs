@@ -132,6 +132,9 @@ impl Failure {
             Self::ScenarioIsTarget { .. } => {
                 Some("did you mean --target? It stands before a database's URL".to_owned())
             }
+            Self::ScenarioWrong { named, .. } if named.ends_with(".lua") => {
+                Some(format!("a Lua script is for `dyno sysbench {named} run`"))
+            }
             Self::TooFewConnections { fits, free, .. } => {
                 let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
                 Some(if fits.is_empty() {
