@@ -298,6 +298,7 @@ fn a_procedure_gives_results_and_an_end_in_text_and_in_binary() {
         server.run("CREATE PROCEDURE two_results() BEGIN SELECT 1; SELECT 2, 'b'; END");
         for mut client in every_way(server) {
             let text = client.query("CALL two_results()");
+            assert!(text.errors.is_empty(), "{}: {:?}", server.product(), text.errors);
             assert_eq!((text.results.len(), text.totals.statements, text.totals.rows), (2, 3, 2));
             let prepared = client.prepare("CALL two_results()");
             let binary = client.execute(prepared, |_| ());
