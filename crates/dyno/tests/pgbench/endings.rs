@@ -167,6 +167,8 @@ fn a_signal_ends_the_load_with_its_report() {
         assert!(stdout.contains("number of transactions actually processed: 0\n"), "{stdout}");
         assert!(stderr.ends_with("Run was aborted; the above results are incomplete.\n"), "{stderr}");
         database.run(&SLEEPING.replace("count(*)", "count(pg_terminate_backend(pid))"));
+        // Or the next program would be taken for one that is asleep, and get its signal before it listens.
+        wait_for(&database, &SLEEPING.replace("count(*)", "(count(*) = 0)::int"));
     }
 }
 
