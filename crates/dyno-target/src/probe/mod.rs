@@ -4,6 +4,10 @@
 //! Host and database are read by a thread each, since a server under full load may answer late and the host's
 //! samples must not wait for it.
 
+mod database;
+mod host;
+mod outage;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -13,17 +17,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use dyno_results::event::{Event, Notice, Sample};
-use dyno_wire::endpoint::{Endpoint, Login};
+use dyno_wire::endpoint::Endpoint;
 
-use crate::connection::{Closer, ConnectError, Connection, QueryError};
-use crate::host::Sampler;
-use crate::inspect::Statistics;
+use self::database::DatabaseWatch;
+use crate::connection::Closer;
+pub use crate::host::{NodeExporter, NodeExporterError};
 
-/// A server that needs longer is asked anew, so that a lost answer does not end the series.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_secs(1);
-const APPLICATION_NAME: &str = "dyno probe";
 
 /// What is to be watched.
 #[derive(Debug, Clone)]
@@ -32,10 +32,37 @@ pub struct Options {
     pub target: String,
     /// The database to read; `None` for none.
     pub database: Option<Endpoint>,
-    /// This machine; `None` not to read it.
-    pub host: Option<HostOptions>,
+    /// Where the host's readings come from.
+    pub host: HostReading,
     /// Time between two samples.
     pub interval: Duration,
+    /// The workload's tables, as SQL writes them, whose sizes are read now and then.
+    pub tables: Vec<String>,
+}
+
+/// Where the readings of the server's host come from.
+#[derive(Debug, Clone, Default)]
+pub enum HostReading {
+    /// Nowhere: what its host does is unknown.
+    #[default]
+    None,
+    /// From this machine, which is also dyno's own.
+    This(HostOptions),
+    /// From the server's machine. dyno's own is then not read: a probe of the target `driver` with
+    /// [`HostReading::This`] does that.
+    NodeExporter(NodeExporter),
+}
+
+impl HostReading {
+    /// How a report names it.
+    #[must_use]
+    pub fn source(&self) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::This(_) => Some("this host".to_owned()),
+            Self::NodeExporter(exporter) => Some(exporter.url().to_owned()),
+        }
+    }
 }
 
 /// How this machine is watched.
@@ -51,14 +78,20 @@ impl Options {
     /// Nothing yet, once a second.
     #[must_use]
     pub fn new(target: &str) -> Self {
-        Self { target: target.to_owned(), database: None, host: None, interval: INTERVAL }
+        Self {
+            target: target.to_owned(),
+            database: None,
+            host: HostReading::None,
+            interval: INTERVAL,
+            tables: Vec::new(),
+        }
     }
 }
 
 /// A running probe; dropping it ends it, and nothing is handed out afterwards.
-#[derive(Debug)]
 pub struct Probe {
     control: Arc<Control>,
+    outlet: Outlet,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -70,26 +103,37 @@ struct Control {
     closer: Mutex<Option<Closer>>,
 }
 
-type Outlet = Arc<Mutex<Box<dyn FnMut(Event) + Send>>>;
+/// Empty once the probe has ended.
+type Outlet = Arc<Mutex<Option<Box<dyn FnMut(Event) + Send>>>>;
 
 impl Probe {
     /// Starts to watch. `outlet` is called from the probe's threads, never from two at once, with samples and,
-    /// once, with a notice if the database cannot be read.
+    /// with notices where something cannot be read, and when it can be again.
     ///
     /// # Errors
     /// The system has no more threads.
     pub fn start(options: Options, outlet: impl FnMut(Event) + Send + 'static) -> io::Result<Self> {
-        let outlet: Outlet = Arc::new(Mutex::new(Box::new(outlet)));
-        let mut probe = Self { control: Arc::default(), threads: Vec::new() };
+        let outlet: Outlet = Arc::new(Mutex::new(Some(Box::new(outlet))));
+        let mut probe = Self { control: Arc::default(), outlet: Arc::clone(&outlet), threads: Vec::new() };
         let clock =
             Schedule { started: Instant::now(), interval: options.interval.max(Duration::from_millis(1)) };
-        if let Some(host) = options.host {
-            let speaker = probe.speaker("host", &options.target, &outlet);
-            probe.spawn("probe-host", move || watch_host(&host, clock, &speaker))?;
+        let speaker = probe.speaker("host", &options.target, &outlet);
+        match options.host {
+            HostReading::None => {}
+            HostReading::This(host) => {
+                let thread = spawn("probe-host", move || host::watch_this(&host, clock, &speaker))?;
+                probe.threads.push(thread);
+            }
+            HostReading::NodeExporter(exporter) => {
+                // It may wait for an answer, for which the probe's end does not wait: nothing is said after it.
+                spawn("probe-host", move || host::watch_exporter(exporter, clock, &speaker))?;
+            }
         }
         if let Some(endpoint) = options.database {
             let speaker = probe.speaker("database", &options.target, &outlet);
-            probe.spawn("probe-database", move || DatabaseWatch::new(&endpoint, speaker).run(clock))?;
+            let tables = options.tables;
+            let watch = move || DatabaseWatch::new(&endpoint, tables, speaker).run(clock);
+            probe.threads.push(spawn("probe-database", watch)?);
         }
         Ok(probe)
     }
@@ -98,10 +142,15 @@ impl Probe {
         let control = Arc::clone(&self.control);
         Speaker { source, target: target.to_owned(), outlet: Arc::clone(outlet), control }
     }
+}
 
-    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        self.threads.push(thread::Builder::new().name(name.to_owned()).spawn(work)?);
-        Ok(())
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+impl std::fmt::Debug for Probe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Probe").field("control", &self.control).finish_non_exhaustive()
     }
 }
 
@@ -116,6 +165,7 @@ impl Drop for Probe {
             // A panic in there was reported by the thread itself.
             let _ = thread.join();
         }
+        *lock(&self.outlet) = None;
     }
 }
 
@@ -163,8 +213,9 @@ impl Speaker {
     }
 
     fn say(&self, event: Event) {
-        let mut outlet = lock(&self.outlet);
-        if !self.stopped() {
+        if let Some(outlet) = &mut *lock(&self.outlet)
+            && !self.stopped()
+        {
             outlet(event);
         }
     }
@@ -183,88 +234,6 @@ impl Speaker {
             thread::park_timeout(left);
         }
     }
-}
-
-fn watch_host(options: &HostOptions, schedule: Schedule, speaker: &Speaker) {
-    let mut sampler = Sampler::new(options.server_pid, options.disk.as_deref());
-    loop {
-        speaker.sample(sampler.sample());
-        if !speaker.wait(schedule) {
-            return;
-        }
-    }
-}
-
-/// Why a reading failed.
-#[derive(Debug, thiserror::Error)]
-enum ReadError {
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    #[error(transparent)]
-    Query(#[from] QueryError),
-    #[error("the session's timeout could not be set: {0}")]
-    Timeout(#[from] io::Error),
-}
-
-struct DatabaseWatch {
-    endpoint: Endpoint,
-    speaker: Speaker,
-    session: Option<(Connection, Statistics)>,
-    complained: bool,
-}
-
-impl DatabaseWatch {
-    fn new(endpoint: &Endpoint, speaker: Speaker) -> Self {
-        Self { endpoint: renamed(endpoint), speaker, session: None, complained: false }
-    }
-
-    fn run(&mut self, schedule: Schedule) {
-        loop {
-            match self.read() {
-                Ok(values) => self.speaker.sample(values),
-                Err(error) => self.fail(&error),
-            }
-            if !self.speaker.wait(schedule) {
-                return;
-            }
-        }
-    }
-
-    fn read(&mut self) -> Result<BTreeMap<String, f64>, ReadError> {
-        let (connection, statistics) = match &mut self.session {
-            Some(session) => session,
-            None => {
-                let mut connection = Connection::open_within(&self.endpoint, Some(CONNECT_TIMEOUT))?;
-                connection.set_answer_timeout(Some(ANSWER_TIMEOUT))?;
-                *lock(&self.speaker.control.closer) = Some(connection.closer()?);
-                if self.speaker.stopped() {
-                    // Too late for the closer to be seen.
-                    return Err(QueryError::Broken.into());
-                }
-                let statistics = Statistics::prepare(&mut connection)?;
-                self.session.insert((connection, statistics))
-            }
-        };
-        Ok(statistics.read(connection)?)
-    }
-
-    fn fail(&mut self, error: &ReadError) {
-        self.session = None;
-        if !self.complained && !self.speaker.stopped() {
-            self.complained = true;
-            self.speaker.notice(format!("statistics of the database are missing for a while: {error}"));
-        }
-    }
-}
-
-/// The same endpoint under a name that shows in `pg_stat_activity`, or in `session_connect_attrs`, what the session is
-/// for.
-fn renamed(endpoint: &Endpoint) -> Endpoint {
-    let parameter = if endpoint.wire.is_mysql() { "program_name" } else { "application_name" };
-    let mut login = Login::clone(&endpoint.login);
-    login.parameters.retain(|(name, _)| name != parameter);
-    login.parameters.push((parameter.to_owned(), APPLICATION_NAME.to_owned()));
-    Endpoint { login: Arc::new(login), ..endpoint.clone() }
 }
 
 #[cfg(test)]

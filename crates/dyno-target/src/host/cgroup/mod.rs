@@ -3,10 +3,14 @@
 //! A limit can sit at any level above the process, so every level is looked at and the tightest counts. Inside
 //! a container the paths of `/proc/PID/cgroup` may be those of the host; the mount's root says what to take off.
 
+mod files;
+mod server;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::source::{number, text};
+pub(super) use server::ServerGroups;
 
 /// What the groups of a process allow; `None` where there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -32,28 +36,58 @@ pub(super) struct Throttling {
 
 impl Throttling {
     pub(super) fn of(pids: &[&str]) -> Self {
-        let groups = pids.iter().filter_map(|pid| Groups::of(pid));
-        let stat_files = groups.flat_map(|groups| groups.cpu).map(|level| level.join("cpu.stat"));
+        let groups: Vec<Groups> = pids.iter().filter_map(Groups::of).collect();
+        let levels = groups.iter().flat_map(|groups| groups.levels(Controller::Cpu));
+        let stat_files = levels.map(|level| level.join("cpu.stat"));
         Self { stat_files: stat_files.filter(|path| path.exists()).collect() }
     }
 
     /// Seconds for which the groups were not let run since they exist; `None` if no group says.
     pub(super) fn seconds_total(&self) -> Option<f64> {
-        let read = |path: &PathBuf| throttled_seconds(&text(path)?);
+        let read = |path: &PathBuf| files::throttled_seconds(&text(path)?);
         self.stat_files.iter().filter_map(read).reduce(|sum, seconds| sum + seconds)
     }
 }
 
-/// The directories of the groups that a process is in, from its own up to the mount, per controller.
-#[derive(Debug, PartialEq, Eq, Default)]
-struct Groups {
-    cpu: Vec<PathBuf>,
-    memory: Vec<PathBuf>,
+/// What a hierarchy of groups counts and limits. In version 2 there is one hierarchy of them all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Controller {
+    Cpu,
+    /// Version 1 alone: there processor time may be counted apart from where it is limited.
+    CpuAccounting,
+    Memory,
+    Io,
 }
+
+impl Controller {
+    const ALL: [Self; 4] = [Self::Cpu, Self::CpuAccounting, Self::Memory, Self::Io];
+
+    /// Its name in version 1.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::CpuAccounting => "cpuacct",
+            Self::Memory => "memory",
+            Self::Io => "blkio",
+        }
+    }
+}
+
+/// The directories of one group that a process is in, from its own up to the mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Group {
+    controller: Controller,
+    version: u8,
+    levels: Vec<PathBuf>,
+}
+
+/// All groups that a process is in. Both versions may be mounted at once.
+#[derive(Debug, PartialEq, Eq, Default)]
+struct Groups(Vec<Group>);
 
 impl Groups {
     /// `pid` is a number or `self`.
-    fn of(pid: &str) -> Option<Self> {
+    fn of(pid: impl std::fmt::Display) -> Option<Self> {
         let memberships = text(format!("/proc/{pid}/cgroup"))?;
         Some(Self::resolve(&memberships, &text("/proc/self/mountinfo")?))
     }
@@ -67,24 +101,30 @@ impl Groups {
             let mut parts = line.splitn(3, ':').skip(1);
             let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
             for mount in &mounts {
-                let wanted = |name: &str| match mount.version {
-                    2 => controllers.is_empty(),
-                    _ => controllers.split(',').any(|c| c == name) && mount.has_controller(name),
+                let has = |controller: &Controller| match mount.version {
+                    2 => controllers.is_empty() && *controller != Controller::CpuAccounting,
+                    _ => {
+                        let name = controller.name();
+                        controllers.split(',').any(|listed| listed == name) && mount.has_controller(name)
+                    }
                 };
-                if wanted("cpu") {
-                    groups.cpu.extend(mount.levels(path));
-                }
-                if wanted("memory") {
-                    groups.memory.extend(mount.levels(path));
-                }
+                groups.0.extend(Controller::ALL.into_iter().filter(has).map(|controller| Group {
+                    controller,
+                    version: mount.version,
+                    levels: mount.levels(path),
+                }));
             }
         }
         groups
     }
 
+    fn levels(&self, controller: Controller) -> impl Iterator<Item = &PathBuf> {
+        self.0.iter().filter(move |group| group.controller == controller).flat_map(|group| &group.levels)
+    }
+
     fn limits(&self) -> Limits {
-        let cpus = self.cpu.iter().filter_map(|level| cpus_at(level)).reduce(f64::min);
-        let memory_bytes = self.memory.iter().filter_map(|level| memory_at(level)).min();
+        let cpus = self.levels(Controller::Cpu).filter_map(|level| cpus_at(level)).reduce(f64::min);
+        let memory_bytes = self.levels(Controller::Memory).filter_map(|level| memory_at(level)).min();
         Limits { cpus, memory_bytes }
     }
 }
@@ -147,14 +187,6 @@ fn memory_at(level: &Path) -> Option<u64> {
     number(level.join("memory.max")).or_else(v1)
 }
 
-fn throttled_seconds(cpu_stat: &str) -> Option<f64> {
-    cpu_stat.lines().find_map(|line| match line.split_once(' ')? {
-        ("throttled_usec", us) => Some(us.parse::<u64>().ok()? as f64 / 1e6),
-        ("throttled_time", ns) => Some(ns.parse::<u64>().ok()? as f64 / 1e9),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,21 +197,30 @@ mod tests {
 35 31 0:32 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard";
 
+    fn paths(groups: &Groups, controller: Controller) -> Vec<&str> {
+        groups.levels(controller).map(|level| level.to_str().unwrap()).collect()
+    }
+
     #[test]
     fn version_1_groups_are_found_at_every_level() {
         let groups = Groups::resolve("4:memory:/docker/abc/x\n1:cpu,cpuacct:/a/b\n0::/", V1_MOUNTS);
-        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert_eq!(
-            groups.cpu,
-            paths(&["/sys/fs/cgroup/cpu/a/b", "/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpu/"])
+            paths(&groups, Controller::Cpu),
+            ["/sys/fs/cgroup/cpu/a/b", "/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpu/"]
         );
-        assert_eq!(groups.memory, paths(&["/sys/fs/cgroup/memory/x", "/sys/fs/cgroup/memory/"]));
+        assert_eq!(
+            paths(&groups, Controller::CpuAccounting),
+            paths(&groups, Controller::Cpu),
+            "one hierarchy"
+        );
+        assert_eq!(paths(&groups, Controller::Memory), ["/sys/fs/cgroup/memory/x", "/sys/fs/cgroup/memory/"]);
+        assert!(paths(&groups, Controller::Io).is_empty());
     }
 
     #[test]
     fn a_hosts_path_in_a_container_falls_back_to_the_mount() {
         let groups = Groups::resolve("4:memory:/kubepods/pod1", V1_MOUNTS);
-        assert_eq!(groups.memory, [PathBuf::from("/sys/fs/cgroup/memory/")]);
+        assert_eq!(paths(&groups, Controller::Memory), ["/sys/fs/cgroup/memory/"]);
     }
 
     #[test]
@@ -199,12 +240,5 @@ mod tests {
         fs::write(root.join("memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
         assert_eq!(Groups::resolve("0::/", &mount).limits(), Limits::default());
         fs::remove_dir_all(root).unwrap();
-    }
-
-    #[test]
-    fn throttled_time_is_read_in_either_unit() {
-        assert_eq!(throttled_seconds("usage_usec 7\nnr_throttled 3\nthrottled_usec 2500000"), Some(2.5));
-        assert_eq!(throttled_seconds("nr_periods 0\nthrottled_time 1500000000"), Some(1.5));
-        assert_eq!(throttled_seconds("nr_periods 0"), None);
     }
 }
