@@ -1,7 +1,7 @@
-//! Figures as they stand in a finding's sentence.
+//! Figures as they stand in a sentence: of a finding, of a saturation's evidence.
 
 /// `126,304`
-pub(super) fn count(count: u64) -> String {
+pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -14,12 +14,12 @@ pub(super) fn count(count: u64) -> String {
 }
 
 /// `84,912`
-pub(super) fn rate(per_s: f64) -> String {
+pub(crate) fn rate(per_s: f64) -> String {
     if per_s < 10.0 { format!("{per_s:.1}") } else { count(per_s.round() as u64) }
 }
 
 /// `34 %`, `0.37 %`
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         _ if percent == 0.0 || percent >= 9.95 => format!("{percent:.0} %"),
@@ -30,7 +30,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// `90 µs`, `1.1 ms`, `2.0 s`
-pub(super) fn time_us(us: f64) -> String {
+pub(crate) fn time_us(us: f64) -> String {
     match us {
         _ if us < 1000.0 => format!("{us:.0} µs"),
         _ if us < 1e6 => format!("{:.1} ms", us / 1e3),
@@ -39,7 +39,7 @@ pub(super) fn time_us(us: f64) -> String {
 }
 
 /// `760 MB`; powers of ten, as disks are sold.
-pub(super) fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     let bytes = bytes as f64;
     let (divisor, unit) = match bytes {
         _ if bytes < 1e6 => (1e3, "kB"),
@@ -52,18 +52,18 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// `8 clients`, `1 client`
-pub(super) fn clients(clients: u32) -> String {
+pub(crate) fn clients(clients: u32) -> String {
     if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") }
 }
 
 /// `1,200 transactions`, `1 transaction`; for a noun that only needs an s.
-pub(super) fn counted(number: u64, noun: &str) -> String {
+pub(crate) fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(number))
 }
 
 /// `30 s`, `0.3 s`, `40 ms`
-pub(super) fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         _ if seconds > 0.0 && seconds < 0.05 => format!("{:.0} ms", (seconds * 1e3).ceil()),
         _ if seconds < 9.95 => {
@@ -75,7 +75,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// `fsync, synchronous_commit and full_page_writes`
-pub(super) fn list<T: AsRef<str>>(items: &[T]) -> String {
+pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
     match items {
         [] => String::new(),
         [only] => only.as_ref().to_owned(),
