@@ -13,7 +13,7 @@ const MYSQL: [&str; 4] = [
 ];
 
 /// Takes them away from a session. A server that does not know one of them has none.
-pub(super) fn lift(connection: &mut Connection) {
+pub(crate) fn lift(connection: &mut Connection) {
     let settings: &[&str] = if connection.is_mysql() { &MYSQL } else { &POSTGRES };
     for setting in settings {
         let _ = connection.execute(setting);

@@ -11,7 +11,7 @@ pub type Open<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
 
 /// Why a job did not come to its end.
 #[derive(Debug)]
-pub(super) enum JobError {
+pub(crate) enum JobError {
     Stopped,
     Query(QueryError),
     /// The server took fewer rows than it was sent.
@@ -31,8 +31,8 @@ impl From<QueryError> for JobError {
 
 /// What a job tells.
 #[derive(Debug)]
-pub(super) enum News {
-    /// Work on a table begins.
+pub(crate) enum News {
+    /// Work begins on the table of this number.
     Table(u32),
     /// So many rows were sent.
     Rows(u64),
@@ -42,7 +42,7 @@ pub(super) enum News {
 
 /// What a job may use beside its connection.
 #[derive(Debug)]
-pub(super) struct Surroundings<'a> {
+pub(crate) struct Surroundings<'a> {
     news: Sender<News>,
     stop: Option<&'a AtomicBool>,
     /// Another job has failed.
@@ -51,18 +51,18 @@ pub(super) struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// An error if the work is to end.
-    pub(super) fn go_on(&self) -> Result<(), JobError> {
+    pub(crate) fn go_on(&self) -> Result<(), JobError> {
         let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         if stopped || self.failed.load(Ordering::Relaxed) { Err(JobError::Stopped) } else { Ok(()) }
     }
 
-    pub(super) fn tell(&self, news: News) {
+    pub(crate) fn tell(&self, news: News) {
         // Nobody listens any more once the step is given up.
         let _ = self.news.send(news);
     }
 
     /// Runs a statement, unless the work is to end.
-    pub(super) fn execute(&self, connection: &mut Connection, sql: &str) -> Result<u64, JobError> {
+    pub(crate) fn execute(&self, connection: &mut Connection, sql: &str) -> Result<u64, JobError> {
         self.go_on()?;
         Ok(connection.execute(sql)?)
     }
@@ -70,14 +70,14 @@ impl Surroundings<'_> {
 
 /// Connections that share work.
 #[derive(Debug)]
-pub(super) struct Crew<'a> {
+pub(crate) struct Crew<'a> {
     connections: Vec<Connection>,
     stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Crew<'a> {
     /// `first`, and so many more that there are `count`.
-    pub(super) fn new(
+    pub(crate) fn new(
         first: Connection,
         open: Open<'_>,
         count: usize,
@@ -90,12 +90,12 @@ impl<'a> Crew<'a> {
         Ok(Self { connections, stop })
     }
 
-    pub(super) fn connections(&mut self) -> &mut [Connection] {
+    pub(crate) fn connections(&mut self) -> &mut [Connection] {
         &mut self.connections
     }
 
     /// Deals `jobs` out in their order until all are done or one has failed; returns the first failure.
-    pub(super) fn run<J: Sync>(
+    pub(crate) fn run<J: Sync>(
         &mut self,
         jobs: &[J],
         job: impl Fn(&mut Connection, &J, &Surroundings<'_>) -> Result<(), JobError> + Sync,
