@@ -7,14 +7,14 @@ use std::process::Command;
 use crate::command::attempt;
 use crate::user::give_to_server;
 
-pub(super) const AUTHORITY: &str = "ca.crt";
-pub(super) const CERTIFICATE: &str = "server.crt";
-pub(super) const KEY: &str = "server.key";
+pub(crate) const AUTHORITY: &str = "ca.crt";
+pub(crate) const CERTIFICATE: &str = "server.crt";
+pub(crate) const KEY: &str = "server.key";
 
 const NEW_KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
 
 /// Makes them in `directory`, valid for two days.
-pub(super) fn make(directory: &Path) -> Result<(), String> {
+pub(crate) fn make(directory: &Path) -> Result<(), String> {
     let openssl = |arguments: &str| {
         attempt(Command::new("openssl").args(arguments.split(' ')).current_dir(directory).env("LC_ALL", "C"))
     };
