@@ -1,5 +1,5 @@
 // Builds the page to one HTML file: script and style stand in it, and a content security policy names both by
-// their hash and allows nothing else.
+// their hash and allows nothing else but the API that the page was served with; a page from disk asks for nothing.
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
@@ -37,7 +37,7 @@ function oneFile(): Plugin {
       style = style.trim();
       const policy =
         `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; img-src data:; ` +
-        "base-uri 'none'; form-action 'none'";
+        "connect-src 'self'; base-uri 'none'; form-action 'none'";
       const html = String(page.source)
         .replace(/\s*<script type="module"[^>]*><\/script>/g, "")
         .replace(/\s*<link rel="stylesheet"[^>]*>/g, "")

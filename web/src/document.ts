@@ -1,11 +1,14 @@
 // The report document `dyno.report/1`, as `crates/dyno-results/src/document.rs` writes it (described in
-// `docs/json.md`). Types only: nothing is computed here. Unknown is null.
+// `docs/json.md`). Types only: nothing is computed here. Unknown is null; in columns over time it is NaN, since
+// `columns.ts` reads them into typed arrays.
 
 /** The schema this page draws. */
 export const SCHEMA = "dyno.report/1";
 
 export interface Report {
   schema: string;
+  /** What `dyno serve` adds: whether more is to come. */
+  live?: boolean;
   run: Run;
   targets: Target[];
   hosts: Host[];
@@ -15,7 +18,11 @@ export interface Report {
   series: Series[];
   stages: StageResult[];
   timelines: Timeline[];
+  sizes: Size[];
   checks: Check[];
+  hooks: Hook[];
+  /** Targets that were given up in mid-run. */
+  lost: Lost[];
   findings: Finding[];
   notices: Notice[];
 }
@@ -47,6 +54,8 @@ export interface Target {
   same_host: boolean | null;
   embedded: Embedded | null;
   connections_max: number | null;
+  /** `this host`, or a node_exporter's URL; null where the server's host cannot be read. */
+  host_source: string | null;
 }
 
 export interface Embedded {
@@ -129,6 +138,39 @@ export interface Series {
   /** Stage ids in the order they ran. */
   holds: number[];
   peak: Peak | null;
+  /** Null where the ladder did not give way, or has too few rungs to say. */
+  saturation: Saturation | null;
+}
+
+/** The rung of a ladder at which a target gave way, and what was at its bound there. */
+export interface Saturation {
+  stage: number;
+  last_good: number | null;
+  clients: number;
+  rate_per_s: number | null;
+  sign: "throughput-flat" | "errors" | "rate-not-met";
+  throughput_per_s: number;
+  p99_us: number | null;
+  evidence: string;
+  /** The fullest first. */
+  limits: Limit[];
+}
+
+/** A resource at or near its bound. */
+export interface Limit {
+  resource: string;
+  /** 0 to 1. */
+  share: number;
+  evidence: string;
+}
+
+/** What a workload's tables take on disk. */
+export interface Size {
+  target: string;
+  workload: string;
+  rows: number;
+  bytes: number;
+  bytes_per_row: number;
 }
 
 export interface Peak {
@@ -162,6 +204,8 @@ export type StageResult = Arrival & {
   workload: string;
   clients: number;
   clients_end: number | null;
+  /** Connections that the clients share; null where each has its own. */
+  connections: number | null;
   threads: number;
   protocol: string;
   rate_end_per_s: number | null;
@@ -174,10 +218,16 @@ export type StageResult = Arrival & {
   throughput: Estimate | null;
   totals: Totals;
   service: Percentiles | null;
-  /** Null in a closed loop. */
+  /** Null in a closed loop whose clients have a connection each. */
   response: Percentiles | null;
-  /** Null in a closed loop. */
+  /** Null in a closed loop whose clients have a connection each. */
   lag: Percentiles | null;
+  /** For a connection; null where clients share none. */
+  wait: Percentiles | null;
+  pool: PoolResult | null;
+  /** What host and database did while the load ran: key and mean. */
+  resources: Record<string, number>;
+  costs: Costs | null;
   by_type: TypeResult[];
   /** Null where the workload does not tell. */
   queries: QueryResult | null;
@@ -245,6 +295,36 @@ export interface Percentiles {
   max_us: number;
 }
 
+/** Connections shared by clients, over a stage. */
+export interface PoolResult {
+  connections: number;
+  in_use_mean: number;
+  in_use_max: number;
+  waiting_mean: number;
+  waiting_max: number;
+}
+
+/** What one transaction that ended well cost the server. */
+export interface Costs {
+  server_cpu_us: number | null;
+  /** Of everything on the server's host; known only where neither the driver nor another target's load ran there. */
+  host_cpu_us: number | null;
+  disk_read_bytes: number | null;
+  disk_write_bytes: number | null;
+  disk_read_operations: number | null;
+  disk_write_operations: number | null;
+  /** `server`, `cgroup` or `disk`: whose bytes these are. */
+  disk_source: string | null;
+  /** Whose operations, which need not be the same. */
+  disk_operations_source: string | null;
+  wal_bytes: number | null;
+  network_receive_bytes: number | null;
+  network_transmit_bytes: number | null;
+}
+
+/** Values over time; NaN where unknown. */
+export type Column = Float64Array;
+
 export interface Timeline {
   target: string;
   load: Load;
@@ -253,23 +333,78 @@ export interface Timeline {
 
 /** Columns of equal length. */
 export interface Load {
-  t_s: number[];
-  stage: number[];
-  clients: number[];
-  tps: number[];
-  failed_per_s: number[];
-  p50_us: (number | null)[];
-  p95_us: (number | null)[];
-  p99_us: (number | null)[];
-  max_us: (number | null)[];
+  t_s: Column;
+  stage: Column;
+  clients: Column;
+  tps: Column;
+  failed_per_s: Column;
+  p50_us: Column;
+  p95_us: Column;
+  p99_us: Column;
+  max_us: Column;
+  /** Null where no stage's clients shared connections. */
+  pool: PoolLoad | null;
+}
+
+export interface PoolLoad {
+  in_use: Column;
+  idle: Column;
+  /** Clients. */
+  waiting: Column;
+  wait_p99_us: Column;
 }
 
 export interface Metric {
   source: string;
+  /** May end in a label: `table_bytes[event]`. */
   key: string;
   unit: string;
-  t_s: number[];
-  values: (number | null)[];
+  t_s: Column;
+  values: Column;
+}
+
+/** Columns as JSON has them. */
+export type Written<T> = {
+  [K in keyof T]: T[K] extends Column
+    ? (number | null)[]
+    : T[K] extends PoolLoad | null
+      ? Written<PoolLoad> | null
+      : T[K];
+};
+
+export interface WrittenTimeline {
+  target: string;
+  load: Partial<Written<Load>>;
+  metrics: Written<Metric>[];
+}
+
+/** A report as JSON has it. */
+export type WrittenReport = Omit<Report, "timelines"> & { timelines: WrittenTimeline[] };
+
+/** What a live run sends about once a second: the document without timelines, and the points that are new. */
+export interface Update {
+  report: Omit<WrittenReport, "timelines">;
+  append: WrittenTimeline[];
+}
+
+/** Something that was done before or after a load. */
+export interface Hook {
+  /** When it ended. */
+  at_s: number;
+  target: string;
+  about: string;
+  when: "before" | "after";
+  action: string;
+  seconds: number;
+  succeeded: boolean;
+  said: string | null;
+}
+
+export interface Lost {
+  at_s: number;
+  target: string;
+  stage: number | null;
+  reason: string;
 }
 
 export interface Check {

@@ -1,12 +1,16 @@
-// The page as a whole. `ReportPage.show` draws a document and can be called again with a newer one, which is
-// how a live page will use it.
+// A report, or several laid over each other, as a page. `ReportPage.show` draws documents and can be called again with
+// newer ones: what stands is brought up to date in place, so that no zoom, scroll or choice is lost.
 
 import { Charts } from "./charts/chart";
-import { releaseGroup, type TimeView } from "./charts/panel";
+import { signOf } from "./charts/marks";
+import type { Span } from "./charts/view";
 import { type Report, SCHEMA } from "./document";
 import { type Child, el } from "./dom";
-import { answers, masthead } from "./sections/answer";
-import { clientsSection } from "./sections/clients";
+import { morphChildren } from "./morph";
+import { productOf, type Scene, sceneOf } from "./scene";
+import { answers, masthead, overlayMasthead } from "./sections/answer";
+import { ClientsSection } from "./sections/clients";
+import { costsSection } from "./sections/costs";
 import {
   checksSection,
   dataSection,
@@ -17,108 +21,227 @@ import {
 } from "./sections/evidence";
 import { findingsSection, verificationSection } from "./sections/findings";
 import { stagesSection } from "./sections/stages";
-import { timeSection } from "./sections/time";
-import { chooseTheme, currentTheme, onThemeChange } from "./theme";
+import { TimeSection } from "./sections/time";
+import { type Address, readView, towards, type View, writeView } from "./state";
+import { onThemeChange } from "./theme";
+import { themeToggle } from "./theme-toggle";
+
+/** More findings than this stand under the answer and not beside it, where they would leave a blank column. */
+const BESIDE_MAX = 4;
 
 export class ReportPage {
+  /** What of each run is shown, when it has changed: a served page asks for more points of it. */
+  onSeconds: (shown: Map<Report, Span>) => void = () => {};
+  /** A part that a served page puts under the answer. */
+  extra: (() => HTMLElement | null) | null = null;
   readonly #root: HTMLElement;
-  readonly #stopWatching: () => void;
-  #charts = new Charts();
-  #views: TimeView[] = [];
+  readonly #address: Address;
+  readonly #stop: (() => void)[];
+  readonly #charts = new Charts();
+  readonly #clients = new ClientsSection(this.#charts);
+  readonly #time = new TimeSection(this.#charts, (patch, how, drawn) => this.#choose(patch, how, drawn));
+  #view: View;
+  #scene: Scene | null = null;
 
-  constructor(root: HTMLElement) {
+  constructor(root: HTMLElement, address: Address) {
     this.#root = root;
-    this.#stopWatching = onThemeChange(() => this.#charts.redraw());
+    this.#address = address;
+    this.#view = readView(address.get());
+    this.#time.onSeconds = (shown) => this.onSeconds(shown);
+    const onClick = (event: Event) => this.#clicked(event);
+    root.addEventListener("click", onClick);
+    this.#stop = [
+      onThemeChange(() => this.#charts.redraw()),
+      address.onChange(() => {
+        this.#view = readView(address.get());
+        this.#drawn();
+      }),
+      () => root.removeEventListener("click", onClick),
+    ];
   }
 
-  /** Draws a report in place of what was shown; a zoom into time that was chosen stays. */
-  show(report: Report): void {
-    const zoomed = new Map(
-      this.#views
-        .filter((view) => view.span[0] !== view.whole[0] || view.span[1] !== view.whole[1])
-        .map((view) => [view.group, view.span]),
-    );
-    this.#clear();
-    document.title = `${report.run.name} · dyno`;
-    const time = timeSection(report, this.#charts);
-    this.#views = time?.views ?? [];
-    this.#root.replaceChildren();
-    this.#root.append(...this.#parts(report, time?.element ?? null));
-    this.#charts.mount();
-    for (const view of this.#views) {
-      const span = zoomed.get(view.group);
-      if (span !== undefined) view.show(span);
-    }
+  /** Draws reports in place of what was shown. */
+  show(reports: Report[]): void {
+    const first = this.#scene === null;
+    this.#scene = sceneOf(reports);
+    document.title = `${reports.map(({ run }) => run.name).join(" and ")} · dyno`;
+    const anchor = first ? null : anchorOf(this.#root);
+    this.#drawn();
+    if (anchor !== null)
+      scrollBy({ top: anchor.element.getBoundingClientRect().top - anchor.top, behavior: "instant" });
+  }
+
+  /** Redraws the charts, where the colours have changed. */
+  redraw(): void {
+    this.#charts.redraw();
   }
 
   destroy(): void {
-    this.#clear();
-    this.#stopWatching();
+    for (const stop of this.#stop) stop();
+    this.#charts.destroy();
     this.#root.replaceChildren();
   }
 
-  #clear(): void {
-    this.#charts.destroy();
-    for (const view of this.#views) releaseGroup(view);
-    this.#charts = new Charts();
-    this.#views = [];
+  #choose(patch: Partial<View>, how: "push" | "replace", drawn = false): void {
+    this.#view = { ...this.#view, ...patch };
+    const parameters = this.#address.get();
+    writeView(parameters, this.#view);
+    this.#address.set(parameters, how);
+    if (!drawn) this.#drawn();
   }
 
-  #parts(report: Report, time: HTMLElement | null): HTMLElement[] {
-    const rest: Child[] = [
-      clientsSection(report, this.#charts),
-      time,
-      stagesSection(report),
-      settingsSection(report),
-      dataSection(report),
-      hardwareSection(report),
-      runSection(report),
-      checksSection(report),
-      noticesSection(report),
-    ];
-    const main = el(
-      "main",
-      { id: "main" },
-      report.schema !== SCHEMA &&
-        el("p", { class: "incomplete" }, `This page draws ${SCHEMA}; the report is ${report.schema}.`),
-      el(
-        "div",
-        { class: "top" },
-        answers(report),
-        el("div", { class: "beside" }, findingsSection(report), verificationSection(report)),
-      ),
-      ...rest,
-    );
+  #drawn(): void {
+    const scene = this.#scene;
+    if (scene === null) return;
+    const next = el("div", {}, ...this.#parts(scene));
+    if (this.#root.childElementCount === 0) {
+      this.#root.append(...next.childNodes);
+    } else {
+      // The sections of charts stand already; in the new tree empty places stand for them.
+      morphChildren(this.#root, next);
+    }
+    this.#clients.update(scene, this.#view);
+    this.#time.update(scene, this.#view);
+  }
+
+  #parts(scene: Scene): Child[] {
+    const [report] = scene.reports;
+    if (report === undefined) return [];
+    const main = this.#main(scene, report);
+    const head =
+      scene.reports.length > 1
+        ? overlayMasthead(
+            scene,
+            themeToggle(() => this.redraw()),
+            (run) => this.#linkTo(run),
+          )
+        : masthead(
+            report,
+            themeToggle(() => this.redraw()),
+          );
+    const versions = [...new Set(scene.reports.map(({ run }) => run.dyno_version))].join(", ");
     return [
       el("a", { class: "skip", href: "#main" }, "Skip to the figures"),
-      masthead(report, this.#themeToggle()),
-      contents(main),
+      head,
+      contents(main, this.#clients.element.hidden === true, this.#time.element.hidden === true),
+      scene.lanes.length > 1 && this.#legend(scene),
       main,
-      el("footer", {}, `dyno ${report.run.dyno_version} · ${report.schema}`),
+      el("footer", {}, `dyno ${versions} · ${report.schema}`),
     ];
   }
 
-  #themeToggle(): HTMLElement {
-    const button = el("button", { type: "button", class: "theme" });
-    const label = () => {
-      const other = currentTheme() === "dark" ? "light" : "dark";
-      button.textContent = other;
-      button.setAttribute("aria-label", `Show in ${other} colours`);
-    };
-    button.addEventListener("click", () => {
-      chooseTheme(currentTheme() === "dark" ? "light" : "dark");
-      label();
-      this.#charts.redraw();
+  #main(scene: Scene, report: Report): HTMLElement {
+    const several = scene.reports.length > 1;
+    const foreign = scene.reports.find(({ schema }) => schema !== SCHEMA);
+    const findings = findingsSection(scene);
+    const beside =
+      scene.reports.reduce((sum, one) => sum + one.findings.length, 0) <= BESIDE_MAX &&
+      scene.lanes.length < 2;
+    const evidence = several
+      ? []
+      : [
+          settingsSection(report),
+          dataSection(report),
+          hardwareSection(report),
+          runSection(report),
+          checksSection(report),
+          noticesSection(report),
+        ];
+    return el(
+      "main",
+      { id: "main" },
+      foreign !== undefined &&
+        el("p", { class: "incomplete" }, `This page draws ${SCHEMA}; the report is ${foreign.schema}.`),
+      beside
+        ? el(
+            "div",
+            { class: "top" },
+            answers(scene),
+            el("div", { class: "beside" }, findings, verificationSection(scene)),
+          )
+        : el("div", { class: "top stacked" }, answers(scene)),
+      this.extra?.() ?? null,
+      beside ? null : el("div", { class: "below" }, findings, verificationSection(scene)),
+      this.#place("clients", this.#clients.element),
+      this.#place("time", this.#time.element),
+      costsSection(scene),
+      stagesSection(scene),
+      ...evidence,
+    );
+  }
+
+  /** The section itself at first; later an empty place for it, since it stands in the page. */
+  #place(name: string, element: HTMLElement): HTMLElement {
+    return this.#root.childElementCount === 0 ? element : el("section", { id: name, "data-own": name });
+  }
+
+  /** The targets, each to be turned off and on. */
+  #legend(scene: Scene): HTMLElement {
+    const buttons = scene.lanes.map((lane) => {
+      const shown = !this.#view.hidden.includes(lane.key);
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: "lane",
+          "data-lane": lane.key,
+          "aria-pressed": String(shown),
+          title: shown ? "hide" : "show",
+        },
+        signOf(lane),
+        el("b", {}, lane.label),
+        el("span", {}, productOf(lane.target)),
+      );
+      button.style.setProperty("--own", `var(--${lane.colour})`);
+      return button;
     });
-    label();
-    return button;
+    return el("div", { class: "lanes", role: "group", "aria-label": "Targets that are drawn" }, buttons);
+  }
+
+  // One listener for what is redrawn with the page: elements come and go, the root stays.
+  #clicked(event: Event): void {
+    const target = event.target instanceof Element ? event.target : null;
+    const lane = target?.closest<HTMLElement>("[data-lane]")?.dataset.lane;
+    if (lane !== undefined) {
+      const { hidden } = this.#view;
+      this.#choose(
+        { hidden: hidden.includes(lane) ? hidden.filter((key) => key !== lane) : [...hidden, lane] },
+        "push",
+      );
+      return;
+    }
+    // A link within the page would put its name where the state stands.
+    const id = target?.closest("a[href^='#']")?.getAttribute("href")?.slice(1);
+    const section = id === undefined || id.includes("=") ? null : document.getElementById(id);
+    if (section === null || !this.#root.contains(section)) return;
+    event.preventDefault();
+    section.scrollIntoView();
+    section.setAttribute("tabindex", "-1");
+    section.focus({ preventScroll: true });
+  }
+
+  #linkTo(run: string): string {
+    return this.#address.linkTo(towards(this.#address.get(), [run]));
   }
 }
 
-function contents(main: HTMLElement): HTMLElement {
+/** Something that the reader sees now, and where it stands. */
+function anchorOf(root: HTMLElement): { element: Element; top: number } | null {
+  for (const element of root.querySelectorAll(".strip, section, figure, tr")) {
+    const { top, bottom } = element.getBoundingClientRect();
+    if (bottom > 0 && top < innerHeight && top >= -200) return { element, top };
+  }
+  return null;
+}
+
+function contents(main: HTMLElement, noClients: boolean, noTime: boolean): HTMLElement {
+  const named: Record<string, string> = {
+    clients: noClients ? "" : "Against the load",
+    time: noTime ? "" : "Over time",
+  };
   const links = [...main.querySelectorAll<HTMLElement>("section[id]")].flatMap((part) => {
-    const title = part.querySelector(":scope > h2")?.textContent;
-    return title == null || part.id === "answer" ? [] : [el("a", { href: `#${part.id}` }, title)];
+    const title = named[part.id] ?? part.querySelector(":scope > h2")?.textContent;
+    return !title || part.id === "answer" ? [] : [el("a", { href: `#${part.id}` }, title)];
   });
   return el("nav", { "aria-label": "Contents" }, links);
 }

@@ -5,14 +5,20 @@ import type { Finding, Percentiles, Report, Series, Severity, StageResult } from
 import { count, long, plain } from "./format";
 import type { Colour } from "./theme";
 
-/** Response time in an open loop, service time in a closed one. */
+/** Response time in an open loop and over a pool, service time where each client has its own connection. */
 export function latencyOf(stage: StageResult): Percentiles | null {
-  return stage.arrival === "open" ? stage.response : stage.service;
+  return answersLate(stage) ? stage.response : stage.service;
+}
+
+/** Whether a transaction can wait before it is sent, so that its response time is what a user would see. */
+function answersLate(stage: StageResult): boolean {
+  return stage.arrival === "open" || stage.connections !== null;
 }
 
 /** What the latency of a stage is. */
 export function latencyName(stage: StageResult): string {
-  return stage.arrival === "open" ? "response time, open loop" : "service time, closed loop";
+  if (stage.arrival === "open") return "response time, open loop";
+  return stage.connections === null ? "service time, closed loop" : "response time, over a pool";
 }
 
 export function stageOf(report: Report, id: number): StageResult | undefined {
@@ -64,12 +70,16 @@ export function clientsText(stage: StageResult): string {
 export function arrivalText(stage: StageResult): string {
   if (stage.arrival === "closed") {
     return stage.think_time_ms > 0
-      ? `closed loop, ${plain(stage.think_time_ms)} ms think time`
-      : "closed loop";
+      ? `closed loop, ${plain(stage.think_time_ms)} ms think time${overPool(stage)}`
+      : `closed loop${overPool(stage)}`;
   }
   const end = stage.rate_end_per_s;
   const rate = end === null ? long(stage.rate_per_s) : `${long(stage.rate_per_s)} → ${long(end)}`;
-  return `open loop, ${rate}/s ${stage.distribution}`;
+  return `open loop, ${rate}/s ${stage.distribution}${overPool(stage)}`;
+}
+
+function overPool(stage: StageResult): string {
+  return stage.connections === null ? "" : ` over ${count(stage.connections)} connections`;
 }
 
 const WEIGHT: Record<Severity, number> = { invalid: 0, doubt: 1, note: 2 };
@@ -92,4 +102,9 @@ export function concerns(finding: Finding, report: Report, series: Series): bool
     ...stagesOf(report, series).flatMap((stage) => [`stage ${stage.id}`, String(stage.id)]),
   ];
   return names.some((name) => name.toLowerCase() === about.toLowerCase());
+}
+
+/** Whether the run was still going when its document was asked for. */
+export function isLive(report: Report): boolean {
+  return report.live === true;
 }

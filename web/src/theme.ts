@@ -12,6 +12,8 @@ export type Colour =
   | "series-2"
   | "series-3"
   | "series-4"
+  | "series-5"
+  | "series-6"
   | "latency-1"
   | "latency-2"
   | "latency-3"
@@ -49,6 +51,8 @@ const COLOURS: Colour[] = [
   "series-2",
   "series-3",
   "series-4",
+  "series-5",
+  "series-6",
   "latency-1",
   "latency-2",
   "latency-3",

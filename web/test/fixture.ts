@@ -6,12 +6,16 @@ import type {
   Load,
   Metric,
   Percentiles,
-  Report,
   Series,
   StageKind,
   StageResult,
   Totals,
+  Written,
+  WrittenReport,
 } from "../src/document";
+
+/** Columns of the load that every interval fills. */
+type Intervals = Omit<Written<Load>, "pool">;
 
 /** A text that would run, close an element or break a layout if any of it were taken for markup. */
 export const HOSTILE = `</script><img src=x onerror="document.title='broken out'"><!-- <b>${"wide".repeat(40)}`;
@@ -64,11 +68,11 @@ const PLANS: Plan[] = [
 ];
 
 /** The whole report; the same at every call. */
-export function syntheticReport(): Report {
+export function syntheticReport(): WrittenReport {
   const random = sequence(7);
   const stages: StageResult[] = [];
   const series: Series[] = [];
-  const load: Load = {
+  const load: Intervals = {
     t_s: [],
     stage: [],
     clients: [],
@@ -104,7 +108,7 @@ export function syntheticReport(): Report {
 }
 
 /** The same, with text from outside that must stay text. */
-export function hostileReport(): Report {
+export function hostileReport(): WrittenReport {
   const report = syntheticReport();
   report.run.name = HOSTILE;
   report.run.reason = HOSTILE;
@@ -125,9 +129,9 @@ export function hostileReport(): Report {
 }
 
 /** A run that was killed before anything was measured, of which little is known. */
-export function emptyReport(): Report {
+export function emptyReport(): WrittenReport {
   const report = syntheticReport();
-  const nothing = { tls: null, same_host: null, embedded: null, connections_max: null };
+  const nothing = { tls: null, same_host: null, embedded: null, connections_max: null, host_source: null };
   return {
     ...report,
     run: { ...report.run, outcome: "incomplete", reason: null },
@@ -141,7 +145,10 @@ export function emptyReport(): Report {
     series: [],
     stages: [],
     timelines: [],
+    sizes: [],
     checks: [],
+    hooks: [],
+    lost: [],
     findings: [],
     notices: [],
   };
@@ -168,6 +175,7 @@ function seriesOf(plan: Plan, ids: { ladder: number[]; holds: number[] }, stages
           passed: true,
         }
       : null,
+    saturation: null,
   };
 }
 
@@ -190,6 +198,7 @@ function stageOf(
     workload: plan.workload,
     clients,
     clients_end: null,
+    connections: null,
     threads: 2,
     protocol: "prepared",
     arrival: "closed",
@@ -205,6 +214,10 @@ function stageOf(
     service,
     response: null,
     lag: null,
+    wait: null,
+    pool: null,
+    resources: {},
+    costs: null,
     by_type: [
       { name: plan.workload, done, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
     ],
@@ -218,11 +231,11 @@ function stageOf(
   };
 }
 
-function estimate(mean: number, relative: number, samples: number): Estimate {
+export function estimate(mean: number, relative: number, samples: number): Estimate {
   return { mean, half_width: mean * relative, samples, effective_samples: samples * 0.6 };
 }
 
-function totals(done: number): Totals {
+export function totals(done: number): Totals {
   return {
     done,
     failed: 0,
@@ -252,7 +265,7 @@ function percentiles(plan: Plan, clients: number, count: number): Percentiles {
 }
 
 function addInterval(
-  load: Load,
+  load: Intervals,
   stage: StageResult,
   second: number,
   tps: number,
@@ -272,14 +285,24 @@ function addInterval(
   load.max_us.push(p50 * (8 + random() * 60) * (slow < 1 ? 3 : 1));
 }
 
-function telemetry(load: Load, stages: StageResult[], end: number, random: () => number): Metric[] {
+function telemetry(
+  load: Intervals,
+  stages: StageResult[],
+  end: number,
+  random: () => number,
+): Written<Metric>[] {
   const t_s: number[] = [];
   for (let t = 1; t < end; t += 1.0004) t_s.push(t);
   const at = (t: number) => stages.find((stage) => t >= stage.start_s && t <= stage.start_s + stage.seconds);
   const busy = (t: number) => Math.min(1, (at(t)?.clients ?? 0.3) / 4);
   const writing = (t: number) => (at(t)?.series === "write" ? (at(t)?.throughput?.mean ?? 0) : 0);
   const noisy = (value: number) => value * (0.93 + random() * 0.07);
-  const metric = (source: string, key: string, unit: string, value: (t: number) => number): Metric => ({
+  const metric = (
+    source: string,
+    key: string,
+    unit: string,
+    value: (t: number) => number,
+  ): Written<Metric> => ({
     source,
     key,
     unit,
@@ -312,7 +335,7 @@ function telemetry(load: Load, stages: StageResult[], end: number, random: () =>
   return load.t_s.length > 0 ? [...drawn, ...others] : [];
 }
 
-function evidence(seconds: number): Omit<Report, "series" | "stages" | "timelines"> {
+function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "timelines"> {
   return {
     schema: "dyno.report/1",
     run: {
@@ -337,6 +360,7 @@ function evidence(seconds: number): Omit<Report, "series" | "stages" | "timeline
         same_host: true,
         embedded: { profile: "production", source: "/synthetic/bin", unsafe_profile: false },
         connections_max: 150,
+        host_source: "this host",
       },
     ],
     hosts: [
@@ -358,7 +382,7 @@ function evidence(seconds: number): Omit<Report, "series" | "stages" | "timeline
         transparent_hugepages: "madvise",
       },
     ],
-    settings: [{ target: "pg", rows: SETTINGS }],
+    settings: [{ target: "pg", rows: structuredClone(SETTINGS) }],
     data: [
       {
         target: "pg",
@@ -388,6 +412,9 @@ function evidence(seconds: number): Omit<Report, "series" | "stages" | "timeline
       { target: "pg", workload: "tpcb", step: "vacuum", seconds: 0.22, rows: null, bytes: null },
       { target: "pg", workload: "tpcb", step: "keys", seconds: 1.18, rows: null, bytes: null },
     ],
+    sizes: [],
+    hooks: [],
+    lost: [],
     checks: [
       {
         target: "pg",
@@ -463,7 +490,7 @@ const SETTINGS = [
 }));
 
 /** The same numbers from 0 to 1 at every run. */
-function sequence(seed: number): () => number {
+export function sequence(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;

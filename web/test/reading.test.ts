@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { missingOf, panelsOf } from "../src/charts/timeline";
+import { panelsOf } from "../src/charts/panels";
+import { readReport } from "../src/columns";
 import type { Finding, Series, Timeline } from "../src/document";
+import { layoutOf } from "../src/layout";
 import { arrivalText, bySeverity, clientsText, concerns, holdOf, ladderOf } from "../src/reading";
+import { sceneOf } from "../src/scene";
+import { readView } from "../src/state";
+import { duelReport } from "./duel";
 import { syntheticReport } from "./fixture";
 
-const report = syntheticReport();
+const report = readReport(syntheticReport());
 const [read, write] = report.series as [Series, Series];
 
 test("the last hold that measured anything stands for a series", () => {
@@ -59,44 +64,142 @@ test("stages are named as they were run", () => {
 });
 
 describe("panels over time", () => {
-  const timeline = report.timelines[0] as Timeline;
-  const panels = panelsOf(report, timeline);
-  const named = (id: string) => panels.find((panel) => panel.id === id);
+  const panels = (one = report) =>
+    panelsOf(
+      sceneOf([one]).lanes.map((lane) => ({ lane, placing: null })),
+      false,
+      () => true,
+    );
+  const named = (id: string, one = report) => panels(one).panels.find((panel) => panel.id === id);
+  /** The report with other timelines; a clone would lose that columns are shared. */
+  const having = (change: (timeline: Timeline) => Timeline) => ({
+    ...report,
+    timelines: report.timelines.map(change),
+  });
 
   test("give series of very different height an axis each", () => {
-    const sides = named("throughput")?.curves.map(({ label, side }) => [label, side]);
-    expect(sides).toEqual([
+    const sides = (one = report) => named("throughput", one)?.curves.map(({ label, side }) => [label, side]);
+    expect(sides()).toEqual([
       ["read", "left"],
       ["write", "right"],
     ]);
-    const equal = structuredClone(timeline);
-    equal.load.tps = equal.load.tps.map(() => 100);
-    expect(panelsOf(report, equal)[0]?.curves.map(({ side }) => side)).toEqual(["left", "left"]);
+    const equal = having((timeline) => ({
+      ...timeline,
+      load: { ...timeline.load, tps: timeline.load.tps.map(() => 100) },
+    }));
+    expect(sides(equal)?.map(([, side]) => side)).toEqual(["left", "left"]);
   });
 
   test("read values as measured where they are drawn stacked", () => {
-    const cpu = named("cpu-host");
+    const cpu = named("cpu-host-pg");
     const system = cpu?.curves[1];
     const user = cpu?.curves[0]?.values[20] ?? 0;
     expect(system?.drawn[20]).toBeCloseTo((system?.values[20] ?? 0) + user);
     expect(cpu?.axis).toBe("share");
   });
 
-  test("leave out what was not measured, and say so", () => {
-    const little = { ...timeline, metrics: timeline.metrics.filter(({ key }) => key === "cpu_user_share") };
-    expect(panelsOf(report, little).map(({ id }) => id)).toEqual(["throughput", "latency", "cpu-host"]);
-    expect(missingOf(little)).toContain("WAL");
-    expect(missingOf(little)).not.toContain("CPU of the host");
-    expect(missingOf(timeline)).toEqual([]);
+  test("leave out what was not measured, and say so with the reason", () => {
+    const little = having((timeline) => ({
+      ...timeline,
+      metrics: timeline.metrics.filter(({ key }) => key === "cpu_user_share"),
+    }));
+    const drawn = panels(little);
+    expect(drawn.panels.map(({ id }) => id)).toEqual(["throughput", "latency", "cpu-host-pg"]);
+    expect(drawn.missing.join()).toContain("WAL or redo log (not told by this server, or not to this user)");
+    expect(drawn.missing.join()).not.toContain("CPU by state");
   });
 
   test("show failures only where there were any", () => {
-    const failing = structuredClone(timeline);
-    failing.load.failed_per_s[3] = 2;
-    expect(panelsOf(report, failing)[0]?.curves.map(({ label }) => label)).toEqual([
-      "read",
-      "write",
-      "failed",
-    ]);
+    expect(named("failed")).toBeUndefined();
+    const failing = having((timeline) => ({
+      ...timeline,
+      load: { ...timeline.load, failed_per_s: timeline.load.tps.map((_, row) => (row === 3 ? 2 : 0)) },
+    }));
+    expect(named("failed", failing)?.curves.map(({ label }) => label)).toEqual(["failed"]);
   });
+
+  test("of two targets have a curve for each, and say which is unknown and why", () => {
+    const duel = readReport(duelReport({ steps: 3 }));
+    const lanes = sceneOf([duel]).lanes.map((lane) => ({ lane, placing: null }));
+    const { panels } = panelsOf(lanes, true, () => true);
+    const labels = (id: string) => panels.find((panel) => panel.id === id)?.curves.map(({ label }) => label);
+    expect(labels("throughput")).toEqual(["pg", "my"]);
+    expect(labels("table-event-indexes")).toEqual(["pg", "my"]);
+    expect(labels("waits-pg")).toContain("LWLock");
+    expect(labels("cache")).toEqual(["pg"]);
+    expect(panels.find(({ id }) => id === "cache")?.unknown).toEqual([
+      "my: unknown, not told by this server, or not to this user",
+    ]);
+    const unread = lanes.map(({ lane, placing }) => ({
+      lane: {
+        ...lane,
+        target: { ...lane.target, host_source: null },
+        timeline:
+          lane.label === "my" ? ({ ...lane.timeline, metrics: [] } as unknown as Timeline) : lane.timeline,
+      },
+      placing,
+    }));
+    const cores = panelsOf(unread, true, () => true).panels.find(({ id }) => id === "server-cpu");
+    expect(cores?.unknown).toEqual(["my: unknown, this server's host is not read"]);
+  });
+});
+
+test("a turn-about ramp is laid over its steps, with its saturations noted", () => {
+  const scene = sceneOf([readReport(duelReport({ steps: 30 }))]);
+  const view = readView(new URLSearchParams());
+  const layout = layoutOf(scene, view);
+  expect(layout.axis).toBe("step");
+  expect(layout.whole).toEqual([0, 30]);
+  expect(layout.bands.map(({ labels }) => labels[0]).slice(0, 3)).toEqual(["1", "2", "3"]);
+  expect(layout.notes.map(({ title, at }) => [title, at])).toContainEqual([
+    "my: ingest saturated at 23 clients",
+    22,
+  ]);
+  const inTime = layoutOf(scene, { ...view, axis: "time", hidden: ["my"] });
+  expect(inTime.lanes.map(({ lane }) => lane.key)).toEqual(["pg"]);
+  expect(inTime.notes.map(({ title }) => title)).not.toContain("my: before ingest");
+  // The restart came before the first stage: it is noted on the axis of time, and stands on no step.
+  expect(layoutOf(scene, { ...view, axis: "time" }).notes[0]?.title).toBe("my: before ingest");
+  expect(layout.notes.map(({ title }) => title)).not.toContain("my: before ingest");
+});
+
+test("doubts about a series are one note, where it begins", () => {
+  const report = readReport(duelReport({ steps: 3 }));
+  const about = (code: string, severity: Finding["severity"]): Finding => ({
+    code,
+    severity,
+    about: "pg/ingest",
+    evidence: "",
+    advice: "",
+  });
+  report.findings = [
+    about("noisy", "doubt"),
+    about("closed-loop-latency", "note"),
+    about("errors", "invalid"),
+  ];
+  const { notes } = layoutOf(sceneOf([report]), readView(new URLSearchParams()));
+  expect(notes).toEqual([
+    {
+      at: 0,
+      grave: true,
+      colour: "series-1",
+      title: "pg: found of ingest",
+      text: "doubt noisy, invalid errors",
+    },
+  ]);
+});
+
+test("targets that ran together are laid over time, and runs from the start of their series", () => {
+  const together = readReport(duelReport({ steps: 4, together: true }));
+  const view = readView(new URLSearchParams());
+  expect(layoutOf(sceneOf([together]), view).axis).toBe("time");
+  const overlaid = layoutOf(sceneOf([together, readReport(duelReport({ steps: 3, name: "other" }))]), view);
+  expect(overlaid.axis).toBe("start");
+  expect(overlaid.whole[0]).toBe(0);
+  expect(overlaid.lanes.map(({ lane }) => lane.label)).toEqual([
+    "synthetic-duel-1 pg",
+    "synthetic-duel-1 my",
+    "other pg",
+    "other my",
+  ]);
 });

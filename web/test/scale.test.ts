@@ -1,15 +1,14 @@
 import { describe, expect, test } from "vitest";
 import {
-  isolated,
   linearTicks,
   logRange,
   logTicks,
   niceMax,
   splitByStage,
   stacked,
-  summarise,
   thinned,
 } from "../src/charts/scale";
+import { column } from "../src/columns";
 
 describe("axes", () => {
   test("reach a round number at or above the data", () => {
@@ -69,33 +68,18 @@ describe("axes", () => {
 });
 
 describe("columns", () => {
-  test("are cut where a stage ends", () => {
-    const cut = splitByStage([1, 2, 4, 5], [0, 0, 1, 1], [[10, 11, 20, null]]);
-    expect(cut.t).toEqual([1, 2, 3, 4, 5]);
-    expect(cut.columns).toEqual([[10, 11, null, 20, null]]);
-  });
+  const list = (values: Float64Array) => [...values];
 
-  test("show single points that a line would not", () => {
-    expect(isolated([1, null, 2, 3, null, 4])).toEqual([0, 5]);
-    expect(isolated([null])).toEqual([]);
-    expect(isolated([7])).toEqual([0]);
+  test("are cut where a stage ends", () => {
+    const cut = splitByStage(column([1, 2, 4, 5]), column([0, 0, 1, 1]), [column([10, 11, 20, null])]);
+    expect(list(cut.t)).toEqual([1, 2, 3, 4, 5]);
+    expect(cut.columns.map(list)).toEqual([[10, 11, Number.NaN, 20, Number.NaN]]);
   });
 
   test("stack, and an unknown part leaves the sum unknown", () => {
-    expect(
-      stacked([
-        [1, null, 3],
-        [10, 20, null],
-      ]),
-    ).toEqual([
-      [1, null, 3],
-      [11, null, null],
+    expect(stacked([column([1, null, 3]), column([10, 20, null])]).map(list)).toEqual([
+      [1, Number.NaN, 3],
+      [11, Number.NaN, Number.NaN],
     ]);
-  });
-
-  test("are summarised within spans, unknown left out", () => {
-    expect(summarise([0, 1, 2, 3, 4], [100, 1, null, 3, 100], [[1, 3]])).toEqual({ mean: 2, min: 1, max: 3 });
-    expect(summarise([0, 1], [null, null], [[0, 9]])).toBeNull();
-    expect(summarise([5], [1], [])).toBeNull();
   });
 });

@@ -10,6 +10,7 @@ use crate::clock::now_ns;
 use crate::error::SessionError;
 use crate::plan::OnLoss;
 use crate::poller::Ready;
+use crate::pool::Nobody;
 use crate::recorder::ErrorCode;
 use crate::session::{Received, Session, State};
 use crate::thread::{LoadThread, ReportKind};
@@ -27,12 +28,20 @@ const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
 impl LoadThread {
     /// Sees to it that this thread's share of `clients` clients is connected, those that were lost included.
     pub(crate) fn connect_clients(&mut self, clients: u32) {
-        self.connecting = Some(self.share_of(clients));
+        let connections = self.config.connections.map_or(clients, |connections| connections.min(clients));
+        self.connecting = Some(self.share_of(connections));
         let now = now_ns();
-        while (self.sessions.len() as u32) < self.share_of(clients) {
-            let place = Place { id: self.client_id(self.sessions.len() as u32), thread: self.number };
-            self.sessions.push(Session::new(self.workload.client(place, self.config.seed)));
+        while (self.sessions.len() as u32) < self.share_of(connections) {
+            let client = match self.pool {
+                Some(_) => Box::new(Nobody),
+                None => {
+                    let place = Place { id: self.client_id(self.sessions.len() as u32), thread: self.number };
+                    self.workload.client(place, self.config.seed)
+                }
+            };
+            self.sessions.push(Session::new(client));
         }
+        self.make_members(clients);
         for (session, index) in self.sessions.iter_mut().zip(0..) {
             // New, or gave up in an earlier stage. Those that were lost are waiting for their turn already.
             let fresh = matches!(session.state, State::Disconnected) && session.lost_ns.is_none();
@@ -63,7 +72,7 @@ impl LoadThread {
     }
 
     /// The number among all clients of this thread's client number `index`.
-    fn client_id(&self, index: u32) -> u32 {
+    pub(crate) fn client_id(&self, index: u32) -> u32 {
         match self.config.clients_in_blocks {
             None => self.number + self.config.threads * index,
             Some(all) => self.block_start(all) + index,
@@ -236,7 +245,7 @@ impl LoadThread {
             let code = error.server_error().map_or(ErrorCode::Connection, ErrorCode::from);
             self.recorder.current.error(code);
         }
-        let aborts = self.config.on_loss == OnLoss::Abort;
+        let aborts = self.config.on_loss == OnLoss::Abort && self.pool.is_none();
         let session = &mut self.sessions[index as usize];
         // One that has done its part and will not come back has lost nothing.
         if session.active || session.transaction.is_some() || !aborts {
@@ -244,6 +253,7 @@ impl LoadThread {
         }
         self.tell_error(error);
         self.end_lost_transaction(index, now);
+        self.withdraw(index, now);
         if aborts {
             return self.give_up(index);
         }

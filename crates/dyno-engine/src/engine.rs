@@ -15,7 +15,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::now_ns;
 use crate::error::{EngineError, SessionError};
-use crate::plan::{EngineConfig, StagePlan};
+use crate::plan::{Arrivals, EngineConfig, StagePlan};
 use crate::recorder::{Merged, Record, Recorder};
 use crate::request::Protocol;
 use crate::statement::Statements;
@@ -35,6 +35,8 @@ pub struct Engine {
     threads: Vec<Handle>,
     reports: Receiver<Report>,
     address: Address,
+    /// See [`EngineConfig::connections`].
+    connections: Option<u32>,
     connected: u32,
     /// See [`Engine::limit_transactions`].
     transactions_max: Option<u64>,
@@ -84,7 +86,9 @@ impl Engine {
         if mysql && config.protocol == Protocol::Extended {
             return Err(EngineError::ExtendedOnMySql);
         }
-        let config = Arc::new(config);
+        // A thread without any connection could serve none of its clients.
+        let threads_max = config.connections.unwrap_or(u32::MAX).max(1);
+        let config = Arc::new(EngineConfig { threads: config.threads.min(threads_max), ..config });
         let statements = Arc::new(Statements::new(config.protocol, mysql, workload.statements()));
         let (reporter, reports) = channel();
         let mut threads = Vec::new();
@@ -112,10 +116,17 @@ impl Engine {
             threads.push(Handle { commands: commander, wake, give_back, joined: Some(joined) });
         }
         let address = endpoint.address.clone();
-        Ok(Self { threads, reports, address, connected: 0, transactions_max: None })
+        let connections = config.connections;
+        Ok(Self { threads, reports, address, connections, connected: 0, transactions_max: None })
     }
 
-    /// Clients that were connected so far; some may have lost their connection since.
+    /// Load threads; over few connections there may be fewer than were asked for.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    /// Connections that were opened so far, one for each client or those of the pool; some may be lost since.
     #[must_use]
     pub fn connected(&self) -> u32 {
         self.connected
@@ -127,8 +138,8 @@ impl Engine {
         self.transactions_max = count;
     }
 
-    /// Sees to it that `clients` clients are connected and prepared, those whose connections were lost included.
-    /// `progress` hears how many there are while new ones come.
+    /// Sees to it that `clients` clients are connected and prepared, or as many connections of the pool as they can use;
+    /// those that were lost included. `progress` hears how many there are while new ones come.
     ///
     /// After an error the engine is of no further use.
     pub fn connect(
@@ -137,7 +148,8 @@ impl Engine {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u32),
     ) -> Result<(), EngineError> {
-        allow_open_files(clients)?;
+        let wanted = clients.min(self.connections.unwrap_or(u32::MAX));
+        allow_open_files(wanted)?;
         self.command(&Command::Connect { clients });
         let mut waiting = self.threads.len();
         while waiting > 0 {
@@ -149,8 +161,10 @@ impl Engine {
                     progress(self.connected);
                 }
                 ReportKind::ConnectFailed(source) => {
-                    let (address, connected) = (self.address.clone(), self.connected);
-                    return Err(EngineError::Connect { address, connected, wanted: clients, source });
+                    // One that was lost and is opened anew was counted before.
+                    let connected = self.connected.min(wanted.saturating_sub(1));
+                    let address = self.address.clone();
+                    return Err(EngineError::Connect { address, connected, wanted, source });
                 }
                 ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
                 ReportKind::Record(_) | ReportKind::Error(_) | ReportKind::StageFinished(_) => {}
@@ -166,6 +180,9 @@ impl Engine {
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<StageOutcome, EngineError> {
+        if self.connections.is_some() && matches!(plan.arrivals, Arrivals::Open { .. }) {
+            return Err(EngineError::OpenOverPool);
+        }
         self.connect(plan.clients_max(), stop, &mut |_| {})?;
         let start_ns = now_ns() + START_DELAY_NS;
         let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));

@@ -96,6 +96,8 @@ pub enum EngineError {
         "MySQL's protocol has nothing like PostgreSQL's extended one: let statements travel simple or prepared"
     )]
     ExtendedOnMySql,
+    #[error("an open load's clients are its connections: a pool is for closed loops")]
+    OpenOverPool,
     #[error("a load thread ended unexpectedly")]
     ThreadLost,
     #[error("a load thread cannot wait for its connections: {0}")]

@@ -12,6 +12,7 @@ pub mod error;
 mod made;
 pub mod plan;
 mod poller;
+mod pool;
 mod priority;
 mod recorder;
 pub mod request;

@@ -76,6 +76,10 @@ pub struct EngineConfig {
     /// So many clients are dealt to the threads in blocks, the first ones to the first thread, as pgbench deals them;
     /// `None`: in turn, however many there will be.
     pub clients_in_blocks: Option<u32>,
+    /// Connections that all clients share, each for the time of a transaction; `None`: each client has its own. A pool is
+    /// for closed loops, and for workloads that prepare no statements on the way. Connections that break are opened
+    /// again, whatever `on_loss` says.
+    pub connections: Option<u32>,
     pub protocol: crate::request::Protocol,
     /// Tries for a transaction that meets a serialization failure (40001) or deadlock (40P01); at least 1.
     pub tries_max: u32,
@@ -115,6 +119,7 @@ impl EngineConfig {
         Self {
             threads: threads.max(1),
             clients_in_blocks: None,
+            connections: None,
             protocol: crate::request::Protocol::default(),
             tries_max: 10,
             connect_timeout: Duration::from_secs(10),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use dyno_results::event::{Interval, Queries, TypeInterval};
+use dyno_results::event::{Interval, Pool, Queries, TypeInterval};
 use dyno_results::latency::Latency;
 use dyno_wire::pg::error::SqlState;
 use dyno_wire::refusal::Refusal;
@@ -51,7 +51,55 @@ pub(crate) struct Ended {
     pub(crate) type_index: usize,
     pub(crate) scheduled_ns: u64,
     pub(crate) sent_ns: u64,
+    /// How long its client waited for a connection of a pool.
+    pub(crate) waited_ns: u64,
     pub(crate) ended_ns: u64,
+}
+
+/// Which times a stage's transactions have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Times {
+    /// Service time alone.
+    Closed,
+    /// They are due at a time: response time and schedule lag too.
+    Open,
+    /// And their clients may have to wait for a connection.
+    Pooled,
+}
+
+/// The times of transactions that are due.
+#[derive(Debug)]
+struct Due {
+    response: Latency,
+    lag: Latency,
+    wait: Option<Latency>,
+}
+
+/// How connections of a pool were used. Nothing of it changes where there is no pool.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    /// There is a pool.
+    pub(crate) is_pool: bool,
+    /// Open at the interval's end.
+    pub(crate) connections: u32,
+    /// Connection-nanoseconds lent, and client-nanoseconds waited.
+    in_use_ns: u64,
+    waiting_ns: u64,
+    in_use_max: u32,
+    waiting_max: u32,
+}
+
+impl Usage {
+    /// So many were lent and so many clients waited for so long.
+    #[inline]
+    pub(crate) fn add(&mut self, in_use: u32, waiting: u32, ns: u64) {
+        self.in_use_ns += u64::from(in_use) * ns;
+        self.waiting_ns += u64::from(waiting) * ns;
+        if ns > 0 {
+            self.in_use_max = self.in_use_max.max(in_use);
+            self.waiting_max = self.waiting_max.max(waiting);
+        }
+    }
 }
 
 /// One transaction type's part of a record.
@@ -64,13 +112,17 @@ struct TypeRecord {
     statements: u64,
     queries: Queries,
     service: Latency,
-    /// Response time and schedule lag, in an open loop.
-    open: Option<Box<(Latency, Latency)>>,
+    due: Option<Box<Due>>,
     failed_service: Latency,
 }
 
 impl TypeRecord {
-    fn new(open: bool) -> Self {
+    fn new(times: Times) -> Self {
+        let due = || Due {
+            response: Latency::new(),
+            lag: Latency::new(),
+            wait: (times == Times::Pooled).then(Latency::new),
+        };
         Self {
             done: 0,
             failed: 0,
@@ -79,7 +131,7 @@ impl TypeRecord {
             statements: 0,
             queries: Queries::default(),
             service: Latency::new(),
-            open: open.then(Box::default),
+            due: (times != Times::Closed).then(|| Box::new(due())),
             failed_service: Latency::new(),
         }
     }
@@ -88,9 +140,10 @@ impl TypeRecord {
         (self.done, self.failed, self.unknown, self.retries, self.statements) = (0, 0, 0, 0, 0);
         self.queries = Queries::default();
         self.service.clear();
-        if let Some(open) = &mut self.open {
-            open.0.clear();
-            open.1.clear();
+        if let Some(due) = &mut self.due {
+            due.response.clear();
+            due.lag.clear();
+            due.wait.iter_mut().for_each(Latency::clear);
         }
         self.failed_service.clear();
     }
@@ -109,12 +162,13 @@ pub(crate) struct Record {
     pub(crate) lost_ns: u64,
     pub(crate) backlog: u64,
     pub(crate) skipped: u64,
+    pub(crate) pool: Usage,
     types: Vec<TypeRecord>,
     errors: Vec<(ErrorCode, u64)>,
 }
 
 impl Record {
-    fn new(types: usize, open: bool) -> Box<Self> {
+    fn new(types: usize, times: Times) -> Box<Self> {
         Box::new(Self {
             index: 0,
             start_ns: 0,
@@ -126,7 +180,8 @@ impl Record {
             lost_ns: 0,
             backlog: 0,
             skipped: 0,
-            types: (0..types).map(|_| TypeRecord::new(open)).collect(),
+            pool: Usage::default(),
+            types: (0..types).map(|_| TypeRecord::new(times)).collect(),
             errors: Vec::with_capacity(ERROR_CODES_MAX + 1),
         })
     }
@@ -134,8 +189,18 @@ impl Record {
     fn clear(&mut self) {
         (self.drain, self.clients, self.cpu_ns, self.reconnects, self.lost_ns, self.backlog, self.skipped) =
             (false, 0, 0, 0, 0, 0, 0);
+        self.pool = Usage::default();
         self.types.iter_mut().for_each(TypeRecord::clear);
         self.errors.clear();
+    }
+
+    /// The times that its histograms are of; `None` where there are no types.
+    fn times(&self) -> Option<Times> {
+        self.types.first().map(|part| match &part.due {
+            None => Times::Closed,
+            Some(due) if due.wait.is_none() => Times::Open,
+            Some(_) => Times::Pooled,
+        })
     }
 
     fn is_empty(&self) -> bool {
@@ -150,9 +215,12 @@ impl Record {
         let record = &mut self.types[ended.type_index];
         record.done += 1;
         record.service.record(ended.ended_ns.saturating_sub(ended.sent_ns));
-        if let Some(open) = &mut record.open {
-            open.0.record(ended.ended_ns.saturating_sub(ended.scheduled_ns));
-            open.1.record(ended.sent_ns.saturating_sub(ended.scheduled_ns));
+        if let Some(due) = &mut record.due {
+            due.response.record(ended.ended_ns.saturating_sub(ended.scheduled_ns));
+            due.lag.record(ended.sent_ns.saturating_sub(ended.scheduled_ns));
+            if let Some(wait) = &mut due.wait {
+                wait.record(ended.waited_ns);
+            }
         }
     }
 
@@ -208,7 +276,7 @@ pub(crate) struct Recorder {
     returned: Receiver<Box<Record>>,
     give_back: Sender<Box<Record>>,
     types: usize,
-    open: bool,
+    times: Times,
 }
 
 impl Recorder {
@@ -216,20 +284,21 @@ impl Recorder {
         let (give_back, returned) = channel();
         // Two more than the one in use: the engine may be late by an interval.
         for _ in 0..2 {
-            let _ = give_back.send(Record::new(types, false));
+            let _ = give_back.send(Record::new(types, Times::Closed));
         }
-        Self { current: Record::new(types, false), returned, give_back, types, open: false }
+        let current = Record::new(types, Times::Closed);
+        Self { current, returned, give_back, types, times: Times::Closed }
     }
 
-    /// Begins a stage: histograms of the open loop exist only when it is one.
-    pub(crate) fn begin(&mut self, open: bool, start_ns: u64, end_ns: u64) {
-        if self.open != open {
-            self.open = open;
+    /// Begins a stage: there are histograms only of the times that it has.
+    pub(crate) fn begin(&mut self, times: Times, start_ns: u64, end_ns: u64) {
+        if self.times != times {
+            self.times = times;
             while self.returned.try_recv().is_ok() {}
             for _ in 0..2 {
-                let _ = self.give_back.send(Record::new(self.types, open));
+                let _ = self.give_back.send(Record::new(self.types, times));
             }
-            self.current = Record::new(self.types, open);
+            self.current = Record::new(self.types, times);
         }
         self.current.clear();
         (self.current.index, self.current.start_ns, self.current.end_ns) = (0, start_ns, end_ns);
@@ -238,8 +307,8 @@ impl Recorder {
     /// Takes the full record and begins the next, which ends at `end_ns`.
     pub(crate) fn rotate(&mut self, end_ns: u64) -> Box<Record> {
         let mut next = match self.returned.try_recv() {
-            Ok(record) if record.types.iter().all(|t| t.open.is_some() == self.open) => record,
-            _ => Record::new(self.types, self.open),
+            Ok(record) if record.times() == Some(self.times) => record,
+            _ => Record::new(self.types, self.times),
         };
         next.clear();
         (next.index, next.start_ns, next.end_ns) = (self.current.index + 1, self.current.end_ns, end_ns);
@@ -258,11 +327,13 @@ pub(crate) struct Merged {
     start_ns: u64,
     end_ns: u64,
     interval: Interval,
+    usage: Usage,
 }
 
 impl Merged {
     pub(crate) fn new(stage: u32, stage_start_ns: u64, threads: usize, record: &Record) -> Self {
         Self {
+            usage: Usage::default(),
             start_ns: record.start_ns,
             end_ns: record.end_ns,
             interval: Interval {
@@ -278,6 +349,7 @@ impl Merged {
                 backlog: 0,
                 skipped: 0,
                 errors: BTreeMap::new(),
+                pool: None,
                 drain: record.drain,
             },
         }
@@ -295,6 +367,13 @@ impl Merged {
         interval.lost_ms += record.lost_ns as f64 / 1e6;
         interval.backlog += record.backlog;
         interval.skipped += record.skipped;
+        self.usage.is_pool |= record.pool.is_pool;
+        self.usage.connections += record.pool.connections;
+        self.usage.in_use_ns += record.pool.in_use_ns;
+        self.usage.waiting_ns += record.pool.waiting_ns;
+        // Each thread's own maximum: together at most this many, if in the same moment.
+        self.usage.in_use_max += record.pool.in_use_max;
+        self.usage.waiting_max += record.pool.waiting_max;
         for (code, count) in &record.errors {
             *interval.errors.entry(code.name()).or_default() += count;
         }
@@ -305,7 +384,16 @@ impl Merged {
 
     /// The interval; `None` for a drain in which nothing happened.
     pub(crate) fn finish(mut self) -> Option<Interval> {
-        self.interval.duration_ms = self.end_ns.saturating_sub(self.start_ns) as f64 / 1e6;
+        let ns = self.end_ns.saturating_sub(self.start_ns);
+        self.interval.duration_ms = ns as f64 / 1e6;
+        let usage = self.usage;
+        self.interval.pool = (usage.is_pool && ns > 0).then(|| Pool {
+            connections: usage.connections,
+            in_use_mean: usage.in_use_ns as f64 / ns as f64,
+            in_use_max: usage.in_use_max,
+            waiting_mean: usage.waiting_ns as f64 / ns as f64,
+            waiting_max: usage.waiting_max,
+        });
         let empty = self.interval.types.is_empty() && self.interval.errors.is_empty();
         (!(self.interval.drain && empty)).then_some(self.interval)
     }
@@ -330,9 +418,12 @@ fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
         sum.queries.get_or_insert_default().add(&part.queries);
     }
     sum.service.merge(&part.service);
-    if let Some(open) = &part.open {
-        sum.response.get_or_insert_default().merge(&open.0);
-        sum.lag.get_or_insert_default().merge(&open.1);
+    if let Some(due) = &part.due {
+        sum.response.get_or_insert_default().merge(&due.response);
+        sum.lag.get_or_insert_default().merge(&due.lag);
+        if let Some(wait) = &due.wait {
+            sum.wait.get_or_insert_default().merge(wait);
+        }
     }
     if !part.failed_service.is_empty() {
         sum.failed_service.get_or_insert_default().merge(&part.failed_service);

@@ -50,6 +50,8 @@ pub(crate) struct Transaction {
     pub(crate) type_index: usize,
     /// When it was due, monotonic nanoseconds.
     pub(crate) scheduled_ns: u64,
+    /// How long its client waited for a connection of a pool.
+    pub(crate) waited_ns: u64,
     /// When its first request was sent; a retry does not change it.
     pub(crate) sent_ns: u64,
     pub(crate) tries: u32,
@@ -70,6 +72,10 @@ pub(crate) struct Session {
     pub(crate) scanner: Scanner,
     /// What is prepared on the connection.
     pub(crate) made: Made,
+    /// Of a pool: the client that has it.
+    pub(crate) borrower: Option<u32>,
+    /// Of a pool: how long that client waited for it, nanoseconds.
+    pub(crate) waited_ns: u64,
     /// `Some` from a transaction's beginning to its end.
     pub(crate) transaction: Option<Transaction>,
     /// Transactions ended in this stage.
@@ -124,6 +130,8 @@ impl Session {
             client,
             scanner: Scanner::default(),
             made: Made::default(),
+            borrower: None,
+            waited_ns: 0,
             transaction: None,
             ended: 0,
             failures_in_a_row: 0,

@@ -8,7 +8,7 @@ use crate::connecting::nanoseconds;
 use crate::error::SessionError;
 use crate::plan::{Limit, StagePlan};
 use crate::priority;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Times};
 use crate::schedule::{Schedule, seeded_gaps};
 use crate::session::State;
 use crate::thread::{LoadThread, ReportKind, ThreadFinished};
@@ -143,7 +143,12 @@ impl LoadThread {
         };
         stage.ramp_ns = stage.ramp_step_ns().map(|step| start_ns + step);
         stage.finished.realtime = self.config.realtime && stage.schedule.is_some() && priority::raise();
-        self.recorder.begin(stage.schedule.is_some(), start_ns, stage.interval_end_ns(start_ns));
+        let times = match (&stage.schedule, &self.pool) {
+            (Some(_), _) => Times::Open,
+            (None, Some(_)) => Times::Pooled,
+            (None, None) => Times::Closed,
+        };
+        self.recorder.begin(times, start_ns, stage.interval_end_ns(start_ns));
         self.stage = Some(stage);
     }
 
@@ -192,14 +197,19 @@ impl LoadThread {
                 session.state = State::Idle;
             }
         }
+        self.open_pool();
         self.activate(self.stage.as_ref().map_or(0, |stage| stage.plan.clients));
     }
 
     /// Makes this thread's share of `clients` clients active, and no other.
     fn activate(&mut self, clients: u32) {
-        let share = self.share_of(clients).min(self.sessions.len() as u32);
+        let share = self.share_of(clients);
+        let share = if self.pool.is_some() { share } else { share.min(self.sessions.len() as u32) };
         let Some(stage) = &mut self.stage else { return };
         let before = std::mem::replace(&mut stage.clients, share);
+        if self.pool.is_some() {
+            return self.activate_members(before, share);
+        }
         if share < before {
             for session in &mut self.sessions[share as usize..before as usize] {
                 stage.unfinished -= u32::from(session.active);
@@ -261,12 +271,14 @@ impl LoadThread {
 
     #[cold]
     fn rotate(&mut self, now: u64) {
-        while let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on()) {
+        while self.load_goes_on() {
             let end_ns = self.recorder.current.end_ns;
             if now < end_ns {
                 break;
             }
             let cpu_ns = thread_cpu_ns();
+            self.record_pool(end_ns);
+            let Some(stage) = &mut self.stage else { return };
             let current = &mut self.recorder.current;
             current.cpu_ns = cpu_ns - std::mem::replace(&mut stage.cpu_ns, cpu_ns);
             current.clients = stage.clients;
@@ -387,6 +399,7 @@ impl LoadThread {
                 let record = self.recorder.rotate(u64::MAX);
                 self.report(ReportKind::Record(record));
             }
+            self.close_pool();
             for session in &mut self.sessions {
                 session.active = false;
                 if matches!(session.state, State::Sleeping | State::Yielding) {

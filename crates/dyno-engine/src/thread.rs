@@ -20,6 +20,7 @@ use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::plan::{EngineConfig, StagePlan};
 use crate::poller::{Interest, Poller, Ready};
+use crate::pool::Pool;
 use crate::recorder::{ErrorCode, Record, Recorder};
 use crate::request::Outbox;
 use crate::session::{Session, State};
@@ -147,6 +148,8 @@ pub(crate) struct LoadThread {
     pub(crate) opening: u32,
     /// This thread's share of the clients of a `Connect` command that is not yet fulfilled.
     pub(crate) connecting: Option<u32>,
+    /// The clients, where they share the connections.
+    pub(crate) pool: Option<Pool>,
     /// Clients of an open load with nothing to do, longest idle first.
     pub(crate) idle: VecDeque<u32>,
     pub(crate) timers: BinaryHeap<Reverse<(u64, u32)>>,
@@ -175,6 +178,7 @@ impl LoadThread {
                 return;
             }
         };
+        let pool = setup.config.connections.is_some().then(Pool::default);
         let mut thread = Self {
             number: setup.number,
             config: setup.config,
@@ -191,6 +195,7 @@ impl LoadThread {
             to_open: VecDeque::new(),
             opening: 0,
             connecting: None,
+            pool,
             idle: VecDeque::new(),
             timers: BinaryHeap::new(),
             stage: None,
@@ -242,7 +247,8 @@ impl LoadThread {
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         let stage =
             self.stage.as_ref().and_then(|stage| stage.next_time_ns(&self.recorder, !self.idle.is_empty()));
-        timer.into_iter().chain(stage).min()
+        let thought = self.pool.as_ref().filter(|_| self.load_goes_on()).and_then(Pool::next_time_ns);
+        [timer, stage, thought].into_iter().flatten().min()
     }
 
     /// Does what was due until now. Clients whose transactions need no server set their timers anew as they fire:
@@ -262,6 +268,7 @@ impl LoadThread {
                 self.timer_fired(index, now);
             }
         }
+        self.wake_members(now);
         self.stage_times_passed(now);
     }
 

@@ -73,8 +73,14 @@ impl LoadThread {
     pub(crate) fn begin(&mut self, index: u32, scheduled_ns: u64, now: u64) {
         let session = &mut self.sessions[index as usize];
         let type_index = usize::from(session.client.begin().0);
-        session.transaction =
-            Some(Transaction { type_index, scheduled_ns, sent_ns: now, tries: 1, ..Transaction::default() });
+        session.transaction = Some(Transaction {
+            type_index,
+            scheduled_ns,
+            waited_ns: session.waited_ns,
+            sent_ns: now,
+            tries: 1,
+            ..Transaction::default()
+        });
         if let Some(stage) = &mut self.stage {
             stage.in_flight += 1;
         }
@@ -218,6 +224,9 @@ impl LoadThread {
     /// What a session that has nothing under way does next.
     #[inline]
     pub(crate) fn next_transaction(&mut self, index: u32, now: u64) {
+        if self.pool.is_some() {
+            return self.next_borrower(index, now);
+        }
         let session = &mut self.sessions[index as usize];
         session.state = State::Idle;
         self.skip_late(index, now);
@@ -362,6 +371,9 @@ impl LoadThread {
     }
 
     fn abort(&mut self, index: u32) {
+        if self.pool.is_some() {
+            return self.member_gave_up(index, now_ns());
+        }
         let session = &mut self.sessions[index as usize];
         session.state = State::Aborted;
         session.lost_ns = None;
@@ -437,6 +449,7 @@ fn ended(transaction: &Transaction, now: u64) -> Ended {
         type_index: transaction.type_index,
         scheduled_ns: transaction.scheduled_ns,
         sent_ns: transaction.sent_ns,
+        waited_ns: transaction.waited_ns,
         ended_ns: now,
     }
 }

@@ -141,6 +141,19 @@ pub fn bytes(value: u64) -> String {
     format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
 }
 
+/// A mean or a rate of bytes, which need not be whole: `0.4 B`, `78 B`, `8.2 KiB`.
+#[must_use]
+pub fn bytes_mean(value: f64) -> String {
+    if !value.is_finite() || value < 0.0 {
+        UNKNOWN.to_owned()
+    } else if value < 1023.5 {
+        format!("{} B", two_digits(value))
+    } else {
+        // What is beyond all memory is no size that was measured.
+        bytes(value.round() as u64)
+    }
+}
+
 /// A share from 0 to 1 in percent: `34%`, `0.4%`.
 #[must_use]
 pub fn share(value: f64) -> String {
@@ -333,6 +346,11 @@ mod tests {
         assert_eq!(bytes(24 << 30), "24 GiB");
         assert_eq!(bytes((24 << 30) - (500 << 20)), "23.5 GiB");
         assert_eq!(bytes(u64::MAX), "16 EiB");
+        assert_eq!(bytes_mean(0.42), "0.4 B");
+        assert_eq!(bytes_mean(78.3), "78 B");
+        assert_eq!(bytes_mean(1023.6), "1 KiB");
+        assert_eq!(bytes_mean(8_400.0), "8.2 KiB");
+        assert_eq!(bytes_mean(f64::NAN), "–");
         assert_eq!(share(0.342), "34%");
         assert_eq!(share(0.004), "0.4%");
         assert_eq!(cores(2.0), "2");
@@ -361,7 +379,7 @@ mod tests {
             let estimate = estimate(value, half_width);
             let forms = [
                 short(value), long(value), latency_us(value), duration_s(value), share(value), cores(value),
-                plain(value), throughput(&estimate), relative_error(&estimate),
+                plain(value), bytes_mean(value), throughput(&estimate), relative_error(&estimate),
             ];
             for form in forms {
                 prop_assert!(!form.is_empty() && form.chars().count() <= 40, "{form:?}");

@@ -1,22 +1,39 @@
-//! The ladder over clients as a table that grows to the right; the same while it runs and afterwards.
+//! The ladder over clients, or over rates, as a table that grows to the right; the same while it runs and
+//! afterwards. Several targets have a row each over the same columns.
+
+use std::cmp::Ordering;
 
 use crate::format;
-use crate::text::{Paint, pad_start, width};
+use crate::subject::Names;
+use crate::text::{Paint, pad_end, pad_start, width};
 
 /// Columns of the row heads, `clients`.
 const HEAD_WIDTH: usize = 7;
 /// Narrowest column of a rung.
 const RUNG_WIDTH_MIN: usize = 7;
 
-/// One client count of a ladder.
+/// One step of a ladder.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rung {
     pub(crate) clients: u32,
+    /// Arrivals per second that were asked for, of an open load.
+    pub(crate) rate_per_s: Option<f64>,
     /// Transactions per second; `None` where nothing is known of it yet.
     pub(crate) tps: Option<f64>,
+    pub(crate) p99_us: Option<f64>,
     /// Transactions that failed.
     pub(crate) failed: u64,
     pub(crate) state: RungState,
+    /// True where it must be seen even if others are left out: a peak, a point of saturation.
+    pub(crate) telling: bool,
+}
+
+impl Rung {
+    /// Whether less was asked of it than of another.
+    pub(crate) fn cmp_load(&self, other: &Self) -> Ordering {
+        let rate = |rung: &Self| rung.rate_per_s.unwrap_or(0.0);
+        rate(self).total_cmp(&rate(other)).then(self.clients.cmp(&other.clients))
+    }
 }
 
 /// What distinguishes a rung from its neighbours.
@@ -30,11 +47,18 @@ pub(crate) enum RungState {
     CutShort,
 }
 
+/// The rungs of one target, by load ascending.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve<'a> {
+    pub(crate) target: &'a str,
+    pub(crate) rungs: Vec<Rung>,
+}
+
 /// What to do with more rungs than fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Overflow {
-    /// Set the table in several blocks, one under the other.
-    Fold,
+    /// Set the table in several blocks, one under the other, and leave out what goes beyond so many.
+    Fold { blocks_max: usize },
     /// Leave out the first ones, keeping the newest.
     DropFirst,
 }
@@ -42,122 +66,201 @@ pub(crate) enum Overflow {
 /// Rows that belong together: `clients`, `TPS` and, where transactions failed, `failed`.
 pub(crate) type Block = Vec<String>;
 
-/// Draws the table at most `room` columns wide. No rungs give no block.
-pub(crate) fn table(rungs: &[Rung], room: usize, overflow: Overflow, paint: Paint) -> Vec<Block> {
-    let with_failed = rungs.iter().any(|rung| rung.failed > 0);
-    let column = rungs.iter().map(|rung| column_width(rung, with_failed)).max().unwrap_or(RUNG_WIDTH_MIN);
-    let fitting = (room.saturating_sub(HEAD_WIDTH) / column).max(1);
-    match overflow {
-        Overflow::Fold => {
-            rungs.chunks(fitting).map(|rungs| block(rungs, column, with_failed, paint)).collect()
-        }
-        Overflow::DropFirst if rungs.is_empty() => Vec::new(),
-        Overflow::DropFirst => {
-            let first = rungs.len().saturating_sub(fitting);
-            vec![block(&rungs[first..], column, with_failed, paint)]
-        }
-    }
+/// A table set for a width.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Drawn {
+    pub(crate) blocks: Vec<Block>,
+    /// Columns that are shown.
+    pub(crate) shown: usize,
+    /// Columns that there are.
+    pub(crate) all: usize,
 }
 
-fn block(rungs: &[Rung], column: usize, with_failed: bool, paint: Paint) -> Block {
-    let row = |head: &str, cell: &dyn Fn(&Rung) -> (String, RungState)| {
-        let mut line = crate::text::pad_end(head, HEAD_WIDTH);
-        for rung in rungs {
-            let (text, state) = cell(rung);
-            let padded = pad_start(&text, column);
-            line.push_str(&match state {
-                RungState::Measured => padded,
-                RungState::Peak => paint.strong(&padded),
-                RungState::Running => paint.faint(&padded),
-                RungState::CutShort => paint.doubt(&padded),
+/// The table of one target. No rungs give no block.
+pub(crate) fn table(rungs: &[Rung], room: usize, overflow: Overflow, paint: Paint) -> Drawn {
+    let columns: Vec<Column<'_>> = rungs.iter().map(|rung| Column { cells: vec![Some(rung)] }).collect();
+    let mut rows = vec![
+        Row { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) },
+        Row { head: "TPS".to_owned(), cell: Box::new(|column| column.cell(0, tps_cell)) },
+    ];
+    if rungs.iter().any(|rung| rung.failed > 0) {
+        rows.push(Row { head: "failed".to_owned(), cell: Box::new(|column| column.cell(0, failed_cell)) });
+    }
+    set(&columns, &rows, room, overflow, paint)
+}
+
+/// The table of several targets: a row for each under the loads that any of them had, throughput first, then with
+/// `p99` latency, then failures where there are any.
+pub(crate) fn side_by_side(
+    curves: &[Curve<'_>],
+    names: &Names<'_>,
+    p99: bool,
+    room: usize,
+    overflow: Overflow,
+    paint: Paint,
+) -> Drawn {
+    let columns = columns(curves);
+    let names: Vec<String> = curves.iter().map(|curve| names.painted(curve.target, paint)).collect();
+    let mut rows =
+        vec![Row { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) }];
+    let mut add = |figure: &str, cell: fn(&Rung, bool) -> Cell, flag: bool| {
+        for (index, name) in names.iter().enumerate() {
+            rows.push(Row {
+                head: format!("{figure:<6} {name}"),
+                cell: Box::new(move |column| column.cell(index, |rung| cell(rung, flag))),
             });
         }
-        line
     };
-    let mut rows = vec![
-        row("clients", &|rung| (clients_cell(rung), RungState::Measured)),
-        row("TPS", &|rung| (tps_cell(rung), rung.state)),
-    ];
-    if with_failed {
-        rows.push(row("failed", &|rung| (format::short_count(rung.failed), RungState::Measured)));
+    add("TPS", |rung, _| tps_cell(rung), false);
+    let rungs = || curves.iter().flat_map(|curve| &curve.rungs);
+    if p99 && rungs().any(|rung| rung.p99_us.is_some()) {
+        // One unit for all, so that the eye can follow a row.
+        let in_us = rungs().filter_map(|rung| rung.p99_us).all(|us| us < 999.5);
+        add(if in_us { "p99 µs" } else { "p99 ms" }, p99_cell, in_us);
     }
-    rows
+    if rungs().any(|rung| rung.failed > 0) {
+        add("failed", |rung, _| failed_cell(rung), false);
+    }
+    set(&columns, &rows, room, overflow, paint)
 }
 
-fn clients_cell(rung: &Rung) -> String {
-    rung.clients.to_string()
+/// One load with what each target made of it.
+struct Column<'a> {
+    /// One for each curve, `None` where it had no such rung.
+    cells: Vec<Option<&'a Rung>>,
+}
+
+impl<'a> Column<'a> {
+    fn rungs(&self) -> impl Iterator<Item = &'a Rung> {
+        self.cells.iter().copied().flatten()
+    }
+
+    fn load(&self) -> String {
+        self.rungs().next().map_or_else(String::new, |rung| match rung.rate_per_s {
+            Some(rate) => short_load(rate),
+            None => rung.clients.to_string(),
+        })
+    }
+
+    fn cell(&self, curve: usize, cell: impl Fn(&Rung) -> Cell) -> Cell {
+        self.cells[curve].map_or_else(|| plain(String::new()), cell)
+    }
+}
+
+/// The loads of all curves, ascending. Where a target had the same load twice, it has two columns.
+fn columns<'a>(curves: &'a [Curve<'a>]) -> Vec<Column<'a>> {
+    let mut rest: Vec<&[Rung]> = curves.iter().map(|curve| curve.rungs.as_slice()).collect();
+    let mut columns = Vec::new();
+    while let Some(least) = rest.iter().filter_map(|rungs| rungs.first()).min_by(|a, b| a.cmp_load(b)) {
+        let take = |rungs: &mut &'a [Rung]| {
+            let (first, after) = rungs.split_first()?;
+            first.cmp_load(least).is_eq().then(|| {
+                *rungs = after;
+                first
+            })
+        };
+        columns.push(Column { cells: rest.iter_mut().map(take).collect() });
+    }
+    columns
+}
+
+/// A figure, and what it is painted by.
+type Cell = (String, RungState);
+
+/// A row's head and how its cells are made.
+struct Row<'a> {
+    head: String,
+    cell: Box<dyn Fn(&Column<'_>) -> Cell + 'a>,
+}
+
+fn set(columns: &[Column<'_>], rows: &[Row<'_>], room: usize, overflow: Overflow, paint: Paint) -> Drawn {
+    let head = rows.iter().map(|row| width(&row.head)).max().unwrap_or(0).max(HEAD_WIDTH);
+    let widest = |column: &Column<'_>| rows.iter().map(|row| width(&(row.cell)(column).0)).max();
+    let cell = columns.iter().filter_map(widest).max().unwrap_or(0);
+    let cell = (cell + 2).max(RUNG_WIDTH_MIN);
+    let fitting = (room.saturating_sub(head) / cell).max(1);
+    let shown: Vec<&Column<'_>> = match overflow {
+        Overflow::Fold { blocks_max } => condensed(columns, fitting * blocks_max.max(1)),
+        Overflow::DropFirst => columns[columns.len().saturating_sub(fitting)..].iter().collect(),
+    };
+    let block = |columns: &[&Column<'_>]| {
+        let line = |row: &Row<'_>| {
+            let cells = columns.iter().map(|column| painted((row.cell)(column), cell, paint));
+            std::iter::once(pad_end(&row.head, head)).chain(cells).collect()
+        };
+        rows.iter().map(line).collect()
+    };
+    Drawn { blocks: shown.chunks(fitting).map(block).collect(), shown: shown.len(), all: columns.len() }
+}
+
+fn painted((text, state): Cell, columns: usize, paint: Paint) -> String {
+    let padded = pad_start(&text, columns);
+    match state {
+        RungState::Measured => padded,
+        RungState::Peak => paint.strong(&padded),
+        RungState::Running => paint.faint(&padded),
+        RungState::CutShort => paint.doubt(&padded),
+    }
+}
+
+/// At most so many columns: the first, the last and the telling ones, and others evenly between.
+fn condensed<'a, 'b>(columns: &'a [Column<'b>], columns_max: usize) -> Vec<&'a Column<'b>> {
+    if columns.len() <= columns_max {
+        return columns.iter().collect();
+    }
+    let last = columns.len() - 1;
+    let telling = |column: &Column<'_>| column.rungs().any(|rung| rung.telling);
+    let mut kept: Vec<bool> = columns.iter().map(telling).collect();
+    (kept[0], kept[last]) = (true, true);
+    let mut evenly = kept.clone();
+    // As many evenly between them as there is room for; some of those may be telling ones.
+    for steps in 1..last {
+        let mut more = kept.clone();
+        for step in 1..steps {
+            more[step * last / steps] = true;
+        }
+        if more.iter().filter(|kept| **kept).count() > columns_max {
+            break;
+        }
+        evenly = more;
+    }
+    columns.iter().zip(evenly).filter_map(|(column, kept)| kept.then_some(column)).collect()
+}
+
+fn load_head(columns: &[Column<'_>]) -> &'static str {
+    let open = columns.iter().flat_map(Column::rungs).any(|rung| rung.rate_per_s.is_some());
+    if open { "rate/s" } else { "clients" }
+}
+
+/// A rate in few characters, exact where it can be: 5,050 and 5,100 are two steps of a ramp.
+fn short_load(rate: f64) -> String {
+    let plain = format::plain(rate);
+    if width(&plain) <= RUNG_WIDTH_MIN { plain } else { format::short(rate) }
+}
+
+fn plain(text: String) -> Cell {
+    (text, RungState::Measured)
 }
 
 /// A cut rung carries an asterisk, which must be read without colour too.
-fn tps_cell(rung: &Rung) -> String {
+fn tps_cell(rung: &Rung) -> Cell {
     let figure = match (rung.tps, rung.state) {
         (None, RungState::Running) => "…".to_owned(),
         (None, _) => format::UNKNOWN.to_owned(),
         (Some(tps), _) => format::short(tps),
     };
-    if rung.state == RungState::CutShort { figure + "*" } else { figure }
+    (if rung.state == RungState::CutShort { figure + "*" } else { figure }, rung.state)
 }
 
-fn column_width(rung: &Rung, with_failed: bool) -> usize {
-    let failed = if with_failed { width(&format::short_count(rung.failed)) } else { 0 };
-    (width(&clients_cell(rung)).max(width(&tps_cell(rung))).max(failed) + 2).max(RUNG_WIDTH_MIN)
+/// In microseconds, or else milliseconds.
+fn p99_cell(rung: &Rung, in_us: bool) -> Cell {
+    let scaled = rung.p99_us.map(|us| if in_us { us } else { us / 1e3 });
+    plain(scaled.map_or_else(|| format::UNKNOWN.to_owned(), format::short))
+}
+
+fn failed_cell(rung: &Rung) -> Cell {
+    plain(format::short_count(rung.failed))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rungs(count: u32) -> Vec<Rung> {
-        (0..count)
-            .map(|step| Rung {
-                clients: 1 << step,
-                tps: Some(13_300.0 * f64::from(step + 1)),
-                failed: 0,
-                state: RungState::Measured,
-            })
-            .collect()
-    }
-
-    const PLAIN: Paint = Paint { color: false };
-
-    #[test]
-    fn a_ladder_that_fits_is_one_block() {
-        assert_eq!(
-            table(&rungs(4), 70, Overflow::Fold, PLAIN),
-            [["clients      1      2      4      8", "TPS      13.3k  26.6k  39.9k  53.2k"]]
-        );
-    }
-
-    #[test]
-    fn a_long_ladder_folds_or_drops_its_first_rungs() {
-        let folded = table(&rungs(7), 40, Overflow::Fold, PLAIN);
-        assert_eq!(folded.len(), 2);
-        assert_eq!(folded[1][0], "clients     16     32     64");
-        let dropped = table(&rungs(7), 40, Overflow::DropFirst, PLAIN);
-        assert_eq!(dropped, [["clients      8     16     32     64", "TPS      53.2k  66.5k  79.8k  93.1k"]]);
-    }
-
-    #[test]
-    fn failures_running_and_cut_rungs_are_told() {
-        let mut rungs = rungs(3);
-        rungs[0].failed = 12;
-        rungs[1].state = RungState::CutShort;
-        rungs[2].state = RungState::Running;
-        rungs[2].tps = None;
-        let rows = table(&rungs, 70, Overflow::Fold, PLAIN);
-        assert_eq!(
-            rows,
-            [[
-                "clients       1       2       4",
-                "TPS       13.3k  26.6k*       …",
-                "failed       12       0       0"
-            ]]
-        );
-    }
-
-    #[test]
-    fn no_rungs_no_table() {
-        assert!(table(&[], 70, Overflow::Fold, PLAIN).is_empty());
-        assert!(table(&[], 70, Overflow::DropFirst, PLAIN).is_empty());
-    }
-}
+mod tests;

@@ -3,12 +3,17 @@
 //! Everything here reads the run's events or its folded report and draws them. Nothing here measures, decides
 //! or stores: a figure that is not in the report is not invented, and what is unknown is shown as unknown.
 
+pub mod compare;
+pub mod csv;
 pub mod error;
 pub mod format;
 pub mod json;
 pub mod live;
+pub mod openmetrics;
 pub mod page;
 pub mod runs;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod summary;
 pub mod terminal;
 

@@ -3,8 +3,11 @@
 
 mod bar;
 mod board;
+mod pace;
 mod plain;
+mod processors;
 mod screen;
+mod stage;
 
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,6 +37,19 @@ impl Mode {
     pub fn suited_to(terminal: Terminal) -> Self {
         if terminal.interactive { Self::Interactive } else { Self::Plain }
     }
+}
+
+/// What a ladder or ramp of a target has before it. No event tells that, because it is a plan and not a fact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expected {
+    pub target: String,
+    pub series: String,
+    /// Steps, all that there can be.
+    pub steps: u32,
+    /// Of one step.
+    pub step_s: f64,
+    /// True where it ends before its last step if the target gives way or its peak is passed.
+    pub may_end_early: bool,
 }
 
 /// Shows a run while it happens. It can be fed from several threads.
@@ -74,14 +90,25 @@ impl Live {
         }
     }
 
-    /// Tells how far a step of the preparation is: `done` of `total` rows (or whatever it counts in), `None`
+    /// Tells how far a step of a target's preparation is: `done` of `total` rows (or whatever it counts in), `None`
     /// where the total is not known. The step ends with its `Prepare` event.
-    pub fn prepare_progress(&self, step: &str, done: u64, total: Option<u64>) {
+    pub fn prepare_progress(&self, target: &str, step: &str, done: u64, total: Option<u64>) {
         match &self.view {
             View::Interactive(display) => {
-                display.update(|board, clock| board.prepare_progress(step, done, total, clock.now_ms()));
+                display.update(|board, clock| {
+                    board.prepare_progress(target, step, done, total, clock.now_ms());
+                });
             }
-            View::Plain(view) => locked(view).prepare_progress(step, done, total),
+            View::Plain(view) => locked(view).prepare_progress(target, step, done, total),
+            View::Quiet => {}
+        }
+    }
+
+    /// Tells what a ladder or ramp that is about to begin has before it.
+    pub fn expect(&self, expected: Expected) {
+        match &self.view {
+            View::Interactive(display) => display.update(|board, _| board.expect(expected)),
+            View::Plain(view) => locked(view).board.expect(expected),
             View::Quiet => {}
         }
     }
@@ -135,10 +162,10 @@ impl PlainView {
         self.print(&lines);
     }
 
-    fn prepare_progress(&mut self, step: &str, done: u64, total: Option<u64>) {
+    fn prepare_progress(&mut self, target: &str, step: &str, done: u64, total: Option<u64>) {
         let now_ms = self.clock.now_ms();
-        self.board.prepare_progress(step, done, total, now_ms);
-        let line = self.lines.preparing(&self.board, now_ms);
+        self.board.prepare_progress(target, step, done, total, now_ms);
+        let line = self.lines.preparing(&self.board, target, now_ms);
         self.print(line.as_slice());
     }
 

@@ -4,7 +4,15 @@
 //! computed or judged: what the page shows is what the document says. Text from a server or a user can stand
 //! in the document, so nothing of it may ever be read as HTML or as script.
 
-use dyno_results::document::Report;
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dyno_results::decimate::{self, Span};
+use dyno_results::document::{Report, Timeline};
+use dyno_results::timeline_view::TimelineView;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde_json::{Number, Value};
 
 #[cfg(feature = "page")]
@@ -17,6 +25,13 @@ mod template {
 
 /// Significant digits of the points of a curve: more than a screen can show, a third of the bytes.
 const CURVE_DIGITS: usize = 5;
+/// JSON that is longer is compressed in the file, bytes.
+const PLAIN_MAX: usize = 300_000;
+/// Rows of load of each target in a file, at most.
+const LOAD_POINTS: usize = 1000;
+/// Points of all curves of telemetry in a file together, and of each at least.
+const METRIC_POINTS_ALL: usize = 20_000;
+const METRIC_POINTS_MIN: usize = 100;
 /// Decimals of a curve's times, seconds.
 const TIME_DECIMALS: i32 = 3;
 
@@ -47,8 +62,8 @@ pub const fn is_built() -> bool {
 /// [`PageError::NotBuilt`] without the feature `page`.
 #[cfg(feature = "page")]
 pub fn render(report: &Report) -> Result<String, PageError> {
-    let json = inline_json(report)?;
-    Ok([template::HEAD, json.as_str(), template::TAIL].concat())
+    let report = inline(report)?;
+    Ok([template::HEAD, report.as_str(), template::TAIL].concat())
 }
 
 /// Says that the page was not built in.
@@ -57,18 +72,112 @@ pub fn render(report: &Report) -> Result<String, PageError> {
 /// Always [`PageError::NotBuilt`]; or [`PageError::Json`] where the report could not have been written.
 #[cfg(not(feature = "page"))]
 pub fn render(report: &Report) -> Result<String, PageError> {
-    inline_json(report)?;
+    inline(report)?;
     Err(PageError::NotBuilt)
 }
 
-/// The report's JSON in a form that can stand within a `<script type="application/json">`.
-fn inline_json(report: &Report) -> Result<String, PageError> {
+/// The page without a report: it asks the server that it came from.
+///
+/// # Errors
+/// [`PageError::NotBuilt`] without the feature `page`.
+#[cfg(all(feature = "page", feature = "serve"))]
+pub(crate) fn shell() -> Result<String, PageError> {
+    Ok([template::HEAD, template::TAIL].concat())
+}
+
+#[cfg(all(not(feature = "page"), feature = "serve"))]
+pub(crate) fn shell() -> Result<String, PageError> {
+    Err(PageError::NotBuilt)
+}
+
+/// The content security policy that the page states in itself, for the header that says the same.
+#[cfg(all(feature = "page", feature = "serve"))]
+pub(crate) fn security_policy() -> Option<&'static str> {
+    let (_, rest) = template::HEAD.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
+    Some(rest.split_once('"')?.0)
+}
+
+#[cfg(all(not(feature = "page"), feature = "serve"))]
+pub(crate) fn security_policy() -> Option<&'static str> {
+    None
+}
+
+/// The document as the page draws it: curves are rounded, the seed is text.
+pub(crate) fn document(report: &Report) -> Result<Value, serde_json::Error> {
     let mut document = serde_json::to_value(report)?;
-    round_curves(&mut document);
+    if let Some(timelines) = document.get_mut("timelines") {
+        round_timelines(timelines);
+    }
     keep_seed_exact(&mut document);
+    Ok(document)
+}
+
+/// Pieces of timelines, rounded as in [`document`].
+pub(crate) fn timelines(timelines: &[Timeline]) -> Result<Value, serde_json::Error> {
+    let mut timelines = serde_json::to_value(timelines)?;
+    round_timelines(&mut timelines);
+    Ok(timelines)
+}
+
+/// The report as it stands within a `<script type="application/json">`: JSON, or where that is long, the same JSON
+/// compressed (zlib) in base64.
+fn inline(report: &Report) -> Result<String, PageError> {
+    let json = inline_json(report)?;
+    if json.len() <= PLAIN_MAX {
+        return Ok(json);
+    }
+    let mut compressed = ZlibEncoder::new(Vec::new(), Compression::best());
+    let compressed = compressed.write_all(json.as_bytes()).and_then(|()| compressed.finish());
+    // Memory takes everything; if it did not, the plain form would do.
+    Ok(compressed.map_or(json, |bytes| STANDARD.encode(bytes)))
+}
+
+/// The report's JSON in a form that can stand within a script element.
+fn inline_json(report: &Report) -> Result<String, PageError> {
+    let mut document = document(&without_timelines(report))?;
+    document["timelines"] = timelines(&thinned(&report.timelines))?;
     // `<` occurs only within JSON strings, where the escape means the same. Without it no text can end the
     // script element, nor open a comment in it.
     Ok(serde_json::to_string(&document)?.replace('<', "\\u003c"))
+}
+
+/// A copy of all but the timelines, which of a long run are hundreds of megabytes.
+pub(crate) fn without_timelines(report: &Report) -> Report {
+    Report {
+        schema: report.schema,
+        run: report.run.clone(),
+        targets: report.targets.clone(),
+        hosts: report.hosts.clone(),
+        settings: report.settings.clone(),
+        data: report.data.clone(),
+        prepare: report.prepare.clone(),
+        series: report.series.clone(),
+        stages: report.stages.clone(),
+        timelines: Vec::new(),
+        sizes: report.sizes.clone(),
+        checks: report.checks.clone(),
+        hooks: report.hooks.clone(),
+        lost: report.lost.clone(),
+        findings: report.findings.clone(),
+        notices: report.notices.clone(),
+    }
+}
+
+/// The curves as a file has them: fine enough to be read, and small enough to be sent to somebody. `dyno serve` shows every
+/// second.
+fn thinned(timelines: &[Timeline]) -> Vec<Timeline> {
+    let curves: usize = timelines.iter().map(|timeline| timeline.metrics.len()).sum();
+    let points = (METRIC_POINTS_ALL / curves.max(1)).clamp(METRIC_POINTS_MIN, LOAD_POINTS);
+    let thin = |timeline: &Timeline| Timeline {
+        target: timeline.target.clone(),
+        load: decimate::load(&timeline.load, Span::ALL, LOAD_POINTS),
+        metrics: TimelineView::of(timeline)
+            .metrics
+            .iter()
+            .map(|metric| decimate::metric(metric, Span::ALL, points))
+            .collect(),
+    };
+    timelines.iter().map(thin).collect()
 }
 
 /// A seed uses all 64 bits and JavaScript's numbers hold 53: it travels as text.
@@ -78,10 +187,12 @@ fn keep_seed_exact(document: &mut Value) {
     }
 }
 
-fn round_curves(document: &mut Value) {
-    let timelines = document.get_mut("timelines").and_then(Value::as_array_mut);
-    for timeline in timelines.into_iter().flatten() {
+fn round_timelines(timelines: &mut Value) {
+    for timeline in timelines.as_array_mut().into_iter().flatten() {
         if let Some(load) = timeline.get_mut("load").and_then(Value::as_object_mut) {
+            if let Some(pool) = load.get_mut("pool").and_then(Value::as_object_mut) {
+                pool.iter_mut().for_each(|(key, column)| round_column(key, column));
+            }
             for (key, column) in load {
                 round_column(key, column);
             }
@@ -127,9 +238,13 @@ fn shortest(number: f64) -> Value {
 #[cfg(test)]
 mod tests {
     use dyno_results::document::{Load, Metric, Run, SCHEMA, Timeline};
+    use std::io::Read as _;
+
     use dyno_results::event::{Notice, Outcome, Setting, Settings, Target};
+    use dyno_results::fold::fold;
 
     use super::*;
+    use crate::stream::Plan;
 
     const HOSTILE: &str = "</script><script>alert(1)</script><!-- \u{2028} \" \\ ]]> &lt; </SCRIPT >";
 
@@ -157,6 +272,7 @@ mod tests {
                 same_host: None,
                 embedded: None,
                 connections_max: None,
+                host_source: None,
             }],
             hosts: vec![],
             settings: vec![Settings {
@@ -184,7 +300,10 @@ mod tests {
                     tps: vec![84_912.345_678, 0.012_345_678],
                     failed_per_s: vec![0.0, 0.0],
                     p50_us: vec![Some(90.123_456), None],
-                    ..Load::default()
+                    p95_us: vec![None, None],
+                    p99_us: vec![None, None],
+                    max_us: vec![None, None],
+                    pool: None,
                 },
                 metrics: vec![Metric {
                     source: "host".to_owned(),
@@ -194,6 +313,9 @@ mod tests {
                     values: vec![Some(f64::NAN)],
                 }],
             }],
+            sizes: vec![],
+            hooks: vec![],
+            lost: vec![],
             checks: vec![],
             findings: vec![],
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],
@@ -223,6 +345,62 @@ mod tests {
         assert_eq!(load["clients"], serde_json::json!([8, 1_234_567]));
         assert_eq!(document["timelines"][0]["metrics"][0]["values"], serde_json::json!([null]));
         assert_eq!(document["run"]["seed"], (u64::MAX - 1).to_string());
+    }
+
+    /// What a file may weigh, and what the page in it takes of that.
+    const FILE_MAX: usize = 600_000;
+    const PAGE_ALONE: usize = 200_000;
+
+    /// A ramp over two targets, each with as much telemetry as a server gives.
+    fn ramp() -> Report {
+        let plan = Plan {
+            two_targets: true,
+            connections: Some(40),
+            ladder: (1..=60).collect(),
+            rung_s: 1,
+            hold_s: 0,
+            ..Plan::default()
+        };
+        let mut report = fold(&plan.events());
+        let noise = |at: usize, key: usize| ((at * 7919 + key * 104_729) % 9973) as f64 * 1.37;
+        for result in &mut report.stages {
+            let at = result.stage.id as usize;
+            result.resources =
+                (0..80).map(|key| (format!("key_{key}_bytes_per_s"), noise(at, key))).collect();
+        }
+        for timeline in &mut report.timelines {
+            timeline.metrics = (0..80)
+                .map(|key| Metric {
+                    source: "database".to_owned(),
+                    key: format!("key_{key}_bytes_per_s"),
+                    unit: "bytes/s".to_owned(),
+                    t_s: (0..7200).map(|second| f64::from(second) + 0.123).collect(),
+                    values: (0..7200).map(|second| Some(noise(second, key))).collect(),
+                })
+                .collect();
+        }
+        report
+    }
+
+    #[test]
+    fn the_file_of_a_ramp_over_two_targets_can_be_sent_to_somebody() {
+        let report = ramp();
+        assert!(report.stages.len() >= 240);
+        let text = inline(&report).unwrap();
+        assert!(text.len() < FILE_MAX - PAGE_ALONE, "{} bytes", text.len());
+        let compressed = STANDARD.decode(&text).unwrap();
+        let mut json = String::new();
+        flate2::read::ZlibDecoder::new(compressed.as_slice()).read_to_string(&mut json).unwrap();
+        let document: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(document["stages"].as_array().unwrap().len(), report.stages.len());
+        for (thinned, all) in document["timelines"].as_array().unwrap().iter().zip(&report.timelines) {
+            let values = thinned["metrics"][3]["values"].as_array().unwrap();
+            assert!((METRIC_POINTS_MIN..=LOAD_POINTS).contains(&values.len()));
+            let greatest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::max).unwrap();
+            let kept = greatest(&mut values.iter().map(|value| value.as_f64().unwrap()));
+            let was = greatest(&mut all.metrics[3].values.iter().copied().flatten());
+            assert!((kept - was).abs() < was * 1e-4, "a spike stays");
+        }
     }
 
     #[cfg(feature = "page")]

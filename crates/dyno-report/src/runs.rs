@@ -1,7 +1,7 @@
 //! The stored runs as a table, for `dyno runs`.
 
 use dyno_results::event::Outcome;
-use dyno_results::store::RunSummary;
+use dyno_results::store::{RunSummary, SeriesSummary};
 
 use crate::format;
 use crate::terminal::Terminal;
@@ -11,6 +11,73 @@ use crate::text::{DOT, Paint, cut, pad_end, visible, width};
 const GAP: usize = 2;
 /// The last column is worth showing from this width on.
 const FIGURES_WIDTH_MIN: usize = 24;
+
+/// Which runs a list shows: those that fit all that is named. Texts are looked for anywhere and in any case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// In a target's name, product or version.
+    pub target: Option<String>,
+    /// In a series' name or workload.
+    pub workload: Option<String>,
+    /// In the run's name, its command, or why it is incomplete; or in what the other two look at.
+    pub text: Option<String>,
+    pub ended: Option<Ended>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Complete,
+    Incomplete,
+    /// Still running, or killed before it could say so.
+    Not,
+}
+
+impl Filter {
+    /// Whether the list shows this run.
+    #[must_use]
+    pub fn fits(&self, run: &RunSummary) -> bool {
+        let content = &run.content;
+        let of_targets = |wanted: &str| {
+            content.targets.iter().any(|target| {
+                let texts = [Some(&target.name), target.product.as_ref(), target.version.as_ref()];
+                texts.into_iter().flatten().any(|text| contains(text, wanted))
+            })
+        };
+        let of_series = |wanted: &str| {
+            content.series.iter().any(|s| contains(&s.series, wanted) || contains(&s.workload, wanted))
+        };
+        let anywhere = |wanted: &str| {
+            let reason = run.reason.as_deref().unwrap_or_default();
+            [&run.name, reason].iter().any(|text| contains(text, wanted))
+                || contains(&content.command.join(" "), wanted)
+                || of_targets(wanted)
+                || of_series(wanted)
+        };
+        self.target.as_deref().is_none_or(of_targets)
+            && self.workload.as_deref().is_none_or(of_series)
+            && self.text.as_deref().is_none_or(anywhere)
+            && self.ended.is_none_or(|ended| ended == self::ended(run.outcome))
+    }
+}
+
+fn contains(text: &str, wanted: &str) -> bool {
+    text.to_lowercase().contains(&wanted.to_lowercase())
+}
+
+fn ended(outcome: Option<Outcome>) -> Ended {
+    match outcome {
+        Some(Outcome::Complete) => Ended::Complete,
+        Some(Outcome::Incomplete) => Ended::Incomplete,
+        None => Ended::Not,
+    }
+}
+
+/// What stands in place of a table where runs are stored and none of them fits.
+#[must_use]
+pub fn none_fits(stored: usize) -> String {
+    format!("no stored run fits; `dyno runs` lists all {}\n", format::count(stored as u64))
+}
 
 /// Draws a table with one line for each run, in the order given, a newline at the end. Columns that do not fit
 /// are left out, the least telling first; the figures are cut.
@@ -78,15 +145,16 @@ fn started(run: &RunSummary) -> String {
 }
 
 fn outcome(outcome: Option<Outcome>) -> &'static str {
-    match outcome {
-        Some(Outcome::Complete) => "complete",
-        Some(Outcome::Incomplete) => "incomplete",
-        // Still running, or killed before it could say so: the store cannot tell.
-        None => "not ended",
+    match ended(outcome) {
+        Ended::Complete => "complete",
+        Ended::Incomplete => "incomplete",
+        Ended::Not => "not ended",
     }
 }
 
+/// `PostgreSQL 18.1 (production)`; of several also their names: `pg PostgreSQL 18.1, my MySQL 9.4.0`.
 fn targets(run: &RunSummary) -> String {
+    let several = run.content.targets.len() > 1;
     let names: Vec<String> = run
         .content
         .targets
@@ -99,36 +167,40 @@ fn targets(run: &RunSummary) -> String {
                 .embedded_profile
                 .as_deref()
                 .map_or(String::new(), |text| format!(" ({})", visible(text)));
-            format!("{product}{version}{profile}")
+            let name = if several { format!("{} ", visible(&target.name)) } else { String::new() };
+            format!("{name}{product}{version}{profile}")
         })
         .collect();
     if names.is_empty() { format::UNKNOWN.to_owned() } else { names.join(", ") }
 }
 
-/// `read 84.9k TPS at 8 · write 4.21k TPS at 16`
+/// `read 84.9k TPS at 8 · write 4.21k TPS at 16`; of several targets `join pg 61.6k at 16, my 33.8k at 16 TPS`.
 fn figures(run: &RunSummary) -> String {
-    let several = run.content.targets.len() > 1;
-    let figures: Vec<String> = run
-        .content
-        .series
-        .iter()
-        .map(|series| {
-            let target = if several { format!("{} ", visible(&series.target)) } else { String::new() };
-            format!(
-                "{target}{} {} TPS at {}",
-                visible(&series.series),
-                format::short(series.tps),
-                series.clients
-            )
-        })
-        .collect();
+    let content = &run.content;
+    let mut figures: Vec<String> = Vec::new();
+    for (index, series) in content.series.iter().enumerate() {
+        if content.targets.len() < 2 {
+            let (tps, clients) = (format::short(series.tps), series.clients);
+            figures.push(format!("{} {tps} TPS at {clients}", visible(&series.series)));
+        } else if !content.series[..index].iter().any(|before| before.series == series.series) {
+            let place = |s: &&SeriesSummary| content.targets.iter().position(|t| t.name == s.target);
+            let mut alike: Vec<_> =
+                content.series.iter().filter(|other| other.series == series.series).collect();
+            alike.sort_by_key(place);
+            let alike: Vec<String> = alike
+                .iter()
+                .map(|s| format!("{} {} at {}", visible(&s.target), format::short(s.tps), s.clients))
+                .collect();
+            figures.push(format!("{} {} TPS", visible(&series.series), alike.join(", ")));
+        }
+    }
     if figures.is_empty() { "nothing was measured".to_owned() } else { figures.join(DOT) }
 }
 
 #[cfg(test)]
 mod tests {
     use dyno_results::event::StageKind;
-    use dyno_results::store::{Content, SeriesSummary, TargetSummary};
+    use dyno_results::store::{Content, TargetSummary};
 
     use super::*;
 
@@ -189,6 +261,48 @@ mod tests {
             let table = render(&runs(), Terminal::plain(width));
             assert!(table.lines().all(|line| self::width(line) <= width), "{table}");
         }
+    }
+
+    /// A run of two targets.
+    fn duel() -> RunSummary {
+        let mut run = runs().remove(0);
+        run.content.targets.push(TargetSummary {
+            name: "my".to_owned(),
+            product: Some("MySQL".to_owned()),
+            version: Some("9.4.0".to_owned()),
+            embedded_profile: None,
+        });
+        let mut other = run.content.series[0].clone();
+        (other.target, other.tps) = ("my".to_owned(), 50_100.0);
+        // It began first, and is named second all the same.
+        run.content.series.insert(0, other);
+        run
+    }
+
+    #[test]
+    fn several_targets_stand_together() {
+        insta::assert_snapshot!(render(&[duel()], Terminal::plain(170)), @"
+    run           started           took        ended     target                                           figures
+    2026-11-20-2  2026-11-20 08:50  2 min 41 s  complete  pg PostgreSQL 18.1 (production), my MySQL 9.4.0  read pg 84.9k at 8, my 50.1k at 8 TPS · write pg 4.21k at 16 TPS
+    ");
+    }
+
+    #[test]
+    fn a_filter_keeps_what_fits_all_of_it() {
+        let [complete, killed] = <[RunSummary; 2]>::try_from(runs()).unwrap();
+        let some = |text: &str| Some(text.to_owned());
+        let fits = |filter: &Filter| [&complete, &killed, &duel()].map(|run| filter.fits(run));
+        let none = Filter::default();
+        assert_eq!(fits(&none), [true, true, true]);
+        assert_eq!(fits(&Filter { target: some("my"), ..none.clone() }), [false, false, true]);
+        assert_eq!(fits(&Filter { target: some("postgresql"), ..none.clone() }), [true, false, true]);
+        assert_eq!(fits(&Filter { workload: some("select-only"), ..none.clone() }), [true, false, true]);
+        assert_eq!(fits(&Filter { workload: some("Write"), ..none.clone() }), [true, false, true]);
+        assert_eq!(fits(&Filter { text: some("11-20-1"), ..none.clone() }), [false, true, false]);
+        assert_eq!(fits(&Filter { text: some("dyno run"), ..none.clone() }), [true, false, true]);
+        assert_eq!(fits(&Filter { ended: Some(Ended::Not), ..none.clone() }), [false, true, false]);
+        let both = Filter { target: some("my"), ended: Some(Ended::Incomplete), ..none };
+        assert_eq!(fits(&both), [false, false, false]);
     }
 
     #[test]

@@ -1,10 +1,58 @@
 //! What a run is about, in words: the target, its host, its data, and the load of a stage. Shared by the live
 //! view and the summary, so that both say the same.
 
-use dyno_results::event::{Arrival, Data, Distribution, Host, Stage, StageKind, Target};
+use dyno_results::event::{Arrival, Data, Distribution, Hook, HookTime, Host, Stage, StageKind, Target};
 
 use crate::format;
-use crate::text::{DOT, visible};
+use crate::text::{DOT, Paint, Sheet, cut, visible, width};
+
+/// A target's name is cut to this where it leads a row.
+const NAME_WIDTH_MAX: usize = 10;
+
+/// The names of a run's targets. Each leads the rows that are about it, in its colour; an only one needs no name.
+#[derive(Debug)]
+pub(crate) struct Names<'a>(Vec<&'a str>);
+
+impl<'a> Names<'a> {
+    pub(crate) fn of(targets: &'a [Target]) -> Self {
+        Self(targets.iter().map(|target| target.name.as_str()).collect())
+    }
+
+    pub(crate) fn are_several(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().copied()
+    }
+
+    /// A target's place among all of them. Stages begin in any order, and rows stand in this one.
+    pub(crate) fn place(&self, target: &str) -> usize {
+        self.iter().position(|name| name == target).unwrap_or(self.0.len())
+    }
+
+    pub(crate) fn painted(&self, target: &str, paint: Paint) -> String {
+        paint.target(self.place(target), &cut(&visible(target), NAME_WIDTH_MAX))
+    }
+
+    /// Columns that the names take before a text; none for an only target.
+    pub(crate) fn columns(&self) -> usize {
+        if !self.are_several() {
+            return 0;
+        }
+        self.iter().map(|name| width(&visible(name)).min(NAME_WIDTH_MAX)).max().unwrap_or(0) + 2
+    }
+
+    /// Draws rows about a target.
+    pub(crate) fn about(&self, target: &str, sheet: &mut Sheet, draw: impl FnOnce(&mut Sheet)) {
+        if self.are_several() {
+            let name = self.painted(target, sheet.paint);
+            sheet.begin_lead(&name, self.columns());
+        }
+        draw(sheet);
+        sheet.end_lead();
+    }
+}
 
 /// A target in one sentence: what it is, what it runs on, and where that is.
 pub(crate) fn target(target: &Target, hosts: &[Host]) -> String {
@@ -111,6 +159,12 @@ pub(crate) fn load(stage: &Stage) -> String {
         }
         _ => format::counted(u64::from(stage.clients), "client"),
     };
+    let clients = match stage.connections {
+        Some(connections) => {
+            format!("{clients} over {}", format::counted(u64::from(connections), "connection"))
+        }
+        None => clients,
+    };
     match &stage.arrival {
         Arrival::Closed { think_time_ms } if *think_time_ms > 0.0 => {
             format!("{clients}, think time {}", format::latency_us(think_time_ms * 1e3))
@@ -128,6 +182,17 @@ pub(crate) fn load(stage: &Stage) -> String {
             format!("{rate} {shape}, {clients}")
         }
     }
+}
+
+/// Something done before or after a load: `before join: systemctl restart mysql · 3.2 s`.
+pub(crate) fn hook(hook: &Hook) -> String {
+    let when = match hook.when {
+        HookTime::Before => "before",
+        HookTime::After => "after",
+    };
+    let failed = if hook.succeeded { "" } else { "FAILED " };
+    let (about, action) = (visible(&hook.about), visible(&hook.action));
+    format!("{failed}{when} {about}: {action}{DOT}{}", format::duration_s(hook.seconds))
 }
 
 /// Label of a stage of this kind.

@@ -1,23 +1,27 @@
 //! The final table of a run, from its report alone: target, data, ladders with their peaks, holds, verification
 //! and findings. It holds no opinion of its own; what the report does not know is shown as unknown.
 
+mod climb;
+mod costs;
+mod findings;
 mod series;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use dyno_results::document::Report;
-use dyno_results::event::{Check, Finding, Outcome, Severity};
+use dyno_results::event::{Check, Finding, Outcome};
 
+pub(crate) use self::findings::severity;
 use crate::format;
-use crate::subject;
+use crate::subject::{self, Names};
 use crate::terminal::Terminal;
-use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width, wrap};
+use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 
 /// Notices that are shown in full; more of them are counted.
 const NOTICES_MAX: usize = 10;
-/// Below this width evidence goes under the finding's code instead of beside it.
-const EVIDENCE_ROOM_MIN: usize = 40;
+/// Lines of what a hook said.
+const SAID_MAX: usize = 3;
 
 /// Draws the report as text, a newline at its end. No line is wider than the terminal but for the path of the
 /// report, which stays whole so that it can be copied.
@@ -26,13 +30,16 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
     let paint = Paint { color: terminal.color };
     let labels = report.series.iter().map(|series| series.name.as_str());
     let mut sheet = Sheet::new(terminal.width, paint, labels);
+    let names = Names::of(&report.targets);
     incomplete(report, &mut sheet);
-    targets(report, &mut sheet);
-    prepare(report, &mut sheet);
-    series::rows(report, &mut sheet);
-    checks(&report.checks, &mut sheet);
-    notices(report, &mut sheet);
-    findings(&report.findings, &mut sheet);
+    lost(report, &names, &mut sheet);
+    targets(report, &names, &mut sheet);
+    prepare(report, &names, &mut sheet);
+    hooks(report, &names, &mut sheet);
+    series::rows(report, &names, &mut sheet);
+    verification(report, &names, &mut sheet);
+    notices(report, &names, &mut sheet);
+    findings::rows(&report.findings, &mut sheet);
     ending(report, report_path, &mut sheet);
     sheet.into_lines().join("\n") + "\n"
 }
@@ -41,7 +48,7 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
 #[must_use]
 pub fn render_findings(findings: &[Finding], terminal: Terminal) -> String {
     let mut sheet = Sheet::new(terminal.width, Paint { color: terminal.color }, []);
-    self::findings(findings, &mut sheet);
+    findings::rows(findings, &mut sheet);
     sheet.into_lines().join("\n") + "\n"
 }
 
@@ -57,16 +64,36 @@ fn incomplete(report: &Report, sheet: &mut Sheet) {
     sheet.paragraph("run", &text, Paint::bad);
 }
 
-fn targets(report: &Report, sheet: &mut Sheet) {
+/// Targets that were given up, with the stage that they were in.
+fn lost(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+    let mut label = "lost";
+    for lost in &report.lost {
+        let stage = report.stages.iter().find(|stage| Some(stage.stage.id) == lost.lost.stage);
+        let during = stage.map_or(String::new(), |stage| {
+            let stage = &stage.stage;
+            let (series, kind) = (visible(&stage.series), subject::kind(stage.kind));
+            format!(" in {series} ({kind}, {})", subject::load(stage))
+        });
+        let at = format::duration_s(lost.at_s);
+        let reason = &lost.lost.reason;
+        // The line on the whole run may have said why already.
+        let said = report.run.reason.as_ref().is_some_and(|said| said.contains(reason));
+        let reason = if said { String::new() } else { format!(": {}", visible(reason)) };
+        let text = format!("given up at {at}{during}{reason}");
+        names.about(&lost.lost.target, sheet, |sheet| sheet.paragraph(label, &text, Paint::bad));
+        label = "";
+    }
+}
+
+fn targets(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
     if report.targets.is_empty() {
         sheet.row("target", format::UNKNOWN);
     }
+    let mut label = "target";
     for target in &report.targets {
-        let mut text = subject::target(target, &report.hosts);
-        if report.targets.len() > 1 {
-            text = format!("{}: {text}", visible(&target.name));
-        }
-        sheet.paragraph("target", &text, uncoloured);
+        let text = subject::target(target, &report.hosts);
+        names.about(&target.name, sheet, |sheet| sheet.paragraph(label, &text, uncoloured));
+        label = "";
     }
     if let Some(text) = subject::driver(&report.targets, &report.hosts) {
         sheet.paragraph("driver", &text, uncoloured);
@@ -74,26 +101,43 @@ fn targets(report: &Report, sheet: &mut Sheet) {
 }
 
 /// One line for each workload's data, with the time that making it took.
-fn prepare(report: &Report, sheet: &mut Sheet) {
+fn prepare(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
     let mut seconds: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for step in &report.prepare {
         *seconds.entry((&step.target, &step.workload)).or_default() += step.seconds;
     }
+    let mut label = "prepare";
     for data in &report.data {
         let took = match seconds.remove(&(data.target.as_str(), data.workload.as_str())) {
             Some(seconds) => format::duration_s(seconds),
             None => "as found".to_owned(),
         };
-        let mut text = subject::data(data);
-        if report.targets.len() > 1 {
-            text = format!("{}: {text}", visible(&data.target));
+        names.about(&data.target, sheet, |sheet| beside(sheet, label, &subject::data(data), &took));
+        if names.are_several() {
+            label = "";
         }
-        beside(sheet, "prepare", &text, &took);
     }
     // Preparation that was stopped before its data could be looked at.
     for ((target, workload), took) in seconds {
         let text = format!("{} on {} · size unknown", visible(workload), visible(target));
         beside(sheet, "prepare", &text, &format::duration_s(took));
+    }
+}
+
+/// What was done before and after loads, and what could not be.
+fn hooks(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+    let mut label = "hooks";
+    for hook in &report.hooks {
+        let hook = &hook.hook;
+        let paint = if hook.succeeded { uncoloured } else { Paint::bad };
+        names.about(&hook.target, sheet, |sheet| {
+            sheet.paragraph(label, &subject::hook(hook), paint);
+            let said: Vec<&str> = hook.said.iter().flat_map(|said| said.lines()).collect();
+            for line in said.iter().skip(said.len().saturating_sub(SAID_MAX)) {
+                sheet.paragraph("", &visible(line), Paint::faint);
+            }
+        });
+        label = "";
     }
 }
 
@@ -111,9 +155,27 @@ fn beside(sheet: &mut Sheet, label: &str, text: &str, right: &str) {
     }
 }
 
-/// Passed checks together, then each that failed or could not be made on lines of its own.
-fn checks(checks: &[Check], sheet: &mut Sheet) {
+/// The checks, those of each target by themselves.
+fn verification(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+    if !names.are_several() || report.checks.is_empty() {
+        checks(&report.checks.iter().collect::<Vec<_>>(), "verify", sheet);
+        return;
+    }
     let mut label = "verify";
+    for name in names.iter() {
+        let own: Vec<&Check> = report.checks.iter().filter(|check| check.target == name).collect();
+        names.about(name, sheet, |sheet| checks(&own, label, sheet));
+        label = "";
+    }
+    let of_none = |check: &&Check| !names.iter().any(|name| name == check.target);
+    let others: Vec<&Check> = report.checks.iter().filter(of_none).collect();
+    if !others.is_empty() {
+        checks(&others, "", sheet);
+    }
+}
+
+/// Passed checks together, then each that failed or could not be made on lines of its own.
+fn checks(checks: &[&Check], mut label: &str, sheet: &mut Sheet) {
     if checks.is_empty() {
         sheet.row(label, "nothing was checked");
     }
@@ -143,69 +205,19 @@ fn checks(checks: &[Check], sheet: &mut Sheet) {
     }
 }
 
-fn notices(report: &Report, sheet: &mut Sheet) {
+fn notices(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
     let mut label = "notice";
     for notice in report.notices.iter().take(NOTICES_MAX) {
-        let about = notice.target.as_ref().filter(|_| report.targets.len() > 1);
-        let about = about.map_or(String::new(), |target| format!("{}: ", visible(target)));
-        sheet.paragraph(label, &format!("{about}{}", visible(&notice.text)), uncoloured);
+        let text = visible(&notice.text);
+        match &notice.target {
+            Some(target) => names.about(target, sheet, |sheet| sheet.paragraph(label, &text, uncoloured)),
+            None => sheet.paragraph(label, &text, uncoloured),
+        }
         label = "";
     }
     if report.notices.len() > NOTICES_MAX {
         let more = report.notices.len() - NOTICES_MAX;
         sheet.row("", &format!("and {more} more in the report"));
-    }
-}
-
-fn findings(findings: &[Finding], sheet: &mut Sheet) {
-    if findings.is_empty() {
-        sheet.row("findings", "none");
-        return;
-    }
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let severity_width =
-        sorted.iter().map(|finding| severity(finding.severity).0.len()).max().unwrap_or(0) + 2;
-    let code_width = sorted.iter().map(|finding| width(&visible(&finding.code))).max().unwrap_or(0) + 2;
-    let indent = severity_width + code_width;
-    let stacked = indent + EVIDENCE_ROOM_MIN > sheet.room();
-    let indent = if stacked { 2 } else { indent };
-    for (index, finding) in sorted.into_iter().enumerate() {
-        let (word, paint) = severity(finding.severity);
-        let head = format!(
-            "{}{}",
-            paint(sheet.paint, &pad_end(word, severity_width)),
-            pad_end(&visible(&finding.code), code_width)
-        );
-        let about = finding.about.as_deref().map_or(String::new(), |about| format!("{}: ", visible(about)));
-        let room = sheet.room().saturating_sub(indent);
-        let evidence = wrap(&format!("{about}{}", visible(&finding.evidence)), room);
-        let advice = wrap(&visible(&finding.advice), room.saturating_sub(2));
-        let mut label = if index == 0 { "findings" } else { "" };
-        let mut head = Some(head);
-        if stacked {
-            sheet.row(label, &head.take().unwrap_or_default());
-            label = "";
-        }
-        for line in evidence {
-            let lead = head.take().unwrap_or_else(|| " ".repeat(indent));
-            sheet.row(label, &format!("{lead}{line}"));
-            label = "";
-        }
-        for (position, line) in advice.iter().filter(|line| !line.is_empty()).enumerate() {
-            let arrow = if position == 0 { "→ " } else { "  " };
-            let text = sheet.paint.faint(&format!("{arrow}{line}"));
-            sheet.row("", &format!("{}{text}", " ".repeat(indent)));
-        }
-    }
-}
-
-/// The word for a severity and its colour.
-pub(crate) fn severity(severity: Severity) -> (&'static str, fn(Paint, &str) -> String) {
-    match severity {
-        Severity::Note => ("note", Paint::faint),
-        Severity::Doubt => ("doubt", Paint::doubt),
-        Severity::Invalid => ("invalid", Paint::bad),
     }
 }
 

@@ -100,6 +100,9 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Colours of targets, in the order of the page's, in shades that can be read on light and on dark grounds.
+const TARGETS: [&str; 6] = ["1;38;5;32", "1;38;5;166", "1;38;5;29", "1;38;5;169", "1;38;5;99", "1;38;5;136"];
+
 /// The roles that colour plays; without colour every role is plain text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
@@ -120,6 +123,11 @@ impl Paint {
     /// What may be read second.
     pub(crate) fn faint(self, text: &str) -> String {
         self.wrap("2", text)
+    }
+
+    /// A target's name or figure in the target's colour; `place` is its place among all targets.
+    pub(crate) fn target(self, place: usize, text: &str) -> String {
+        self.wrap(TARGETS[place % TARGETS.len()], text)
     }
 
     pub(crate) fn good(self, text: &str) -> String {
@@ -149,7 +157,16 @@ pub(crate) struct Sheet {
     pub(crate) paint: Paint,
     width: usize,
     label_width: usize,
+    lead: Option<Lead>,
     lines: Vec<String>,
+}
+
+/// What stands between the labels and the text of some rows, such as the name of the target that they are about.
+#[derive(Debug)]
+struct Lead {
+    /// Painted; empty once a row has it.
+    text: String,
+    columns: usize,
 }
 
 impl Sheet {
@@ -157,20 +174,39 @@ impl Sheet {
     pub(crate) fn new<'a>(width: usize, paint: Paint, labels: impl IntoIterator<Item = &'a str>) -> Self {
         let longest = labels.into_iter().map(|label| self::width(&visible(label))).max().unwrap_or(0);
         let label_width = (longest + 2).clamp(LABEL_WIDTH, (width / 3).clamp(LABEL_WIDTH, 20));
-        Self { paint, width: width.min(TEXT_WIDTH_MAX), label_width, lines: Vec::new() }
+        Self { paint, width: width.min(TEXT_WIDTH_MAX), label_width, lead: None, lines: Vec::new() }
     }
 
-    /// Columns to the right of the labels.
+    /// Columns to the right of the labels, and of the lead where there is one.
     pub(crate) fn room(&self) -> usize {
-        self.width.saturating_sub(self.label_width).max(1)
+        let lead = self.lead.as_ref().map_or(0, |lead| lead.columns);
+        self.width.saturating_sub(self.label_width + lead).max(1)
+    }
+
+    /// Puts `text` before the next row, and as much space before those that follow, until [`Sheet::end_lead`].
+    pub(crate) fn begin_lead(&mut self, text: &str, columns: usize) {
+        self.lead = Some(Lead { text: text.to_owned(), columns });
+    }
+
+    pub(crate) fn end_lead(&mut self) {
+        self.lead = None;
     }
 
     /// One line, cut where it does not fit. `text` is visible already and may have colour.
     pub(crate) fn row(&mut self, label: &str, text: &str) {
         let label = visible(label);
         let label = pad_end(&cut(&label, self.label_width - 1), self.label_width);
-        let line = format!("{}{}", self.paint.label(&label), cut(text, self.room()));
-        self.lines.push(line.trim_end().to_owned());
+        let label = self.paint.label(&label);
+        self.push(&label, text);
+    }
+
+    fn push(&mut self, label: &str, text: &str) {
+        let text = cut(text, self.room()).into_owned();
+        let lead = self.lead.as_mut().map_or_else(String::new, |lead| {
+            let columns = lead.columns;
+            pad_end(&cut(&std::mem::take(&mut lead.text), columns), columns)
+        });
+        self.lines.push(format!("{label}{lead}{text}").trim_end().to_owned());
     }
 
     /// Running text, wrapped; `paint` colours each line of it.

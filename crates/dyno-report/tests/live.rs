@@ -5,7 +5,7 @@ mod stream;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dyno_report::live::{Live, Mode};
+use dyno_report::live::{Expected, Live, Mode};
 use dyno_results::event::{Event, Stamped};
 
 use self::stream::Plan;
@@ -42,7 +42,7 @@ fn shown_events(mode: Mode, events: Vec<Stamped>) -> String {
     live.activity("starting PostgreSQL 18.1");
     for stamped in events {
         if let Event::Prepare(step) = &stamped.event {
-            live.prepare_progress(&step.step, 0, step.rows);
+            live.prepare_progress(&step.target, &step.step, 0, step.rows);
         }
         live.event(&stamped);
     }
@@ -95,6 +95,72 @@ fn plain_lines_of_a_stopped_open_loop() {
     read      hold 500/s Poisson, 8 clients · 5 s of 12 s · 500 TPS · p50 116 µs · p99 317 µs · no errors · CPU server 1.3 driver 0.6
     finished  incomplete after 13 s: stopped by Ctrl-C
     ");
+}
+
+#[test]
+fn plain_lines_of_two_targets_of_which_one_is_lost() {
+    let plan = Plan {
+        two_targets: true,
+        together: true,
+        connections: Some(12),
+        ladder: vec![8, 16],
+        hold_s: 12,
+        lost_after_s: Some(28),
+        ..Plan::default()
+    };
+    insta::assert_snapshot!(shown(Mode::Plain, &plan), @"
+    dyno      starting PostgreSQL 18.1
+    target    pg: PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
+    target    my: MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
+    prepare   pg: tables · 0.1 s
+    prepare   pg: data · 1,010,000 rows · 2.4 s
+    prepare   pg: keys · 0.6 s
+    data      pg: events · 1,000,000 rows in event · 92 MiB
+    prepare   my: tables · 0.1 s
+    prepare   my: data · 1,010,000 rows · 4.4 s
+    prepare   my: keys · 0.6 s
+    data      my: events · 1,000,000 rows in event · 121 MiB
+    ingest    pg: warm-up 4 clients over 12 connections, closed loop · 7.19k TPS · p50 526 µs · p99 1.5 ms · no errors · 2 s
+    ingest    my: warm-up 4 clients over 12 connections, closed loop · 3.97k TPS · p50 952 µs · p99 2.6 ms · no errors · 2 s
+    ingest    pg: ladder 8 clients over 12 connections, closed loop · 11.4k TPS · p50 671 µs · p99 1.8 ms · no errors · 5 s
+    ingest    my: ladder 8 clients over 12 connections, closed loop · 6.28k TPS · p50 1.2 ms · p99 3.3 ms · no errors · 5 s
+    ingest    pg: ladder 16 clients over 12 connections, closed loop · 13.2k TPS · p50 1.1 ms · p99 3.1 ms · no errors · 5 s
+    ingest    my: ladder 16 clients over 12 connections, closed loop · 7.26k TPS · p50 2.1 ms · p99 5.7 ms · no errors · 5 s
+    ingest    pg: hold 8 clients over 12 connections, closed loop · 5 s of 12 s · 11.4k TPS · p50 665 µs · p99 1.8 ms · no errors · 8/12 connections, 0 waiting · CPU server 1.9 driver 1.3
+    ingest    my: hold 8 clients over 12 connections, closed loop · 5 s of 12 s · 6.24k TPS · p50 1.2 ms · p99 3.3 ms · no errors · 8/12 connections, 0 waiting · CPU host 1.9 driver 1.3
+    ingest    my: hold 8 clients over 12 connections, closed loop · 6.28k TPS · p50 1.2 ms · p99 3.3 ms · no errors · 6 s · cut short
+    lost      my: the connection was closed, and a new one is refused: Connection refused
+    ingest    pg: hold 8 clients over 12 connections, closed loop · 11.4k TPS · p50 667 µs · p99 1.8 ms · no errors · 12 s
+    join      pg: warm-up 4 clients over 12 connections, closed loop · 32.3k TPS · p50 117 µs · p99 324 µs · no errors · 2 s
+    join      pg: ladder 8 clients over 12 connections, closed loop · 50.9k TPS · p50 149 µs · p99 408 µs · no errors · 5 s
+    join      pg: ladder 16 clients over 12 connections, closed loop · 59.3k TPS · p50 257 µs · p99 703 µs · no errors · 5 s
+    join      pg: hold 8 clients over 12 connections, closed loop · 5 s of 12 s · 51.4k TPS · p50 148 µs · p99 405 µs · no errors · 8/12 connections, 0 waiting · CPU server 1.9 driver 0.6
+    join      pg: hold 8 clients over 12 connections, closed loop · 50.9k TPS · p50 149 µs · p99 409 µs · no errors · 12 s
+    verify    pg: passed: as many rows as were acknowledged
+    verify    pg: passed: every foreign key resolves
+    finished  complete in 59 s
+    ");
+}
+
+#[test]
+fn plain_lines_tell_how_far_a_ladder_is() {
+    let kept = Kept::default();
+    let live = Live::new(Mode::Plain, Some(Box::new(kept.clone())));
+    live.expect(Expected {
+        target: "pg".to_owned(),
+        series: "read".to_owned(),
+        steps: 6,
+        step_s: 5.0,
+        may_end_early: false,
+    });
+    for stamped in Plan::default().events() {
+        live.event(&stamped);
+    }
+    live.close(false);
+    let text = kept.text();
+    let steps: Vec<&str> = text.lines().filter_map(|line| line.split_once(" · step ")).map(|l| l.1).collect();
+    assert_eq!(steps[..2], ["1 of 6 · 25 s left", "2 of 6 · 21 s left"], "{text}");
+    assert_eq!(steps.len(), 6, "{text}");
 }
 
 #[test]

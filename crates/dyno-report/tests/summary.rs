@@ -7,7 +7,9 @@ use std::path::Path;
 use console::measure_text_width;
 use dyno_report::summary::{render, render_findings};
 use dyno_report::terminal::Terminal;
-use dyno_results::document::{Estimate, Percentiles, QueryResult, Report};
+use dyno_results::document::{
+    Costs, Estimate, Limit, Percentiles, PoolResult, QueryResult, Report, Saturation, SaturationSign,
+};
 use dyno_results::event::{Event, Outcome};
 use dyno_results::fold::fold;
 use proptest::prelude::*;
@@ -27,9 +29,11 @@ fn a_whole_run_at_120_columns() {
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              each transaction: 17 µs server CPU
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              each transaction: 357 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
                                   → run the driver on another host to see what the server can do alone
@@ -75,12 +79,14 @@ fn a_whole_run_at_80_columns() {
               peak 86.9k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%
               p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              each transaction: 17 µs server CPU
     write     tpcb/tpcb-like
               clients      1      2      4      8     16     32
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k
               peak 4.19k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
               p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              each transaction: 357 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took
                                   34% of them
@@ -110,18 +116,28 @@ fn a_narrow_terminal_folds_the_ladder() {
               clients     16     32     64    128
               TPS      86.9k  74.6k  48.4k  27.0k
               peak 86.9k ±0.8% at 16
+              saturated at 8 clients (72,087 TPS, p99
+              289 µs), throughput no longer rises and
+              latency does: nothing that was read was
+              at its bound
     hold      8 clients, closed loop · 12 s
               72,123 TPS ±0.4%
               p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              each transaction: 17 µs server CPU
     write     tpcb/tpcb-like
               clients      1      2      4      8
               TPS        641  1.22k  2.20k  3.48k
               clients     16     32     64    128
               TPS      4.20k  3.57k  2.33k  1.30k
               peak 4.20k ±0.9% at 16
+              saturated at 8 clients (3,482 TPS, p99
+              6.0 ms), throughput no longer rises and
+              latency does: nothing that was read was
+              at its bound
     hold      8 clients, closed loop · 12 s
               3,467 TPS ±0.4%
               p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              each transaction: 358 µs server CPU
     verify    126,304 commits acknowledged, 126,304
               found · four sums agree
     findings  doubt  shared-host
@@ -157,6 +173,7 @@ fn a_stopped_run_says_so_first() {
               clients       1       2       4       8      16
               TPS       13.3k   25.4k   45.9k   72.1k  86.7k*
               highest 72.1k ±0.9% at 8, the peak may lie beyond
+              each transaction: 17 µs server CPU
               * stopped before its time was up
     verify    nothing was checked
     findings  none
@@ -199,8 +216,10 @@ fn a_ladder_without_a_hold() {
     prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+              each transaction: 14 µs server CPU
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
               TPS        639  1.22k  2.20k  3.47k  4.19k  3.58k   peak 4.19k ±0.8% at 16
+              each transaction: 292 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
                                   → run the driver on another host to see what the server can do alone
@@ -224,11 +243,13 @@ fn an_open_loop_shows_its_three_times() {
               response   p50 116 µs   p99 317 µs   p99.9 1.5 ms
               service    p50 105 µs   p99 289 µs   p99.9 1.3 ms
               lag        p50 11 µs    p99 29 µs    p99.9 133 µs
+              each transaction: 2.5 ms server CPU
     write     tpcb/tpcb-like
     hold      500/s Poisson, 8 clients · 12 s   500 TPS ±<0.1%
               response   p50 2.4 ms   p99 6.6 ms   p99.9 30 ms
               service    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
               lag        p50 219 µs   p99 600 µs   p99.9 2.8 ms
+              each transaction: 2.5 ms server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
                                   → run the driver on another host to see what the server can do alone
@@ -250,11 +271,13 @@ fn errors_are_counted_by_code() {
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
               failed       4      4      4      4      4      4
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              each transaction: 17 µs server CPU
               errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
               failed       4      4      4      4      4      4
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              each transaction: 357 µs server CPU
               errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     notice    ERROR: duplicate key value violates unique constraint (SQLSTATE 23505)
@@ -303,13 +326,37 @@ fn checks_that_failed_or_were_not_made() {
 
 #[test]
 fn colour_changes_no_text() {
-    let report = fold(&Plan { errors: true, ..Plan::default() }.events());
-    let plain = Terminal::plain(100);
-    let coloured = render(&report, None, Terminal { color: true, ..plain });
-    assert!(coloured.contains('\u{1b}'));
-    let stripped = console::strip_ansi_codes(&coloured);
-    let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    assert_eq!(trimmed(&stripped), trimmed(&render(&report, None, plain)));
+    for two_targets in [false, true] {
+        let plan = Plan { two_targets, lost_after_s: Some(90), errors: true, ..Plan::default() };
+        let report = fold(&plan.events());
+        let plain = Terminal::plain(100);
+        let coloured = render(&report, None, Terminal { color: true, ..plain });
+        assert!(coloured.contains('\u{1b}'));
+        let stripped = console::strip_ansi_codes(&coloured);
+        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&stripped), trimmed(&render(&report, None, plain)));
+    }
+}
+
+#[test]
+fn an_only_target_over_a_pool_tells_waits_and_where_it_gave_way() {
+    let ladder = vec![1, 2, 4, 8, 16, 24, 32];
+    let mut report = fold(&Plan { ladder, hold_s: 0, connections: Some(8), ..Plan::default() }.events());
+    report.series[0].saturation.as_mut().unwrap().limits[0].evidence = "8 of 8 connections".to_owned();
+    let text = render(&report, None, Terminal::plain(100));
+    let series = text.lines().skip_while(|line| !line.starts_with("read"));
+    let lines: Vec<&str> = series.take_while(|line| !line.starts_with("write")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    read      tpcb/select-only
+              clients      1      2      4      8     16     24     32
+              TPS      13.3k  25.4k  45.9k  72.1k  71.8k  72.2k  72.3k
+              peak 72.3k ±0.8% at 32 (8, 16, 24 alike)
+              saturated at 8 clients (72,087 TPS, p99 289 µs), throughput no longer rises and latency
+              does: 8 of 8 connections
+              wait       p50 0 µs     p99 0 µs     p99.9 0 µs
+              8 connections · 8.00 in use, 8 at most · 0 clients waiting, 0 at most
+              each transaction: 17 µs server CPU
+    ");
 }
 
 #[test]
@@ -333,7 +380,6 @@ fn any_number() -> impl Strategy<Value = f64> {
         Just(f64::INFINITY),
         Just(f64::NEG_INFINITY),
         Just(f64::MAX),
-        Just(0.0),
         prop::num::f64::ANY,
         -1e9..1e9_f64,
     ]
@@ -365,11 +411,45 @@ fn spoil(report: &mut Report, numbers: &[f64], count: u64) {
         if let Some(peak) = &mut series.peak {
             peak.throughput = estimate(&mut number);
         }
+        series.saturation = Some(Saturation {
+            stage: *series.ladder.first().unwrap_or(&0),
+            last_good: None,
+            clients: count as u32,
+            rate_per_s: Some(number()),
+            sign: SaturationSign::RateNotMet,
+            throughput_per_s: number(),
+            p99_us: Some(number()),
+            evidence: String::new(),
+            limits: vec![Limit {
+                resource: "cpu".to_owned(),
+                share: number(),
+                evidence: "\u{1b}[2J".to_owned(),
+            }],
+        });
+    }
+    for size in &mut report.sizes {
+        (size.bytes, size.bytes_per_row) = (count, number());
     }
     for stage in &mut report.stages {
         stage.seconds = number();
         stage.stage.planned_s = Some(number());
         stage.throughput = Some(estimate(&mut number));
+        stage.costs = Some(Costs {
+            server_cpu_us: Some(number()),
+            disk_write_bytes: Some(number()),
+            disk_source: Some("\u{9b}disk".to_owned()),
+            ..Costs::default()
+        });
+        for key in ["server_cpu_cores", "cpu_idle_share", "server_memory_bytes", "disk_busy_share"] {
+            stage.resources.insert(key.to_owned(), number());
+        }
+        stage.pool = Some(PoolResult {
+            connections: count as u32,
+            in_use_mean: number(),
+            in_use_max: 1,
+            waiting_mean: number(),
+            waiting_max: 0,
+        });
         stage.totals.failed_with_drain = count / 4;
         stage.totals.unknown_with_drain = count / 4;
         stage.totals.lost_s = number();
@@ -394,9 +474,19 @@ proptest! {
         numbers in prop::collection::vec(any_number(), 1..20),
         count in any::<u64>(),
         intruder in "[\u{1b}\u{9b}\u{7}\r\n\t\u{202e}\\[a-z0-9 東]{0,12}",
+        two_targets in any::<bool>(),
         width in 24_usize..140,
     ) {
-        let plan = Plan { rung_s: 1, hold_s: 1, ladder: vec![1, 8], errors: true, intruder, ..Plan::default() };
+        let plan = Plan {
+            rung_s: 1,
+            hold_s: 1,
+            ladder: vec![1, 8],
+            errors: true,
+            two_targets,
+            lost_after_s: Some(17),
+            intruder,
+            ..Plan::default()
+        };
         let mut report = fold(&plan.events());
         spoil(&mut report, &numbers, count);
         let text = render(&report, None, Terminal::plain(width));

@@ -26,7 +26,12 @@ pub struct Report {
     pub series: Vec<Series>,
     pub stages: Vec<StageResult>,
     pub timelines: Vec<Timeline>,
+    /// What the data takes on disk, one for each target and workload whose rows are known.
+    pub sizes: Vec<Size>,
     pub checks: Vec<event::Check>,
+    pub hooks: Vec<Hook>,
+    /// Targets that were given up in mid-run.
+    pub lost: Vec<Lost>,
     pub findings: Vec<event::Finding>,
     pub notices: Vec<event::Notice>,
 }
@@ -56,12 +61,89 @@ pub struct Series {
     /// `read`, `write`, …
     pub name: String,
     pub workload: String,
-    /// Ids of the ladder's stages, by clients ascending.
+    /// Ids of the ladder's stages, by clients and then by rate, ascending.
     pub ladder: Vec<u32>,
     /// Ids of holds and ramps, in the order they ran.
     pub holds: Vec<u32>,
     /// `None` where no ladder was run.
     pub peak: Option<Peak>,
+    /// Where the ladder gave way; `None` where it did not, or has too few rungs to say.
+    pub saturation: Option<Saturation>,
+}
+
+/// The rung of a ladder at which a target gave way, and what was at its bound there.
+#[derive(Debug, Clone, Serialize)]
+pub struct Saturation {
+    /// The first rung from which on more load brought no more throughput.
+    pub stage: u32,
+    /// The last rung that was still good; `None` where the first was not.
+    pub last_good: Option<u32>,
+    pub clients: u32,
+    /// The rate asked for, of an open load.
+    pub rate_per_s: Option<f64>,
+    pub sign: SaturationSign,
+    pub throughput_per_s: f64,
+    /// Of the response time in an open loop or over a pool, else of the service time.
+    pub p99_us: Option<f64>,
+    /// One sentence with the figures that decided it.
+    pub evidence: String,
+    /// What was at its bound, the fullest first; behind them a pool's connections, since they fill up behind whatever is
+    /// slow, and last what was so at the lowest step already.
+    /// Empty where nothing that was read was at its bound.
+    pub limits: Vec<Limit>,
+}
+
+/// By what a saturation shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SaturationSign {
+    /// Throughput no longer rises while latency does.
+    ThroughputFlat,
+    /// Transactions begin to fail.
+    Errors,
+    /// Arrivals of an open load are no longer kept up with.
+    RateNotMet,
+}
+
+/// A resource at or near its bound while a stage ran.
+#[derive(Debug, Clone, Serialize)]
+pub struct Limit {
+    /// `cpu`, `cpu-quota`, `disk`, `memory`, `locks`, `log`, `connections`, `driver`.
+    pub resource: String,
+    /// How full it was, 0 to 1.
+    pub share: f64,
+    /// One sentence with figures.
+    pub evidence: String,
+}
+
+/// What a workload's tables take on disk at the run's end, or before its stages where that is not known.
+#[derive(Debug, Clone, Serialize)]
+pub struct Size {
+    pub target: String,
+    pub workload: String,
+    /// Of all its tables.
+    pub rows: u64,
+    /// Tables and indexes.
+    pub bytes: u64,
+    pub bytes_per_row: f64,
+}
+
+/// [`event::Hook`] with its time.
+#[derive(Debug, Clone, Serialize)]
+pub struct Hook {
+    /// When it ended, seconds since the run started.
+    pub at_s: f64,
+    #[serde(flatten)]
+    pub hook: event::Hook,
+}
+
+/// [`event::TargetLost`] with its time.
+#[derive(Debug, Clone, Serialize)]
+pub struct Lost {
+    /// Seconds since the run started.
+    pub at_s: f64,
+    #[serde(flatten)]
+    pub lost: event::TargetLost,
 }
 
 /// The highest throughput of a ladder.
@@ -107,10 +189,22 @@ pub struct StageResult {
     pub totals: Totals,
     /// Sent to answered, of all that began in the stage, as the other two; `None` where nothing ended well.
     pub service: Option<Percentiles>,
-    /// Scheduled to answered; `None` in a closed loop.
+    /// Scheduled to answered; `None` in a closed loop whose clients have a connection each.
     pub response: Option<Percentiles>,
-    /// Scheduled to sent; `None` in a closed loop.
+    /// Scheduled to sent; `None` in a closed loop whose clients have a connection each.
     pub lag: Option<Percentiles>,
+    /// What clients waited for a connection, a part of `lag`; `None` where they share none.
+    pub wait: Option<Percentiles>,
+    /// The connections that the clients shared; `None` where they shared none.
+    pub pool: Option<PoolResult>,
+    /// What the server's host and the database did while the load ran: the mean of each [`Metric`] by its key, to five
+    /// significant digits. What was read of the driver's own host alone begins with `driver.`, but for keys that begin
+    /// with `driver_` by themselves; where host and database have the same key, the database's begins with `database.`.
+    /// `checkpoints` are those that began in the stage. Sizes of single tables are left out. What was not read is not
+    /// there.
+    pub resources: BTreeMap<String, f64>,
+    /// What a transaction cost the server; `None` where nothing of it is known.
+    pub costs: Option<Costs>,
     /// One for each transaction type that occurred. Not `types`: those are the flattened stage's names.
     pub by_type: Vec<TypeResult>,
     /// Statements by what they did; `None` where the workload does not tell.
@@ -147,6 +241,40 @@ pub struct Totals {
     pub done_with_drain: u64,
     pub failed_with_drain: u64,
     pub unknown_with_drain: u64,
+}
+
+/// Connections shared by clients, over a stage without its drain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PoolResult {
+    pub connections: u32,
+    pub in_use_mean: f64,
+    pub in_use_max: u32,
+    pub waiting_mean: f64,
+    pub waiting_max: u32,
+}
+
+/// What one transaction that ended well cost the server; `None` where it was not read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Costs {
+    /// Of the server's own processes.
+    pub server_cpu_us: Option<f64>,
+    /// Of everything on the server's host: processors that were not idle. `None` where the driver runs there as well, or
+    /// another target's load.
+    pub host_cpu_us: Option<f64>,
+    pub disk_read_bytes: Option<f64>,
+    pub disk_write_bytes: Option<f64>,
+    pub disk_read_operations: Option<f64>,
+    pub disk_write_operations: Option<f64>,
+    /// Whose bytes these are: `server` (its own processes), `cgroup` (its own), or `disk` (all of the device's).
+    pub disk_source: Option<String>,
+    /// Whose operations: `cgroup` or `disk`; the kernel does not count them by process.
+    pub disk_operations_source: Option<String>,
+    /// Write-ahead or redo log.
+    pub wal_bytes: Option<f64>,
+    /// Of the server's host. `None` where the driver runs there as well (what they say to each other is not counted), or
+    /// another target's load.
+    pub network_receive_bytes: Option<f64>,
+    pub network_transmit_bytes: Option<f64>,
 }
 
 /// Statements of a stage by what they did, of what was answered within the load.
@@ -215,12 +343,25 @@ pub struct Load {
     pub clients: Vec<u32>,
     pub tps: Vec<f64>,
     pub failed_per_s: Vec<f64>,
-    /// Latency of what ended well: response time in an open loop, service time in a closed one; microseconds,
+    /// Latency of what ended well: response time in an open loop or over a pool, else service time; microseconds,
     /// `null` in an interval in which nothing ended.
     pub p50_us: Vec<Option<f64>>,
     pub p95_us: Vec<Option<f64>>,
     pub p99_us: Vec<Option<f64>>,
     pub max_us: Vec<Option<f64>>,
+    /// `None` where no stage's clients shared connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolLoad>,
+}
+
+/// Shared connections in columns as long as those of [`Load`]; `null` in stages whose clients shared none.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct PoolLoad {
+    pub in_use: Vec<Option<f64>>,
+    pub idle: Vec<Option<f64>>,
+    /// Clients.
+    pub waiting: Vec<Option<f64>>,
+    pub wait_p99_us: Vec<Option<f64>>,
 }
 
 /// One series of telemetry: gauges as read, counters as rates or shares.

@@ -36,6 +36,8 @@ pub enum Event {
     Sample(Sample),
     StageFinished(StageFinished),
     Check(Check),
+    Hook(Hook),
+    TargetLost(TargetLost),
     Finding(Finding),
     Notice(Notice),
     Finished(Finished),
@@ -57,6 +59,8 @@ impl Event {
             Self::Sample(_) => "sample",
             Self::StageFinished(_) => "stage-finished",
             Self::Check(_) => "check",
+            Self::Hook(_) => "hook",
+            Self::TargetLost(_) => "target-lost",
             Self::Finding(_) => "finding",
             Self::Notice(_) => "notice",
             Self::Finished(_) => "finished",
@@ -101,6 +105,18 @@ pub struct Target {
     pub embedded: Option<Embedded>,
     /// Connections that the server allows this user in all.
     pub connections_max: Option<u32>,
+    /// Where the readings of the server's host come from: `this host`, or a node_exporter's URL without any password.
+    /// `None` where its host cannot be read: then CPU, memory and disks of it are unknown.
+    #[serde(default)]
+    pub host_source: Option<String>,
+}
+
+impl Target {
+    /// Whether both servers are known to be on one host: dyno's own, or that of one node_exporter.
+    pub(crate) fn shares_host_with(&self, other: &Self) -> bool {
+        let both_here = self.same_host == Some(true) && other.same_host == Some(true);
+        both_here || (self.host_source.is_some() && self.host_source == other.host_source)
+    }
 }
 
 /// A server that dyno started for the run.
@@ -210,7 +226,7 @@ pub struct PrepareStep {
 pub enum StageKind {
     /// Recorded and shown, and left out of every figure.
     WarmUp,
-    /// One rung of a ladder over clients.
+    /// One rung of a ladder over clients, or one step of a ramp that goes up in steps (of clients or of the rate).
     Ladder,
     /// Steady load from which the headline figures come.
     Hold,
@@ -250,6 +266,9 @@ pub struct Stage {
     pub clients: u32,
     /// Clients at the end, where they are ramped.
     pub clients_end: Option<u32>,
+    /// Connections that the clients share; `None` where each has its own.
+    #[serde(default)]
+    pub connections: Option<u32>,
     pub threads: u32,
     /// `simple`, `extended` or `prepared`.
     pub protocol: String,
@@ -288,11 +307,27 @@ pub struct Interval {
     /// Arrivals that were skipped in the interval because they were later than the plan allows.
     #[serde(default)]
     pub skipped: u64,
+    /// The connections that the clients share; `None` where each has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Pool>,
     /// Failed or retried statements by SQLSTATE (or `connection` for a lost one).
     pub errors: BTreeMap<String, u64>,
     /// True for transactions that ended after the stage's time was up, while it drained; they count for latency,
     /// errors and verification, and not for throughput.
     pub drain: bool,
+}
+
+/// The connections that virtual clients share, over one interval. Means are over time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Pool {
+    /// Connections that were open at the interval's end.
+    pub connections: u32,
+    /// Connections lent to a client.
+    pub in_use_mean: f64,
+    pub in_use_max: u32,
+    /// Clients that waited for a connection.
+    pub waiting_mean: f64,
+    pub waiting_max: u32,
 }
 
 /// One transaction type's part of an interval. A transaction counts where it ended.
@@ -312,10 +347,15 @@ pub struct TypeInterval {
     pub statements: u64,
     /// Sent to answered, of those that ended well; nanoseconds.
     pub service: Latency,
-    /// Scheduled to answered, nanoseconds; `None` in a closed loop, where it equals `service`.
+    /// Scheduled to answered, nanoseconds; `None` in a closed loop whose clients have a connection each, where it equals
+    /// `service`.
     pub response: Option<Latency>,
-    /// Scheduled to sent, nanoseconds; `None` in a closed loop.
+    /// Scheduled to sent, nanoseconds; `None` in a closed loop whose clients have a connection each.
     pub lag: Option<Latency>,
+    /// Asked for a connection to lent one, nanoseconds, of those that ended well; a part of `lag`. `None` where clients
+    /// share no connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Latency>,
     /// Sent to failed, of those that failed; nanoseconds. `None` where none failed.
     pub failed_service: Option<Latency>,
     /// The statements by what they did; `None` where the workload does not tell.
@@ -400,6 +440,40 @@ pub struct Check {
     pub found: Option<String>,
     /// One sentence for a reader.
     pub detail: String,
+}
+
+/// Something that the user had done before or after a load: a command, SQL, or a restart of the server with cold caches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hook {
+    pub target: String,
+    /// The series or kind of stage that it belongs to, as the user named it: `join`, `hold`.
+    pub about: String,
+    pub when: HookTime,
+    /// The command or SQL, passwords removed; `cold` for the restart.
+    pub action: String,
+    pub seconds: f64,
+    /// False where it failed; the run then ends.
+    pub succeeded: bool,
+    /// What it said, or what could not be done; the last lines of it.
+    pub said: Option<String>,
+}
+
+/// On which side of a load something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookTime {
+    Before,
+    After,
+}
+
+/// A target that was given up, while the others go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetLost {
+    pub target: String,
+    /// The stage that ran there when it was lost.
+    pub stage: Option<u32>,
+    /// What failed and what the server said.
+    pub reason: String,
 }
 
 /// How much a finding weighs.

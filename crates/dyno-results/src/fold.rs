@@ -3,7 +3,10 @@
 //! It counts, merges and derives, and holds no opinion: findings are the [`crate::judge`]'s. A fold of events cut
 //! off anywhere gives the report of what there is.
 
+mod limits;
+mod resources;
 mod series;
+mod sizes;
 mod stage;
 mod telemetry;
 mod timeline;
@@ -13,8 +16,9 @@ use std::collections::BTreeMap;
 use self::stage::StageFold;
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
-use crate::document::{Report, Run, SCHEMA};
+use crate::document::{Hook, Lost, Report, Run, SCHEMA};
 use crate::event::{self, Event, Outcome, Stamped};
+use crate::timeline_view::TimelineView;
 
 /// Reason given for a run that has no last event.
 pub const NOT_FINISHED: &str = "it was killed or is still going";
@@ -45,6 +49,8 @@ pub struct Fold {
     timelines: Timelines,
     telemetry: Telemetry,
     checks: Vec<event::Check>,
+    hooks: Vec<Hook>,
+    lost: Vec<Lost>,
     findings: Vec<event::Finding>,
     notices: Vec<event::Notice>,
 }
@@ -87,6 +93,8 @@ impl Fold {
                 }
             }
             Event::Check(check) => self.checks.push(check.clone()),
+            Event::Hook(hook) => self.hooks.push(Hook { at_s: seconds(stamped), hook: hook.clone() }),
+            Event::TargetLost(lost) => self.lost.push(Lost { at_s: seconds(stamped), lost: lost.clone() }),
             Event::Finding(finding) => self.findings.push(finding.clone()),
             Event::Notice(notice) => self.notices.push(notice.clone()),
             Event::Finished(finished) => self.finished = Some(finished.clone()),
@@ -96,7 +104,18 @@ impl Fold {
     /// The report as it stands.
     #[must_use]
     pub fn report(&self) -> Report {
-        let stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
+        let mut report = self.report_without_timelines();
+        report.timelines = self.timelines().iter().map(TimelineView::to_timeline).collect();
+        report
+    }
+
+    /// The report as it stands, but for its timelines: of a long run they are nearly all of it, and need not be copied
+    /// to be looked at ([`Fold::timelines`]).
+    #[must_use]
+    pub fn report_without_timelines(&self) -> Report {
+        let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
+        resources::fill(&mut stages, &self.timelines(), &self.targets);
+        let known = limits::Known { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
         Report {
             schema: SCHEMA,
             run: self.run(),
@@ -105,13 +124,22 @@ impl Fold {
             settings: self.settings.clone(),
             data: self.data.clone(),
             prepare: self.prepare.clone(),
-            series: series::group(&stages),
+            series: series::group(&stages, &known),
             stages,
-            timelines: self.timelines.report(&self.targets, &self.telemetry),
+            timelines: Vec::new(),
+            sizes: sizes::sizes(&self.data),
             checks: self.checks.clone(),
+            hooks: self.hooks.clone(),
+            lost: self.lost.clone(),
             findings: self.findings.clone(),
             notices: self.notices.clone(),
         }
+    }
+
+    /// Everything over time, as it stands.
+    #[must_use]
+    pub fn timelines(&self) -> Vec<TimelineView<'_>> {
+        self.timelines.views(&self.targets, &self.telemetry)
     }
 
     /// The report as it will be when the run ends like this: for judging a run before its last event.
@@ -141,6 +169,11 @@ impl Fold {
             reason,
         }
     }
+}
+
+/// When an event happened, seconds since the run started.
+fn seconds(stamped: &Stamped) -> f64 {
+    stamped.at_ms as f64 / 1000.0
 }
 
 /// What is told again of the same thing takes the place of what was known.

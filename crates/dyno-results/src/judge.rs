@@ -1,7 +1,8 @@
 //! Judges a run: how far its numbers can be believed, and why. One rule a file, a table of rules, no state.
 //!
-//! A rule is a pure function of the report, so that an old run can be judged again. Where its evidence is missing a
-//! rule stays silent or says so; it never guesses. Codes, thresholds and advice are listed in `docs/findings.md`.
+//! A rule is a pure function of the report without its timelines, so that an old run can be judged again and a long one
+//! while it goes. Where its evidence is missing a rule stays silent or says so; it never guesses. Codes, thresholds and
+//! advice are listed in `docs/findings.md`.
 
 mod cached;
 mod closed_loop;
@@ -15,11 +16,12 @@ mod incomplete;
 mod no_work;
 mod noisy;
 mod peak_not_reached;
+mod pool_bound;
 mod rate_not_met;
-mod settings_changed;
+mod saturated;
+pub(crate) mod settings_changed;
 mod shared_host;
 mod too_short;
-mod words;
 
 use crate::document::Report;
 use crate::event::Finding;
@@ -38,10 +40,12 @@ const RULES: &[Rule] = &[
     shared_host::judge,
     peak_not_reached::judge,
     rate_not_met::judge,
+    pool_bound::judge,
     noisy::judge,
     too_short::judge,
     contention::judge,
     cached::judge,
+    saturated::judge,
     closed_loop::judge,
     settings_changed::judge,
 ];

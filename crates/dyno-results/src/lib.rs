@@ -2,6 +2,8 @@
 //!
 //! Pure but for the store: no clock, no network. Everything shown to a reader is a fold over [`event::Event`]s.
 
+pub mod comparison;
+pub mod decimate;
 pub mod document;
 pub mod event;
 pub mod fold;
@@ -9,6 +11,8 @@ pub mod judge;
 pub mod latency;
 pub mod statistics;
 pub mod store;
+pub mod timeline_view;
+mod words;
 
 #[cfg(test)]
 mod planted;

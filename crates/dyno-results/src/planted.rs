@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::document::Report;
 use crate::event::{
-    Arrival, Check, Data, Distribution, Event, Finding, Finished, Host, Interval, Notice, Outcome,
-    PrepareStep, Sample, Setting, Settings, Severity, Stage, StageFinished, StageKind, Stamped, Started,
-    Table, Target, TypeInterval,
+    Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, Notice,
+    Outcome, Pool, PrepareStep, Sample, Setting, Settings, Severity, Stage, StageFinished, StageKind,
+    Stamped, Started, Table, Target, TargetLost, TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -23,6 +23,8 @@ pub(crate) struct Script {
     /// What counters grow by in a second.
     growth: Vec<(&'static str, &'static str, f64)>,
     stages: u32,
+    /// Whose stages and samples come next.
+    pub(crate) target: &'static str,
 }
 
 /// A stage to be played, one transaction type.
@@ -36,23 +38,41 @@ pub(crate) struct Load<'a> {
     pub(crate) service_us: u64,
     /// Rate and schedule lag (microseconds) of an open loop.
     pub(crate) open: Option<(f64, u64)>,
+    /// Connections that the clients share, and how long one waits for its own (microseconds).
+    pub(crate) pool: Option<(Pool, u64)>,
 }
 
 impl<'a> Load<'a> {
     pub(crate) fn write(kind: StageKind, clients: u32, tps: &'a [u64]) -> Self {
-        Self { series: "write", kind, workload: "tpcb/tpcb-like", clients, tps, service_us: 1000, open: None }
+        Self {
+            series: "write",
+            kind,
+            workload: "tpcb/tpcb-like",
+            clients,
+            tps,
+            service_us: 1000,
+            open: None,
+            pool: None,
+        }
     }
 
     pub(crate) fn read(kind: StageKind, clients: u32, tps: &'a [u64]) -> Self {
-        Self { series: "read", kind, workload: "tpcb/select-only", clients, tps, service_us: 100, open: None }
+        let (series, workload) = ("read", "tpcb/select-only");
+        Self { series, workload, service_us: 100, ..Self::write(kind, clients, tps) }
     }
 }
 
 impl Script {
     /// A run that has just started.
     pub(crate) fn started(run: &str) -> Self {
-        let mut script =
-            Self { events: Vec::new(), now_ms: 0, readings: BTreeMap::new(), growth: Vec::new(), stages: 0 };
+        let mut script = Self {
+            events: Vec::new(),
+            now_ms: 0,
+            readings: BTreeMap::new(),
+            growth: Vec::new(),
+            stages: 0,
+            target: "pg",
+        };
         script.push(Event::Started(Started {
             run: run.to_owned(),
             dyno_version: "0.1.0".to_owned(),
@@ -88,8 +108,19 @@ impl Script {
 
     fn sample(&mut self) {
         for (source, values) in self.readings.clone() {
-            self.push(Event::Sample(Sample { source: source.to_owned(), target: "pg".to_owned(), values }));
+            self.push(Event::Sample(Sample {
+                source: source.to_owned(),
+                target: self.target.to_owned(),
+                values,
+            }));
         }
+    }
+
+    /// A stage may begin in the instant in which the one before it ended.
+    fn is_sampled_now(&self) -> bool {
+        let now = self.events.iter().rev().take_while(|stamped| stamped.at_ms == self.now_ms);
+        now.into_iter()
+            .any(|stamped| matches!(&stamped.event, Event::Sample(sample) if sample.target == self.target))
     }
 
     fn second_passes(&mut self) {
@@ -104,12 +135,13 @@ impl Script {
         self.stages += 1;
         self.push(Event::StageStarted(Stage {
             id,
-            target: "pg".to_owned(),
+            target: self.target.to_owned(),
             series: load.series.to_owned(),
             kind: load.kind,
             workload: load.workload.to_owned(),
             clients: load.clients,
             clients_end: None,
+            connections: load.pool.map(|(pool, _)| pool.connections),
             threads: 2,
             protocol: "prepared".to_owned(),
             arrival: match load.open {
@@ -127,7 +159,9 @@ impl Script {
     /// Plays a whole stage: its intervals, samples between them, and its end.
     pub(crate) fn play(&mut self, load: &Load<'_>) -> u32 {
         let id = self.start_stage(load);
-        self.sample();
+        if !self.is_sampled_now() {
+            self.sample();
+        }
         for (index, done) in load.tps.iter().enumerate() {
             self.second_passes();
             self.push(Event::Interval(interval(load, id, index, *done)));
@@ -165,6 +199,7 @@ pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> 
         latency.record_n(us * 1000, done);
         latency
     };
+    let lag_us = load.open.or(load.pool.map(|(_, wait_us)| (0.0, wait_us))).map(|(_, lag_us)| lag_us);
     Interval {
         stage,
         index: index as u32,
@@ -179,8 +214,9 @@ pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> 
             retries: 0,
             statements: done,
             service: latency(load.service_us),
-            response: load.open.map(|(_, lag_us)| latency(load.service_us + lag_us)),
-            lag: load.open.map(|(_, lag_us)| latency(lag_us)),
+            response: lag_us.map(|lag_us| latency(load.service_us + lag_us)),
+            lag: lag_us.map(latency),
+            wait: load.pool.map(|(_, wait_us)| latency(wait_us)),
             failed_service: None,
             queries: None,
         }],
@@ -190,6 +226,7 @@ pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> 
         backlog: 0,
         skipped: 0,
         errors: BTreeMap::new(),
+        pool: load.pool.map(|(pool, _)| pool),
         drain: false,
     }
 }
@@ -256,17 +293,7 @@ fn hold(script: &mut Script, load: &Load<'_>) {
 }
 
 fn describe(script: &mut Script) {
-    script.push(Event::Target(Target {
-        name: "pg".to_owned(),
-        url: "postgres://me@db.example/bench".to_owned(),
-        product: Some("PostgreSQL".to_owned()),
-        version: Some("15.18".to_owned()),
-        version_text: None,
-        tls: None,
-        same_host: Some(false),
-        embedded: None,
-        connections_max: Some(100),
-    }));
+    script.push(Event::Target(target("pg")));
     script.push(Event::Host(Host { roles: vec!["driver".to_owned()], cpus: Some(4), ..Host::default() }));
     script.push(Event::Settings(Settings {
         target: "pg".to_owned(),
@@ -295,6 +322,34 @@ fn describe(script: &mut Script) {
     }));
 }
 
+/// A remote server.
+pub(crate) fn target(name: &str) -> Target {
+    Target {
+        name: name.to_owned(),
+        url: "postgres://me@db.example/bench".to_owned(),
+        product: Some("PostgreSQL".to_owned()),
+        version: Some("15.18".to_owned()),
+        version_text: None,
+        tls: None,
+        same_host: Some(false),
+        embedded: None,
+        connections_max: Some(100),
+        host_source: None,
+    }
+}
+
+/// A ladder that doubles up to 64 clients, of a server that does no more than with 8. `read` sets what is read at each
+/// rung, and is told how much of what the server can do it does.
+pub(crate) fn saturated_ladder(script: &mut Script, read: impl Fn(&mut Script, f64)) {
+    for clients in [1, 2, 4, 8, 16, 32, 64] {
+        let at_work = f64::from(clients.min(8));
+        read(script, at_work / 8.0);
+        let tps = wobble(at_work as u64 * 125, 5);
+        let service_us = u64::from(clients) * 8000 / u64::from(clients.min(8));
+        script.play(&Load { service_us, ..Load::write(StageKind::Ladder, clients, &tps) });
+    }
+}
+
 /// Counts around a level, one percent up and down.
 pub(crate) fn wobble(level: u64, seconds: usize) -> Vec<u64> {
     let step = (level / 100).max(1);
@@ -314,6 +369,20 @@ pub(crate) fn one_of_each_remark() -> Vec<Event> {
             about: Some("pg".to_owned()),
             evidence: "driver and server share 2 cores".to_owned(),
             advice: "run the driver elsewhere".to_owned(),
+        }),
+        Event::Hook(Hook {
+            target: "pg".to_owned(),
+            about: "write".to_owned(),
+            when: HookTime::Before,
+            action: "cold".to_owned(),
+            seconds: 2.5,
+            succeeded: true,
+            said: Some("the page cache of the host could not be dropped".to_owned()),
+        }),
+        Event::TargetLost(TargetLost {
+            target: "my".to_owned(),
+            stage: None,
+            reason: "the server has gone away".to_owned(),
         }),
         Event::Notice(Notice {
             target: None,

@@ -1,9 +1,10 @@
-//! Statistics of what was measured: throughput with an honest interval, and the peak of a ladder.
+//! Statistics of what was measured: throughput with an honest interval, the peak of a ladder, and where a ramp gave way.
 //!
 //! Pure functions of numbers. How they are used, and why these, is told in `docs/methodology.md`.
 
 pub mod autocorrelation;
 pub mod peak;
+pub mod saturation;
 pub mod throughput;
 
 pub use self::throughput::{Slice, estimate};

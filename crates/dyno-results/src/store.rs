@@ -4,9 +4,11 @@
 //! The schema is documented in `docs/store.md` so that people query it. Nothing here interprets an event beyond
 //! the summary that lists show.
 
+mod alive;
 mod error;
 mod open;
 mod summary;
+mod tail;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,11 +16,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use self::alive::Alive;
 pub use self::error::StoreError;
 use self::summary::Summarizer;
 pub use self::summary::{Content, RunSummary, SeriesSummary, TargetSummary};
+pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
-use crate::event::{Event, Outcome, Stamped};
+use crate::event::{Outcome, Stamped};
 use crate::fold::Fold;
 
 /// How long to wait for another process that holds a lock. A writer holds one for milliseconds.
@@ -46,6 +50,15 @@ impl Store {
         Self::open_with_patience(path.as_ref(), PATIENCE)
     }
 
+    /// Opens the store at `path`, and makes none where there is none.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        if !path.exists() {
+            return Err(StoreError::Missing { path: path.to_owned() });
+        }
+        Self::open(path)
+    }
+
     fn open_with_patience(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let connection = open::open(path, patience)?;
         Ok(Self { path: path.to_owned(), patience, connection })
@@ -60,9 +73,10 @@ impl Store {
     /// has a connection of its own and may move to another thread.
     pub fn begin_run(&self, date: &str) -> Result<RunWriter, StoreError> {
         let mut connection = open::open(&self.path, self.patience)?;
-        let (run_id, name) =
-            allocate_name(&mut connection, date).map_err(|source| self.error("begin a run in", source))?;
+        let (run_id, name, alive) = allocate_name(&mut connection, date, &self.path)
+            .map_err(|source| self.error("begin a run in", source))?;
         Ok(RunWriter {
+            _alive: alive,
             path: self.path.clone(),
             patience: self.patience,
             connection,
@@ -120,30 +134,8 @@ impl Store {
     }
 
     /// Hands the events of a run, named as for [`Store::find`], to `sink`, one after the other.
-    pub fn read(&self, name: &str, mut sink: impl FnMut(Stamped)) -> Result<(), StoreError> {
-        let fail = |source| self.error("read", source);
-        let name = self.find(name)?;
-        let run_id: i64 = self
-            .connection
-            .query_row("SELECT id FROM run WHERE name = ?1", [&name], |row| row.get(0))
-            .map_err(fail)?;
-        let mut statement = self
-            .connection
-            .prepare("SELECT seq, at_ms, body FROM event WHERE run_id = ?1 ORDER BY seq")
-            .map_err(fail)?;
-        let mut rows = statement.query([run_id]).map_err(fail)?;
-        while let Some(row) = rows.next().map_err(fail)? {
-            let seq: i64 = row.get(0).map_err(fail)?;
-            let at_ms: i64 = row.get(1).map_err(fail)?;
-            let body = row.get_ref(2).and_then(|value| Ok(value.as_str()?)).map_err(fail)?;
-            let event: Event = serde_json::from_str(body).map_err(|source| StoreError::Event {
-                run: name.clone(),
-                seq,
-                source,
-            })?;
-            sink(Stamped { seq: seq.unsigned_abs(), at_ms: at_ms.unsigned_abs(), event });
-        }
-        Ok(())
+    pub fn read(&self, name: &str, sink: impl FnMut(Stamped)) -> Result<(), StoreError> {
+        self.read_after(name, None, sink)
     }
 
     /// The report of a run, named as for [`Store::find`], as far as it got. Its findings are those that the run
@@ -176,6 +168,8 @@ pub struct RunWriter {
     run_id: i64,
     name: String,
     summary: Summarizer,
+    /// `None` where the lock could not be had: then the run is not shown as live.
+    _alive: Option<Alive>,
 }
 
 impl fmt::Debug for RunWriter {
@@ -244,8 +238,13 @@ impl RunWriter {
     }
 }
 
-/// Takes the day's next number under the write lock, so that two processes never get the same name.
-fn allocate_name(connection: &mut Connection, date: &str) -> rusqlite::Result<(i64, String)> {
+/// Takes the day's next number under the write lock, so that two processes never get the same name, and with it the lock
+/// that says that the run is under way.
+fn allocate_name(
+    connection: &mut Connection,
+    date: &str,
+    store: &Path,
+) -> rusqlite::Result<(i64, String, Option<Alive>)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let number: i64 = transaction.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM run WHERE day = ?1",
@@ -258,8 +257,9 @@ fn allocate_name(connection: &mut Connection, date: &str) -> rusqlite::Result<(i
         params![name, date, number, "{\"command\":[],\"targets\":[],\"series\":[]}"],
     )?;
     let run_id = transaction.last_insert_rowid();
+    let alive = Alive::begin(store, &name).ok();
     transaction.commit()?;
-    Ok((run_id, name))
+    Ok((run_id, name, alive))
 }
 
 fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {

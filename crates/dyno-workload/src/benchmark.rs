@@ -3,6 +3,7 @@
 //! Three steps, each knowing more than the one before: a [`Benchmark`] is what the user wants, a [`Dataset`] is the data
 //! of it that a server holds, a [`Load`] is one series on that data. Nothing here knows a campaign or a report.
 
+mod events;
 mod sysbench;
 mod tpcb;
 
@@ -16,8 +17,10 @@ use dyno_results::event::{Check, PrepareStep};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use thiserror::Error;
 
+pub use self::events::{EventsBenchmark, EventsWishes};
 pub use self::sysbench::{SysbenchBenchmark, SysbenchWishes};
 pub use self::tpcb::TpcbBenchmark;
+use crate::events as of_events;
 use crate::sysbench as of_sysbench;
 use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
 
@@ -25,7 +28,7 @@ use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// A family of workloads as the user wants it: which of its workloads, on how much data. It knows no server yet.
-pub trait Benchmark: Debug {
+pub trait Benchmark: Debug + Send + Sync {
     /// `tpcb`: in events and on the command line.
     fn name(&self) -> &'static str;
 
@@ -58,7 +61,7 @@ pub trait Benchmark: Debug {
 }
 
 /// The data of a benchmark on a server, whole and usable.
-pub trait Dataset {
+pub trait Dataset: Send {
     /// The scale, where the family has one.
     fn scale(&self) -> Option<f64>;
 
@@ -70,12 +73,28 @@ pub trait Dataset {
         None
     }
 
+    /// What decides over its rows to the byte: data of the same recipe was made the same on every server, and differs
+    /// only by what was written since. `None` where that cannot be said.
+    fn recipe(&self) -> Option<String> {
+        None
+    }
+
+    /// Counts the rows of each of [`tables`](Self::tables), in their order. It reads them all; nothing may move
+    /// meanwhile. `None` where the family counts in its checks alone.
+    ///
+    /// # Errors
+    /// The tables cannot be read.
+    fn count(&self, connection: &mut Connection) -> Result<Option<Vec<u64>>, BenchmarkError> {
+        let _ = connection;
+        Ok(None)
+    }
+
     /// The loads, one for each of [`Benchmark::series`] and in its order.
     fn loads(&self) -> Vec<Box<dyn Load>>;
 }
 
 /// One workload on the data that is there.
-pub trait Load {
+pub trait Load: Send {
     fn series(&self) -> Series;
 
     /// What the engine drives.
@@ -103,7 +122,7 @@ pub trait Load {
 }
 
 /// The data before a load.
-pub trait Baseline {
+pub trait Baseline: Send {
     /// Compares what is there now, after a load that `done` says; `target` is the short name for the checks. Nothing may
     /// move meanwhile.
     ///
@@ -224,6 +243,16 @@ pub enum BenchmarkError {
     SysbenchPrepare(Box<of_sysbench::PrepareError>),
     #[error(transparent)]
     SysbenchCensus(#[from] of_sysbench::CensusError),
+    #[error(transparent)]
+    EventsSize(#[from] of_events::SizeError),
+    #[error(transparent)]
+    EventsState(#[from] of_events::StateError),
+    #[error(transparent)]
+    EventsNotReady(#[from] of_events::NotReady),
+    #[error(transparent)]
+    EventsPrepare(Box<of_events::PrepareError>),
+    #[error(transparent)]
+    EventsCensus(#[from] of_events::CensusError),
     #[error("another session has kept {table} locked for {seconds} s: {source}")]
     Locked { table: String, seconds: u64, source: QueryError },
     #[error("cannot {doing}: {source}")]
@@ -233,5 +262,11 @@ pub enum BenchmarkError {
 impl From<of_sysbench::PrepareError> for BenchmarkError {
     fn from(error: of_sysbench::PrepareError) -> Self {
         Self::SysbenchPrepare(Box::new(error))
+    }
+}
+
+impl From<of_events::PrepareError> for BenchmarkError {
+    fn from(error: of_events::PrepareError) -> Self {
+        Self::EventsPrepare(Box::new(error))
     }
 }

@@ -4,6 +4,9 @@
 //! [`dyno_engine::workload::Workload`]. It opens no socket of its own and measures nothing under load.
 
 pub mod benchmark;
+mod bulk;
+pub mod events;
+mod limits;
 pub mod pgbench;
 pub mod random;
 pub mod registry;

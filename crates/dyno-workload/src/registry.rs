@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::events;
 use crate::sysbench::{self, Test};
 use crate::tpcb::{self, Script};
 
@@ -21,6 +22,7 @@ pub struct Listed {
 pub enum Selection {
     TpcB(Vec<Script>),
     Sysbench(Vec<Test>),
+    Events(Vec<events::Test>),
 }
 
 const POSTGRES: &[&str] = &["PostgreSQL"];
@@ -42,8 +44,15 @@ pub fn workloads() -> Vec<Listed> {
         about: "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn",
         runs_on: BOTH,
     };
+    let events = Listed {
+        name: events::NAME,
+        about: "read, then write: events/join and events/ingest in turn",
+        runs_on: BOTH,
+    };
+    let of_events = |test: events::Test| Listed { name: test.workload(), about: test.about(), runs_on: BOTH };
     let scripts = std::iter::once(tpcb).chain(Script::ALL.map(script));
-    scripts.chain(std::iter::once(sysbench)).chain(Test::ALL.map(test)).collect()
+    let tests = std::iter::once(sysbench).chain(Test::ALL.map(test));
+    scripts.chain(tests).chain(std::iter::once(events)).chain(events::Test::ALL.map(of_events)).collect()
 }
 
 /// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. A family's name
@@ -102,6 +111,7 @@ fn names() -> Vec<Name> {
     let mut names = vec![
         family(tpcb::NAME, Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike])),
         family(sysbench::NAME, Selection::Sysbench(vec![Test::PointSelect, Test::ReadWrite])),
+        family(events::NAME, Selection::Events(events::Test::ALL.to_vec())),
     ];
     names.extend(Script::ALL.map(|script| Name {
         full: script.workload(),
@@ -122,6 +132,13 @@ fn names() -> Vec<Name> {
             calls: full.chain(bare).chain(of_family).collect(),
             selection: Selection::Sysbench(vec![test]),
         }
+    }));
+    names.extend(events::Test::ALL.map(|test| Name {
+        full: test.workload(),
+        family: events::NAME,
+        is_family: false,
+        calls: vec![plain(test.workload()), plain(test.name())],
+        selection: Selection::Events(vec![test]),
     }));
     names
 }
@@ -198,6 +215,23 @@ mod tests {
         }
         assert_eq!(tests("sysbench/read-write"), [Test::ReadWrite]);
         assert_eq!(tests("point"), [Test::PointSelect]);
+    }
+
+    #[test]
+    fn events_are_found_by_their_family_and_alone() {
+        let found = |typed: &str| match find(typed) {
+            Ok(Selection::Events(tests)) => tests,
+            other => panic!("{typed}: {other:?}"),
+        };
+        assert_eq!((found("events"), found("ev")), (events::Test::ALL.to_vec(), events::Test::ALL.to_vec()));
+        assert_eq!(
+            (found("events/i"), found("ingest")),
+            (vec![events::Test::Ingest], vec![events::Test::Ingest])
+        );
+        assert_eq!(
+            (found("Events/Join"), found("join")),
+            (vec![events::Test::Join], vec![events::Test::Join])
+        );
     }
 
     #[test]

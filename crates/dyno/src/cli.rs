@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::scenario::Scenario;
 
@@ -33,7 +33,9 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     Pgbench(PgbenchArguments),
     Sysbench(SysbenchArguments),
+    Compare(CompareArguments),
     Report(ReportArguments),
+    Serve(ServeArguments),
     Runs(RunsArguments),
     Findings(FindingsArguments),
     /// List the workloads
@@ -54,6 +56,9 @@ pub(crate) enum Command {
   dyno run --target postgres://me@host/db --workload tpcb/select-only --rate 5000/s --duration 60s
   dyno run sysbench/oltp_read_write --target mysql://me@host/db --tables 8 --table-size 1000000
   dyno run --target 'host=/tmp dbname=bank' --clients 1..200 --duration 5m
+  dyno run events/ingest --target pg=postgres://me@host/db --target my=mysql://me@host/db --ramp 1..200 --step 60s
+  dyno run events/join --target a=embedded:postgres@16 --target b=embedded:postgres@17 --rows 70M --cold --live
+  dyno run --target pg=postgres://me@db1/db --host-metrics http://db1:9100/metrics --clients 5000 --connections 40
   dyno run my-scenario.toml --json
 
 Passwords: PGPASSWORD, ~/.pgpass, a service file, MySQL's option files, or the URL. The data of tpcb is four tables
@@ -85,6 +90,17 @@ pub(crate) struct RunArguments {
     /// Exit with 3 if a finding says that the result is invalid
     #[arg(long, help_heading = "Report")]
     pub(crate) strict: bool,
+
+    /// Serve the page of the run while it goes, at a free port of this machine or at ADDRESS:PORT (`dyno serve --help`)
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        help_heading = "Report",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:0"
+    )]
+    pub(crate) live: Option<String>,
 
     #[command(flatten)]
     pub(crate) store: StoreArguments,
@@ -123,7 +139,9 @@ pub(crate) struct SysbenchArguments {
 #[command(after_help = "Examples:
   dyno report
   dyno report 2026-11-20-1 --html out.html
-  dyno report last --json | jq .series")]
+  dyno report last --json | jq .series
+  dyno report last --csv series.csv
+  dyno report last --events --follow | jq -c 'select(.event == \"stage-finished\")'")]
 pub(crate) struct ReportArguments {
     /// The run's name or its beginning, or `last`
     #[arg(value_name = "RUN", default_value = "last")]
@@ -137,16 +155,120 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
+    /// Write the series as CSV, a row for each second and target, to this file or to standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "json")]
+    pub(crate) csv: Option<Option<PathBuf>>,
+
+    /// Print the stream of events as it is stored, one JSON object on each line (docs/events.md)
+    #[arg(long, conflicts_with_all = ["json", "csv", "html"])]
+    pub(crate) events: bool,
+
+    /// With --events: go on until the run has ended
+    #[arg(long, requires = "events")]
+    pub(crate) follow: bool,
+
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+}
+
+/// Serve the page: the list of runs, each run while it goes and afterwards, several over each other
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno serve
+  dyno serve --listen 127.0.0.1:0
+  dyno serve --listen 0.0.0.0:7878 --token-file ~/.config/dyno-token
+
+The page is at the address that is printed, with an API beside it (docs/serve.md) and figures for Prometheus at /metrics
+(docs/metrics.md). Nothing can be changed from it. On this machine alone it asks for no token unless one is given; a
+browser is given the token once, with ?token=… behind the address.")]
+pub(crate) struct ServeArguments {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
+    pub(crate) listen: String,
+
+    /// What readers must know, needed where other machines can reach the address; other users of this machine can see a
+    /// command line, so a file or DYNO_TOKEN is better
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
+    pub(crate) token: Option<String>,
+
+    /// File with the token on its first line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// Set two or more runs, or targets of runs, beside each other: figures, ratios with intervals, what is not comparable
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno compare last~1 last
+  dyno compare pg my                                the newest run that has both targets
+  dyno compare last                                 the targets of the last run
+  dyno compare 2026-11-20-1:pg 2026-11-20-3:pg
+  dyno compare last:pg/ingest last:my/ingest
+  dyno compare 2026-11-20-1,2026-11-20-2,2026-11-20-3 2026-11-20-4,2026-11-20-5,2026-11-20-6
+  dyno compare pg my --base my --json | jq '.series[].sections[0].rows[0]'
+
+How to read it, and when not to believe it: docs/compare.md.
+
+Exit status: 0 done; 1 nothing could be compared; 3 under --strict, the sides are not comparable (\"invalid\").")]
+pub(crate) struct CompareArguments {
+    /// RUN, RUN:TARGET, RUN:TARGET/SERIES, a target's name, or repeats RUN,RUN,RUN; a RUN is a name, its beginning, `last`
+    /// or `last~1`, the one before. The first is the base
+    #[arg(value_name = "SIDE", required = true)]
+    pub(crate) sides: Vec<String>,
+
+    /// Compare with this side instead of the first
+    #[arg(long, value_name = "SIDE")]
+    pub(crate) base: Option<String>,
+
+    /// Print the comparison as JSON (docs/compare.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Exit with 3 if the sides are not comparable: a finding is "invalid"
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// How a run ended, for `--ended`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EndedArgument {
+    Complete,
+    Incomplete,
+    No,
 }
 
 /// List the stored runs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno runs
-  dyno runs --json | jq -r '.runs[].name'")]
+  dyno runs --target mysql --workload join
+  dyno runs --text 2026-11 --ended complete
+  dyno runs --json | jq -r '.runs[].name'
+
+Texts are looked for anywhere and in any case; a run is listed if it fits all that is named.")]
 pub(crate) struct RunsArguments {
+    /// Only runs with a target of this name, product or version
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) target: Option<String>,
+
+    /// Only runs with this workload or series
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) workload: Option<String>,
+
+    /// Only runs with this in their name, command, targets or workloads
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+
+    /// Only runs that ended like this; `no` is one under way, or killed
+    #[arg(long, value_name = "HOW")]
+    pub(crate) ended: Option<EndedArgument>,
+
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,15 +5,19 @@ use std::path::PathBuf;
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_report::json::JsonError;
 use dyno_report::page::PageError;
+use dyno_results::comparison::CompareError;
 use dyno_results::store::StoreError;
 use dyno_target::TargetError;
 use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
+use dyno_target::probe::NodeExporterError;
 use dyno_wire::refusal::Refusal;
 use dyno_workload::benchmark::BenchmarkError;
 use dyno_workload::registry::UnknownWorkload;
 use dyno_workload::sysbench::OptionsError;
 use dyno_workload::tpcb::ScaleError;
+
+use crate::secrets::hidden_in_lines;
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +38,7 @@ pub(crate) enum Failure {
     ScenarioIsTarget { named: String },
     // Not its source: the message holds all of it.
     #[error(
-        "the scenario {named} is wrong: {}{}", error.to_string().trim_end(),
+        "the scenario {named} is wrong: {}{}", hidden_in_lines(error.to_string().trim_end()),
         nearest.as_ref().map(|field| format!("\ndid you mean `{field}`?")).unwrap_or_default()
     )]
     ScenarioWrong { named: String, nearest: Option<String>, error: Box<toml::de::Error> },
@@ -57,6 +61,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
+    Compare(#[from] CompareError),
+    #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     #[error("--target: {0}")]
     Target(#[from] TargetError),
@@ -78,6 +84,9 @@ pub(crate) enum Failure {
         u64::from(*.wanted) * .each
     )]
     TooFewStatements { url: String, wanted: u32, each: u64, free: u64, fits: Vec<u32> },
+    /// Several targets of which a load would read, each something else.
+    #[error("{detail}: {expected} against {found}")]
+    DataDiffer { detail: String, expected: String, found: String },
     #[error(
         "sessions on {url} begin with autocommit off: nothing that a single statement writes would ever be committed"
     )]
@@ -91,6 +100,33 @@ pub(crate) enum Failure {
     /// Of which stage, and what it said last.
     #[error("the server {url} went away during {during}: {said}")]
     ServerGone { url: String, during: String, said: String },
+    #[error("two targets are called {name}")]
+    SameName { name: String },
+    #[error("{option}: no target is called {name}")]
+    NoSuchTarget { option: &'static str, name: String, known: Vec<String> },
+    #[error("{option}: there is no stage or series `{stage}`")]
+    NoSuchStage { option: &'static str, stage: String, known: String },
+    /// `url` is without any password.
+    #[error("--host-metrics {url} does not say of which target")]
+    WhoseHost { url: String },
+    #[error(transparent)]
+    NodeExporter(#[from] NodeExporterError),
+    #[error("--host-metrics of {name}: {source}")]
+    HostMetrics { name: String, source: NodeExporterError },
+    #[error("the clients are to share {wanted} connections, and {url} has room for {free} more")]
+    TooFewToShare { url: String, wanted: u32, free: u32 },
+    /// `said` are the last lines of it, if it said anything.
+    #[error(
+        "a hook failed on {target} with {status}: {action}{}",
+        said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
+    )]
+    Hook { target: String, action: String, status: String, said: Option<String> },
+    #[error("{url} took no session for {seconds} s after a hook or a cold start: {source}")]
+    NotBack { url: String, seconds: u64, source: Box<ConnectError> },
+    #[error("the thread that loaded a target ended unexpectedly")]
+    LaneBroken,
+    #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    TargetsLost { lost: Vec<LostTarget> },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot write {}: {source}", path.display())]
@@ -101,13 +137,37 @@ pub(crate) enum Failure {
     Json(#[from] JsonError),
     #[error(transparent)]
     Page(#[from] PageError),
+    #[cfg(feature = "serve")]
+    #[error(transparent)]
+    Serve(#[from] dyno_report::serve::ServeError),
+    #[cfg(feature = "serve")]
+    #[error("cannot read the token from {}: {source}", path.display())]
+    TokenFile { path: PathBuf, source: std::io::Error },
+    #[cfg(not(feature = "serve"))]
+    #[error("this dyno was built without its server (cargo feature `serve`)")]
+    NotServed,
     #[error("no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set")]
     NoHome,
     #[error("cannot write to standard output: {0}")]
     Output(#[source] std::io::Error),
 }
 
+/// A target that was given up while others went on.
+#[derive(Debug, thiserror::Error)]
+#[error("{name} was given up after {at_s:.0} s: {failure}")]
+pub(crate) struct LostTarget {
+    pub(crate) name: String,
+    /// Seconds since the run began.
+    pub(crate) at_s: f64,
+    pub(crate) failure: Box<Failure>,
+}
+
 impl Failure {
+    /// True for what is not one target's own: then the others do not go on either.
+    pub(crate) fn ends_run(&self) -> bool {
+        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::LaneBroken)
+    }
+
     /// What to do next, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
@@ -135,13 +195,20 @@ impl Failure {
             Self::ScenarioWrong { named, .. } if named.ends_with(".lua") => {
                 Some(format!("a Lua script is for `dyno sysbench {named} run`"))
             }
+            Self::DataDiffer { .. } => Some(
+                "run with --prepare, which makes the data of all targets anew, or with --no-verify, which takes them as \
+                 they are"
+                    .to_owned(),
+            ),
             Self::TooFewConnections { fits, free, .. } => {
                 let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
                 Some(if fits.is_empty() {
                     "end other sessions, or raise max_connections on the server".to_owned()
                 } else {
                     format!(
-                        "use --clients {list} (at most {free}), end other sessions, or raise max_connections"
+                        "use --clients {list} (at most {free}) or a ramp up to {free}, let them share connections \
+                         (--connections {free}), \
+                         end other sessions, or raise max_connections"
                     )
                 })
             }
@@ -165,6 +232,18 @@ impl Failure {
             ),
             Self::Engine { source, .. } => engine_help(source),
             Self::ServerGone { .. } => Some("look into the server's log".to_owned()),
+            Self::SameName { .. } => {
+                Some("give each a name of its own: --target old=URL --target new=URL".to_owned())
+            }
+            Self::NoSuchTarget { known, .. } => {
+                Some(format!("the targets of this run are {}", known.join(", ")))
+            }
+            Self::NoSuchStage { known, .. } => Some(format!("there are {known}")),
+            Self::WhoseHost { .. } => Some("write its name before it: --host-metrics NAME=URL".to_owned()),
+            Self::TooFewToShare { free, .. } => Some(format!(
+                "use --connections {free} or fewer, end other sessions, or raise max_connections"
+            )),
+            Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
             _ => None,
         }

@@ -11,10 +11,10 @@ use dyno_results::document::{Percentiles, Report};
 use dyno_results::event::{Event, Severity, Stage, StageKind};
 use dyno_target::connection::Connection;
 use dyno_target::inspect;
-use dyno_target::probe::{HostOptions, Probe};
+use dyno_target::probe::{self, HostOptions, HostReading, Probe};
 use dyno_wire::endpoint::Endpoint;
 
-use crate::campaign::rollers::{self, Described};
+use crate::campaign::describe::{self, Described};
 use crate::campaign::{self, Stream, stages};
 use crate::cli::StoreArguments;
 use crate::command::run::{Pages, started};
@@ -93,8 +93,12 @@ impl Recording {
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
-        let subject = Described { url, embedded: None, data_directory: disk.as_deref() };
-        rollers::describe(&self.stream, connection, subject)?;
+        let subject = Described { name: self.target, url, embedded: None, remote: None };
+        let mut roles = vec!["driver".to_owned()];
+        if describe::target(&self.stream, connection, subject)? == Some(true) {
+            roles.push(self.target.to_owned());
+        }
+        describe::this_host(&self.stream, disk.as_deref(), roles);
         if let Some(Tables { family, scale, names }) = tables {
             let data = inspect::data(connection, self.target, family, scale, names);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));
@@ -105,8 +109,12 @@ impl Recording {
 
     /// Begins to watch host and database, with a connection of its own.
     pub(crate) fn watch(&mut self, endpoint: &Endpoint) {
-        let host = self.host.take().unwrap_or_default();
-        self.probe = rollers::watch(&self.stream, endpoint, host);
+        let options = probe::Options {
+            database: Some(endpoint.clone()),
+            host: HostReading::This(self.host.take().unwrap_or_default()),
+            ..probe::Options::new(self.target)
+        };
+        self.probe = describe::watched(&self.stream, options);
     }
 
     pub(crate) fn load_begins(&self, stage: Stage) {

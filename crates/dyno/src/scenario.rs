@@ -2,6 +2,7 @@
 //! field may be left out; what is left out is decided in `plan`.
 
 mod sysbench;
+mod targets;
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +11,17 @@ use dyno_workload::registry::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::sysbench::SysbenchFields;
+pub(crate) use self::targets::{Named, What, split_name};
 
 use crate::failure::Failure;
 use crate::secrets::{hidden, is_like_target};
-use crate::units::{Clients, Rate, Time};
+use crate::units::{Clients, Count, Quantity, Rate, Steps, Time};
 
 /// Scenarios that come with dyno: name and TOML.
-pub(crate) const BUILT_IN: [(&str, &str); 4] = [
+pub(crate) const BUILT_IN: [(&str, &str); 5] = [
     ("tpcb", include_str!("../../../scenarios/tpcb.toml")),
     ("sysbench", include_str!("../../../scenarios/sysbench.toml")),
+    ("events", include_str!("../../../scenarios/events.toml")),
     ("quick", include_str!("../../../scenarios/quick.toml")),
     ("latency", include_str!("../../../scenarios/latency.toml")),
 ];
@@ -31,10 +34,36 @@ pub(crate) struct Scenario {
     #[arg(skip)]
     pub(crate) about: Option<String>,
 
-    /// Database to test: a postgres:// or mysql:// URL, or a libpq connection string; without it dyno starts a
-    /// PostgreSQL of its own
-    #[arg(long, short = 't', value_name = "URL", help_heading = "Target")]
-    pub(crate) target: Option<String>,
+    /// Database to test: a postgres:// or mysql:// URL, a libpq connection string, or `embedded[:SERVER]` for a PostgreSQL
+    /// of dyno's own, which is also the default. Several are measured in one run, each with a short name before it
+    #[arg(long, short = 't', value_name = "[NAME=]URL", help_heading = "Target")]
+    #[serde(deserialize_with = "targets::one_or_more", alias = "targets")]
+    pub(crate) target: Vec<String>,
+
+    /// Where the host of a target is read that is not this one: a node_exporter's URL, http://host:9100/metrics
+    #[arg(long, value_name = "[NAME=]URL", help_heading = "Target")]
+    #[serde(deserialize_with = "targets::one_or_more")]
+    pub(crate) host_metrics: Vec<String>,
+
+    /// Load several targets at the same time, each by itself, instead of in turn: for servers that share no host
+    #[arg(long, help_heading = "Target")]
+    pub(crate) together: bool,
+
+    /// Restart a server of dyno's own before each series, and drop the kernel's cache of its files
+    #[arg(long, help_heading = "Target")]
+    pub(crate) cold: bool,
+
+    /// Run a command, or `sql:…` on the target, before a series (join), a kind of stage (warm-up, ladder, ramp, hold) or
+    /// the run; NAME:STAGE for one target. DYNO_TARGET, DYNO_URL, DYNO_HOST, DYNO_PORT, DYNO_SERIES and DYNO_STAGE are in
+    /// its environment
+    #[arg(long, num_args = 2, value_names = ["STAGE", "COMMAND"], help_heading = "Target")]
+    #[serde(deserialize_with = "targets::pairs")]
+    pub(crate) before: Vec<String>,
+
+    /// The same behind it
+    #[arg(long, num_args = 2, value_names = ["STAGE", "COMMAND"], help_heading = "Target")]
+    #[serde(deserialize_with = "targets::pairs")]
+    pub(crate) after: Vec<String>,
 
     /// Binaries of the embedded server: postgres, postgres@17, postgres@16.4 or a directory [default: the newest
     /// that is installed, else fetched]
@@ -50,7 +79,7 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "DIR", help_heading = "Target")]
     pub(crate) data_dir: Option<PathBuf>,
 
-    /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench (each reads, then writes),
+    /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench, events (each reads, then writes),
     /// tpcb/select-only, sysbench/oltp_read_write, … [default: tpcb; on MySQL sysbench]
     #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
     pub(crate) workload: Option<String>,
@@ -59,6 +88,15 @@ pub(crate) struct Scenario {
     /// data that is there]
     #[arg(long, short = 's', value_name = "N", help_heading = "Workload")]
     pub(crate) scale: Option<u64>,
+
+    /// Rows of the table event, of the workload events: 1000000, 70M [default: what suits the machine, or those that are
+    /// there]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    pub(crate) rows: Option<Count>,
+
+    /// Rows of the table customer, of the workload events
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    pub(crate) customers: Option<Count>,
 
     /// Make the data anew: auto (where it is missing), always (drops what is there) or never [default: auto;
     /// --prepare alone means always]
@@ -85,6 +123,20 @@ pub(crate) struct Scenario {
     #[arg(long, short = 'c', value_name = "LIST", help_heading = "Load")]
     pub(crate) clients: Option<Clients>,
 
+    /// Connections that the clients share, for each target; one that waits for its turn has that time in its response
+    /// time [default: each client has its own]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) connections: Option<u32>,
+
+    /// Load that goes up in steps until the target gives way or the bound is reached: clients 1..200, 1..200+10, 1..1024x2 or
+    /// 1.., or a rate 100/s..5000/s+100
+    #[arg(long, value_name = "STEPS", help_heading = "Load")]
+    pub(crate) ramp: Option<Steps>,
+
+    /// Go on with a ramp to its bound, also when the target has given way
+    #[arg(long, help_heading = "Load")]
+    pub(crate) to_the_end: bool,
+
     /// Threads of the load generator [default: half the processors where the server shares them, else all]
     #[arg(long, short = 'j', value_name = "N", help_heading = "Load")]
     pub(crate) threads: Option<u32>,
@@ -93,17 +145,21 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) warm_up: Option<Time>,
 
-    /// Duration of each rung of a ladder [default: 5s]
+    /// Duration of each rung of a ladder [default: 5s], or of each step of a ramp [default: 10s]
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) step: Option<Time>,
 
-    /// Duration of the hold at the peak [default: 20s]
+    /// Duration of the hold at the peak [default: 20s]; behind a ramp there is one only if this is said
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) hold: Option<Time>,
 
     /// One stage of this duration instead of a ladder and a hold [default with --rate or a ramp: 30s]
     #[arg(long, short = 'T', value_name = "TIME", help_heading = "Load")]
     pub(crate) duration: Option<Time>,
+
+    /// Run the hold (or the one stage) so many times; with several targets in turn
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) repeat: Option<u32>,
 
     /// One stage in which each client does this many transactions
     #[arg(long, value_name = "N", help_heading = "Load")]
@@ -138,6 +194,10 @@ pub(crate) struct Scenario {
     /// Do not check after writes that every acknowledged commit is there
     #[arg(long, help_heading = "Workload")]
     pub(crate) no_verify: bool,
+
+    /// Read neither host nor database while the load runs: what they took then stays unknown
+    #[arg(long, help_heading = "Load")]
+    pub(crate) no_telemetry: bool,
 
     #[command(flatten)]
     pub(crate) sysbench: SysbenchFields,
@@ -253,33 +313,53 @@ impl Scenario {
     pub(crate) fn or(self, other: Self) -> Self {
         // What excludes each other is one choice, and that of the command line sets the scenario's aside: a target or
         // an embedded server, a duration or a count of transactions.
-        let (here, embedded) = (self.target.is_some(), self.names_embedded());
+        let (here, embedded) = (!self.target.is_empty(), self.names_embedded());
+        let alone = self.target.len() == 1;
         let (timed, counted) = (self.duration.is_some(), self.transactions.is_some());
+        // A ramp says itself how much load there is, and for how long.
+        let ramped = self.ramp.is_some();
+        let ramp_of = self.ramp.map(|ramp| ramp.of);
+        let open = self.rate.is_some() || ramp_of == Some(Quantity::RatePerS);
+        let single = timed || counted || self.rate.is_some();
+        let named = single || self.clients.is_some();
+        let or_list = |these: Vec<String>, others: Vec<String>| if these.is_empty() { others } else { these };
         Self {
             about: self.about.or(other.about),
-            target: self.target.or(other.target.filter(|_| !embedded)),
+            target: or_list(self.target, if embedded { Vec::new() } else { other.target }),
+            host_metrics: or_list(self.host_metrics, if here { Vec::new() } else { other.host_metrics }),
+            together: self.together || (other.together && !alone),
+            cold: self.cold || (other.cold && !here),
+            before: or_list(self.before, other.before),
+            after: or_list(self.after, other.after),
             server: self.server.or(other.server.filter(|_| !here)),
             profile: self.profile.or(other.profile.filter(|_| !here)),
             data_dir: self.data_dir.or(other.data_dir.filter(|_| !here)),
             workload: self.workload.or(other.workload),
             scale: self.scale.or(other.scale),
+            rows: self.rows.or(other.rows),
+            customers: self.customers.or(other.customers),
             prepare: self.prepare.or(other.prepare),
             protocol: self.protocol.or(other.protocol),
             seed: self.seed.or(other.seed),
-            clients: self.clients.or(other.clients),
+            clients: self.clients.or(other.clients.filter(|_| !ramped)),
+            connections: self.connections.or(other.connections.filter(|_| !open)),
+            ramp: self.ramp.or(other.ramp.filter(|_| !named)),
+            to_the_end: self.to_the_end || (other.to_the_end && !named),
             threads: self.threads.or(other.threads),
             warm_up: self.warm_up.or(other.warm_up),
-            step: self.step.or(other.step),
-            hold: self.hold.or(other.hold),
-            duration: self.duration.or(other.duration.filter(|_| !counted)),
-            transactions: self.transactions.or(other.transactions.filter(|_| !timed)),
-            rate: self.rate.or(other.rate),
-            arrivals: self.arrivals.or(other.arrivals),
-            think_time: self.think_time.or(other.think_time),
+            step: self.step.or(other.step.filter(|_| !single)),
+            hold: self.hold.or(other.hold.filter(|_| !single)),
+            repeat: self.repeat.or(other.repeat),
+            duration: self.duration.or(other.duration.filter(|_| !counted && !ramped)),
+            transactions: self.transactions.or(other.transactions.filter(|_| !timed && !ramped)),
+            rate: self.rate.or(other.rate.filter(|_| !ramped)),
+            arrivals: self.arrivals.or(other.arrivals.filter(|_| ramp_of != Some(Quantity::Clients))),
+            think_time: self.think_time.or(other.think_time.filter(|_| !open)),
             max_tries: self.max_tries.or(other.max_tries),
             realtime: self.realtime || other.realtime,
             quick: self.quick || other.quick,
             no_verify: self.no_verify || other.no_verify,
+            no_telemetry: self.no_telemetry || other.no_telemetry,
             sysbench: self.sysbench.or(other.sysbench),
         }
     }
@@ -336,6 +416,16 @@ mod tests {
     }
 
     #[test]
+    fn targets_and_hooks_are_lists() {
+        let text = "target = [\"pg=postgres://h\", \"my=mysql://h/d\"]\nbefore = [[\"join\", \"sync\"], [\"hold\", \"sql:x\"]]";
+        let scenario = Scenario::parse("x", text).unwrap();
+        assert_eq!(scenario.target.len(), 2);
+        assert_eq!(scenario.before, ["join", "sync", "hold", "sql:x"]);
+        assert!(Scenario::parse("x", "before = [\"join\"]").is_err());
+        assert_eq!(Scenario::parse("x", "ramp = \"1..9\"\nrows = \"2k\"").unwrap().rows, Some(Count(2000)));
+    }
+
+    #[test]
     fn a_name_is_a_scenario_or_a_workload() {
         let workload = |named: &str| Scenario::named(named).unwrap().workload.unwrap();
         assert_eq!(workload("sysbench/oltp_read_write"), "sysbench/oltp_read_write");
@@ -361,7 +451,7 @@ mod tests {
 
     #[test]
     fn the_command_line_goes_first() {
-        let typed = Scenario { scale: Some(3), target: Some("postgres://h".into()), ..Scenario::default() };
+        let typed = Scenario { scale: Some(3), target: vec!["postgres://h".into()], ..Scenario::default() };
         let file = Scenario {
             scale: Some(5),
             seed: Some(1),
@@ -381,7 +471,15 @@ mod tests {
             ..Scenario::default()
         };
         let both = typed.or(file);
-        assert_eq!((both.target, both.transactions), (None, None));
+        assert_eq!((both.target.len(), both.transactions), (0, None));
         assert!(both.data_dir.is_some() && both.duration.is_some());
+        let pooled = "connections = 4\nthink-time = \"1s\"\ntarget = [\"a=postgres://h\", \"b=postgres://i\"]\ntogether = true";
+        let typed = Scenario {
+            rate: Some("5/s".parse().unwrap()),
+            target: vec!["postgres://h".into()],
+            ..Scenario::default()
+        };
+        let both = typed.or(Scenario::parse("x", pooled).unwrap());
+        assert!(both.connections.is_none() && both.think_time.is_none() && !both.together);
     }
 }

@@ -3,11 +3,94 @@
 
 use dyno_target::settings::without_password;
 
+/// What stands for a password.
+const HIDDEN: &str = "***";
+
 /// A word of the command line, or a text that quotes some, with every password replaced by `***`.
 pub(crate) fn hidden(word: &str) -> String {
     let value = value_of_option(word);
     let option = word.strip_suffix(value).unwrap_or_default();
     format!("{option}{}", hidden_in_url(&without_password(value)))
+}
+
+/// A command or SQL with every password that can be told replaced by `***`: what [`hidden`] finds in each of its words, and
+/// what programs and statements take for one (`-pSECRET`, `PGPASSWORD=…`, `IDENTIFIED BY '…'`).
+pub(crate) fn hidden_in_command(command: &str) -> String {
+    let in_capitals = command.to_ascii_uppercase();
+    let (identified, sshpass) = (in_capitals.contains("IDENTIFIED"), in_capitals.contains("SSHPASS"));
+    let mut shown: Vec<String> = Vec::new();
+    let mut secret_follows = false;
+    // The quote that ends a secret with spaces in it.
+    let mut until: Option<char> = None;
+    let mut before = String::new();
+    for word in command.split_whitespace() {
+        if let Some(quote) = until {
+            until = until.filter(|_| !word.contains(quote));
+            continue;
+        }
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_uppercase();
+        let (name, value) = word.split_once('=').map_or((None, ""), |(name, value)| (Some(name), value));
+        if secret_follows && matches!(word, "=" | ":" | ":=") {
+            shown.push(word.to_owned());
+            continue;
+        }
+        // As servers complain: `password authentication failed`, `(using password: YES)`.
+        secret_follows &= !matches!(word, "authentication" | "YES)" | "NO)");
+        let secret = match name {
+            _ if secret_follows => Some((HIDDEN.to_owned(), word)),
+            Some(name) if is_secret(name) => Some((format!("{name}={HIDDEN}"), value)),
+            _ if word.len() > 2 && word.starts_with("-p") && !word.starts_with("-p=") => {
+                Some((format!("-p{HIDDEN}"), &word[2..]))
+            }
+            _ if matches!(before.as_str(), "U" | "USER") => {
+                word.split_once(':').map(|(user, secret)| (format!("{user}:{HIDDEN}"), secret))
+            }
+            _ => None,
+        };
+        if let Some((hidden, secret)) = secret {
+            shown.push(hidden);
+            // `PASSWORD= 'SECRET'`, `IDENTIFIED BY PASSWORD 'SECRET'`
+            secret_follows = secret.is_empty() || (secret_follows && bare == "PASSWORD");
+            until = open_quote(secret);
+        } else {
+            shown.push(hidden(word));
+            if before.ends_with("SET") && bare.starts_with("PASSWORD") {
+                // Of whom, and a sign, may stand before it.
+                shown.push(HIDDEN.to_owned());
+                break;
+            }
+            secret_follows = match bare.as_str() {
+                "BY" => identified && shown.len() > 1,
+                "PASSWORD" | "AS_PASSWORD" | "BEARER" => name.is_none(),
+                "P" => sshpass && word == "-p",
+                _ => false,
+            };
+        }
+        before = bare;
+    }
+    shown.join(" ")
+}
+
+/// [`hidden_in_command`] of each line; one without any password stays as it is.
+pub(crate) fn hidden_in_lines(text: &str) -> String {
+    let shown = |line: &str| {
+        let hidden = hidden_in_command(line);
+        let is_plain = hidden.split(' ').eq(line.split_whitespace());
+        if is_plain { line.to_owned() } else { hidden }
+    };
+    text.lines().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+/// The quote that a secret begins with, where its end is not in the same word.
+fn open_quote(secret: &str) -> Option<char> {
+    let quote = secret.trim_start_matches('(').chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    (secret.chars().filter(|c| *c == quote).count() == 1).then_some(quote)
+}
+
+/// Whether a variable or option of this name holds a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["PASSW", "PWD", "SECRET", "TOKEN"].iter().any(|part| name.contains(part))
 }
 
 /// What follows the option in `--target=…`, `-t…`, `-t=…` or `-qt…`, and in pgbench's `-d…`, `-nd…` or `-D…`; any other word as
@@ -59,10 +142,54 @@ mod tests {
             ("-dpostgres://u:pw@h/d", "-dpostgres://u:***@h/d"),
             ("--dbname=password=pw", "--dbname=password=***"),
             ("password=pw", "password=***"),
+            ("pg=postgres://u:pw@h/d?a=b", "pg=postgres://u:***@h/d?a=b"),
+            ("--target=my=mysql://u:pw@h/d", "--target=my=mysql://u:***@h/d"),
+            ("-tmy=mysql://u:pw@h/d", "-tmy=mysql://u:***@h/d"),
+            ("pg=host=h password=pw", "pg=host=h password=***"),
+            ("pg=password=pw host=h", "pg=password=*** host=h"),
+            ("--host-metrics=pg=http://u:pw@h:9100/metrics", "--host-metrics=pg=http://u:***@h:9100/metrics"),
             ("dbname=postgres://u:pw@h/d password=pw", "dbname=postgres://u:***@h/d password=***"),
         ] {
             assert_eq!(hidden(typed), shown);
         }
+    }
+
+    #[test]
+    fn passwords_in_commands_and_statements_are_hidden() {
+        for (typed, shown) in [
+            ("mysql -uroot -ppw -e 'x'", "mysql -uroot -p*** -e 'x'"),
+            ("PGPASSWORD=pw psql -c x", "PGPASSWORD=*** psql -c x"),
+            ("mysql --password=pw d", "mysql --password=*** d"),
+            ("psql postgres://u:pw@h/d", "psql postgres://u:***@h/d"),
+            ("sql:ALTER USER u IDENTIFIED BY 'pw'", "sql:ALTER USER u IDENTIFIED BY ***"),
+            ("sql:alter role u password 'pw'", "sql:alter role u password ***"),
+            ("sql:alter role u password 'p w' login", "sql:alter role u password *** login"),
+            ("sql:SET PASSWORD FOR 'u'@'h' = 'pw'", "sql:SET PASSWORD ***"),
+            ("set password = password('pw')", "set password ***"),
+            ("sql:ALTER USER u IDENTIFIED BY PASSWORD 'pw'", "sql:ALTER USER u IDENTIFIED BY *** ***"),
+            ("PGPASSWORD='p w' psql -c x", "PGPASSWORD=*** psql -c x"),
+            ("mysql -p'p w' d", "mysql -p*** d"),
+            ("password = pw", "password = ***"),
+            (
+                "FATAL: password authentication failed for user me",
+                "FATAL: password authentication failed for user me",
+            ),
+            ("password: pw", "password: ***"),
+            ("ssh db \"mysql -ppw\" && echo done", "ssh db \"mysql -p*** && echo done"),
+            ("sshpass -p pw ssh -t db reboot", "sshpass -p *** ssh -t db reboot"),
+            ("curl -u me:pw http://h/", "curl -u me:*** http://h/"),
+            ("curl -H 'Authorization: Bearer pw' http://h/", "curl -H 'Authorization: Bearer *** http://h/"),
+            ("ssh db systemctl restart mysql", "ssh db systemctl restart mysql"),
+            ("sql:CHECKPOINT", "sql:CHECKPOINT"),
+        ] {
+            assert_eq!(hidden_in_command(typed), shown);
+        }
+    }
+
+    #[test]
+    fn lines_without_passwords_stay_as_they_are() {
+        let text = "  |\n1 | targett =  \"postgres://u:pw@h/d\"\n  |   ^^^";
+        assert_eq!(hidden_in_lines(text), "  |\n1 | targett = \"postgres://u:***@h/d\"\n  |   ^^^");
     }
 
     #[test]

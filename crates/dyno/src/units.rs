@@ -1,11 +1,15 @@
 //! Quantities as people type them: `30s`, `5000/s`, `1,2,4` or `1..200`. In a scenario they are the same text, or
 //! a plain number where that is clear.
 
+mod steps;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::de::{self, Deserializer, Visitor};
+
+pub(crate) use self::steps::{Quantity, Steps};
 
 /// Most clients that a stage may have.
 const CLIENTS_MAX: u32 = 100_000;
@@ -69,13 +73,6 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || format!("`{text}` is no rate: write it as 5000/s, or 100..5000/s for a ramp");
         let numbers = text.trim().trim_end_matches("/s").trim_end_matches("tps").trim();
-        let number = |text: &str| {
-            let (digits, factor) = match text.trim().strip_suffix(['k', 'K']) {
-                Some(thousands) => (thousands, 1e3),
-                None => (text.trim(), 1.0),
-            };
-            digits.parse::<f64>().ok().map(|value| value * factor).filter(|value| value.is_finite())
-        };
         let (start, end) = numbers.split_once("..").unwrap_or((numbers, numbers));
         let (start_per_s, end_per_s) = (number(start).ok_or_else(wrong)?, number(end).ok_or_else(wrong)?);
         if start_per_s < 0.0 || end_per_s < 0.0 || start_per_s + end_per_s <= 0.0 {
@@ -85,6 +82,39 @@ impl FromStr for Rate {
             return Err(format!("`{text}`: no load comes to more than 10,000,000/s"));
         }
         Ok(Self { start_per_s, end_per_s })
+    }
+}
+
+/// A number with a magnitude behind it: `5000`, `2k`, `70M`, `1.5G`.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (digits, factor) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (&text[..at], 1e3),
+        (at, 'm' | 'M') => (&text[..at], 1e6),
+        (at, 'g' | 'G') => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    // `inf` and `nan` are numbers to Rust.
+    let plain = digits.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    digits.parse::<f64>().ok().filter(|_| plain).map(|value| value * factor).filter(|value| value.is_finite())
+}
+
+/// How many rows: `1000000`, `70M`, `2k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Count(pub(crate) u64);
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(count) = text.trim().parse() {
+            return Ok(Self(count));
+        }
+        let whole = |value: &f64| *value >= 0.0 && value.fract() == 0.0 && *value < 1e15;
+        match number(text).filter(whole) {
+            Some(count) => Ok(Self(count as u64)),
+            None => Err(format!("`{text}` is no number of rows: write it as 1000000, 2k or 70M")),
+        }
     }
 }
 
@@ -169,7 +199,7 @@ macro_rules! deserialized_from_text {
 }
 pub(crate) use deserialized_from_text;
 
-deserialized_from_text!(Time, Rate, Clients);
+deserialized_from_text!(Time, Rate, Clients, Count, Steps);
 
 #[cfg(test)]
 mod tests {
@@ -193,6 +223,16 @@ mod tests {
         assert_eq!("1k..2.5k/s".parse(), Ok(Rate { start_per_s: 1000.0, end_per_s: 2500.0 }));
         for wrong in ["0", "-5/s", "x", "", "nan", "inf/s", "1..", "1e300"] {
             assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!("70M".parse(), Ok(Count(70_000_000)));
+        assert_eq!(" 2k".parse(), Ok(Count(2000)));
+        assert_eq!("1.5k".parse(), Ok(Count(1500)));
+        for wrong in ["", "-1", "x", "1.2", "inf", "1e300", "70MM", "M", "\u{1f40c}"] {
+            assert!(wrong.parse::<Count>().is_err(), "{wrong}");
         }
     }
 

@@ -6,17 +6,22 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc)]
 
 mod cache;
+mod cap;
+mod certificate;
 mod command;
 mod debian;
 mod mysql;
+mod node_exporter;
 mod pgbench;
 mod postgres;
 mod shared;
 mod sysbench;
 mod user;
 
+pub use cap::Cap;
 pub use command::succeed;
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
+pub use node_exporter::NodeExporter;
 pub use pgbench::Pgbench;
 pub use postgres::{Postgres, Setup, Starter, postgres_binaries};
 pub use shared::Shared;

@@ -1,11 +1,15 @@
-// Throughput and latency of a series against its clients: the ladder's rungs, its peak, and the hold.
+// Throughput and latency against what was asked of the server: clients, or the rate of an open load. All targets on
+// one axis; the rung at which one gave way is marked and named.
 
-import type uPlot from "uplot";
-import type { Peak, StageResult } from "../document";
+import uPlot from "uplot";
+import { loadOf } from "../align";
+import type { Peak, Percentiles, Saturation, StageResult } from "../document";
 import { count, latency, latencyTick, long, relativeError, short, tick } from "../format";
 import { latencyOf } from "../reading";
+import type { Mark } from "../scene";
 import type { Colour, Palette } from "../theme";
-import { axis, axisFont, type ChartSpec, type Curve, Key, seriesOf, write } from "./chart";
+import { axis, axisFont, type ChartSpec, type Curve, faded, Key, write } from "./chart";
+import { drawMark } from "./marks";
 import { linearTicks, logRange, logTicks, niceMax, thinned } from "./scale";
 
 export interface ClientsChart {
@@ -13,163 +17,306 @@ export interface ClientsChart {
   key: Key;
 }
 
-interface Rungs {
+/** A ladder of one lane. */
+export interface Ladder {
+  /** Empty where there is only one. */
+  label: string;
+  colour: Colour;
+  dash: number[];
+  mark: Mark;
   rungs: StageResult[];
   hold: StageResult | null;
   peak: Peak | null;
-  colour: Colour;
+  saturation: Saturation | null;
 }
 
-/** TPS from zero with 95 % intervals; the peak marked, the hold as a diamond. */
-export function throughputAgainstClients({ rungs, hold, peak, colour }: Rungs): ClientsChart {
-  const curve: Curve = { label: "TPS", colour, width: 2, format: long };
-  const key = new Key([{ ...curve, label: "" }]);
-  const held = hold?.throughput == null ? null : { clients: hold.clients, mean: hold.throughput.mean };
-  const tops = rungs.map((rung) => (rung.throughput?.mean ?? 0) + (rung.throughput?.half_width ?? 0));
-  const top = niceMax(Math.max(...tops, held?.mean ?? 0) * 1.06);
+/** Intervals of more rungs than this are drawn as a band. */
+const BARS_MAX = 24;
+/** Marks closer than this would hide the line, CSS pixels. */
+const MARKS_APART = 22;
+const HEIGHT = 270;
 
-  const draw = (palette: Palette) => ({
-    options: {
-      ...frame(),
-      scales: { x: clientsScale(rungs, held?.clients), y: { range: [0, top] as [number, number] } },
-      axes: [
-        clientsAxis(palette, rungs),
-        axis(palette, {
-          size: 52,
-          splits: () => linearTicks(top, 5),
-          values: (_plot: uPlot, splits: number[]) => splits.map(tick),
-        }),
-      ],
-      series: [{}, seriesOf(curve, palette, { points: { show: true, size: 6, fill: palette(colour) } })],
-      hooks: {
-        drawClear: [(plot: uPlot) => peak !== null && markPeak(plot, peak, palette)],
-        draw: [
-          (plot: uPlot) => drawIntervals(plot, rungs, palette(colour)),
-          (plot: uPlot) => held !== null && drawDiamond(plot, held.clients, held.mean, palette, colour),
-          (plot: uPlot) => peak !== null && labelPeak(plot, peak, palette),
-        ],
-        setCursor: [(plot: uPlot) => key.show([readThroughput(rungs, plot.cursor.idx)])],
-      },
-    },
-    data: [
-      rungs.map((rung) => rung.clients),
-      rungs.map((rung) => rung.throughput?.mean ?? null),
-    ] as uPlot.AlignedData,
+type Values = (number | null)[];
+
+/** A line of a chart: a value for each rung of a ladder. */
+interface Line extends Curve {
+  ladder: Ladder;
+  values: Values;
+  marked: boolean;
+}
+
+/** TPS from zero with 95 % intervals; peaks and saturations marked, holds as diamonds. */
+export function throughputAgainstLoad(ladders: Ladder[]): ClientsChart {
+  const alone = ladders.length === 1;
+  const lines = ladders.map(
+    (ladder): Line => ({
+      ...lookOf(ladder, alone),
+      ladder,
+      values: ladder.rungs.map((rung) => rung.throughput?.mean ?? null),
+      marked: true,
+      width: 2,
+      format: long,
+    }),
+  );
+  const tops = ladders.flatMap(({ rungs, hold }) => [
+    ...rungs.map((rung) => (rung.throughput?.mean ?? 0) + (rung.throughput?.half_width ?? 0)),
+    hold?.throughput?.mean ?? 0,
+  ]);
+  const top = niceMax(Math.max(...tops) * 1.06);
+  const key = new Key(lines.map((line) => ({ ...line, label: alone ? "" : line.label })));
+  const drawn = {
+    lines,
+    y: { range: [0, top] as [number, number] },
+    ticks: () => linearTicks(top, 5),
+    write: tick,
+    intervals: true,
+    read: (line: Line, index: number) => readThroughput(line.ladder.rungs[index]),
+  };
+  return { spec: againstLoad(ladders, drawn, key), key };
+}
+
+/** One ladder: percentiles. Several: p99 of each. On a logarithmic axis. */
+export function latencyAgainstLoad(ladders: Ladder[]): ClientsChart {
+  const [only] = ladders;
+  const alone = ladders.length === 1 && only !== undefined;
+  const of = (ladder: Ladder, name: "p50_us" | "p99_us" | "p999_us"): Values =>
+    ladder.rungs.map((rung) => positive(latencyOf(rung)?.[name]));
+  const line = (
+    ladder: Ladder,
+    name: keyof Percentiles & ("p50_us" | "p99_us" | "p999_us"),
+    look: Pick<Curve, "label" | "colour"> & Partial<Curve>,
+  ): Line => ({
+    width: 1.75,
+    format: latency,
+    ...look,
+    ladder,
+    values: of(ladder, name),
+    marked: !alone,
   });
-  return { spec: { height: 260, draw }, key };
+  const lines = alone
+    ? [
+        line(only, "p50_us", { label: "p50", colour: "latency-1", width: 2 }),
+        line(only, "p99_us", { label: "p99", colour: "latency-2", dash: [7, 3] }),
+        line(only, "p999_us", { label: "p99.9", colour: "latency-3", width: 1.5, dash: [2, 3] }),
+      ]
+    : ladders.map((ladder) => line(ladder, "p99_us", lookOf(ladder, false)));
+  const values = lines.flatMap((one) => one.values.filter((value) => value !== null));
+  const [low, high] = logRange(Math.min(...values), Math.max(...values));
+  const key = new Key(lines);
+  const drawn = {
+    lines,
+    y: { distr: 3 as const, range: [low, high] as [number, number] },
+    ticks: () => logTicks(low, high, 8),
+    write: latencyTick,
+    intervals: false,
+    read: (one: Line, index: number) => {
+      const value = one.values[index];
+      return value == null ? null : latency(value);
+    },
+  };
+  return { spec: againstLoad(ladders, drawn, key), key };
 }
 
-/** Percentiles on a logarithmic axis. */
-export function latencyAgainstClients({ rungs, peak }: Rungs): ClientsChart {
-  const curves: (Curve & { of: "p50_us" | "p99_us" | "p999_us" })[] = [
-    { of: "p50_us", label: "p50", colour: "latency-1", width: 2, format: latency },
-    { of: "p99_us", label: "p99", colour: "latency-2", width: 1.75, dash: [7, 3], format: latency },
-    { of: "p999_us", label: "p99.9", colour: "latency-3", width: 1.5, dash: [2, 3], format: latency },
-  ];
-  const key = new Key(curves);
-  const columns = curves.map((curve) => rungs.map((rung) => positive(latencyOf(rung)?.[curve.of])));
-  const values = columns.flat().filter((value) => value !== null);
-  const [low, high] = logRange(Math.min(...values), Math.max(...values));
+interface LoadChart {
+  lines: Line[];
+  y: uPlot.Scale;
+  ticks: () => number[];
+  write: (value: number) => string;
+  intervals: boolean;
+  read: (line: Line, index: number) => string | null;
+}
 
+function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
+  const loads = [...new Set(ladders.flatMap(({ rungs }) => rungs.map(loadOf)))].sort((a, b) => a - b);
+  const holds = ladders.flatMap(({ hold }) =>
+    hold?.throughput == null || !chart.intervals ? [] : loadOf(hold),
+  );
+  const open = ladders.some(({ rungs }) => rungs.some((rung) => rung.arrival === "open"));
+  const rows = chart.lines.map((line) => {
+    const at = new Map(line.ladder.rungs.map((rung, index) => [loadOf(rung), index]));
+    return loads.map((load) => at.get(load) ?? -1);
+  });
+  const saturated = ladders.filter((ladder) => ladder.saturation !== null);
+  const alonePeak = ladders.length === 1 && saturated.length === 0 ? (ladders[0]?.peak ?? null) : null;
+  const heads = Math.max(alonePeak === null ? 0 : 1, saturated.length);
   const draw = (palette: Palette) => ({
     options: {
-      ...frame(),
-      scales: {
-        x: clientsScale(rungs),
-        y: { distr: 3 as const, range: [low, high] as [number, number] },
-      },
+      padding: [8 + heads * 14, 18, 0, 0] as uPlot.Padding,
+      cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { show: false } },
+      scales: { x: loadScale([...loads, ...holds]), y: chart.y },
       axes: [
-        clientsAxis(palette, rungs),
+        loadAxis(palette, loads, open),
         axis(palette, {
-          size: 52,
-          splits: () => logTicks(low, high, 8),
+          size: 56,
+          splits: chart.ticks,
           filter: (_plot: uPlot, splits: number[]) => splits,
-          values: (_plot: uPlot, splits: number[]) => splits.map(latencyTick),
+          values: (_plot: uPlot, splits: number[]) => splits.map(chart.write),
         }),
       ],
-      series: [
-        {},
-        ...curves.map((curve) =>
-          seriesOf(curve, palette, { points: { show: true, size: 5, fill: palette(curve.colour) } }),
-        ),
-      ],
+      series: [{}, ...chart.lines.map(() => ({ paths: () => null, points: { show: false } }))],
       hooks: {
-        drawClear: [(plot: uPlot) => peak !== null && markPeak(plot, peak, palette)],
+        drawClear: [
+          (plot: uPlot) => {
+            if (alonePeak !== null) markPeak(plot, alonePeak, palette);
+            for (const ladder of saturated) markSaturation(plot, ladder, palette);
+          },
+        ],
+        draw: [
+          (plot: uPlot) => {
+            for (const line of chart.lines) drawLine(plot, line, chart.intervals, palette);
+            if (chart.intervals) for (const ladder of ladders) drawHold(plot, ladder, palette);
+            if (alonePeak !== null) labelPeak(plot, alonePeak, palette);
+            for (const [index, ladder] of saturated.entries())
+              labelSaturation(plot, ladder, index, heads, palette);
+          },
+        ],
         setCursor: [
           (plot: uPlot) => {
-            const rung = rungs[plot.cursor.idx ?? -1];
-            const found = rung && latencyOf(rung);
-            key.show(curves.map((curve) => (found ? latency(found[curve.of]) : null)));
+            const at = plot.cursor.idx;
+            const inside = (plot.cursor.left ?? -1) >= 0 && at != null;
+            const texts = chart.lines.map((line, index) =>
+              inside ? chart.read(line, rows[index]?.[at] ?? -1) : null,
+            );
+            const first = texts.findIndex((text) => text !== null);
+            const load = inside ? `${loadWords(loads[at] ?? 0, open)}: ` : "";
+            key.show(texts.map((text, index) => (index === first && text !== null ? load + text : text)));
           },
         ],
       },
     },
-    data: [rungs.map((rung) => rung.clients), ...columns] as uPlot.AlignedData,
+    data: [
+      loads,
+      ...chart.lines.map((line, index) =>
+        loads.map((_load, row) => line.values[rows[index]?.[row] ?? -1] ?? null),
+      ),
+    ] as uPlot.AlignedData,
   });
-  return { spec: { height: 260, draw }, key };
+  return { height: HEIGHT, draw };
+}
+
+function lookOf(ladder: Ladder, alone: boolean): Pick<Line, "label" | "colour" | "dash" | "mark"> {
+  return { label: ladder.label, colour: ladder.colour, dash: alone ? [] : ladder.dash, mark: ladder.mark };
+}
+
+function loadWords(load: number, open: boolean): string {
+  if (open) return `${long(load)}/s`;
+  return `${count(load)} client${load === 1 ? "" : "s"}`;
 }
 
 function positive(value: number | undefined): number | null {
   return value !== undefined && value > 0 ? value : null;
 }
 
-function readThroughput(rungs: StageResult[], row: number | null | undefined): string | null {
-  const rung = rungs[row ?? -1];
+function readThroughput(rung: StageResult | undefined): string | null {
   if (rung === undefined) return null;
-  const clients = `${count(rung.clients)} client${rung.clients === 1 ? "" : "s"}`;
   return rung.throughput === null
-    ? `${clients}: unknown`
-    : `${clients}: ${long(rung.throughput.mean)} TPS ${relativeError(rung.throughput)}`;
+    ? "unknown"
+    : `${long(rung.throughput.mean)} TPS ${relativeError(rung.throughput)}`;
 }
 
-function frame(): Pick<uPlot.Options, "padding" | "cursor"> {
-  return {
-    padding: [22, 18, 0, 0],
-    cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 8 } },
-  };
-}
-
-/** Doublings stand equally far apart; half a doubling of room at either end. */
-function clientsScale(rungs: StageResult[], other?: number): uPlot.Scale {
-  const clients = rungs.map((rung) => rung.clients).concat(other ?? []);
+/** Steps of one size stand on a linear axis, factors on a logarithmic one. */
+function loadScale(loads: number[]): uPlot.Scale {
+  const [low, high] = [Math.min(...loads), Math.max(...loads)];
+  if (inSteps(loads)) {
+    const room = Math.max((high - low) * 0.03, 0.5);
+    return { time: false, range: [Math.max(0, low - room), high + room] };
+  }
   const room = 2 ** 0.25;
-  const range: [number, number] = [Math.min(...clients) / room, Math.max(...clients) * room];
-  return { time: false, distr: 3, log: 2, range };
+  return { time: false, distr: 3, log: 2, range: [low / room, high * room] };
 }
 
-function clientsAxis(palette: Palette, rungs: StageResult[]): uPlot.Axis {
+export function inSteps(loads: number[]): boolean {
+  const sorted = [...new Set(loads)].sort((a, b) => a - b);
+  if (sorted.length < 4) return false;
+  const gaps = sorted.slice(1).map((load, index) => load - (sorted[index] ?? 0));
+  return Math.max(...gaps) <= Math.min(...gaps) * 3 || gaps.length > 12;
+}
+
+function loadAxis(palette: Palette, loads: number[], open: boolean): uPlot.Axis {
   return axis(palette, {
-    label: "clients",
-    labelFont: "11px sans-serif",
+    label: open ? "transactions per second that were asked for" : "clients",
+    labelFont: axisFont(11),
     labelSize: 18,
     labelGap: 0,
     size: 24,
     grid: { show: false },
     ticks: { show: true, stroke: palette("line"), size: 4, width: 1 },
     border: { show: true, stroke: palette("line"), width: 1 },
-    splits: (plot: uPlot) =>
-      thinned(
-        rungs.map((rung) => rung.clients),
-        plot.over.clientWidth || plot.width - 80,
-        30,
-      ),
+    splits: (plot: uPlot) => {
+      const width = plot.over.clientWidth || plot.width - 80;
+      if (!inSteps(loads)) return thinned(loads, width, 30);
+      const [low, high] = [Math.min(...loads), Math.max(...loads)];
+      const round = linearTicks(high, Math.max(2, width / 56)).filter(
+        (load) => load > low && Number.isInteger(load),
+      );
+      return [low, ...round.filter((load) => load - low > (high - low) / (width / 40))];
+    },
     filter: (_plot: uPlot, splits: number[]) => splits,
     values: (_plot: uPlot, splits: number[]) => splits.map((value) => tick(value)),
   });
 }
 
+function drawLine(plot: uPlot, line: Line, intervals: boolean, palette: Palette): void {
+  const { ctx } = plot;
+  const unit = uPlot.pxRatio;
+  const colour = palette(line.colour);
+  const points = line.ladder.rungs.flatMap((rung, index) => {
+    const value = line.values[index];
+    return value == null
+      ? []
+      : [{ rung, x: plot.valToPos(loadOf(rung), "x", true), y: plot.valToPos(value, "y", true) }];
+  });
+  ctx.save();
+  if (intervals) drawIntervals(plot, line.ladder.rungs, colour);
+  ctx.strokeStyle = colour;
+  ctx.lineJoin = "round";
+  ctx.lineWidth = (line.width ?? 1.5) * unit;
+  ctx.setLineDash((line.dash ?? []).map((part) => part * unit));
+  ctx.beginPath();
+  for (const [index, { x, y }] of points.entries()) {
+    if (index === 0) ctx.moveTo(x, y);
+    else ctx.lineTo(x, y);
+  }
+  ctx.stroke();
+  ctx.restore();
+  let next = Number.NEGATIVE_INFINITY;
+  for (const { x, y } of points) {
+    if (points.length > BARS_MAX && x < next) continue;
+    const radius = (line.marked ? 3.8 : 2.6) * unit;
+    drawMark(
+      ctx,
+      line.marked ? (line.mark ?? "circle") : "circle",
+      { x, y, radius },
+      { fill: colour, edge: palette("ground") },
+    );
+    next = x + MARKS_APART * unit;
+  }
+}
+
+/** Bars for few rungs, a band for many. */
 function drawIntervals(plot: uPlot, rungs: StageResult[], colour: string): void {
   const { ctx } = plot;
-  const unit = devicePixelRatio;
-  ctx.save();
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = 1.25 * unit;
+  const unit = uPlot.pxRatio;
+  const bars = rungs.flatMap((rung) => {
+    const { throughput } = rung;
+    if (throughput?.half_width == null) return [];
+    return [
+      {
+        x: plot.valToPos(loadOf(rung), "x", true),
+        low: plot.valToPos(Math.max(0, throughput.mean - throughput.half_width), "y", true),
+        high: plot.valToPos(throughput.mean + throughput.half_width, "y", true),
+      },
+    ];
+  });
   ctx.beginPath();
-  for (const { clients, throughput } of rungs) {
-    if (throughput?.half_width == null) continue;
-    const x = plot.valToPos(clients, "x", true);
-    const low = plot.valToPos(Math.max(0, throughput.mean - throughput.half_width), "y", true);
-    const high = plot.valToPos(throughput.mean + throughput.half_width, "y", true);
+  if (bars.length > BARS_MAX) {
+    for (const { x, high } of bars) ctx.lineTo(x, high);
+    for (const { x, low } of bars.toReversed()) ctx.lineTo(x, low);
+    ctx.fillStyle = faded(colour, 0.18);
+    ctx.fill();
+    return;
+  }
+  for (const { x, low, high } of bars) {
     for (const y of [low, high]) {
       ctx.moveTo(x - 4 * unit, y);
       ctx.lineTo(x + 4 * unit, y);
@@ -177,25 +324,18 @@ function drawIntervals(plot: uPlot, rungs: StageResult[], colour: string): void 
     ctx.moveTo(x, low);
     ctx.lineTo(x, high);
   }
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.25 * unit;
   ctx.stroke();
-  ctx.restore();
 }
 
-/** A line at the peak, and a band over the clients whose throughput cannot be told from it. */
-function markPeak(plot: uPlot, peak: Peak, palette: Palette): void {
+function upright(plot: uPlot, load: number, style: { colour: string; dash: number[]; width: number }): void {
   const { ctx, bbox } = plot;
-  const x = plot.valToPos(peak.clients, "x", true);
+  const x = plot.valToPos(load, "x", true);
   ctx.save();
-  const alike = peak.clients_indistinguishable;
-  if (alike.length > 1) {
-    const from = plot.valToPos(Math.min(...alike), "x", true);
-    const to = plot.valToPos(Math.max(...alike), "x", true);
-    ctx.fillStyle = palette("band-hold");
-    ctx.fillRect(from, bbox.top, to - from, bbox.height);
-  }
-  ctx.strokeStyle = palette("muted");
-  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-  ctx.lineWidth = devicePixelRatio;
+  ctx.strokeStyle = style.colour;
+  ctx.setLineDash(style.dash.map((part) => part * uPlot.pxRatio));
+  ctx.lineWidth = style.width * uPlot.pxRatio;
   ctx.beginPath();
   ctx.moveTo(x, bbox.top);
   ctx.lineTo(x, bbox.top + bbox.height);
@@ -203,35 +343,80 @@ function markPeak(plot: uPlot, peak: Peak, palette: Palette): void {
   ctx.restore();
 }
 
-/** Above the plot, where no curve can run through it. */
-function labelPeak(plot: uPlot, peak: Peak, palette: Palette): void {
+/** A line at the peak, and a band over the clients whose throughput cannot be told from it. */
+function markPeak(plot: uPlot, peak: Peak, palette: Palette): void {
   const { ctx, bbox } = plot;
-  const text = `peak ${short(peak.throughput.mean)} at ${count(peak.clients)}`;
-  ctx.save();
-  ctx.font = `600 ${axisFont(11 * devicePixelRatio)}`;
-  const half = ctx.measureText(text).width / 2;
-  ctx.restore();
-  const x = plot.valToPos(peak.clients, "x", true);
-  const within = Math.min(bbox.left + bbox.width - half, Math.max(bbox.left + half, x));
-  const y = bbox.top - 10 * devicePixelRatio;
-  write(plot, text, within, y, { colour: palette("ink"), align: "center", bold: true });
+  const alike = peak.clients_indistinguishable;
+  if (alike.length > 1) {
+    const from = plot.valToPos(Math.min(...alike), "x", true);
+    const to = plot.valToPos(Math.max(...alike), "x", true);
+    ctx.save();
+    ctx.fillStyle = palette("band-hold");
+    ctx.fillRect(from, bbox.top, to - from, bbox.height);
+    ctx.restore();
+  }
+  upright(plot, peak.clients, { colour: palette("muted"), dash: [3, 3], width: 1 });
 }
 
-function drawDiamond(plot: uPlot, clients: number, mean: number, palette: Palette, colour: Colour): void {
+function markSaturation(plot: uPlot, { saturation, colour }: Ladder, palette: Palette): void {
+  if (saturation === null) return;
+  upright(plot, saturation.rate_per_s ?? saturation.clients, {
+    colour: palette(colour),
+    dash: [4, 3],
+    width: 1.25,
+  });
+}
+
+function labelPeak(plot: uPlot, peak: Peak, palette: Palette): void {
+  label(
+    plot,
+    `peak ${short(peak.throughput.mean)} at ${count(peak.clients)}`,
+    peak.clients,
+    10,
+    palette("ink"),
+  );
+}
+
+function labelSaturation(plot: uPlot, ladder: Ladder, index: number, of: number, palette: Palette): void {
+  const { saturation } = ladder;
+  if (saturation === null) return;
+  const load = saturation.rate_per_s ?? saturation.clients;
+  const whose = ladder.label === "" ? "saturated" : `${ladder.label} saturated`;
+  const text = `${whose} at ${saturation.rate_per_s === null ? count(load) : `${short(load)}/s`}`;
+  label(plot, text, load, 10 + (of - 1 - index) * 14, palette(ladder.colour));
+}
+
+/** Above the plot, where no curve can run through it. */
+function label(plot: uPlot, text: string, load: number, above: number, colour: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.font = `600 ${axisFont(11 * uPlot.pxRatio)}`;
+  const half = ctx.measureText(text).width / 2;
+  ctx.restore();
+  const x = plot.valToPos(load, "x", true);
+  const within = Math.min(bbox.left + bbox.width - half, Math.max(bbox.left + half, x));
+  write(plot, text, within, bbox.top - above * uPlot.pxRatio, { colour, align: "center", bold: true });
+}
+
+function drawHold(plot: uPlot, { hold, colour }: Ladder, palette: Palette): void {
+  if (hold?.throughput == null || hold.kind !== "hold") return;
   const { ctx } = plot;
-  const x = plot.valToPos(clients, "x", true);
-  const y = plot.valToPos(mean, "y", true);
-  const r = 6 * devicePixelRatio;
+  const x = plot.valToPos(loadOf(hold), "x", true);
+  const y = plot.valToPos(hold.throughput.mean, "y", true);
+  const r = 6 * uPlot.pxRatio;
   ctx.save();
   ctx.beginPath();
-  ctx.moveTo(x, y - r);
-  ctx.lineTo(x + r, y);
-  ctx.lineTo(x, y + r);
-  ctx.lineTo(x - r, y);
+  for (const [dx, dy] of [
+    [0, -r],
+    [r, 0],
+    [0, r],
+    [-r, 0],
+  ] as const)
+    ctx.lineTo(x + dx, y + dy);
   ctx.closePath();
   ctx.fillStyle = palette("ground");
   ctx.fill();
-  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.lineWidth = 2 * uPlot.pxRatio;
   ctx.strokeStyle = palette(colour);
   ctx.stroke();
   ctx.restore();

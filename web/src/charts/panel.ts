@@ -1,166 +1,180 @@
-// Draws the panels over time on one axis: stages as bands, one cursor and one zoom for all.
+// Draws a chart over time: its curves from the columns themselves, as much of them as a screen can show, with the
+// stages behind and one cursor and zoom for all.
 
 import uPlot from "uplot";
-import type { StageResult } from "../document";
-import { bytesPerSecond, clock, latencyTick, long, share, tick } from "../format";
+import type { Column } from "../document";
+import { bytes, bytesPerSecond, latency, latencyTick, share, tick } from "../format";
 import type { Palette } from "../theme";
-import { axis, type ChartSpec, Key, seriesOf, write } from "./chart";
-import { linearTicks, logRange, logTicks, niceMax, TIME_STEPS } from "./scale";
-import type { Panel, TimeCurve } from "./timeline";
+import { axis, type ChartSpec, faded, Key, tinted } from "./chart";
+import { drawMark } from "./marks";
+import type { Panel, TimeCurve } from "./parts";
+import { linearTicks, logRange, logTicks, niceMax } from "./scale";
+import { drawBands } from "./stages";
+import { extentOf, nearestRow, type Trace, trace } from "./trace";
+import { AXIS_WIDTH, pointTo, type TimeView, zoomTo } from "./view";
 
-/** Height of the strip above the first panel that names the stages, CSS pixels. */
-const STRIP = 34;
-const AXIS_WIDTH = 58;
 /** Of the axis on the right, which only ever counts transactions. */
 const RIGHT_AXIS_WIDTH = 40;
+const TIME_AXIS = 22;
+/** Marks of a curve stand this far apart, CSS pixels. */
+const MARK_EVERY = 96;
 
-/** What the panels of one target share: the span of time that is shown, and who must know when it changes. */
-export class TimeView {
-  readonly group: string;
-  readonly whole: [number, number];
-  readonly stages: StageResult[];
-  span: [number, number];
-  readonly #plots = new Set<uPlot>();
-  onSpan: (span: [number, number]) => void = () => {};
-  onCursor: (time: number | null) => void = () => {};
+/** uPlot draws nothing of a series itself. */
+const NOTHING = { paths: () => null, points: { show: false } };
 
-  constructor(group: string, stages: StageResult[], whole: [number, number]) {
-    this.group = group;
-    this.stages = stages;
-    this.whole = whole;
-    this.span = whole;
-  }
-
-  show(span: [number, number]): void {
-    this.span = span;
-    for (const plot of this.#plots) {
-      plot.batch(() => {
-        plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-        plot.setScale("x", { min: span[0], max: span[1] });
-      });
-    }
-    this.onSpan(span);
-  }
-
-  join(plot: uPlot): void {
-    this.#plots.add(plot);
-  }
-
-  leave(plot: uPlot): void {
-    this.#plots.delete(plot);
-  }
-
-  stageAt(time: number): StageResult | undefined {
-    return this.stages.find((stage) => time >= stage.start_s && time <= stage.start_s + stage.seconds);
-  }
+/** How the axis of time or steps is labelled. */
+export interface Abscissa {
+  incrs: number[];
+  /** Where there must be ticks; else uPlot chooses among `incrs`. */
+  splits: ((span: [number, number], width: number) => number[]) | null;
+  write: (value: number) => string;
 }
 
-export interface Place {
-  first: boolean;
-  last: boolean;
-  /** True where any panel of the group has an axis on the right: all then leave room for it. */
-  right: boolean;
+/** What a chart draws; it may be exchanged while the chart stands. */
+export interface Held {
+  panel: Panel;
+  abscissa: Abscissa;
 }
 
-export function drawPanel(panel: Panel, view: TimeView, place: Place): { spec: ChartSpec; key: Key } {
-  const key = new Key(panel.curves);
-  const top = place.first ? STRIP : 8;
-  const height = panel.height + (place.first ? STRIP : 0) + (place.last ? 22 : 4);
-  // A stack is drawn from its top down, so that each area covers the one above it only where it is.
-  const curves = panel.stacked ? [...panel.curves].reverse() : panel.curves;
+export function drawPanel(held: Held, view: TimeView): ChartSpec {
+  const { panel } = held;
   const own = panel.curves.some((curve) => curve.side === "right");
-
   const draw = (palette: Palette, width: number) => ({
     options: {
-      padding: [top, own ? 0 : place.right ? RIGHT_AXIS_WIDTH : 14, 0, 0] as uPlot.Padding,
+      padding: [8, own ? 0 : panel.wide ? RIGHT_AXIS_WIDTH : 14, 0, 0] as uPlot.Padding,
       cursor: {
         y: false,
         drag: { x: true, y: false, setScale: false },
-        points: { size: 6 },
-        sync: { key: view.group, scales: ["x", null] as [string, null] },
+        points: { show: false },
       },
       scales: {
         x: { time: false, range: () => view.span },
-        left: scaleOf(panel, "left", view),
-        ...(own ? { right: scaleOf(panel, "right", view) } : {}),
+        left: scaleOf(held, "left", view),
+        ...(own ? { right: scaleOf(held, "right", view) } : {}),
       },
       axes: [
-        axis(palette, {
-          size: place.last ? 22 : 4,
-          incrs: TIME_STEPS,
-          space: width < 500 ? 48 : 64,
-          values: (_plot: uPlot, splits: number[]) => splits.map((value) => (place.last ? clock(value) : "")),
-        }),
-        valueAxis(panel, palette, "left", own, view),
-        ...(own ? [valueAxis(panel, palette, "right", own, view)] : []),
+        timeAxis(held, palette, width, view),
+        valueAxis(held, palette, "left", own, view),
+        ...(own ? [valueAxis(held, palette, "right", own, view)] : []),
       ],
-      series: [{}, ...curves.map((curve) => seriesOf(solid(curve, panel), palette, { scale: curve.side }))],
+      // uPlot scales and frames; the curves are drawn from their own columns.
+      series: [{}, { scale: "left", ...NOTHING }, ...(own ? [{ scale: "right", ...NOTHING }] : [])],
       hooks: {
         init: [(plot: uPlot) => view.join(plot)],
         destroy: [(plot: uPlot) => view.leave(plot)],
-        drawClear: [(plot: uPlot) => drawStages(plot, view.stages, palette)],
-        draw: [(plot: uPlot) => place.first && nameStages(plot, view.stages, palette, width)],
-        setSelect: [(plot: uPlot) => zoom(plot, view)],
-        setCursor: [(plot: uPlot) => readCursor(plot, panel, view, key, place)],
+        drawClear: [(plot: uPlot) => drawBands(plot, view.bands, palette)],
+        draw: [(plot: uPlot) => drawCurves(plot, held.panel, view, palette)],
+        setSelect: [(plot: uPlot) => zoomTo(plot, view)],
+        setCursor: [(plot: uPlot) => pointTo(plot, view)],
       },
     },
-    data: [panel.t, ...curves.map((curve) => curve.drawn)] as uPlot.AlignedData,
+    data: [view.whole, [1, 1], ...(own ? [[1, 1]] : [])] as uPlot.AlignedData,
   });
-  return { spec: { height, draw }, key };
+  return { height: panel.height + 8 + TIME_AXIS, draw };
 }
 
-/** Areas of a stack cover each other and must not let each other through. */
-function solid(curve: TimeCurve, panel: Panel): TimeCurve {
-  return panel.stacked ? { ...curve, fill: 1 } : curve;
+/** The values of a chart's curves at the cursor, as text. */
+export function valuesAt(panel: Panel, at: number | null, view: TimeView): (string | null)[] {
+  return panel.curves.map((curve) => {
+    const value = at === null ? undefined : valueAt(curve, at, view);
+    return value === undefined ? null : Number.isNaN(value) ? "–" : curve.format(value);
+  });
 }
 
-/** What the curves on one side show within the span of time that is shown. */
-function seen(panel: Panel, side: string, view: TimeView): number[] {
-  // The plot's own x scale is still the old one while uPlot works out the others.
-  const inside = (row: number): boolean => {
-    const time = panel.t[row];
-    return time !== undefined && time >= view.span[0] && time <= view.span[1];
-  };
-  return panel.curves
+/** The value of the nearest point, where one is near: between two turns of a target it has none. */
+function valueAt(curve: TimeCurve, at: number, view: TimeView): number | undefined {
+  const { x, values } = curve;
+  const row = nearestRow(x, at, Number.POSITIVE_INFINITY);
+  if (row === null) return undefined;
+  const here = x[row] ?? 0;
+  const steps = [
+    here - (x[row - 1] ?? Number.NEGATIVE_INFINITY),
+    (x[row + 1] ?? Number.POSITIVE_INFINITY) - here,
+  ];
+  const reach = Math.max(Math.min(...steps) * 1.5, (view.span[1] - view.span[0]) / 400);
+  return Math.abs(here - at) > reach ? undefined : knownNear(values, row);
+}
+
+/** A row between stages stands for none: the value beside it is meant. */
+function knownNear(values: Column, row: number): number | undefined {
+  const here = values[row];
+  return here === undefined || !Number.isNaN(here) ? here : (values[row - 1] ?? here);
+}
+
+export function keyOf(panel: Panel): Key {
+  return new Key(panel.curves);
+}
+
+/** What the curves on one side show within the span, or null. */
+function seen(panel: Panel, side: string, view: TimeView): [number, number] | null {
+  const extents = panel.curves
     .filter((curve) => curve.side === side)
-    .flatMap(({ drawn }) => drawn.filter((value, row): value is number => value !== null && inside(row)));
+    .flatMap((curve) => {
+      const extent = extentOf(curve.x, curve.drawn, view.span);
+      return extent === null ? [] : [extent];
+    });
+  if (extents.length === 0) return null;
+  return [Math.min(...extents.map(([low]) => low)), Math.max(...extents.map(([, high]) => high))];
 }
 
-function scaleOf(panel: Panel, side: string, view: TimeView): uPlot.Scale {
-  if (panel.axis === "share") return { range: [0, 1] };
-  if (panel.axis === "log") {
+function scaleOf(held: Held, side: string, view: TimeView): uPlot.Scale {
+  if (held.panel.axis === "share") return { range: [0, 1] };
+  if (held.panel.axis === "log") {
     return {
       distr: 3,
       range: () => {
-        const values = seen(panel, side, view);
-        return logRange(least(values), most(values));
+        const extent = seen(held.panel, side, view);
+        return extent === null ? [1, 10] : logRange(extent[0], extent[1]);
       },
     };
   }
-  return { range: () => [0, Math.max(niceMax(most(seen(panel, side, view)) * 1.05), panel.reach ?? 0)] };
+  return {
+    range: () => {
+      const most = seen(held.panel, side, view)?.[1] ?? 0;
+      const unit = unitOf(held.panel, most);
+      return [0, Math.max(niceMax((most * 1.05) / unit) * unit, held.panel.reach ?? 0)];
+    },
+  };
 }
 
-function least(values: number[]): number {
-  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-}
-
-function most(values: number[]): number {
-  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+export function timeAxis(
+  held: { abscissa: Abscissa },
+  palette: Palette,
+  width: number,
+  view: TimeView,
+): uPlot.Axis {
+  const { abscissa } = held;
+  return axis(palette, {
+    size: TIME_AXIS,
+    incrs: abscissa.incrs,
+    space: width < 500 ? 52 : 64,
+    ...(abscissa.splits === null
+      ? {}
+      : {
+          splits: () => held.abscissa.splits?.(view.span, width - AXIS_WIDTH) ?? [],
+          filter: (_plot: uPlot, splits: number[]) => splits,
+          grid: { show: false },
+        }),
+    values: (_plot: uPlot, splits: number[]) => splits.map((value) => held.abscissa.write(value)),
+  });
 }
 
 function valueAxis(
-  panel: Panel,
+  held: Held,
   palette: Palette,
   side: "left" | "right",
   own: boolean,
   view: TimeView,
 ): uPlot.Axis {
+  const { panel } = held;
   const wanted = Math.max(2, Math.round(panel.height / 36));
-  const owner = panel.curves.find((curve) => curve.side === side && curve.label !== "failed");
+  const owner = panel.curves.find((curve) => curve.side === side);
   const unit = panel.curves[0]?.format;
   const write = (value: number): string => {
     if (panel.axis === "log") return latencyTick(value);
     if (unit === share) return `${Math.round(value * 100)}%`;
+    if (unit === latency) return value === 0 ? "0" : latencyTick(value);
+    if (unit === bytes) return value === 0 ? "0" : bytes(value);
     if (unit === bytesPerSecond) return value === 0 ? "0" : compactBytes(value);
     return tick(value);
   };
@@ -171,12 +185,23 @@ function valueAxis(
     ...(own && owner !== undefined ? { stroke: palette(owner.colour) } : {}),
     grid: side === "left" ? { stroke: palette("grid"), width: 1 } : { show: false },
     splits: (_plot, _index, min, max) =>
-      panel.axis === "log" ? logTicks(min, max, wanted + 2) : linearTicks(max, wanted),
+      panel.axis === "log" ? logTicks(min, max, wanted + 2) : ticksOf(panel, max, wanted),
     filter: (_plot, splits) => splits,
-    // An axis whose series is out of sight has nothing to measure.
+    // An axis whose curves are out of sight has nothing to measure.
     values: (_plot, splits) =>
-      own && seen(panel, side, view).length === 0 ? splits.map(() => "") : splits.map(write),
+      seen(held.panel, side, view) === null ? splits.map(() => "") : splits.map(write),
   });
+}
+
+/** Sizes are counted in powers of 1024, so that their round figures are others. */
+function unitOf(panel: Panel, most: number): number {
+  if (panel.curves[0]?.format !== bytes || !(most > 0)) return 1;
+  return 1024 ** Math.floor(Math.log2(most) / 10);
+}
+
+function ticksOf(panel: Panel, max: number, wanted: number): number[] {
+  const unit = unitOf(panel, max);
+  return linearTicks(max / unit, wanted).map((value) => value * unit);
 }
 
 function compactBytes(value: number): string {
@@ -185,115 +210,97 @@ function compactBytes(value: number): string {
   return `${prefix === "" ? text : text.slice(0, -1)} ${prefix}B/s`;
 }
 
-function extent(plot: uPlot, stage: StageResult): [number, number] {
-  const { left, width } = plot.bbox;
-  const place = (time: number) => Math.min(left + width, Math.max(left, plot.valToPos(time, "x", true)));
-  return [place(stage.start_s), place(stage.start_s + stage.seconds)];
-}
-
-/** Warm-ups hatched, holds tinted, rungs of a ladder faint, each with a line where it begins. */
-function drawStages(plot: uPlot, stages: StageResult[], palette: Palette): void {
+function drawCurves(plot: uPlot, panel: Panel, view: TimeView, palette: Palette): void {
   const { ctx, bbox } = plot;
-  ctx.save();
-  for (const stage of stages) {
-    const [from, to] = extent(plot, stage);
-    if (to <= from) continue;
-    const inner = stage.kind === "hold" || stage.kind === "ramp";
-    ctx.fillStyle = palette(inner ? "band-hold" : "band");
-    ctx.fillRect(from, bbox.top, to - from, bbox.height);
-    if (stage.kind === "warm-up") hatch(plot, from, to, palette("band-warm-up"));
-    ctx.fillStyle = palette("line");
-    ctx.fillRect(Math.round(from), bbox.top, Math.max(1, devicePixelRatio / 2), bbox.height);
-  }
-  ctx.restore();
-}
-
-function hatch(plot: uPlot, from: number, to: number, colour: string): void {
-  const { ctx, bbox } = plot;
-  const step = 6 * devicePixelRatio;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(from, bbox.top, to - from, bbox.height);
+  // A line along the edge keeps its whole width.
+  ctx.rect(bbox.left, bbox.top - 3 * uPlot.pxRatio, bbox.width, bbox.height + 4 * uPlot.pxRatio);
   ctx.clip();
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = devicePixelRatio;
-  ctx.beginPath();
-  for (let x = from - bbox.height; x < to; x += step) {
-    ctx.moveTo(x, bbox.top + bbox.height);
-    ctx.lineTo(x + bbox.height, bbox.top);
-  }
-  ctx.stroke();
+  // A stack is drawn from its top down, so that each area covers the one above it only where it is.
+  const curves = panel.stacked ? [...panel.curves].reverse() : panel.curves;
+  for (const [index, curve] of curves.entries()) drawCurve(plot, curve, index, view, palette);
   ctx.restore();
 }
 
-/** Above the first panel: the series, and under it each stage by its clients, as far as there is room. */
-function nameStages(plot: uPlot, stages: StageResult[], palette: Palette, width: number): void {
-  const unit = devicePixelRatio;
-  const { top, left } = plot.bbox;
-  const upper = top - 25 * unit;
-  const lower = top - 9 * unit;
-  const size = width < 500 ? 10 : 11;
-  let reached = left;
-  for (const [index, stage] of stages.entries()) {
-    const [from, to] = extent(plot, stage);
-    if (to <= from) continue;
-    const room = (to - from) / unit - 4;
-    const label = stageLabels(stage).find((text) => text.length * size * 0.56 <= room);
-    if (label !== undefined) {
-      write(plot, label, (from + to) / 2, lower, { colour: palette("muted"), align: "center", size });
-    }
-    const before = stages[index - 1];
-    if (before?.series !== stage.series && from >= reached) {
-      write(plot, stage.series, from + 2 * unit, upper, {
-        colour: palette("ink"),
-        size: size + 1,
-        bold: true,
-      });
-      reached = from + stage.series.length * size * unit * 0.7;
-    }
+function drawCurve(plot: uPlot, curve: TimeCurve, index: number, view: TimeView, palette: Palette): void {
+  const { ctx, bbox } = plot;
+  const points = trace(curve.x, curve.drawn, view.span, Math.ceil(bbox.width));
+  const colour = palette(curve.colour);
+  const fill =
+    curve.tint !== undefined
+      ? tinted(colour, palette("ground"), curve.tint)
+      : curve.fill
+        ? faded(colour, curve.fill)
+        : null;
+  const { line, area, dots } = pathsOf(plot, points, curve.side);
+  if (fill !== null) {
+    ctx.fillStyle = fill;
+    ctx.fill(area);
   }
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = (curve.width ?? 1.5) * uPlot.pxRatio;
+  ctx.lineJoin = "round";
+  ctx.setLineDash((curve.dash ?? []).map((part) => part * uPlot.pxRatio));
+  ctx.stroke(line);
+  ctx.setLineDash([]);
+  ctx.fillStyle = colour;
+  for (const [x, y] of dots)
+    ctx.fillRect(x - 2 * uPlot.pxRatio, y - 2 * uPlot.pxRatio, 4 * uPlot.pxRatio, 4 * uPlot.pxRatio);
+  if (curve.mark !== undefined) drawMarks(plot, points, curve, index, palette);
 }
 
-function stageLabels(stage: StageResult): string[] {
-  const clients = String(stage.clients);
-  switch (stage.kind) {
-    case "warm-up":
-      return ["warm-up", "warm"];
-    case "hold":
-      return [`hold, ${clients} clients`, `hold ${clients}`, "hold"];
-    case "ramp":
-      return stage.arrival === "open" && stage.rate_end_per_s !== null
-        ? [`ramp ${long(stage.rate_per_s)} → ${long(stage.rate_end_per_s)}/s`, "ramp"]
-        : [`ramp ${clients} → ${stage.clients_end ?? clients}`, "ramp"];
-    case "ladder":
-      return [clients];
+/** Lines from point to point that end where a value is unknown, the area under them, and points that stand alone. */
+function pathsOf(
+  plot: uPlot,
+  { x, y }: Trace,
+  scale: string,
+): { line: Path2D; area: Path2D; dots: [number, number][] } {
+  const [line, area] = [new Path2D(), new Path2D()];
+  const dots: [number, number][] = [];
+  const floor = plot.valToPos(plot.scales[scale]?.min ?? 0, scale, true);
+  let begun: { left: number; top: number; points: number } | null = null;
+  let last = 0;
+  const end = () => {
+    if (begun === null) return;
+    area.lineTo(last, floor);
+    area.closePath();
+    if (begun.points === 1) dots.push([begun.left, begun.top]);
+    begun = null;
+  };
+  for (let row = 0; row < x.length; row += 1) {
+    const value = y[row] ?? Number.NaN;
+    if (Number.isNaN(value)) {
+      end();
+      continue;
+    }
+    const left = plot.valToPos(x[row] ?? 0, "x", true);
+    const top = plot.valToPos(value, scale, true);
+    if (begun === null) {
+      begun = { left, top, points: 0 };
+      line.moveTo(left, top);
+      area.moveTo(left, floor);
+    }
+    begun.points += 1;
+    line.lineTo(left, top);
+    area.lineTo(left, top);
+    last = left;
   }
+  end();
+  return { line, area, dots };
 }
 
-function zoom(plot: uPlot, view: TimeView): void {
-  const { left, width } = plot.select;
-  if (width < 6) return;
-  view.show([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
-}
-
-function readCursor(plot: uPlot, panel: Panel, view: TimeView, key: Key, place: Place): void {
-  const row = (plot.cursor.left ?? -1) < 0 ? null : plot.cursor.idx;
-  if (place.first) view.onCursor(row == null ? null : (panel.t[row] ?? null));
-  key.show(
-    panel.curves.map((curve) => {
-      const value = row == null ? undefined : curve.values[row];
-      return value == null ? null : curve.format(value);
-    }),
-  );
-}
-
-// A double click shows everything again; uPlot's own handling would only reset the panel under the pointer.
-export function resetOnDoubleClick(place: HTMLElement, view: TimeView): void {
-  place.addEventListener("dblclick", () => view.show(view.whole));
-}
-
-/** Forgets the group of synchronised cursors, so that a page drawn anew does not talk to the old one. */
-export function releaseGroup(view: TimeView): void {
-  const group = uPlot.sync(view.group);
-  for (const plot of [...group.plots]) group.unsub(plot);
+/** The curve's mark now and then, at other places than those of the curves beside it. */
+function drawMarks(plot: uPlot, { x, y }: Trace, curve: TimeCurve, index: number, palette: Palette): void {
+  const every = MARK_EVERY * uPlot.pxRatio;
+  const colours = { fill: palette(curve.colour), edge: palette("ground") };
+  let next = plot.bbox.left + every * (0.3 + (index % 4) * 0.22);
+  for (let row = 0; row < x.length; row += 1) {
+    const value = y[row] ?? Number.NaN;
+    const left = plot.valToPos(x[row] ?? 0, "x", true);
+    if (Number.isNaN(value) || left < next) continue;
+    const at = { x: left, y: plot.valToPos(value, curve.side, true), radius: 3.6 * uPlot.pxRatio };
+    if (curve.mark !== undefined) drawMark(plot.ctx, curve.mark, at, colours);
+    next = Math.max(next + every, left + every * 0.5);
+  }
 }

@@ -1,6 +1,6 @@
 // Ranges, ticks and columns for the charts. Pure; knows nothing of canvases.
 
-type Column = (number | null)[];
+import type { Column } from "../document";
 
 /** The least round number not below `value` (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 × 10ⁿ); 1 where there is none. */
 export function niceMax(value: number): number {
@@ -84,65 +84,32 @@ export const TIME_STEPS = [
   0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400,
 ];
 
-/** Columns with a row of nulls between rows of different stages, so that no line is drawn across a pause. */
-export function splitByStage(
-  t: number[],
-  stage: number[],
-  columns: Column[],
-): { t: number[]; columns: Column[] } {
-  const outT: number[] = [];
-  const outColumns: Column[] = columns.map(() => []);
-  for (const [row, time] of t.entries()) {
-    const before = t[row - 1];
-    if (before !== undefined && stage[row] !== stage[row - 1]) {
-      outT.push((before + time) / 2);
-      for (const column of outColumns) column.push(null);
+/** Columns with a row of unknowns between rows of different stages, so that no line is drawn across a pause. */
+export function splitByStage(t: Column, stage: Column, columns: Column[]): { t: Column; columns: Column[] } {
+  let cuts = 0;
+  for (let row = 1; row < t.length; row += 1) if (stage[row] !== stage[row - 1]) cuts += 1;
+  const outT = new Float64Array(t.length + cuts);
+  const out = columns.map(() => new Float64Array(t.length + cuts));
+  let at = 0;
+  for (let row = 0; row < t.length; row += 1) {
+    if (row > 0 && stage[row] !== stage[row - 1]) {
+      outT[at] = ((t[row - 1] ?? 0) + (t[row] ?? 0)) / 2;
+      for (const column of out) column[at] = Number.NaN;
+      at += 1;
     }
-    outT.push(time);
-    for (const [index, column] of columns.entries()) outColumns[index]?.push(column[row] ?? null);
+    outT[at] = t[row] ?? 0;
+    for (const [index, column] of columns.entries()) (out[index] as Column)[at] = column[row] ?? Number.NaN;
+    at += 1;
   }
-  return { t: outT, columns: outColumns };
+  return { t: outT, columns: out };
 }
 
-/** Rows that have a value and no neighbour with one: a line cannot show them, a point must. */
-export function isolated(column: ArrayLike<number | null | undefined>): number[] {
-  const rows: number[] = [];
-  for (let row = 0; row < column.length; row += 1) {
-    if (column[row] != null && column[row - 1] == null && column[row + 1] == null) rows.push(row);
-  }
-  return rows;
-}
-
-/** Each column on top of those before it; null where any part is unknown. */
+/** Each column on top of those before it; unknown where any part is unknown. */
 export function stacked(columns: Column[]): Column[] {
   const sums: Column[] = [];
   for (const [index, column] of columns.entries()) {
     const below = sums[index - 1];
-    sums.push(
-      column.map((value, row) => {
-        const base = below === undefined ? 0 : (below[row] ?? null);
-        return value === null || base === null ? null : value + base;
-      }),
-    );
+    sums.push(below === undefined ? column : column.map((value, row) => value + (below[row] ?? Number.NaN)));
   }
   return sums;
-}
-
-/** Mean, least and greatest of the known values of `column` at times within any of `spans`. */
-export function summarise(
-  t: number[],
-  column: Column,
-  spans: [number, number][],
-): { mean: number; min: number; max: number } | null {
-  let [n, sum, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const [row, value] of column.entries()) {
-    const time = t[row];
-    if (value === null || time === undefined) continue;
-    if (!spans.some(([from, to]) => time >= from && time <= to)) continue;
-    n += 1;
-    sum += value;
-    min = Math.min(min, value);
-    max = Math.max(max, value);
-  }
-  return n === 0 ? null : { mean: sum / n, min, max };
 }

@@ -1,9 +1,11 @@
 // The answer first: what was tested, how much it does for reads and for writes, and how far that may be believed.
 
-import type { Finding, Peak, Report, Series, StageResult, Target } from "../document";
+import { signOf } from "../charts/marks";
+import type { Finding, Limit, Peak, Report, Series, StageResult, Target } from "../document";
 import { type Child, el, icon, orUnknown } from "../dom";
 import {
   bytes,
+  clock,
   cores,
   count,
   counted,
@@ -12,6 +14,7 @@ import {
   long,
   moment,
   relativeError,
+  share,
   short,
 } from "../format";
 import {
@@ -20,16 +23,20 @@ import {
   clientsText,
   concerns,
   holdOf,
+  isLive,
   latencyName,
   latencyOf,
   seriesColour,
-  seriesTitle,
 } from "../reading";
+import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
 import { severityMark } from "./findings";
 
 export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   const { run } = report;
-  const title = report.targets.map(product).join(" and ") || "Unknown target";
+  const products = [...Map.groupBy(report.targets, productOf)];
+  const title =
+    products.map(([name, { length }]) => (length > 1 ? `${length} × ${name}` : name)).join(" and ") ||
+    "Unknown target";
   return el(
     "header",
     { class: "masthead" },
@@ -46,6 +53,7 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
     el("h1", {}, title),
     ...report.targets.map((target) => el("p", { class: "subject" }, subject(report, target))),
     run.outcome === "incomplete" &&
+      !isLive(report) &&
       el(
         "p",
         { class: "incomplete", role: "note" },
@@ -54,17 +62,55 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
         (run.reason ?? "the run was ended before it could say why").replace(/\.$/, ""),
         ". What was measured until then is shown.",
       ),
+    ...report.lost.map((lost) =>
+      el(
+        "p",
+        { class: "incomplete", role: "note" },
+        icon("fail"),
+        el("strong", {}, `${lost.target} was lost after ${clock(lost.at_s)}: `),
+        lost.reason.replace(/\.$/, ""),
+        ". The other targets went on.",
+      ),
+    ),
+  );
+}
+
+/** The head of an overlay: each run with its targets, in their colours. */
+export function overlayMasthead(
+  scene: Scene,
+  toggle: HTMLElement,
+  linkTo: (run: string) => string,
+): HTMLElement {
+  const runs = scene.reports.map((report) =>
+    el(
+      "li",
+      {},
+      el("a", { href: linkTo(report.run.name) }, report.run.name),
+      ` ${report.targets.map(productOf).join(" and ")} · ${moment(report.run.started_at)} · ${duration(report.run.seconds)} `,
+      outcome(report),
+    ),
+  );
+  return el(
+    "header",
+    { class: "masthead" },
+    el(
+      "div",
+      { class: "imprint" },
+      el("span", { class: "brand" }, "dyno"),
+      el("span", {}, "overlay"),
+      toggle,
+    ),
+    el("h1", {}, `${runs.length} runs, one over the other`),
+    el("ul", { class: "overlaid" }, runs),
   );
 }
 
 function outcome(report: Report): HTMLElement {
+  if (isLive(report))
+    return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
   return report.run.outcome === "complete"
     ? el("span", { class: "badge good" }, icon("pass"), "complete")
     : el("span", { class: "badge bad" }, icon("fail"), "INCOMPLETE");
-}
-
-function product(target: Target): string {
-  return `${target.product ?? "Unrecognised product"} ${target.version ?? "(version unknown)"}`;
 }
 
 /** `embedded · production profile · 2 cores, 24 GiB, nvme · same host as the driver` */
@@ -108,36 +154,110 @@ function diskName(kind: string): string {
   return names[kind] ?? kind;
 }
 
-export function answers(report: Report): HTMLElement {
-  const cards = report.series.map((series) => answer(report, series));
+/** A card for each series of each target, those of one series beside each other. */
+export function answers(scene: Scene): HTMLElement {
+  const several = scene.lanes.length > 1;
+  const groups = seriesNames(scene).map((name) => {
+    const cards = scene.lanes.flatMap((lane) => {
+      const series = seriesOfLane(lane, name);
+      return series === undefined ? [] : [answer(lane, series, several)];
+    });
+    return several
+      ? el("div", { class: "group" }, el("h2", {}, name), el("div", { class: "cards" }, cards))
+      : cards;
+  });
   return el(
     "section",
-    { id: "answer", class: "answers", "aria-label": "The answer" },
-    cards.length > 0 ? cards : el("p", { class: "nothing" }, "Nothing was measured."),
+    { id: "answer", class: several ? "answers several" : "answers", "aria-label": "The answer" },
+    groups.length > 0 ? groups : el("p", { class: "nothing" }, "Nothing was measured."),
   );
 }
 
-function answer(report: Report, series: Series): HTMLElement {
+function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
+  const { report } = lane;
   const hold = holdOf(report, series);
   const own = bySeverity(report.findings).filter((finding) => concerns(finding, report, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
+  const colour = several ? lane.colour : seriesColour(report, series);
+  const title = several ? lane.label : series.name;
   const card = el(
     "article",
-    { class: invalid ? "answer doubted" : "answer", "aria-label": seriesTitle(report, series) },
+    {
+      class: invalid ? "answer doubted" : "answer",
+      "aria-label": several ? `${lane.label}, ${series.name}` : title,
+    },
     el(
       "header",
       {},
-      el("h2", {}, seriesTitle(report, series)),
-      el("span", { class: "workload" }, series.workload, hold !== null && ` · ${arrivalText(hold)}`),
+      el(several ? "h3" : "h2", { class: "whose" }, several && signOf(lane), title),
+      el(
+        "span",
+        { class: "workload" },
+        several ? productOf(lane.target) : series.workload,
+        hold !== null && ` · ${arrivalText(hold)}`,
+      ),
     ),
     headline(series, hold),
-    hold !== null && hold.throughput !== null && percentiles(hold),
+    figures(report, series, hold),
     peakLine(series, hold),
+    saturationLines(report, series),
     hold !== null && outcomes(hold),
     marks(own),
   );
-  card.style.setProperty("--own", `var(--${seriesColour(report, series)})`);
+  card.style.setProperty("--own", `var(--${colour})`);
   return card;
+}
+
+/** Percentiles of the hold, else of the rung that stands for the series. */
+function figures(report: Report, series: Series, hold: StageResult | null): Child {
+  if (hold !== null && hold.throughput !== null) return percentiles(hold);
+  const peak = report.stages.find((stage) => stage.id === series.peak?.stage);
+  return peak === undefined ? null : percentiles(peak);
+}
+
+/** Where it gave way, by what that shows, and what was at its bound there. */
+function saturationLines(report: Report, series: Series): Child {
+  const { saturation } = series;
+  if (saturation === null) {
+    return isSearch(series) && el("p", { class: "detail" }, "No saturation was found on this ladder.");
+  }
+  const stage = report.stages.find((one) => one.id === saturation.stage);
+  const load =
+    saturation.rate_per_s === null
+      ? counted(saturation.clients, "client")
+      : `${long(saturation.rate_per_s)}/s`;
+  const last = report.stages.find((one) => one.id === saturation.last_good);
+  const good =
+    last === undefined
+      ? ""
+      : `. Still good at ${last.arrival === "open" ? `${long(last.rate_per_s)}/s` : counted(last.clients, "client")}.`;
+  return el(
+    "div",
+    { class: "saturation" },
+    el(
+      "p",
+      { class: "detail" },
+      el("strong", {}, `Saturated at ${load}`),
+      stage?.complete === false && " (cut short)",
+      `: ${saturation.evidence}${good}`,
+    ),
+    saturation.limits.length > 0
+      ? el("ul", { class: "limits", "aria-label": "What was at its bound" }, saturation.limits.map(limit))
+      : el("p", { class: "detail" }, "Nothing that was read was at its bound; what held it back is unknown."),
+  );
+}
+
+function limit({ resource, share: full, evidence }: Limit): HTMLElement {
+  const bar = el("span", { class: "gauge", "aria-hidden": "true" }, el("i", {}));
+  bar.style.setProperty("--full", `${Math.min(1, Math.max(0, full)) * 100}%`);
+  return el(
+    "li",
+    {},
+    el("b", {}, resource),
+    bar,
+    el("span", { class: "full" }, share(full)),
+    el("span", { class: "why" }, evidence),
+  );
 }
 
 /** The figure that stands for the series: its hold's, else its peak's. */
@@ -204,6 +324,7 @@ function peakLine(series: Series, hold: StageResult | null): Child {
   if (peak === null) return el("p", { class: "detail" }, "No ladder was run, so no peak is known.");
   const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
   const parts: Child[] = [];
+  if (hold?.throughput == null && alike.length === 0 && peak.passed) return null;
   if (hold?.throughput != null) {
     parts.push(
       "Peak ",

@@ -1,94 +1,224 @@
-// Throughput and latency against clients, a pair of charts for each series that climbed a ladder.
+// Throughput and latency against clients or the rate, a pair of charts for each series that climbed a ladder; with
+// several targets all of them in one pair.
 
 import type { Charts } from "../charts/chart";
-import { type ClientsChart, latencyAgainstClients, throughputAgainstClients } from "../charts/clients";
-import type { Peak, Report, Series, StageResult } from "../document";
+import { type ClientsChart, type Ladder, latencyAgainstLoad, throughputAgainstLoad } from "../charts/clients";
+import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
-import { count, counted, latency, relativeError, short } from "../format";
-import { holdOf, ladderOf, latencyName, latencyOf, seriesColour, seriesTitle } from "../reading";
+import { count, counted, latency, long, relativeError, short } from "../format";
+import { holdOf, ladderOf, latencyName, latencyOf, seriesColour } from "../reading";
+import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
+import type { View } from "../state";
 
-export function clientsSection(report: Report, charts: Charts): HTMLElement | null {
-  const parts = report.series.flatMap((series) => seriesCharts(report, series, charts));
-  if (parts.length === 0) return null;
-  return section("clients", "Against clients", el("div", { class: "pairs" }, parts));
+interface Placed {
+  id: string;
+  form: string;
+  place: HTMLElement;
+  figure: HTMLElement;
 }
 
-function seriesCharts(report: Report, series: Series, charts: Charts): HTMLElement[] {
-  const rungs = ladderOf(report, series).filter((rung) => rung.throughput !== null);
-  const first = rungs[0];
-  if (first === undefined) return [];
-  const hold = holdOf(report, series);
-  const name = seriesTitle(report, series);
-  const input = { rungs, hold, peak: series.peak, colour: seriesColour(report, series) };
-  const cut = rungs.filter((rung) => !rung.complete).map((rung) => counted(rung.clients, "client"));
-  const throughput =
-    throughputWords(rungs, series.peak) + (cut.length > 0 ? ` Cut short: ${cut.join(", ")}.` : "");
-  const held = hold?.throughput == null ? "" : " The diamond is the hold.";
-  const figures = [
-    figure(
-      `${name}: throughput`,
-      throughputUnit(rungs),
-      throughputAgainstClients(input),
-      charts,
-      throughput + held,
-    ),
+export class ClientsSection {
+  readonly element = section("clients", "Against clients");
+  readonly #charts: Charts;
+  readonly #pairs = el("div", { class: "pairs" });
+  #placed: Placed[] = [];
+
+  constructor(charts: Charts) {
+    this.#charts = charts;
+    this.element.append(this.#pairs);
+    this.element.dataset.own = "clients";
+  }
+
+  update(scene: Scene, view: View): void {
+    const wanted = seriesNames(scene).flatMap((name) => {
+      const ladders = laddersOf(scene, view, name);
+      return ladders.length === 0 ? [] : pairOf(scene, name, ladders);
+    });
+    this.element.hidden = wanted.length === 0;
+    const open = scene.reports.some((report) =>
+      report.stages.some((stage) => stage.kind === "ladder" && stage.arrival === "open"),
+    );
+    const title = this.element.querySelector("h2");
+    if (title !== null) title.textContent = open ? "Against the rate" : "Against clients";
+    // A rung that has ended changes little: what is drawn already stays, and is drawn anew only where it differs.
+    const kept = new Map(this.#placed.map((placed) => [placed.id, placed]));
+    this.#placed = wanted.map((figure) => this.#place(figure, kept.get(figure.id)));
+    for (const placed of kept.values()) {
+      if (!this.#placed.includes(placed)) this.#remove(placed);
+    }
+    for (const [index, { figure }] of this.#placed.entries()) {
+      const there = this.#pairs.children[index];
+      if (there !== figure) this.#pairs.insertBefore(figure, there ?? null);
+    }
+    this.#charts.mount();
+  }
+
+  #place(figure: Figure, before: Placed | undefined): Placed {
+    if (before !== undefined && before.form === figure.form) return before;
+    const { title, unit, words } = figure;
+    const place = this.#charts.place(`${title}. ${words}`, figure.chart.spec, "application");
+    place.setAttribute("aria-roledescription", "chart");
+    place.addEventListener("keydown", (event) => this.#key(place, event));
+    place.addEventListener("blur", () => this.#charts.plotIn(place)?.setCursor({ left: -10, top: -10 }));
+    const head = el(
+      "div",
+      { class: "chart-head" },
+      el("h3", {}, title),
+      el("span", { class: "axis-unit" }, unit),
+      figure.chart.key.element,
+    );
+    return {
+      id: figure.id,
+      form: figure.form,
+      place,
+      figure: el("figure", {}, head, place, el("figcaption", {}, words)),
+    };
+  }
+
+  #remove(placed: Placed): void {
+    this.#charts.remove(placed.place);
+    placed.figure.remove();
+  }
+
+  /** Arrow keys walk along the rungs. */
+  #key(place: HTMLElement, event: KeyboardEvent): void {
+    const plot = this.#charts.plotIn(place);
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 };
+    const step = steps[event.key];
+    const x = plot?.data[0];
+    if (plot === null || step === undefined || x === undefined || x.length === 0) return;
+    event.preventDefault();
+    const inside = (plot.cursor.left ?? -1) >= 0;
+    const from = (inside ? plot.cursor.idx : null) ?? (step > 0 ? -1 : x.length);
+    const to = Math.min(x.length - 1, Math.max(0, from + step));
+    plot.setCursor({ left: plot.valToPos(x[to] ?? 0, "x"), top: plot.over.clientHeight / 2 });
+  }
+}
+
+interface Figure {
+  id: string;
+  /** Changes where the figure does. */
+  form: string;
+  title: string;
+  unit: string;
+  words: string;
+  chart: ClientsChart;
+}
+
+function laddersOf(scene: Scene, view: View, name: string): Ladder[] {
+  const several = scene.lanes.length > 1;
+  return scene.lanes.flatMap((lane): Ladder[] => {
+    const series = seriesOfLane(lane, name);
+    if (series === undefined || view.hidden.includes(lane.key)) return [];
+    const rungs = ladderOf(lane.report, series).filter((rung) => rung.throughput !== null);
+    if (rungs.length === 0) return [];
+    const { peak, saturation } = series;
+    const look = several ? lane : { ...lane, label: "", colour: seriesColour(lane.report, series) };
+    const { label, colour, dash, mark } = look;
+    return [{ label, colour, dash, mark, rungs, hold: holdOf(lane.report, series), peak, saturation }];
+  });
+}
+
+function pairOf(scene: Scene, name: string, ladders: Ladder[]): Figure[] {
+  const form = JSON.stringify(
+    ladders.map((ladder) => ({
+      ...ladder,
+      rungs: ladder.rungs.map(({ id, throughput, complete }) => [id, throughput?.mean, complete]),
+    })),
+  );
+  const [only] = ladders;
+  const first = only?.rungs[0];
+  if (only === undefined || first === undefined) return [];
+  const alone = ladders.length === 1;
+  const figures: Figure[] = [
+    {
+      id: `${name} throughput`,
+      form,
+      title: `${name}: throughput`,
+      unit: throughputUnit(ladders),
+      words: alone ? aloneWords(only) : ladders.map((ladder) => besideWords(ladder)).join(" "),
+      chart: throughputAgainstLoad(ladders),
+    },
   ];
-  if (rungs.some((rung) => latencyOf(rung) !== null)) {
-    const unit = `${latencyName(first)}, log scale`;
-    figures.push(figure(`${name}: latency`, unit, latencyAgainstClients(input), charts, latencyWords(rungs)));
+  if (ladders.some(({ rungs }) => rungs.some((rung) => latencyOf(rung) !== null))) {
+    figures.push({
+      id: `${name} latency`,
+      form,
+      title: alone ? `${name}: latency` : `${name}: latency, p99`,
+      unit: `${latencyName(first)}, log scale`,
+      words: alone ? latencyWords(only.rungs) : hiddenWords(scene, ladders),
+      chart: latencyAgainstLoad(ladders),
+    });
   }
   return figures;
 }
 
 /** Promises intervals only where there are some to see. */
-function throughputUnit(rungs: StageResult[]): string {
+function throughputUnit(ladders: Ladder[]): string {
+  const rungs = ladders.flatMap((ladder) => ladder.rungs);
   const known = rungs.filter((rung) => rung.throughput?.half_width != null).length;
   if (known === 0) return "TPS; too short for 95% intervals";
   return known < rungs.length ? "TPS, with 95% intervals where known" : "TPS, with 95% intervals";
 }
 
-function figure(
-  title: string,
-  unit: string,
-  chart: ClientsChart,
-  charts: Charts,
-  words: string,
-): HTMLElement {
-  return el(
-    "figure",
-    {},
-    el(
-      "div",
-      { class: "chart-head" },
-      el("h3", {}, title),
-      el("span", { class: "axis-unit" }, unit),
-      chart.key.element,
-    ),
-    charts.place(`${title} against clients. ${words}`, chart.spec),
-    el("figcaption", {}, words),
-  );
+function loadText(stage: StageResult): string {
+  return stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
+}
+
+function rungText(stage: StageResult | undefined): string {
+  return stage === undefined ? "" : `${short(stage.throughput?.mean)} TPS at ${loadText(stage)}`;
+}
+
+function aloneWords({ rungs, peak, hold }: Ladder): string {
+  const cut = rungs.filter((rung) => !rung.complete).map(loadText);
+  const held = hold?.throughput == null || hold.kind !== "hold" ? "" : " The diamond is the hold.";
+  return throughputWords(rungs, peak) + (cut.length > 0 ? ` Cut short: ${cut.join(", ")}.` : "") + held;
+}
+
+function besideWords({ label, rungs, peak, saturation }: Ladder): string {
+  const top =
+    peak === null
+      ? rungText(rungs.at(-1))
+      : `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${counted(peak.clients, "client")}`;
+  const where =
+    saturation === null
+      ? "no saturation found"
+      : `saturated at ${saturation.rate_per_s === null ? counted(saturation.clients, "client") : `${long(saturation.rate_per_s)}/s`}`;
+  return `${label}: from ${rungText(rungs[0])} to ${top}; ${where}.`;
+}
+
+function hiddenWords(scene: Scene, ladders: Ladder[]): string {
+  const left = scene.lanes.filter((lane: Lane) => !ladders.some(({ label }) => label === lane.label));
+  const p99 = ladders
+    .map(
+      ({ label, rungs }) =>
+        `${label}: p99 from ${latency(found(rungs[0]))} to ${latency(found(rungs.at(-1)))}.`,
+    )
+    .join(" ");
+  return left.length === 0 ? p99 : `${p99} Not shown: ${left.map(({ label }) => label).join(", ")}.`;
+}
+
+function found(stage: StageResult | undefined): number | undefined {
+  return stage === undefined ? undefined : latencyOf(stage)?.p99_us;
 }
 
 function throughputWords(rungs: StageResult[], peak: Peak | null): string {
-  const rung = (stage: StageResult | undefined): string =>
-    stage === undefined ? "" : `${short(stage.throughput?.mean)} TPS at ${counted(stage.clients, "client")}`;
   const [first, last] = [rungs[0], rungs.at(-1)];
-  if (rungs.length === 1) return `${rung(first)}.`;
-  if (peak === null) return `From ${rung(first)} to ${rung(last)}.`;
+  if (rungs.length === 1) return `${rungText(first)}.`;
+  if (peak === null) return `From ${rungText(first)} to ${rungText(last)}.`;
   const top = `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${count(peak.clients)}`;
   const alike = peak.clients_indistinguishable.length > 1;
   const band = alike
     ? ` Shaded: ${peak.clients_indistinguishable.map(count).join(" and ")} clients cannot be told apart.`
     : "";
-  return `From ${rung(first)} to the peak of ${top}; ${rung(last)}.${band}`;
+  return `From ${rungText(first)} to the peak of ${top}; ${rungText(last)}.${band}`;
 }
 
 function latencyWords(rungs: StageResult[]): string {
   const words = (stage: StageResult | undefined): string => {
     const found = stage === undefined ? null : latencyOf(stage);
     if (stage === undefined || found === null) return "unknown";
-    const figures = `p50 ${latency(found.p50_us)}, p99 ${latency(found.p99_us)}, p99.9 ${latency(found.p999_us)}`;
-    return `${counted(stage.clients, "client")}: ${figures}`;
+    return `${loadText(stage)}: p50 ${latency(found.p50_us)}, p99 ${latency(found.p99_us)}, p99.9 ${latency(found.p999_us)}`;
   };
   const [first, last] = [rungs[0], rungs.at(-1)];
   return rungs.length === 1 ? `${words(first)}.` : `${words(first)}. ${words(last)}.`;

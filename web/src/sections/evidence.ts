@@ -6,7 +6,10 @@ import { bytes, cores, count, duration, plain, setting, short } from "../format"
 import { verdict } from "./findings";
 
 export function settingsSection(report: Report): HTMLElement | null {
-  const parts = report.settings.flatMap((settings) => settingsTable(report, settings));
+  const parts = report.settings.flatMap((settings) => {
+    const table = settingsTable(report, settings);
+    return report.targets.length > 1 && table.length > 0 ? [el("h3", {}, settings.target), ...table] : table;
+  });
   return parts.length === 0 ? null : section("settings", "Settings", ...parts);
 }
 
@@ -42,16 +45,21 @@ export function dataSection(report: Report): HTMLElement | null {
   return section(
     "data",
     "Data",
-    el("div", { class: "columns" }, ...report.data.map(dataPart), ...prepareParts(report)),
+    el(
+      "div",
+      { class: "columns" },
+      ...report.data.map((data) => dataPart(data, report.targets.length > 1)),
+      ...prepareParts(report),
+    ),
   );
 }
 
-function dataPart(data: Data): HTMLElement {
+function dataPart(data: Data, several: boolean): HTMLElement {
   const scale = data.scale === null ? "scale unknown" : `scale ${plain(data.scale)}`;
   return el(
     "div",
     {},
-    el("h3", {}, `${data.workload}, ${scale}`),
+    el("h3", {}, several ? `${data.target}: ${data.workload}, ${scale}` : `${data.workload}, ${scale}`),
     sizes(data),
     table(
       `Tables of ${data.workload} on ${data.target}`,
@@ -108,7 +116,11 @@ function prepareParts(report: Report): HTMLElement[] {
     return el(
       "div",
       {},
-      el("h3", {}, `Prepared in ${duration(total)}`),
+      el(
+        "h3",
+        {},
+        `${report.targets.length > 1 ? `${steps[0]?.target}: prepared` : "Prepared"} in ${duration(total)}`,
+      ),
       table(
         `Steps of the preparation of ${name}`,
         [
@@ -150,6 +162,10 @@ function targetFacts(target: Target): HTMLElement {
     ["it says", orUnknown(target.version_text)],
     ["address", target.url],
     ["encryption", target.tls ?? "none"],
+    [
+      "its host is read from",
+      target.host_source ?? el("span", { class: "unknown" }, "nowhere: CPU, memory and disks are unknown"),
+    ],
     ["connections allowed", orUnknown(count(target.connections_max))],
     [
       "driver on the same host",

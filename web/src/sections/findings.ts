@@ -3,6 +3,7 @@
 import type { Check, Finding, Report, Severity } from "../document";
 import { type Child, el, type IconName, icon, section } from "../dom";
 import { bySeverity } from "../reading";
+import type { Scene } from "../scene";
 
 const SIGNS: Record<Severity, IconName> = { invalid: "fail", doubt: "doubt", note: "note" };
 
@@ -15,23 +16,32 @@ export function severityMark(finding: Finding): HTMLElement {
   );
 }
 
-export function findingsSection(report: Report): HTMLElement {
-  const findings = bySeverity(report.findings);
-  const items = findings.map((finding) =>
-    el(
+/** All findings, the gravest first; of several runs with the run's name. */
+export function findingsSection(scene: Scene): HTMLElement {
+  const runs = new Map(
+    scene.reports.flatMap((report) => report.findings.map((finding) => [finding, report.run.name] as const)),
+  );
+  const findings = bySeverity([...runs.keys()]);
+  const about = (finding: Finding) =>
+    [...(scene.reports.length > 1 ? [runs.get(finding)] : []), finding.about ?? []].flat().join(" · ");
+  const items = findings.map((finding, index) => {
+    // Several targets often have the same finding: its name stands once, and so does an advice that is the same.
+    const [before, next] = [findings[index - 1], findings[index + 1]];
+    const again = before !== undefined && isSame(before, finding);
+    const advised = next !== undefined && isSame(next, finding) && next.advice === finding.advice;
+    return el(
       "li",
-      { class: `finding ${finding.severity}` },
+      { class: `finding ${finding.severity}${again ? " again" : ""}` },
       el(
         "h3",
         {},
-        severityMark(finding),
-        el("code", {}, finding.code),
-        finding.about !== null && el("span", { class: "about" }, finding.about),
+        !again && [severityMark(finding), el("code", {}, finding.code)],
+        about(finding) !== "" && el("span", { class: "about" }, about(finding)),
       ),
       el("p", {}, unbroken(finding.evidence)),
-      finding.advice !== "" && el("p", { class: "advice" }, unbroken(finding.advice)),
-    ),
-  );
+      !advised && finding.advice !== "" && el("p", { class: "advice" }, unbroken(finding.advice)),
+    );
+  });
   return section(
     "findings",
     "Findings",
@@ -41,6 +51,10 @@ export function findingsSection(report: Report): HTMLElement {
   );
 }
 
+function isSame(a: Finding, b: Finding): boolean {
+  return a.code === b.code && a.severity === b.severity;
+}
+
 /** Text whose flags, as `--rate`, do not break across lines; it is copied as it was written. */
 function unbroken(text: string): Child[] {
   return text
@@ -48,9 +62,25 @@ function unbroken(text: string): Child[] {
     .map((part) => (part.startsWith("--") ? el("span", { class: "flag" }, part) : part));
 }
 
-export function verificationSection(report: Report): HTMLElement {
-  const items = report.checks.map((check) =>
-    el("li", {}, verdict(check), el("span", {}, check.detail === "" ? check.name : check.detail)),
+export function verificationSection(scene: Scene): HTMLElement {
+  const whose = (report: Report, check: Check) =>
+    scene.lanes.length > 1 &&
+    el(
+      "b",
+      { class: "whose" },
+      scene.lanes.find((lane) => lane.report === report && lane.target.name === check.target)?.label ??
+        check.target,
+    );
+  const items = scene.reports.flatMap((report) =>
+    report.checks.map((check) =>
+      el(
+        "li",
+        {},
+        verdict(check),
+        whose(report, check),
+        el("span", {}, check.detail === "" ? check.name : check.detail),
+      ),
+    ),
   );
   return section(
     "verification",

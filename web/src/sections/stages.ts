@@ -1,13 +1,15 @@
 // All stages in figures.
 
-import type { Percentiles, QueryResult, Report, StageResult, TypeResult } from "../document";
+import type { Percentiles, QueryResult, StageResult, TypeResult } from "../document";
 import { type Child, type Column, el, orUnknown, type Row, section, table } from "../dom";
 import { clock, count, duration, latency, long, relativeError, share } from "../format";
 import { arrivalText, clientsText, latencyOf } from "../reading";
+import type { Lane, Scene } from "../scene";
 
 /** Which columns there are beside those that every report has. */
 interface Shows {
-  open: boolean;
+  late: boolean;
+  wait: boolean;
   queries: boolean;
 }
 
@@ -18,11 +20,23 @@ const QUERY_COLUMNS: Column[] = [
   { label: "In vain", figures: true, title: "share of the writes that touched no row" },
 ];
 
-export function stagesSection(report: Report): HTMLElement | null {
-  if (report.stages.length === 0) return null;
-  const open = report.stages.some((stage) => stage.arrival === "open");
-  const several = report.targets.length > 1;
-  const shows: Shows = { open, queries: report.stages.some((stage) => stage.queries !== null) };
+/** More rows than this scroll in their own frame. */
+const ROWS_MAX = 24;
+
+export function stagesSection(scene: Scene): HTMLElement | null {
+  const stages = scene.reports.flatMap((report) =>
+    report.stages
+      .toSorted((a, b) => a.start_s - b.start_s)
+      .map((stage) => ({ stage, lane: laneOf(scene, report, stage) })),
+  );
+  if (stages.length === 0) return null;
+  const all = stages.map(({ stage }) => stage);
+  const several = scene.lanes.length > 1;
+  const shows: Shows = {
+    late: all.some((stage) => stage.lag !== null),
+    wait: all.some((stage) => stage.wait !== null),
+    queries: all.some((stage) => stage.queries !== null),
+  };
   const columns: Column[] = [
     { label: several ? "Target, stage" : "Stage" },
     { label: "Clients", figures: true },
@@ -35,7 +49,10 @@ export function stagesSection(report: Report): HTMLElement | null {
     { label: "p99", figures: true },
     { label: "p99.9", figures: true },
     { label: "Max", figures: true },
-    ...(open ? [{ label: "Lag p99", figures: true, title: "scheduled to sent" }] : []),
+    ...(shows.late ? [{ label: "Lag p99", figures: true, title: "scheduled to sent" }] : []),
+    ...(shows.wait
+      ? [{ label: "Wait p99", figures: true, title: "for a connection of the pool; a part of the lag" }]
+      : []),
     { label: "Done", figures: true, title: "ended well before the time was up" },
     { label: "Failed", figures: true, title: "all that began in the stage" },
     { label: "Retries", figures: true },
@@ -44,26 +61,37 @@ export function stagesSection(report: Report): HTMLElement | null {
     { label: "Busiest thread", figures: true, title: "share of its time that the busiest driver thread ran" },
     { label: "Remarks" },
   ];
-  const rows = [...report.stages]
-    .sort((a, b) => a.start_s - b.start_s)
-    .flatMap((stage) => [stageRow(stage, several, shows), ...typeRows(stage, shows)]);
-  const modes = [
-    ...new Set(report.stages.map((stage) => `${arrivalText(stage)}, ${stage.protocol} protocol`)),
-  ];
+  const rows = stages.flatMap(({ stage, lane }) => [
+    stageRow(stage, several ? (lane?.label ?? stage.target) : null, shows),
+    ...typeRows(stage, shows),
+  ]);
+  const modes = [...new Set(all.map((stage) => `${arrivalText(stage)}, ${stage.protocol} protocol`))];
+  const frame = table("All stages as they ran; warm-ups are left out of every figure", columns, rows);
+  if (rows.length > ROWS_MAX) frame.classList.add("tall");
   return section(
     "stages",
     "All stages",
     el(
       "p",
       { class: "lead" },
-      `${modes.join("; ")}. Latency is ${open ? "response time from the intended start in an open loop, " : ""}service time${open ? " in a closed one" : ""}.`,
+      `${summaryOf(modes)}. Latency is ${shows.late ? "response time from the intended start in an open loop and over a pool, " : ""}service time${shows.late ? " else" : ""}.`,
     ),
-    table("All stages as they ran; warm-ups are left out of every figure", columns, rows),
+    frame,
   );
 }
 
-function stageRow(stage: StageResult, several: boolean, shows: Shows): Row {
-  const name = `${several ? `${stage.target} · ` : ""}${stage.series} · ${stage.kind}`;
+function laneOf(scene: Scene, report: Lane["report"], stage: StageResult): Lane | undefined {
+  return scene.lanes.find((lane) => lane.report === report && lane.target.name === stage.target);
+}
+
+/** A ramp of the rate has a mode for each rung: its ends say enough. */
+function summaryOf(modes: string[]): string {
+  const [first, last] = [modes[0] ?? "", modes.at(-1) ?? ""];
+  return modes.length <= 4 ? modes.join("; ") : `${first}; … ${last}`;
+}
+
+function stageRow(stage: StageResult, whose: string | null, shows: Shows): Row {
+  const name = `${whose === null ? "" : `${whose} · `}${stage.series} · ${stage.kind}`;
   const busy = stage.driver_thread_busy_max;
   const cpu = stage.driver_cpu_us_per_transaction;
   return {
@@ -76,7 +104,8 @@ function stageRow(stage: StageResult, several: boolean, shows: Shows): Row {
       orUnknown(stage.throughput === null ? null : long(stage.throughput.mean)),
       stage.throughput === null ? "" : orUnknown(relativeError(stage.throughput).replace("±", "").trim()),
       ...percentileCells(latencyOf(stage)),
-      ...(shows.open ? [stage.lag === null ? "" : latency(stage.lag.p99_us)] : []),
+      ...(shows.late ? [stage.lag === null ? "" : latency(stage.lag.p99_us)] : []),
+      ...(shows.wait ? [stage.wait === null ? "" : latency(stage.wait.p99_us)] : []),
       count(stage.totals.done),
       count(stage.totals.failed_with_drain),
       count(stage.totals.retries),
@@ -103,10 +132,15 @@ function queryCells(queries: QueryResult | null): Child[] {
 }
 
 function remarks(stage: StageResult): string {
-  const { totals } = stage;
+  const { totals, pool } = stage;
   const errors = Object.entries(stage.errors).map(([code, times]) => `${code}: ${count(times)}`);
   return [
     ...(stage.complete ? [] : ["cut short"]),
+    ...(pool === null
+      ? []
+      : [
+          `${long(pool.in_use_mean)} of ${count(pool.connections)} connections in use, ${long(pool.waiting_mean)} clients waiting`,
+        ]),
     ...errors,
     ...(totals.unknown_with_drain > 0 ? [`${count(totals.unknown_with_drain)} of unknown outcome`] : []),
     ...(totals.reconnects > 0 ? [`${count(totals.reconnects)} reconnects`] : []),
@@ -129,8 +163,11 @@ function typeRows(stage: StageResult, shows: Shows): Row[] {
       "",
       orUnknown(stage.seconds > 0 ? long(type.done / stage.seconds) : null),
       "",
-      ...percentileCells(stage.arrival === "open" ? type.response : type.service),
-      ...(shows.open ? [""] : []),
+      ...percentileCells(
+        stage.arrival === "open" || stage.connections !== null ? type.response : type.service,
+      ),
+      ...(shows.late ? [""] : []),
+      ...(shows.wait ? [""] : []),
       count(type.done),
       count(type.failed_with_drain),
       count(type.retries),

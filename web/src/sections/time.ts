@@ -1,182 +1,357 @@
-// Everything over time for a target: load, latency, CPU, disk and WAL on one axis, the stages marked.
+// Everything over time, or over the steps of a ramp: load, latency and what the servers did, on one axis with one
+// cursor. The section stays in the page while data arrive, so that no zoom, scroll or focus is lost.
 
 import type { Charts } from "../charts/chart";
-import { drawPanel, releaseGroup, resetOnDoubleClick, TimeView } from "../charts/panel";
-import { summarise } from "../charts/scale";
-import { missingOf, type Panel, panelsOf } from "../charts/timeline";
-import type { Report, StageResult, Timeline } from "../document";
-import { type Child, el, section, table } from "../dom";
-import { clock } from "../format";
-import { arrivalText, clientsText, seriesTitle, stagesOf } from "../reading";
+import { METRIC_CHARTS, OWN_CHARTS } from "../charts/metrics";
+import { panelsOf } from "../charts/panels";
+import type { Panel } from "../charts/parts";
+import { drawStrip, type StripHeld } from "../charts/stages";
+import { type Settled, type Span, TimeView } from "../charts/view";
+import type { Report } from "../document";
+import { el, section } from "../dom";
+import { type Layout, layoutOf, outerOf, secondsShown } from "../layout";
+import type { Scene } from "../scene";
+import type { View } from "../state";
+import { Strip } from "./strip";
 
-/** Telemetry outside the stages is offered where there is more of it than this, seconds. */
-const OUTSIDE_MIN_S = 5;
+/** A cursor moved by keys is read out when it has stood so long, milliseconds. */
+const READ_AFTER_MS = 500;
+const GROUPS: [Panel["group"], string][] = [
+  ["load", "Load"],
+  ["host", "The servers' hosts"],
+  ["database", "The databases"],
+  ["driver", "The driver"],
+];
 
-export interface TimeSection {
-  element: HTMLElement;
-  views: TimeView[];
-}
+/**
+ * Tells the page of a choice; `push` where a reader would go back from it. `drawn` where the section shows it already.
+ */
+export type Choose = (patch: Partial<View>, how: "push" | "replace", drawn?: boolean) => void;
 
-export function timeSection(report: Report, charts: Charts): TimeSection | null {
-  const timelines = report.timelines.filter((timeline) => timeline.load.t_s.length > 0);
-  if (timelines.length === 0) return null;
-  const drawn = timelines.map((timeline) => targetOverTime(report, timeline, charts));
-  return {
-    element: section("time", "Over time", ...drawn.map(({ element }) => element)),
-    views: drawn.map(({ view }) => view),
-  };
-}
+export class TimeSection {
+  readonly element: HTMLElement;
+  /** What of each run is shown, when it has changed. */
+  onSeconds: (shown: Map<Report, Span>) => void = () => {};
+  readonly #charts: Charts;
+  readonly #choose: Choose;
+  readonly #view = new TimeView([0, 1]);
+  readonly #held: StripHeld = { rows: [], notes: [] };
+  readonly #strips = new Map<string, Strip>();
+  readonly #toolbar = el("div", { class: "toolbar" });
+  readonly #wide = el("div", { class: "wide-strips" });
+  readonly #grids = new Map(
+    GROUPS.map(([group, title]) => [
+      group,
+      { title: el("h3", { class: "group" }, title), grid: el("div", { class: "grid" }) },
+    ]),
+  );
+  readonly #caption = el("figcaption", {});
+  readonly #readout = el("p", { class: "readout", "aria-hidden": "true" });
+  readonly #aloud = el("output", { class: "aloud", "aria-live": "polite" });
+  #stages: HTMLElement | null = null;
+  #layout: Layout | null = null;
+  #state: View | null = null;
+  #rows = -1;
+  #toolbarForm = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-function targetOverTime(
-  report: Report,
-  timeline: Timeline,
-  charts: Charts,
-): { element: HTMLElement; view: TimeView } {
-  const stages = report.stages
-    .filter((stage) => stage.target === timeline.target)
-    .sort((a, b) => a.start_s - b.start_s);
-  const view = new TimeView(`time-${timeline.target}`, stages, spanOf(stages, timeline));
-  releaseGroup(view);
-  const panels = panelsOf(report, timeline);
-  const right = panels.some((panel) => panel.curves.some((curve) => curve.side === "right"));
-  const strips = panels.map((panel, index) => {
-    const place = { first: index === 0, last: index === panels.length - 1, right };
-    const { spec, key } = drawPanel(panel, view, place);
-    const chart = charts.place(
-      `${panel.title} over time, ${panel.unit}. Figures stand in the table below.`,
-      spec,
+  constructor(charts: Charts, choose: Choose) {
+    this.#charts = charts;
+    this.#choose = choose;
+    this.#view.onSpan = (span, how) => this.#spanChanged(span, how);
+    this.#view.onCursor = (at, byKey) => this.#cursorMoved(at, byKey);
+    const groups = [...this.#grids.values()].flatMap(({ title, grid }) => [title, grid]);
+    this.element = section(
+      "time",
+      "Over time",
+      el("figure", { class: "over-time" }, this.#toolbar, this.#wide, ...groups, this.#caption),
+      this.#aloud,
     );
-    resetOnDoubleClick(chart, view);
+    this.element.dataset.own = "time";
+  }
+
+  get layout(): Layout | null {
+    return this.#layout;
+  }
+
+  update(scene: Scene, state: View): void {
+    const anything = scene.lanes.some(
+      ({ timeline }) => (timeline?.load.t_s.length ?? 0) > 0 || (timeline?.metrics.length ?? 0) > 0,
+    );
+    this.element.hidden = !anything;
+    if (!anything) return;
+    const layout = layoutOf(scene, state);
+    this.#layout = layout;
+    this.#state = state;
+    const outer = layout.axis === "time" ? outerOf(scene, layout.whole) : layout.whole;
+    this.#view.settle(layout.whole, state.span === null ? null : within(state.span, outer));
+    this.#view.bands = layout.bands;
+    const { panels, missing } = panelsOf(layout.lanes, scene.lanes.length > 1, (chart) =>
+      isShown(chart, state),
+    );
+    this.#place(panels, layout);
+    this.#describe(layout, missing);
+    this.#fillToolbar(layout, state, panels);
+    this.#charts.mount();
+    this.#view.redraw();
+    this.onSeconds(secondsShown(layout, this.#view.span));
+  }
+
+  #place(panels: Panel[], layout: Layout): void {
+    this.#held.rows = layout.rows;
+    this.#held.notes = layout.notes.map(({ at, grave, colour }, index) => ({
+      at,
+      grave,
+      colour,
+      number: index + 1,
+    }));
+    if (this.#stages === null) {
+      this.#stages = this.#charts.place("Stages", drawStrip(this.#held, this.#view), "application");
+      this.#stages.setAttribute("aria-roledescription", "chart of the stages");
+      this.#stages.setAttribute("aria-describedby", "chart-help");
+      this.#view.steer(this.#stages);
+      this.#wide.append(this.#stages, this.#readout);
+    } else if (this.#rows !== layout.rows.length) {
+      this.#charts.change(this.#stages, drawStrip(this.#held, this.#view));
+    }
+    this.#rows = layout.rows.length;
+    const wanted = new Set(panels.map(({ id }) => id));
+    for (const [id, strip] of this.#strips) {
+      if (wanted.has(id)) continue;
+      strip.remove();
+      this.#strips.delete(id);
+    }
+    const places = new Map<HTMLElement, HTMLElement[]>();
+    for (const panel of panels) {
+      const before = this.#strips.get(panel.id);
+      const strip = before ?? new Strip(panel, layout.abscissa, this.#view, this.#charts);
+      if (before === undefined) this.#strips.set(panel.id, strip);
+      else before.update(panel, layout.abscissa);
+      const parent = panel.wide ? this.#wide : (this.#grids.get(panel.group)?.grid ?? this.#wide);
+      places.set(parent, [...(places.get(parent) ?? []), strip.element]);
+    }
+    for (const [parent, elements] of places) arrange(parent, elements, parent === this.#wide ? 2 : 0);
+    for (const { title, grid } of this.#grids.values()) {
+      title.hidden = grid.childElementCount === 0;
+      grid.hidden = grid.childElementCount === 0;
+    }
+  }
+
+  #describe(layout: Layout, missing: string[]): void {
+    const title = this.element.querySelector("h2");
+    if (title !== null) title.textContent = layout.axis === "step" ? "Over the steps" : "Over time";
+    const notes = layout.notes.map((note, index) =>
+      el(
+        "li",
+        { value: index + 1, class: note.grave ? "grave" : undefined },
+        el("b", {}, note.title),
+        ` (${layout.where(note.at, false)}). `,
+        note.text,
+      ),
+    );
+    const stripes =
+      layout.axis === "step" ? "" : "Hatched: warm-up, left out of every figure. Strong: hold. ";
+    this.#caption.replaceChildren(
+      ...(notes.length > 0 ? [el("ol", { class: "notes", "aria-label": "Notes on the axis" }, notes)] : []),
+      el(
+        "p",
+        { id: "chart-help" },
+        `${stripes}Drag to look closer; double-click or Esc shows the whole. At a chart, + and − and the wheel zoom, arrow keys move the span, Shift and arrow keys the cursor.`,
+      ),
+      ...(missing.length > 0
+        ? [el("p", { class: "missing" }, `Unknown, since not measured: ${missing.join("; ")}.`)]
+        : []),
+    );
+  }
+
+  #fillToolbar(layout: Layout, state: View, panels: Panel[]): void {
+    const form = JSON.stringify([
+      layout.axes,
+      layout.axis,
+      layout.choices,
+      layout.series,
+      layout.spans.map(({ label }) => label),
+      state.more,
+      state.less,
+      panels.map(({ chart }) => chart),
+    ]);
+    if (form !== this.#toolbarForm) {
+      this.#toolbarForm = form;
+      const open = this.#toolbar.querySelector("details")?.open ?? false;
+      const focused = document.activeElement?.getAttribute("data-focus");
+      this.#toolbar.replaceChildren(
+        ...this.#choices(layout),
+        this.#zoomButtons(),
+        this.#chooser(state, panels),
+      );
+      const chooser = this.#toolbar.querySelector("details");
+      if (chooser !== null) chooser.open = open;
+      if (focused != null)
+        this.#toolbar.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+    }
+    this.#press();
+  }
+
+  #choices(layout: Layout): HTMLElement[] {
+    const group = (label: string, buttons: HTMLElement[]) =>
+      buttons.length > 0 ? [el("div", { class: "spans", role: "group", "aria-label": label }, buttons)] : [];
+    const axes = layout.axes.map(({ kind, label }) =>
+      this.#button(label, `axis-${kind}`, kind === layout.axis, () =>
+        this.#choose({ axis: kind, span: null }, "push"),
+      ),
+    );
+    const series = layout.choices.map((name) =>
+      this.#button(name, `series-${name}`, name === layout.series, () =>
+        this.#choose({ series: name, span: null }, "push"),
+      ),
+    );
+    const spans = layout.spans.map(({ label }, index) => {
+      const button = this.#button(label, `span-${label}`, false, () => {
+        const span = this.#layout?.spans[index]?.span;
+        if (span !== undefined) this.#showSpan(span);
+      });
+      button.dataset.span = String(index);
+      return button;
+    });
+    return [
+      ...group("Axis", axes.length > 1 ? axes : []),
+      ...group("Series", series.length > 1 ? series : []),
+      ...group("Span that is shown", spans),
+    ];
+  }
+
+  #showSpan(span: Span): void {
+    const whole = this.#view.whole;
+    if (span[0] >= whole[0] && span[1] <= whole[1]) this.#view.show(span, "settled");
+    else this.#choose({ span }, "push");
+  }
+
+  #zoomButtons(): HTMLElement {
+    const act = (label: string, words: string, run: () => void) => {
+      const button = this.#button(label, `zoom-${label}`, null, run);
+      button.setAttribute("aria-label", words);
+      return button;
+    };
     return el(
       "div",
-      { class: "strip" },
-      el(
-        "div",
-        { class: "chart-head" },
-        el("h3", {}, panel.title),
-        el("span", { class: "axis-unit" }, panel.unit),
-        key.element,
-      ),
-      chart,
+      { class: "spans", role: "group", "aria-label": "Zoom" },
+      act("−", "Zoom out", () => this.#view.zoom(2)),
+      act("+", "Zoom in", () => this.#view.zoom(0.5)),
     );
-  });
-  const missing = missingOf(timeline);
-  const element = el(
-    "figure",
-    { class: "over-time" },
-    report.targets.length > 1 && el("h3", { class: "target" }, timeline.target),
-    toolbar(report, timeline, view),
-    ...strips,
-    el(
-      "figcaption",
-      {},
-      "Numbers above the bands are clients. Hatched: warm-up, left out of every figure. Tinted: hold. ",
-      "Drag to look closer, double-click to return; arrow keys move along a chart.",
-      missing.length > 0 && ` Not measured, so unknown: ${missing.join(", ")}.`,
-      curveFigures(report, timeline, panels),
-    ),
-  );
-  return { element, view };
-}
-
-/** From the first stage to the end of the last; where there is none, what the intervals cover. */
-function spanOf(stages: StageResult[], timeline: Timeline): [number, number] {
-  const { t_s } = timeline.load;
-  const first = stages[0]?.start_s ?? t_s[0] ?? 0;
-  const last = Math.max(...stages.map((stage) => stage.start_s + stage.seconds), t_s.at(-1) ?? first + 1);
-  return [first, Math.max(last, first + 1)];
-}
-
-/** What is shown: all stages, one series, or the preparation too; and what the cursor points at. */
-function toolbar(report: Report, timeline: Timeline, view: TimeView): HTMLElement {
-  const spans: [string, [number, number]][] = [["all stages", view.whole]];
-  const series = report.series.filter((one) => one.target === timeline.target);
-  for (const one of series.length > 1 ? series : []) {
-    const stages = stagesOf(report, one);
-    if (stages.length > 0)
-      spans.push([
-        seriesTitle(report, one),
-        spanOf(stages, { ...timeline, load: { ...timeline.load, t_s: [] } }),
-      ]);
   }
-  const times = timeline.metrics.flatMap((metric) => [metric.t_s[0] ?? 0, metric.t_s.at(-1) ?? 0]);
-  const outer: [number, number] = [Math.min(0, ...times), Math.max(report.run.seconds, ...times)];
-  if (view.whole[0] - outer[0] + (outer[1] - view.whole[1]) > OUTSIDE_MIN_S) spans.push(["whole run", outer]);
 
-  const buttons = spans.map(([label, span]) => {
-    const button = el("button", { type: "button" }, label);
-    button.addEventListener("click", () => view.show(span));
-    return { button, span };
-  });
-  const readout = el("output", { class: "readout" });
-  view.onSpan = (shown) => {
-    for (const { button, span } of buttons) {
-      button.setAttribute("aria-pressed", String(span[0] === shown[0] && span[1] === shown[1]));
-    }
-  };
-  view.onCursor = (time) => {
-    readout.textContent = time === null ? "" : whereabouts(view, time);
-  };
-  view.onSpan(view.span);
-  return el(
-    "div",
-    { class: "toolbar" },
-    el(
-      "div",
-      { class: "spans", role: "group", "aria-label": "Span of time shown" },
-      buttons.map(({ button }) => button),
-    ),
-    readout,
-  );
-}
+  #button(label: string, focus: string, pressed: boolean | null, run: () => void): HTMLButtonElement {
+    const button = el(
+      "button",
+      {
+        type: "button",
+        "data-focus": focus,
+        ...(pressed === null ? {} : { "aria-pressed": String(pressed) }),
+      },
+      label,
+    );
+    button.addEventListener("click", run);
+    return button;
+  }
 
-function whereabouts(view: TimeView, time: number): string {
-  const stage = view.stageAt(time);
-  const at = clock(time);
-  if (stage === undefined) return at;
-  return `${at} · ${stage.series} · ${stage.kind} · ${clientsText(stage)} · ${arrivalText(stage)}`;
-}
-
-/** The curves in figures, for those who cannot see them or want to quote them. */
-function curveFigures(report: Report, timeline: Timeline, panels: Panel[]): Child {
-  const spanning = (stage: StageResult): [number, number] => [stage.start_s, stage.start_s + stage.seconds];
-  const series = report.series.filter((one) => one.target === timeline.target);
-  const holds = series.flatMap((one) => {
-    const stages = stagesOf(report, one).filter((stage) => stage.kind === "hold" || stage.kind === "ramp");
-    return stages.length === 0
-      ? []
-      : [{ label: `mean, ${seriesTitle(report, one)} hold`, spans: stages.map(spanning) }];
-  });
-  const measured = report.stages
-    .filter((stage) => stage.target === timeline.target && stage.kind !== "warm-up")
-    .map(spanning);
-  const rows = panels.flatMap((panel) =>
-    panel.curves.map((curve) => {
-      const write = (value: number | undefined): Child =>
-        value === undefined ? el("span", { class: "unknown" }, "–") : curve.format(value);
-      const all = summarise(panel.t, curve.values, measured);
-      // The mean of percentiles of intervals would be no percentile: the table of stages has the merged ones.
-      const means = holds.map(({ spans }) =>
-        panel.axis === "log" ? undefined : summarise(panel.t, curve.values, spans)?.mean,
+  /** Which charts there are, each to be turned on or off. */
+  #chooser(state: View, panels: Panel[]): HTMLElement {
+    const drawn = new Set(panels.map(({ chart }) => chart));
+    const boxes = [...OWN_CHARTS, ...METRIC_CHARTS].map((chart) => {
+      const box = el("input", {
+        type: "checkbox",
+        "data-focus": `chart-${chart.id}`,
+        checked: isShown(chart.id, state),
+      });
+      box.addEventListener("change", () => this.#toggleChart(chart.id, chart.usual, box.checked));
+      const nothing = isShown(chart.id, state) && !drawn.has(chart.id);
+      return el(
+        "label",
+        { class: nothing ? "unknown" : undefined },
+        box,
+        chart.title,
+        nothing && (chart.id === "failed" ? " (none)" : " (nothing known)"),
       );
-      return {
-        cells: [`${panel.title}: ${curve.label}`, ...means.map(write), write(all?.min), write(all?.max)],
-      };
-    }),
-  );
-  return el(
-    "details",
-    {},
-    el("summary", {}, "These curves in figures"),
-    table(
-      "Figures of the curves over time, warm-ups left out",
-      [
-        { label: "Curve" },
-        ...holds.map(({ label }) => ({ label, figures: true })),
-        { label: "lowest interval", figures: true },
-        { label: "highest interval", figures: true },
-      ],
-      rows,
-    ),
-  );
+    });
+    return el(
+      "details",
+      { class: "chooser" },
+      el("summary", {}, "charts"),
+      el("div", { class: "boxes" }, boxes),
+    );
+  }
+
+  #toggleChart(id: string, usual: boolean, on: boolean): void {
+    const { more, less } = this.#state ?? { more: [], less: [] };
+    const without = (list: string[]) => list.filter((other) => other !== id);
+    this.#choose(
+      {
+        more: on && !usual ? [...without(more), id] : without(more),
+        less: !on && usual ? [...without(less), id] : without(less),
+      },
+      "push",
+    );
+  }
+
+  #spanChanged(span: Span, how: Settled): void {
+    this.#choose({ span: this.#view.isWhole ? null : span }, how === "settled" ? "push" : "replace", true);
+    this.#press();
+    for (const strip of this.#strips.values()) strip.spanChanged();
+    if (this.#layout !== null) this.onSeconds(secondsShown(this.#layout, span));
+  }
+
+  #press(): void {
+    const [from, to] = this.#view.span;
+    for (const button of this.#toolbar.querySelectorAll<HTMLElement>("[data-span]")) {
+      const span = this.#layout?.spans[Number(button.dataset.span)]?.span;
+      button.setAttribute(
+        "aria-pressed",
+        String(span !== undefined && near(span[0], from) && near(span[1], to)),
+      );
+    }
+  }
+
+  #cursorMoved(at: number | null, byKey: boolean): void {
+    for (const strip of this.#strips.values()) strip.point(at);
+    const layout = this.#layout;
+    if (layout === null) return;
+    const bands = at === null ? [] : this.#view.bandsAt(at).slice(0, 3);
+    const place = at === null ? "" : layout.where(at, true);
+    this.#readout.textContent =
+      at === null
+        ? ""
+        : layout.axis === "step"
+          ? `${layout.series} · ${place}`
+          : [place, ...bands.map(({ words }) => words)].join(" · ");
+    clearTimeout(this.#timer);
+    if (!byKey || at === null) return;
+    this.#timer = setTimeout(() => {
+      const values = [...this.#strips.values()].slice(0, 2).map((strip) => strip.words(at));
+      this.#aloud.textContent = [place, ...values].filter((part) => part !== "").join(". ");
+    }, READ_AFTER_MS);
+  }
+}
+
+function isShown(chart: string, state: View): boolean {
+  const usual = [...OWN_CHARTS, ...METRIC_CHARTS].find(({ id }) => id === chart)?.usual ?? true;
+  return usual ? !state.less.includes(chart) : state.more.includes(chart);
+}
+
+/** A span as far as there is anything; all of it may lie before or behind the stages. */
+function within([from, to]: Span, [least, most]: Span): Span | null {
+  const span: Span = [Math.max(from, least), Math.min(to, most)];
+  return span[1] > span[0] ? span : null;
+}
+
+/** To the millisecond, as a span is written in the address. */
+function near(a: number, b: number): boolean {
+  return Math.abs(a - b) < 2e-3;
+}
+
+/** Puts elements in order behind the first `skip` children, moving only those that stand elsewhere. */
+function arrange(parent: HTMLElement, elements: HTMLElement[], skip: number): void {
+  for (const [index, element] of elements.entries()) {
+    const there = parent.children[index + skip];
+    if (there !== element) parent.insertBefore(element, there ?? null);
+  }
 }

@@ -4,9 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { deflateSync } from "node:zlib";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
-import type { Report } from "../../src/document";
+import type { WrittenReport } from "../../src/document";
 
+/** A longer report stands in the file compressed. */
+const PLAIN_MAX = 300_000;
 const MARKER = '"__DYNO_REPORT__"';
 const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -16,11 +19,17 @@ export function findBrowser(): string | undefined {
   return (named === undefined ? BROWSERS : [named]).find((path) => existsSync(path));
 }
 
+/** The page as `dyno serve` gives it: without a report. */
+export function servedPage(): string {
+  return readFileSync(new URL("../../dist/index.html", import.meta.url), "utf8").replace(MARKER, "");
+}
+
 /** The page with a report inlined as `page::render` does it. */
-export function pageWith(report: Report): string {
+export function pageWith(report: WrittenReport): string {
   const template = readFileSync(new URL("../../dist/index.html", import.meta.url), "utf8");
   const json = JSON.stringify(report, shortened).replaceAll("<", "\\u003c");
-  return template.replace(MARKER, () => json);
+  const inline = json.length <= PLAIN_MAX ? json : deflateSync(json, { level: 9 }).toString("base64");
+  return template.replace(MARKER, () => inline);
 }
 
 /** Points of curves travel with five digits, as `page.rs` rounds them. */

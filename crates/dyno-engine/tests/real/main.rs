@@ -7,5 +7,6 @@ mod closed;
 mod failing;
 mod mysql;
 mod open;
+mod pool;
 mod stages;
 mod told;

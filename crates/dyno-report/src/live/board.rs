@@ -3,17 +3,14 @@
 //! Its figures are for watching. The report's come from `dyno_results::fold`, which knows better how to cut a
 //! series and how sure it can be.
 
-use std::collections::HashMap;
+use dyno_results::event::{Arrival, StageKind, Stamped, Target, TargetLost};
+use dyno_results::event::{Check, Data, Event, Finished, Hook, Host, Interval, Notice, PrepareStep, Stage};
 
-use dyno_results::event::{Check, Data, Event, Finished, Host, Interval, Notice, PrepareStep, Sample, Stage};
-use dyno_results::event::{StageKind, Stamped, Target};
-use dyno_results::latency::Latency;
-
+use super::Expected;
+use super::pace::Pace;
+use super::processors::{Busy, Processors};
+use super::stage::{Ended, Running};
 use crate::ladder::{Rung, RungState};
-
-/// Counters of [`Sample`]s that are watched; see `docs/telemetry.md`.
-const SERVER_CPU: &str = "server_cpu_seconds_total";
-const DRIVER_CPU: &str = "driver_cpu_seconds_total";
 
 /// The run so far.
 #[derive(Debug, Default)]
@@ -22,19 +19,27 @@ pub(super) struct Board {
     pub(super) hosts: Vec<Host>,
     pub(super) data: Vec<Data>,
     pub(super) prepared: Vec<PrepareStep>,
-    pub(super) preparing: Option<Preparing>,
+    /// One for each target at most, in the order they began.
+    pub(super) preparing: Vec<Preparing>,
     pub(super) series: Vec<LiveSeries>,
-    pub(super) running: Option<Running>,
+    /// Stages under way: one for each target at most.
+    pub(super) running: Vec<Running>,
+    /// The last stage of each target that has none under way.
+    pub(super) rested: Vec<Ended>,
     pub(super) checks: Vec<Check>,
+    pub(super) hooks: Vec<Hook>,
+    pub(super) lost: Vec<Lost>,
     pub(super) notices: Vec<Notice>,
     pub(super) activity: Option<String>,
     pub(super) finished: Option<Finished>,
-    cpu: CpuMeter,
+    pub(super) pace: Pace,
+    processors: Processors,
 }
 
-/// A step of the preparation under way.
+/// A step of a target's preparation under way.
 #[derive(Debug)]
 pub(super) struct Preparing {
+    pub(super) target: String,
     pub(super) step: String,
     pub(super) done: u64,
     pub(super) total: Option<u64>,
@@ -50,101 +55,63 @@ impl Preparing {
     }
 }
 
+/// A target that was given up.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) at_ms: u64,
+    pub(super) lost: TargetLost,
+}
+
 /// The stages of one curve.
 #[derive(Debug)]
 pub(super) struct LiveSeries {
     pub(super) target: String,
     pub(super) name: String,
     pub(super) workload: String,
-    /// By clients ascending, each with its stage's id.
+    /// By load ascending, each with its stage's id.
     pub(super) rungs: Vec<(u32, Rung)>,
     /// Holds and ramps that have ended, in the order they ran.
-    pub(super) holds: Vec<Held>,
-}
-
-/// A stage with what came of it so far.
-#[derive(Debug)]
-pub(super) struct Running {
-    pub(super) stage: Stage,
-    pub(super) since_ms: u64,
-    /// The last whole interval.
-    pub(super) last: Option<Moment>,
-    pub(super) tally: Tally,
-}
-
-/// A hold or a ramp that has ended, in figures, so that drawing it again costs nothing.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) stage: Stage,
-    pub(super) seconds: f64,
-    pub(super) tps: Option<f64>,
-    pub(super) p50_us: Option<f64>,
-    pub(super) p99_us: Option<f64>,
-    pub(super) failed: u64,
-    /// False where it was cut short.
-    pub(super) complete: bool,
-}
-
-/// One interval's figures.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
-    pub(super) tps: f64,
-    pub(super) p50_us: Option<f64>,
-    pub(super) p99_us: Option<f64>,
-    pub(super) clients: u32,
-    /// Arrivals that are due and not yet begun.
-    pub(super) backlog: u64,
-}
-
-/// A stage's sums. As in the report, latency and troubles include the drain, and throughput does not.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    /// Ended well within the load.
-    pub(super) done: u64,
-    /// Failed for good, or of unknown outcome.
-    pub(super) failed: u64,
-    pub(super) retries: u64,
-    /// Of load.
-    pub(super) seconds: f64,
-    latency: Option<Latency>,
-}
-
-impl Tally {
-    /// Transactions per second; `None` before the first interval.
-    pub(super) fn tps(&self) -> Option<f64> {
-        (self.seconds > 0.0).then(|| self.done as f64 / self.seconds)
-    }
-
-    /// A percentile (0 to 100) of the stage's latency so far, microseconds.
-    pub(super) fn percentile_us(&self, percentile: f64) -> Option<f64> {
-        percentile_us(self.latency.as_ref(), percentile)
-    }
+    pub(super) holds: Vec<Ended>,
 }
 
 impl Board {
     /// Takes an event in.
     pub(super) fn apply(&mut self, stamped: &Stamped) {
         match &stamped.event {
-            Event::Target(target) => self.targets.push(target.clone()),
+            Event::Target(target) => match self.targets.iter_mut().find(|known| known.name == target.name) {
+                Some(known) => known.clone_from(target),
+                None => self.targets.push(target.clone()),
+            },
             Event::Host(host) => self.hosts.push(host.clone()),
             Event::Data(data) => {
-                self.preparing = None;
-                self.data.push(data.clone());
+                self.preparing.retain(|preparing| preparing.target != data.target);
+                // It is looked at again after loads that write.
+                match self.data.iter_mut().find(|known| is_same_data(known, data)) {
+                    Some(known) => known.clone_from(data),
+                    None => self.data.push(data.clone()),
+                }
             }
             Event::Prepare(step) => {
-                self.preparing = None;
+                self.preparing.retain(|preparing| preparing.target != step.target);
                 self.activity = None;
                 self.prepared.push(step.clone());
             }
             Event::StageStarted(stage) => self.stage_started(stage, stamped.at_ms),
             Event::Interval(interval) => self.interval(interval),
-            Event::Sample(sample) => self.cpu.take(sample, stamped.at_ms),
-            Event::StageFinished(finished) => self.stage_finished(finished.stage, finished.complete),
+            Event::Sample(sample) => self.processors.take(sample, stamped.at_ms),
+            Event::StageFinished(finished) => {
+                self.stage_finished(finished.stage, finished.complete, stamped.at_ms);
+            }
             Event::Check(check) => self.checks.push(check.clone()),
+            Event::Hook(hook) => {
+                self.activity = None;
+                self.hooks.push(hook.clone());
+            }
+            Event::TargetLost(lost) => self.target_lost(lost, stamped.at_ms),
             Event::Notice(notice) => self.notices.push(notice.clone()),
             Event::Finished(finished) => {
                 self.activity = None;
-                self.preparing = None;
+                self.preparing.clear();
                 self.finished = Some(finished.clone());
             }
             Event::Started(_) | Event::Settings(_) | Event::Finding(_) => {}
@@ -152,13 +119,25 @@ impl Board {
     }
 
     /// Takes the progress of a step of the preparation in.
-    pub(super) fn prepare_progress(&mut self, step: &str, done: u64, total: Option<u64>, now_ms: u64) {
-        let since_ms = match &self.preparing {
-            Some(preparing) if preparing.step == step => preparing.since_ms,
-            _ => now_ms,
-        };
+    pub(super) fn prepare_progress(
+        &mut self,
+        target: &str,
+        step: &str,
+        done: u64,
+        total: Option<u64>,
+        now_ms: u64,
+    ) {
         self.activity = None;
-        self.preparing = Some(Preparing { step: step.to_owned(), done, total, since_ms });
+        let known = self.preparing.iter().position(|preparing| preparing.target == target);
+        let before = known.map(|place| self.preparing.remove(place));
+        let since_ms = before.filter(|before| before.step == step).map_or(now_ms, |before| before.since_ms);
+        let preparing = Preparing { target: target.to_owned(), step: step.to_owned(), done, total, since_ms };
+        self.preparing.insert(known.unwrap_or(self.preparing.len()), preparing);
+    }
+
+    /// Takes in what a ladder has before it.
+    pub(super) fn expect(&mut self, expected: Expected) {
+        self.pace.expect(expected);
     }
 
     /// Takes in what dyno is busy with otherwise.
@@ -166,51 +145,53 @@ impl Board {
         self.activity = Some(text.to_owned());
     }
 
-    /// Processors that the server under load keeps busy, and those of the driver; `None` where unknown.
-    pub(super) fn cpu_cores(&self) -> (Option<f64>, Option<f64>) {
-        let target = self.running.as_ref().map_or("", |running| running.stage.target.as_str());
-        (self.cpu.cores(SERVER_CPU, target), self.cpu.cores(DRIVER_CPU, "driver"))
+    /// Whether the same data were told of before.
+    pub(super) fn knows_data(&self, data: &Data) -> bool {
+        self.data.iter().any(|known| is_same_data(known, data))
+    }
+
+    pub(super) fn has_several_targets(&self) -> bool {
+        self.targets.len() > 1
+    }
+
+    pub(super) fn running_on(&self, target: &str) -> Option<&Running> {
+        self.running.iter().find(|running| running.stage.target == target)
+    }
+
+    pub(super) fn lost(&self, target: &str) -> Option<&Lost> {
+        self.lost.iter().find(|lost| lost.lost.target == target)
+    }
+
+    /// Processors that a target keeps busy; `None` where unknown.
+    pub(super) fn busy(&self, target: &str) -> Option<Busy> {
+        self.processors.of_target(target, !self.has_several_targets())
+    }
+
+    /// Processors that dyno keeps busy; `None` where unknown.
+    pub(super) fn driver_cores(&self) -> Option<f64> {
+        self.processors.of_driver()
     }
 
     fn stage_started(&mut self, stage: &Stage, at_ms: u64) {
         self.activity = None;
-        self.preparing = None;
+        self.preparing.clear();
+        self.pace.stage_started(stage, self.running.len(), at_ms);
         let series = self.series_of(stage);
         if stage.kind == StageKind::Ladder {
-            let rung = Rung { clients: stage.clients, tps: None, failed: 0, state: RungState::Running };
-            let place = series.rungs.partition_point(|(_, other)| other.clients <= stage.clients);
+            let rung = new_rung(stage);
+            let place = series.rungs.partition_point(|(_, other)| other.cmp_load(&rung).is_le());
             series.rungs.insert(place, (stage.id, rung));
         }
-        self.running =
-            Some(Running { stage: stage.clone(), since_ms: at_ms, last: None, tally: Tally::default() });
+        // One that never ended was given up.
+        self.running.retain(|running| running.stage.target != stage.target);
+        self.running.push(Running::new(stage, at_ms));
     }
 
     fn interval(&mut self, interval: &Interval) {
-        let Some(running) = self.running.as_mut().filter(|running| running.stage.id == interval.stage) else {
+        let Some(running) = self.running.iter_mut().find(|running| running.stage.id == interval.stage) else {
             return;
         };
-        let mut latency: Option<Latency> = None;
-        for kind in &interval.types {
-            running.tally.failed += kind.failed + kind.unknown;
-            running.tally.retries += kind.retries;
-            merge(&mut latency, kind.response.as_ref().unwrap_or(&kind.service));
-        }
-        if let Some(latency) = &latency {
-            merge(&mut running.tally.latency, latency);
-        }
-        if !interval.drain {
-            let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
-            let seconds = interval.duration_ms / 1e3;
-            running.tally.done += done;
-            running.tally.seconds += seconds;
-            running.last = Some(Moment {
-                tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
-                p50_us: percentile_us(latency.as_ref(), 50.0),
-                p99_us: percentile_us(latency.as_ref(), 99.0),
-                clients: interval.clients,
-                backlog: interval.backlog,
-            });
-        }
+        running.add(interval);
         let (tps, failed) = (running.tally.tps(), running.tally.failed);
         if let Some(rung) = self.rung(interval.stage) {
             rung.tps = tps;
@@ -218,26 +199,28 @@ impl Board {
         }
     }
 
-    fn stage_finished(&mut self, stage: u32, complete: bool) {
+    fn stage_finished(&mut self, stage: u32, complete: bool, at_ms: u64) {
         if let Some(rung) = self.rung(stage) {
             rung.state = if complete { RungState::Measured } else { RungState::CutShort };
         }
-        if self.running.as_ref().is_none_or(|running| running.stage.id != stage) {
-            return;
+        let Some(place) = self.running.iter().position(|running| running.stage.id == stage) else { return };
+        let ended = self.running.remove(place).end(complete);
+        self.pace.stage_ended(at_ms);
+        self.rested.retain(|rested| rested.stage.target != ended.stage.target);
+        self.rested.push(ended.clone());
+        if matches!(ended.stage.kind, StageKind::Hold | StageKind::Ramp) {
+            self.series_of(&ended.stage).holds.push(ended);
         }
-        let Some(Running { stage, tally, .. }) = self.running.take() else { return };
-        if matches!(stage.kind, StageKind::Hold | StageKind::Ramp) {
-            let held = Held {
-                seconds: tally.seconds,
-                tps: tally.tps(),
-                p50_us: tally.percentile_us(50.0),
-                p99_us: tally.percentile_us(99.0),
-                failed: tally.failed,
-                complete,
-                stage,
-            };
-            self.series_of(&held.stage).holds.push(held);
+    }
+
+    /// What ran on the target ends here, whether or not its end is told too.
+    fn target_lost(&mut self, lost: &TargetLost, at_ms: u64) {
+        self.preparing.retain(|preparing| preparing.target != lost.target);
+        if let Some(stage) = self.running_on(&lost.target).map(|running| running.stage.id) {
+            self.stage_finished(stage, false, at_ms);
         }
+        self.pace.target_lost(&lost.target);
+        self.lost.push(Lost { at_ms, lost: lost.clone() });
     }
 
     fn rung(&mut self, stage: u32) -> Option<&mut Rung> {
@@ -264,59 +247,22 @@ impl Board {
     }
 }
 
-/// Processors kept busy, from the counters of samples.
-#[derive(Debug, Default)]
-struct CpuMeter {
-    /// By counter and target.
-    readings: HashMap<(&'static str, String), Reading>,
+/// Whether both tell of the data of one workload on one target.
+fn is_same_data(one: &Data, other: &Data) -> bool {
+    one.target == other.target && one.workload == other.workload
 }
 
-#[derive(Debug)]
-struct Reading {
-    at_ms: u64,
-    seconds: f64,
-    cores: Option<f64>,
-}
-
-impl CpuMeter {
-    fn take(&mut self, sample: &Sample, at_ms: u64) {
-        for key in [SERVER_CPU, DRIVER_CPU] {
-            let Some(&seconds) = sample.values.get(key) else { continue };
-            let place = (key, sample.target.clone());
-            let cores = self.readings.get(&place).and_then(|before| {
-                let passed_s = at_ms.checked_sub(before.at_ms)? as f64 / 1e3;
-                let used_s = seconds - before.seconds;
-                // A counter that fell was set to zero by a restart: nothing is known until the next reading.
-                (passed_s > 0.0 && used_s >= 0.0).then_some(used_s / passed_s)
-            });
-            self.readings.insert(place, Reading { at_ms, seconds, cores });
-        }
+fn new_rung(stage: &Stage) -> Rung {
+    Rung {
+        clients: stage.clients,
+        rate_per_s: match stage.arrival {
+            Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+            Arrival::Closed { .. } => None,
+        },
+        tps: None,
+        p99_us: None,
+        failed: 0,
+        state: RungState::Running,
+        telling: false,
     }
-
-    /// The reading of this target; else the only one there is, which a host that holds server and driver may
-    /// have given under either name.
-    fn cores(&self, key: &'static str, target: &str) -> Option<f64> {
-        if let Some(own) = self.readings.get(&(key, target.to_owned())) {
-            return own.cores;
-        }
-        let mut others = self.readings.iter().filter(|((other, _), _)| *other == key);
-        match (others.next(), others.next()) {
-            (Some((_, only)), None) => only.cores,
-            _ => None,
-        }
-    }
-}
-
-fn merge(into: &mut Option<Latency>, from: &Latency) {
-    if from.is_empty() {
-        return;
-    }
-    match into {
-        Some(into) => into.merge(from),
-        None => *into = Some(from.clone()),
-    }
-}
-
-fn percentile_us(latency: Option<&Latency>, percentile: f64) -> Option<f64> {
-    latency?.percentile_ns(percentile).map(|ns| ns as f64 / 1e3)
 }

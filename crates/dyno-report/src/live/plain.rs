@@ -1,23 +1,33 @@
 //! The live view as lines, for a log or a pipe: one for each step and stage that ended, and one now and then
 //! for those that take long. No colour, no control characters, nothing drawn over.
 
-use dyno_results::event::{Check, Event, Finished, Outcome, PrepareStep, Stamped};
+use std::collections::HashMap;
 
-use super::board::{Board, Preparing, Running};
+use dyno_results::event::{
+    Check, Event, Finished, Interval, Outcome, PrepareStep, Stage, StageKind, Stamped, TargetLost,
+};
+
+use super::board::{Board, Preparing};
+use super::processors::Busy;
+use super::stage::Running;
 use crate::format;
 use crate::subject;
 use crate::text::{DOT, LABEL_WIDTH, pad_end, visible};
 
-/// Between two lines on a step or stage that is still going.
+/// Least and most between two lines on a step or stage that is still going.
 const PROGRESS_MS: u64 = 5_000;
+const PROGRESS_MS_MAX: u64 = 60_000;
+/// Lines on a stage while it goes, at most: a log of many hours must still be read.
+const LINES_PER_STAGE: f64 = 6.0;
 
 /// What was printed, to know what is due.
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
-    /// When the step or stage under way began or was last told of.
-    told_ms: u64,
+    /// When the step or stage under way of a target began or was last told of.
+    told_ms: HashMap<String, u64>,
     targets_told: usize,
-    preparing: Option<String>,
+    /// The step under way, by target.
+    preparing: HashMap<String, String>,
 }
 
 impl PlainLines {
@@ -27,38 +37,57 @@ impl PlainLines {
         if speaks_of_work(&stamped.event) {
             self.targets(board, &mut lines);
         }
-        if let Event::StageFinished(finished) = &stamped.event {
-            // Before the board forgets it.
-            let ended = board.running.as_ref().filter(|running| running.stage.id == finished.stage);
-            lines.extend(ended.map(|running| ended_line(running, finished.complete)));
-        }
+        // Before the board forgets what ran.
+        let ended = match &stamped.event {
+            Event::StageFinished(finished) => {
+                let running = board.running.iter().find(|running| running.stage.id == finished.stage);
+                running.map(|running| (running, finished.complete))
+            }
+            Event::TargetLost(lost) => board.running_on(&lost.target).map(|running| (running, false)),
+            _ => None,
+        };
+        lines.extend(ended.map(|(running, complete)| ended_line(board, running, complete, stamped.at_ms)));
+        let data_told = matches!(&stamped.event, Event::Data(data) if board.knows_data(data));
         board.apply(stamped);
         match &stamped.event {
             Event::Prepare(step) => {
-                self.preparing = None;
-                lines.push(step_line(step));
+                self.preparing.remove(&step.target);
+                lines.push(step_line(board, step));
             }
-            Event::Data(data) => lines.push(line("data", &subject::data(data))),
-            Event::StageStarted(_) => self.told_ms = stamped.at_ms,
+            Event::Data(data) if !data_told => {
+                lines.push(about(board, "data", &data.target, &subject::data(data)));
+            }
+            Event::StageStarted(stage) => {
+                self.told_ms.insert(stage.target.clone(), stamped.at_ms);
+            }
             Event::Interval(interval) if !interval.drain => {
-                lines.extend(self.running(board, stamped.at_ms));
+                lines.extend(self.running(board, interval, stamped.at_ms));
             }
-            Event::Check(check) => lines.push(check_line(check)),
-            Event::Notice(notice) => lines.push(line("notice", &visible(&notice.text))),
+            Event::Check(check) => lines.push(check_line(board, check)),
+            Event::Hook(hook) => {
+                lines.push(about(board, "hook", &hook.target, &subject::hook(hook)));
+                let said = hook.said.as_deref().filter(|_| !hook.succeeded).unwrap_or_default();
+                lines.extend(said.lines().map(|said| line("", &visible(said))));
+            }
+            Event::TargetLost(lost) => lines.push(lost_line(board, lost)),
+            Event::Notice(notice) => {
+                let target = notice.target.as_deref().unwrap_or_default();
+                lines.push(about(board, "notice", target, &visible(&notice.text)));
+            }
             Event::Finished(finished) => lines.push(finished_line(finished)),
             _ => {}
         }
         lines
     }
 
-    /// A line on the step under way, when it is time for one.
-    pub(super) fn preparing(&mut self, board: &Board, now_ms: u64) -> Option<String> {
-        let preparing = board.preparing.as_ref()?;
-        if self.preparing.as_ref() != Some(&preparing.step) {
-            self.preparing = Some(preparing.step.clone());
-            self.told_ms = now_ms;
+    /// A line on a target's step under way, when it is time for one.
+    pub(super) fn preparing(&mut self, board: &Board, target: &str, now_ms: u64) -> Option<String> {
+        let preparing = board.preparing.iter().find(|preparing| preparing.target == target)?;
+        if self.preparing.get(target) != Some(&preparing.step) {
+            self.preparing.insert(target.to_owned(), preparing.step.clone());
+            self.told_ms.insert(target.to_owned(), now_ms);
         }
-        self.due(now_ms).then(|| preparing_line(preparing, now_ms))
+        self.due(target, PROGRESS_MS, now_ms).then(|| preparing_line(board, preparing, now_ms))
     }
 
     /// A line on what dyno is busy with.
@@ -69,26 +98,29 @@ impl PlainLines {
     /// The targets that were not told of yet. They wait for the first work, so that their hosts are known.
     fn targets(&mut self, board: &Board, lines: &mut Vec<String>) {
         for target in board.targets.iter().skip(self.targets_told) {
-            lines.push(line("target", &subject::target(target, &board.hosts)));
+            lines.push(about(board, "target", &target.name, &subject::target(target, &board.hosts)));
         }
         self.targets_told = board.targets.len();
     }
 
-    fn running(&mut self, board: &Board, at_ms: u64) -> Option<String> {
-        let running = board.running.as_ref()?;
-        // Not just before the stage ends: its own line is about to come.
+    fn running(&mut self, board: &Board, interval: &Interval, at_ms: u64) -> Option<String> {
+        let running = board.running.iter().find(|running| running.stage.id == interval.stage)?;
         let planned_ms = running.stage.planned_s.map_or(f64::INFINITY, |planned| planned * 1e3);
+        let every_ms = ((planned_ms / LINES_PER_STAGE) as u64).clamp(PROGRESS_MS, PROGRESS_MS_MAX);
+        // Not just before the stage ends: its own line is about to come.
         let elapsed_ms = at_ms.saturating_sub(running.since_ms) as f64;
-        if elapsed_ms + PROGRESS_MS as f64 / 2.0 >= planned_ms {
+        if elapsed_ms + every_ms as f64 / 2.0 >= planned_ms {
             return None;
         }
-        self.due(at_ms).then(|| running_line(board, running, elapsed_ms / 1e3))
+        self.due(&running.stage.target, every_ms, at_ms)
+            .then(|| running_line(board, running, elapsed_ms / 1e3))
     }
 
-    fn due(&mut self, now_ms: u64) -> bool {
-        let due = now_ms.saturating_sub(self.told_ms) >= PROGRESS_MS;
+    fn due(&mut self, target: &str, every_ms: u64, now_ms: u64) -> bool {
+        let told_ms = self.told_ms.entry(target.to_owned()).or_default();
+        let due = now_ms.saturating_sub(*told_ms) >= every_ms;
         if due {
-            self.told_ms = now_ms;
+            *told_ms = now_ms;
         }
         due
     }
@@ -98,7 +130,13 @@ impl PlainLines {
 fn speaks_of_work(event: &Event) -> bool {
     matches!(
         event,
-        Event::Prepare(_) | Event::Data(_) | Event::StageStarted(_) | Event::Check(_) | Event::Finished(_)
+        Event::Prepare(_)
+            | Event::Data(_)
+            | Event::StageStarted(_)
+            | Event::Check(_)
+            | Event::Hook(_)
+            | Event::TargetLost(_)
+            | Event::Finished(_)
     )
 }
 
@@ -108,12 +146,22 @@ fn line(label: &str, text: &str) -> String {
     format!("{} {text}", pad_end(&label, LABEL_WIDTH - 1))
 }
 
-fn step_line(step: &PrepareStep) -> String {
-    let rows = step.rows.map_or(String::new(), |rows| format!("{DOT}{}", format::counted(rows, "row")));
-    line("prepare", &format!("{}{rows}{DOT}{}", visible(&step.step), format::duration_s(step.seconds)))
+/// A line about a target, which is named where there are several.
+fn about(board: &Board, label: &str, target: &str, text: &str) -> String {
+    if board.has_several_targets() && !target.is_empty() {
+        line(label, &format!("{}: {text}", visible(target)))
+    } else {
+        line(label, text)
+    }
 }
 
-fn preparing_line(preparing: &Preparing, now_ms: u64) -> String {
+fn step_line(board: &Board, step: &PrepareStep) -> String {
+    let rows = step.rows.map_or(String::new(), |rows| format!("{DOT}{}", format::counted(rows, "row")));
+    let text = format!("{}{rows}{DOT}{}", visible(&step.step), format::duration_s(step.seconds));
+    about(board, "prepare", &step.target, &text)
+}
+
+fn preparing_line(board: &Board, preparing: &Preparing, now_ms: u64) -> String {
     let step = visible(&preparing.step);
     let done = format::count(preparing.done);
     let text = match preparing.total.filter(|&total| total > 0) {
@@ -126,12 +174,12 @@ fn preparing_line(preparing: &Preparing, now_ms: u64) -> String {
         None if preparing.done > 0 => format!("{step}{DOT}{done}"),
         None => format!("{step}{DOT}under way"),
     };
-    line("prepare", &text)
+    about(board, "prepare", &preparing.target, &text)
 }
 
 /// `ladder 8 clients, closed loop`: what stands first in every line on a stage.
-fn stage_words(running: &Running) -> String {
-    format!("{} {}", subject::kind(running.stage.kind), subject::load(&running.stage))
+fn stage_words(stage: &Stage) -> String {
+    format!("{} {}", subject::kind(stage.kind), subject::load(stage))
 }
 
 fn running_line(board: &Board, running: &Running, elapsed_s: f64) -> String {
@@ -145,29 +193,43 @@ fn running_line(board: &Board, running: &Running, elapsed_s: f64) -> String {
     let latency = |pick: Option<f64>| format::latency_us_or_unknown(pick);
     let p50 = latency(last.and_then(|moment| moment.p50_us));
     let p99 = latency(last.and_then(|moment| moment.p99_us));
-    let (server, driver) = board.cpu_cores();
+    let pool = last.and_then(|moment| moment.pool).map_or(String::new(), |pool| {
+        let (in_use, waiting) = (pool.in_use_mean, pool.waiting_mean);
+        format!("{DOT}{in_use:.0}/{} connections, {waiting:.0} waiting", pool.connections)
+    });
     let cores = |value: Option<f64>| value.map_or_else(|| format::UNKNOWN.to_owned(), format::cores);
-    let words = stage_words(running);
+    let (whose, busy) = match board.busy(&running.stage.target) {
+        Some(Busy::Host(busy)) => ("host", Some(busy)),
+        Some(Busy::Server(busy)) => ("server", Some(busy)),
+        None => ("server", None),
+    };
+    let words = stage_words(&running.stage);
     let failures = failures(running);
     let text = format!(
-        "{words}{DOT}{time}{DOT}{tps} TPS{DOT}p50 {p50}{DOT}p99 {p99}{DOT}{failures}{DOT}CPU server {} driver {}",
-        cores(server),
-        cores(driver)
+        "{words}{DOT}{time}{DOT}{tps} TPS{DOT}p50 {p50}{DOT}p99 {p99}{DOT}{failures}{pool}{DOT}\
+         CPU {whose} {} driver {}",
+        cores(busy),
+        cores(board.driver_cores())
     );
-    line(&running.stage.series, &text)
+    about(board, &running.stage.series, &running.stage.target, &text)
 }
 
-fn ended_line(running: &Running, complete: bool) -> String {
+fn ended_line(board: &Board, running: &Running, complete: bool, at_ms: u64) -> String {
     let tally = &running.tally;
     let tps = tally.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
     let p50 = format::latency_us_or_unknown(tally.percentile_us(50.0));
     let p99 = format::latency_us_or_unknown(tally.percentile_us(99.0));
     let seconds = format::duration_s(tally.seconds);
     let cut = if complete { String::new() } else { format!("{DOT}cut short") };
-    let words = stage_words(running);
+    let words = stage_words(&running.stage);
     let failures = failures(running);
-    let text = format!("{words}{DOT}{tps} TPS{DOT}p50 {p50}{DOT}p99 {p99}{DOT}{failures}{DOT}{seconds}{cut}");
-    line(&running.stage.series, &text)
+    let progress = board.pace.progress(&board.running, at_ms);
+    let progress = progress.filter(|_| running.stage.kind == StageKind::Ladder);
+    let progress = progress.map_or(String::new(), |progress| format!("{DOT}{}", progress.words()));
+    let text = format!(
+        "{words}{DOT}{tps} TPS{DOT}p50 {p50}{DOT}p99 {p99}{DOT}{failures}{DOT}{seconds}{cut}{progress}"
+    );
+    about(board, &running.stage.series, &running.stage.target, &text)
 }
 
 fn failures(running: &Running) -> String {
@@ -180,13 +242,17 @@ fn failures(running: &Running) -> String {
     }
 }
 
-fn check_line(check: &Check) -> String {
+fn check_line(board: &Board, check: &Check) -> String {
     let word = match check.passed {
         Some(true) => "passed",
         Some(false) => "FAILED",
         None => "not checked",
     };
-    line("verify", &format!("{word}: {}", visible(&check.detail)))
+    about(board, "verify", &check.target, &format!("{word}: {}", visible(&check.detail)))
+}
+
+fn lost_line(board: &Board, lost: &TargetLost) -> String {
+    about(board, "lost", &lost.target, &visible(&lost.reason))
 }
 
 fn finished_line(finished: &Finished) -> String {

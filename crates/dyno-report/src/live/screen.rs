@@ -1,19 +1,22 @@
-//! What stands on the live display: the story so far, and under it one line that moves. A pure function of the
+//! What stands on the live display: the story so far, and under it the lines that move. A pure function of the
 //! board, the time and the size; no line is wider than the terminal, and there are not more than it has rows.
 
-use super::board::{Board, Held, LiveSeries, Preparing, Running};
-use crate::format;
-use crate::ladder::{self, Overflow, Rung, RungState};
-use crate::subject;
-use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, visible, width};
+mod line;
+mod load;
 
-/// Widest and narrowest bar.
-const BAR_WIDTH_MAX: usize = 24;
-const BAR_WIDTH_MIN: usize = 6;
-/// Between the parts of the moving line.
-const GAP: usize = 2;
-/// Notices that are shown; the summary has them all.
+use dyno_results::event::Hook;
+
+use self::line::{Line, Part};
+use super::board::{Board, LiveSeries, Preparing};
+use super::stage::Ended;
+use crate::format;
+use crate::ladder::{self, Curve, Overflow, Rung, RungState};
+use crate::subject::{self, Names};
+use crate::text::{DOT, Paint, Sheet, pad_start, visible};
+
+/// Notices and hooks that are shown; the summary has them all.
 const NOTICES_SHOWN: usize = 3;
+const HOOKS_SHOWN: usize = 2;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPINNER_STEP_MS: u64 = 200;
 
@@ -30,32 +33,21 @@ pub(super) fn draw(board: &Board, now_ms: u64, size: Size, paint: Paint) -> Vec<
     let columns = size.columns.saturating_sub(1).max(1);
     let labels = board.series.iter().map(|series| series.name.as_str());
     let mut sheet = Sheet::new(columns, paint, labels);
-    for target in &board.targets {
-        sheet.row("target", &subject::target(target, &board.hosts));
+    let names = Names::of(&board.targets);
+    for (place, target) in board.targets.iter().enumerate() {
+        let text = subject::target(target, &board.hosts);
+        let label = if place == 0 { "target" } else { "" };
+        names.about(&target.name, &mut sheet, |sheet| sheet.row(label, &text));
     }
-    prepare(board, now_ms, &mut sheet);
-    for series in &board.series {
-        self::series(series, board.targets.len() > 1, &mut sheet);
+    prepare(board, &names, now_ms, &mut sheet);
+    for (index, series) in board.series.iter().enumerate() {
+        // Drawn with the first target that has it.
+        if !board.series[..index].iter().any(|before| before.name == series.name) {
+            self::series(board, &names, &series.name, &mut sheet);
+        }
     }
-    for check in &board.checks {
-        let (word, colour): (_, fn(Paint, &str) -> String) = match check.passed {
-            Some(true) => ("", Paint::good),
-            Some(false) => ("FAILED ", Paint::bad),
-            None => ("not checked: ", Paint::doubt),
-        };
-        sheet.row("verify", &colour(paint, &format!("{word}{}", visible(&check.detail))));
-    }
-    for notice in board.notices.iter().skip(board.notices.len().saturating_sub(NOTICES_SHOWN)) {
-        sheet.row("notice", &paint.doubt(&visible(&notice.text)));
-    }
-    if let Some(running) = &board.running {
-        self::running(board, running, now_ms, &mut sheet);
-    }
-    if let Some(activity) = &board.activity {
-        sheet.row("", &format!("{} {}", spinner(now_ms), visible(activity)));
-    } else if board.finished.is_none() && board.running.is_none() && board.preparing.is_none() {
-        sheet.row("", &spinner(now_ms).to_string());
-    }
+    remarks(board, &names, &mut sheet);
+    underway(board, &names, now_ms, &mut sheet);
     let mut lines = sheet.into_lines();
     // The newest stands at the bottom; what is scrolled off is in the summary.
     let surplus = lines.len().saturating_sub(size.rows.saturating_sub(1).max(1));
@@ -67,30 +59,38 @@ fn spinner(now_ms: u64) -> char {
     SPINNER[usize::try_from(now_ms / SPINNER_STEP_MS).unwrap_or(0) % SPINNER.len()]
 }
 
-/// The data once they are known, the steps until then, and the bar of the step under way.
-fn prepare(board: &Board, now_ms: u64, sheet: &mut Sheet) {
+/// The data once they are known, the steps until then, and the bars of the steps under way.
+fn prepare(board: &Board, names: &Names<'_>, now_ms: u64, sheet: &mut Sheet) {
+    let mut label = "prepare";
     for data in &board.data {
         let steps = board.prepared.iter().filter(|s| s.target == data.target && s.workload == data.workload);
         let seconds: f64 = steps.map(|step| step.seconds).sum();
         let took =
             if seconds > 0.0 { format!("{DOT}{}", format::duration_s(seconds)) } else { String::new() };
-        sheet.row("prepare", &format!("{}{took}", subject::data(data)));
+        let text = format!("{}{took}", subject::data(data));
+        names.about(&data.target, sheet, |sheet| sheet.row(label, &text));
+        if board.has_several_targets() {
+            label = "";
+        }
     }
-    let open: Vec<String> = board
-        .prepared
-        .iter()
-        .filter(|step| !board.data.iter().any(|d| d.target == step.target && d.workload == step.workload))
-        .map(|step| format!("{} {}", visible(&step.step), format::duration_s(step.seconds)))
-        .collect();
-    let mut label = "prepare";
-    if !open.is_empty() {
-        let steps = sheet.paint.faint(&open.join(DOT));
-        sheet.row(label, &steps);
-        label = "";
+    for target in &board.targets {
+        let open = board.prepared.iter().filter(|step| step.target == target.name);
+        let open: Vec<String> = open
+            .filter(|s| !board.data.iter().any(|d| d.target == s.target && d.workload == s.workload))
+            .map(|step| format!("{} {}", visible(&step.step), format::duration_s(step.seconds)))
+            .collect();
+        if !open.is_empty() {
+            let steps = sheet.paint.faint(&open.join(DOT));
+            let label = std::mem::take(&mut label);
+            names.about(&target.name, sheet, |sheet| sheet.row(label, &steps));
+        }
     }
-    if let Some(preparing) = &board.preparing {
-        let line = preparing_line(preparing, now_ms, sheet.room(), sheet.paint);
-        sheet.row(label, &line);
+    for preparing in &board.preparing {
+        let label = std::mem::take(&mut label);
+        names.about(&preparing.target, sheet, |sheet| {
+            let line = preparing_line(preparing, now_ms, sheet.room(), sheet.paint);
+            sheet.row(label, &line);
+        });
     }
 }
 
@@ -109,27 +109,42 @@ fn preparing_line(preparing: &Preparing, now_ms: u64, room: usize, paint: Paint)
         None => String::new(),
     };
     let parts = vec![Part::must(&step), Part::must(&percent), Part::may(&done, 1), Part::may(&left, 2)];
-    moving_line(share, parts, room, paint)
+    line::set(vec![Line { share, parts }], room, paint).join("")
 }
 
-fn series(series: &LiveSeries, several_targets: bool, sheet: &mut Sheet) {
-    let mut label = series.name.as_str();
-    if several_targets {
-        let target = visible(&series.target);
-        let target = sheet.paint.faint(&target);
-        sheet.row(std::mem::take(&mut label), &target);
-    }
-    let rungs = with_highest(series);
-    if rungs.is_empty() {
+/// A series of all targets that have it: the ladders side by side, then what was held.
+fn series(board: &Board, names: &Names<'_>, name: &str, sheet: &mut Sheet) {
+    let mut all: Vec<&LiveSeries> = board.series.iter().filter(|series| series.name == name).collect();
+    all.sort_by_key(|series| names.place(&series.target));
+    let mut label = name;
+    let curves: Vec<Curve<'_>> = all
+        .iter()
+        .map(|series| Curve { target: &series.target, rungs: with_highest(series) })
+        .filter(|curve| !curve.rungs.is_empty())
+        .collect();
+    let table = match curves.as_slice() {
+        [only] if !board.has_several_targets() => {
+            ladder::table(&only.rungs, sheet.room(), Overflow::DropFirst, sheet.paint)
+        }
+        curves => ladder::side_by_side(curves, names, false, sheet.room(), Overflow::DropFirst, sheet.paint),
+    };
+    if let Some(series) = all.first().filter(|_| table.blocks.is_empty()) {
         let workload = sheet.paint.faint(&visible(&series.workload));
         sheet.row(std::mem::take(&mut label), &workload);
     }
-    for row in ladder::table(&rungs, sheet.room(), Overflow::DropFirst, sheet.paint).into_iter().flatten() {
+    for row in table.blocks.into_iter().flatten() {
         sheet.row(std::mem::take(&mut label), &row);
     }
-    for hold in &series.holds {
-        let row = ended(hold, sheet.paint);
-        sheet.row(subject::kind(hold.stage.kind), &row);
+    let rounds = all.iter().map(|series| series.holds.len()).max().unwrap_or(0);
+    for round in 0..rounds {
+        let mut kind = None;
+        for hold in all.iter().filter_map(|series| series.holds.get(round)) {
+            // Said once for all targets that held the same.
+            let said = kind.replace(hold.stage.kind) == Some(hold.stage.kind);
+            let label = if said { "" } else { subject::kind(hold.stage.kind) };
+            let text = ended(hold, sheet.paint);
+            names.about(&hold.stage.target, sheet, |sheet| sheet.row(label, &text));
+        }
     }
 }
 
@@ -143,7 +158,7 @@ fn with_highest(series: &LiveSeries) -> Vec<Rung> {
     rungs
 }
 
-fn ended(hold: &Held, paint: Paint) -> String {
+fn ended(hold: &Ended, paint: Paint) -> String {
     let tps = hold.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
     let mut parts = vec![
         format!("{}{DOT}{}", subject::load(&hold.stage), format::duration_s(hold.seconds)),
@@ -160,123 +175,73 @@ fn ended(hold: &Held, paint: Paint) -> String {
     parts.join("   ")
 }
 
-/// The stage under way: bar, clients, TPS, latency, errors, processors.
-fn running(board: &Board, running: &Running, now_ms: u64, sheet: &mut Sheet) {
-    let elapsed_s = now_ms.saturating_sub(running.since_ms) as f64 / 1e3;
-    let (share, progress) = progress(running, elapsed_s);
-    let last = running.last;
-    let clients = u64::from(last.map_or(running.stage.clients, |moment| moment.clients));
-    let latency = |pick: Option<f64>| pad_start(&format::latency_us_or_unknown(pick), 6);
-    let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
-    let p50 = format!("p50 {}", latency(last.and_then(|moment| moment.p50_us)));
-    let p99 = format!("p99 {}", latency(last.and_then(|moment| moment.p99_us)));
-    let tally = &running.tally;
-    let errors = if tally.failed > 0 {
-        Part::must(&format!("{} failed", format::count(tally.failed))).coloured(Paint::bad)
-    } else if tally.retries > 0 {
-        Part::may(&format!("{} retried", format::count(tally.retries)), 1).coloured(Paint::doubt)
-    } else {
-        Part::may("no errors", 5)
-    };
-    let backlog = match last.map_or(0, |moment| moment.backlog) {
-        0 => Part::may("", 0),
-        waiting => Part::may(&format!("{} waiting", format::count(waiting)), 0).coloured(Paint::doubt),
-    };
-    let (server, driver) = board.cpu_cores();
-    let cores = |value: Option<f64>| value.map_or_else(|| format::UNKNOWN.to_owned(), |v| format!("{v:.1}"));
-    let cpu = format!("CPU server {} driver {}", cores(server), cores(driver));
-    let parts = vec![
-        Part::must(&progress),
-        Part::may(&format::counted(clients, "client"), 2),
-        Part::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
-        Part::may(&p50, 3),
-        Part::may(&p99, 1),
-        backlog,
-        errors,
-        Part::may(&cpu, 4).shorter(&format!("CPU srv {} drv {}", cores(server), cores(driver))),
-    ];
-    let line = moving_line(share, parts, sheet.room(), sheet.paint);
-    sheet.row(subject::kind(running.stage.kind), &line);
-}
-
-/// How much of the stage has gone by, 0 to 1, and in words.
-fn progress(running: &Running, elapsed_s: f64) -> (f64, String) {
-    let stage = &running.stage;
-    match (stage.planned_s, stage.planned_transactions) {
-        (Some(planned), _) if planned > 0.0 => {
-            let text = format::duration_s(planned);
-            let elapsed = elapsed_s.min(planned).floor();
-            // Under two minutes the unit is said once: `3/10 s`.
-            match text.strip_suffix(" s").filter(|number| !number.contains(' ')) {
-                Some(number) => (
-                    elapsed_s / planned,
-                    format!("{}/{text}", pad_start(&format!("{elapsed:.0}"), number.len())),
-                ),
-                None => (elapsed_s / planned, format!("{} of {text}", format::duration_s(elapsed))),
-            }
-        }
-        (_, Some(planned)) if planned > 0 => {
-            let done = running.tally.done;
-            (done as f64 / planned as f64, format!("{} of {}", format::count(done), format::count(planned)))
-        }
-        _ => (0.0, format::duration_s(elapsed_s.floor())),
+/// Hooks, checks, notices and lost targets.
+fn remarks(board: &Board, names: &Names<'_>, sheet: &mut Sheet) {
+    let paint = sheet.paint;
+    for hook in board.hooks.iter().skip(board.hooks.len().saturating_sub(HOOKS_SHOWN)) {
+        let text = hook_line(hook, paint);
+        names.about(&hook.target, sheet, |sheet| sheet.row("hook", &text));
     }
-}
-
-/// A part of the moving line.
-struct Part {
-    text: String,
-    /// A form for narrow terminals.
-    short: Option<String>,
-    /// `None` where it must stay; else the highest gives way first.
-    expendable: Option<u8>,
-    colour: fn(Paint, &str) -> String,
-}
-
-impl Part {
-    fn must(text: &str) -> Self {
-        Self { text: text.to_owned(), short: None, expendable: None, colour: crate::text::uncoloured }
+    for check in &board.checks {
+        let (word, colour): (_, fn(Paint, &str) -> String) = match check.passed {
+            Some(true) => ("", Paint::good),
+            Some(false) => ("FAILED ", Paint::bad),
+            None => ("not checked: ", Paint::doubt),
+        };
+        let text = colour(paint, &format!("{word}{}", visible(&check.detail)));
+        names.about(&check.target, sheet, |sheet| sheet.row("verify", &text));
     }
-
-    fn may(text: &str, expendable: u8) -> Self {
-        Self { expendable: Some(expendable), ..Self::must(text) }
-    }
-
-    fn shorter(self, text: &str) -> Self {
-        Self { short: Some(text.to_owned()), ..self }
-    }
-
-    fn coloured(self, colour: fn(Paint, &str) -> String) -> Self {
-        Self { colour, ..self }
-    }
-}
-
-/// A bar and what stands behind it. Where it does not fit, the bar shrinks first; then the most expendable parts
-/// take their short form, and then they go.
-fn moving_line(share: f64, mut parts: Vec<Part>, room: usize, paint: Paint) -> String {
-    parts.retain(|part| !part.text.is_empty());
-    let taken = |parts: &[Part]| parts.iter().map(|part| width(&part.text) + GAP).sum::<usize>();
-    while taken(&parts) + BAR_WIDTH_MIN > room {
-        let expendable = parts.iter().enumerate().filter_map(|(index, part)| Some((part.expendable?, index)));
-        let Some((_, index)) = expendable.max() else { break };
-        match parts[index].short.take() {
-            Some(short) => parts[index].text = short,
-            None => drop(parts.remove(index)),
+    for notice in board.notices.iter().skip(board.notices.len().saturating_sub(NOTICES_SHOWN)) {
+        let text = paint.doubt(&visible(&notice.text));
+        match &notice.target {
+            Some(target) => names.about(target, sheet, |sheet| sheet.row("notice", &text)),
+            None => sheet.row("notice", &text),
         }
     }
-    let bar_width = room.saturating_sub(taken(&parts)).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX);
-    let mut line = bar(share, bar_width, paint);
-    for part in &parts {
-        line.push_str(&pad_end("", GAP));
-        line.push_str(&(part.colour)(paint, &part.text));
+    if !shows_all_targets(board) {
+        for lost in &board.lost {
+            let text = load::lost_words(lost);
+            names.about(&lost.lost.target, sheet, |sheet| sheet.paragraph("lost", &text, Paint::bad));
+        }
     }
-    line
 }
 
-fn bar(share: f64, columns: usize, paint: Paint) -> String {
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    let filled = ((share * columns as f64).round() as usize).min(columns);
-    format!("{}{}", paint.good(&"━".repeat(filled)), paint.faint(&"─".repeat(columns - filled)))
+fn hook_line(hook: &Hook, paint: Paint) -> String {
+    let words = subject::hook(hook);
+    if hook.succeeded {
+        return paint.faint(&words);
+    }
+    let said = hook.said.as_deref().and_then(|said| said.lines().last()).unwrap_or_default();
+    paint.bad(&format!("{words}{DOT}{}", visible(said)))
+}
+
+/// What moves: the load, or else what dyno is busy with.
+fn underway(board: &Board, names: &Names<'_>, now_ms: u64, sheet: &mut Sheet) {
+    let progress = board.pace.progress(&board.running, now_ms);
+    match board.running.first() {
+        _ if shows_all_targets(board) => load::of_several(board, names, progress, now_ms, sheet),
+        Some(running) => load::of_one(board, running, now_ms, sheet),
+        None => {}
+    }
+    let idle = board.running.is_empty() && board.preparing.is_empty() && board.finished.is_none();
+    if let Some(activity) = &board.activity {
+        sheet.row("", &format!("{} {}", spinner(now_ms), visible(activity)));
+    } else if idle && !shows_all_targets(board) {
+        sheet.row("", &spinner(now_ms).to_string());
+    }
+    if let Some(progress) = progress.filter(|_| !board.has_several_targets()) {
+        let text = sheet.paint.faint(&progress.words());
+        sheet.row("", &text);
+    }
+}
+
+/// Whether the bottom has a line for each target: while load runs, and between two stages, so that nothing jumps.
+fn shows_all_targets(board: &Board) -> bool {
+    let between = !board.rested.is_empty()
+        && board.activity.is_none()
+        && board.preparing.is_empty()
+        && board.finished.is_none();
+    board.has_several_targets() && (!board.running.is_empty() || between)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! A series in the summary: its ladder with the peak beside it, and its holds.
+//! A series in the summary: its ladders, its holds, and what they cost; of several targets side by side.
 
-use dyno_results::document::{Peak, Percentiles, Report, Series, StageResult};
-use dyno_results::event::{Arrival, StageKind};
+use dyno_results::document::{Percentiles, PoolResult, Report, Series, StageResult};
+use dyno_results::event::Arrival;
 
+use super::{climb, costs};
 use crate::format;
-use crate::ladder::{self, Overflow, Rung, RungState};
-use crate::subject;
+use crate::subject::{self, Names};
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 
 /// Between the columns of a hold.
@@ -13,114 +13,74 @@ const GAP: &str = "   ";
 /// SQLSTATEs that are named; the rest is counted together.
 const ERRORS_MAX: usize = 5;
 
-/// All series of a report, in its order.
-pub(super) fn rows(report: &Report, sheet: &mut Sheet) {
+/// All series of a report, in its order. Series of one name stand together, whatever target they are of.
+pub(super) fn rows(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
     if report.series.is_empty() {
         sheet.row("load", "nothing was measured");
     }
-    let columns = HoldColumns::of(report, sheet.room());
-    for series in &report.series {
-        let mut label = series.name.as_str();
-        let mut heading = visible(&series.workload).into_owned();
-        if report.targets.len() > 1 {
-            heading = format!("{}: {heading}", visible(&series.target));
-        }
-        ladder(report, series, &heading, &mut label, sheet);
-        let holds = stages(report, &series.holds);
-        if holds.is_empty() && series.ladder.is_empty() {
-            sheet.row(label, &format!("{heading}{DOT}nothing was measured"));
+    let columns = HoldColumns::of(report, sheet.room().saturating_sub(names.columns()));
+    for (index, first) in report.series.iter().enumerate() {
+        if report.series[..index].iter().any(|before| before.name == first.name) {
             continue;
         }
-        if !label.is_empty() {
-            // Without a ladder nothing has named the series yet.
-            let heading = sheet.paint.faint(&heading);
-            sheet.row(label, &heading);
-        }
-        for stage in holds {
-            hold(stage, &columns, sheet);
-        }
+        let mut all: Vec<&Series> = report.series.iter().filter(|series| series.name == first.name).collect();
+        all.sort_by_key(|series| names.place(&series.target));
+        one_name(report, names, &all, &columns, sheet);
     }
+    costs::sizes(report, names, sheet);
 }
 
-fn stages<'a>(report: &'a Report, ids: &[u32]) -> Vec<&'a StageResult> {
-    ids.iter().filter_map(|id| report.stages.iter().find(|stage| stage.stage.id == *id)).collect()
-}
-
-/// The ladder's table; `label` is used up by the first line.
-fn ladder(report: &Report, series: &Series, heading: &str, label: &mut &str, sheet: &mut Sheet) {
-    let peak = series.peak.as_ref();
-    let rungs: Vec<Rung> =
-        stages(report, &series.ladder).into_iter().map(|stage| rung(stage, peak)).collect();
-    let blocks = ladder::table(&rungs, sheet.room(), Overflow::Fold, sheet.paint);
-    let Some(rows_width) = blocks.first().and_then(|rows| rows.first()).map(|row| width(row)) else { return };
-    let peak_text = match (peak, rungs.len()) {
-        (None, _) => "peak unknown".to_owned(),
-        // One client count is a choice and no search for a peak.
-        (Some(only), 1) => only_words(only),
-        (Some(peak), _) => peak_words(peak),
-    };
-    let beside =
-        blocks.len() == 1 && rows_width + GAP.len() + width(&peak_text).max(width(heading)) <= sheet.room();
-    if !beside {
-        let heading = sheet.paint.faint(heading);
-        sheet.row(std::mem::take(label), &heading);
-    }
-    for block in blocks {
-        for (index, row) in block.into_iter().enumerate() {
-            let side = match index {
-                0 if beside => sheet.paint.faint(heading),
-                1 if beside => sheet.paint.strong(&peak_text),
-                _ => String::new(),
-            };
-            let line = if side.is_empty() { row } else { format!("{row}{GAP}{side}") };
-            sheet.row(std::mem::take(label), &line);
-        }
-    }
-    if !beside {
-        sheet.paragraph("", &peak_text, Paint::strong);
-    }
-    if rungs.iter().any(|rung| rung.state == RungState::CutShort) {
-        sheet.paragraph("", "* stopped before its time was up", Paint::doubt);
-    }
-}
-
-fn rung(stage: &StageResult, peak: Option<&Peak>) -> Rung {
-    let state = if !stage.complete {
-        RungState::CutShort
-    } else if peak.is_some_and(|peak| peak.stage == stage.stage.id) {
-        RungState::Peak
+/// The series of one name, one for each target that has it.
+fn one_name(report: &Report, names: &Names<'_>, all: &[&Series], columns: &HoldColumns, sheet: &mut Sheet) {
+    let Some(first) = all.first() else { return };
+    let mut label = first.name.as_str();
+    let mut workloads: Vec<_> = all.iter().map(|series| visible(&series.workload)).collect();
+    workloads.dedup();
+    let heading = workloads.join(", ");
+    if names.are_several() {
+        climb::of_several(report, names, all, &heading, &mut label, sheet);
     } else {
-        RungState::Measured
-    };
-    Rung {
-        clients: stage.stage.clients,
-        tps: stage.throughput.map(|throughput| throughput.mean),
-        failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
-        state,
+        climb::of_one(report, first, &heading, &mut label, sheet);
+    }
+    if all.iter().all(|series| series.holds.is_empty() && series.ladder.is_empty()) {
+        sheet.row(label, &format!("{heading}{DOT}nothing was measured"));
+        return;
+    }
+    if !label.is_empty() {
+        // Without a ladder nothing has named the series yet.
+        let heading = sheet.paint.faint(&heading);
+        sheet.row(label, &heading);
+    }
+    let rounds = all.iter().map(|series| series.holds.len()).max().unwrap_or(0);
+    for round in 0..rounds {
+        let mut kind = None;
+        for series in all {
+            let Some(stage) = series.holds.get(round).and_then(|id| stage(report, *id)) else { continue };
+            // Said once for all targets that held the same.
+            let said = kind.replace(stage.stage.kind) == Some(stage.stage.kind);
+            let label = if said { "" } else { subject::kind(stage.stage.kind) };
+            names.about(&series.target, sheet, |sheet| {
+                hold(stage, label, columns, sheet);
+                // Of several targets the table that follows says what these come to.
+                if !names.are_several() {
+                    pool(stage, sheet);
+                    costs::line(stage, sheet);
+                }
+                troubles(stage, sheet);
+            });
+        }
+    }
+    if names.are_several() {
+        costs::table(report, names, all, sheet);
     }
 }
 
-/// `85.3k ±1.9% at 8`
-fn only_words(only: &Peak) -> String {
-    let error = format::relative_error(&only.throughput);
-    format!("{} {error} at {}", format::short(only.throughput.mean), only.clients)
+fn stage(report: &Report, id: u32) -> Option<&StageResult> {
+    report.stages.iter().find(|stage| stage.stage.id == id)
 }
 
-/// `peak 85.3k ±1.9% at 8`, and how far that is the peak.
-fn peak_words(peak: &Peak) -> String {
-    let figure =
-        format!("{} {}", format::short(peak.throughput.mean), format::relative_error(&peak.throughput));
-    if !peak.passed {
-        return format!("highest {figure} at {}, the peak may lie beyond", peak.clients);
-    }
-    let alike: Vec<String> = peak
-        .clients_indistinguishable
-        .iter()
-        .filter(|&&clients| clients != peak.clients)
-        .map(u32::to_string)
-        .collect();
-    let alike = if alike.is_empty() { String::new() } else { format!(" ({} alike)", alike.join(", ")) };
-    format!("peak {figure} at {}{alike}", peak.clients)
+pub(super) fn stages<'a>(report: &'a Report, ids: &[u32]) -> Vec<&'a StageResult> {
+    ids.iter().filter_map(|id| stage(report, *id)).collect()
 }
 
 /// What makes the columns of all holds of a report stand under each other.
@@ -159,11 +119,7 @@ fn throughput_words(stage: &StageResult) -> String {
 }
 
 /// A hold: load, throughput and latency on one line where they fit, and below what else must be known of it.
-fn hold(stage: &StageResult, columns: &HoldColumns, sheet: &mut Sheet) {
-    let label = match stage.stage.kind {
-        StageKind::Ramp => "ramp",
-        _ => "hold",
-    };
+fn hold(stage: &StageResult, label: &str, columns: &HoldColumns, sheet: &mut Sheet) {
     let load = pad_end(&load_words(stage), columns.load);
     let throughput = sheet.paint.strong(&pad_end(&throughput_words(stage), columns.throughput));
     let first = format!("{load}{GAP}{throughput}");
@@ -180,24 +136,51 @@ fn hold(stage: &StageResult, columns: &HoldColumns, sheet: &mut Sheet) {
                 sheet.paragraph("", &throughput_words(stage), Paint::strong);
             }
             for row in rows {
-                sheet.row("", row);
+                whole_row(row, sheet);
             }
         }
     }
     queries(stage, sheet);
     types(stage, sheet);
-    troubles(stage, sheet);
 }
 
-/// One row in a closed loop, where the three times are one; three rows in an open one.
+/// One row in a closed loop whose clients have a connection each, where the three times are one; else three rows.
 fn latency_rows(stage: &StageResult) -> Vec<String> {
     match stage.stage.arrival {
-        Arrival::Closed { .. } => vec![percentiles(stage.service.as_ref())],
-        Arrival::Open { .. } => vec![
+        Arrival::Closed { .. } if stage.response.is_none() => vec![percentiles(stage.service.as_ref())],
+        _ => vec![
             format!("response   {}", percentiles(stage.response.as_ref())),
             format!("service    {}", percentiles(stage.service.as_ref())),
             format!("lag        {}", percentiles(stage.lag.as_ref())),
         ],
+    }
+}
+
+/// The connections that clients shared, and how long they waited for one.
+pub(super) fn pool(stage: &StageResult, sheet: &mut Sheet) {
+    let Some(pool) = &stage.pool else { return };
+    whole_row(&format!("wait       {}", percentiles(stage.wait.as_ref())), sheet);
+    sheet.paragraph("", &pool_words(pool), Paint::faint);
+}
+
+/// `40 connections · 39.8 in use, 40 at most · 12.1 clients waiting, 31 at most`
+fn pool_words(pool: &PoolResult) -> String {
+    format!(
+        "{}{DOT}{} in use, {} at most{DOT}{} clients waiting, {} at most",
+        format::counted(u64::from(pool.connections), "connection"),
+        format::short(pool.in_use_mean),
+        format::count(u64::from(pool.in_use_max)),
+        format::short(pool.waiting_mean),
+        format::count(u64::from(pool.waiting_max))
+    )
+}
+
+/// A row whose columns are given up for wrapped text where they do not fit: no figure is cut.
+fn whole_row(row: &str, sheet: &mut Sheet) {
+    if width(row) <= sheet.room() {
+        sheet.row("", row);
+    } else {
+        sheet.paragraph("", row, uncoloured);
     }
 }
 

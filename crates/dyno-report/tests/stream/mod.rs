@@ -1,14 +1,16 @@
 //! A made-up run for tests and for looking at the live view: no database had any part in it. The same plan gives
 //! the same events.
 
-use std::collections::BTreeMap;
+mod load;
+mod scene;
 
 use dyno_results::event::{
-    Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Host, Interval, Notice, Outcome,
-    PrepareStep, Sample, Severity, Stage, StageFinished, StageKind, Stamped, Started, Table, Target,
-    TypeInterval,
+    Arrival, Check, Distribution, Event, Finding, Finished, Hook, HookTime, Notice, Outcome, PrepareStep,
+    Sample, Severity, Stage, StageFinished, StageKind, Stamped, Started, TargetLost,
 };
-use dyno_results::latency::Latency;
+
+use self::load::Load;
+use self::scene::Scene;
 
 /// What the made-up run does.
 #[derive(Debug, Clone)]
@@ -22,6 +24,14 @@ pub(crate) struct Plan {
     pub(crate) rate_per_s: Option<f64>,
     /// Whether transactions fail, now and then.
     pub(crate) errors: bool,
+    /// Whether a second target runs beside the first: MySQL on another host, half as fast.
+    pub(crate) two_targets: bool,
+    /// Whether stages run on both targets at the same time.
+    pub(crate) together: bool,
+    /// Connections that the clients of a target share; `None` where each has its own.
+    pub(crate) connections: Option<u32>,
+    /// Seconds after which the second target is lost.
+    pub(crate) lost_after_s: Option<u32>,
     /// Seconds after which the run is stopped.
     pub(crate) stop_after_s: Option<u32>,
     /// Put into every text that comes from outside of dyno.
@@ -36,6 +46,10 @@ impl Default for Plan {
             hold_s: 12,
             rate_per_s: None,
             errors: false,
+            two_targets: false,
+            together: false,
+            connections: None,
+            lost_after_s: None,
             stop_after_s: None,
             intruder: String::new(),
         }
@@ -45,11 +59,19 @@ impl Default for Plan {
 impl Plan {
     /// The events of the run.
     pub(crate) fn events(&self) -> Vec<Stamped> {
-        let mut script = Script { plan: self, events: Vec::new(), at_ms: 0, stage: 0, cpu_s: (0.0, 0.0) };
+        let scenes = if self.two_targets { scene::two() } else { vec![scene::one()] };
+        let mut script =
+            Script { plan: self, events: Vec::new(), at_ms: 0, stage: 0, scenes, driver_cpu_s: 0.0 };
         script.opening();
         script.preparation();
-        script.series("read", "tpcb/select-only", 13_300.0);
-        script.series("write", "tpcb/tpcb-like", 640.0);
+        if self.two_targets {
+            script.series("ingest", "events/ingest", 2_100.0);
+            script.hook();
+            script.series("join", "events/join", 9_400.0);
+        } else {
+            script.series("read", "tpcb/select-only", 13_300.0);
+            script.series("write", "tpcb/tpcb-like", 640.0);
+        }
         script.ending();
         let Some(stop_after_s) = self.stop_after_s else { return script.events };
         // Stopped by the user: what came until then, and the last event.
@@ -72,8 +94,9 @@ struct Script<'a> {
     events: Vec<Stamped>,
     at_ms: u64,
     stage: u32,
-    /// Processor time of server and driver so far.
-    cpu_s: (f64, f64),
+    /// The targets that are left.
+    scenes: Vec<Scene>,
+    driver_cpu_s: f64,
 }
 
 impl Script<'_> {
@@ -95,74 +118,61 @@ impl Script<'_> {
             seed: 1,
         }));
         self.at_ms = 1400;
-        self.push(Event::Target(Target {
-            name: "pg".to_owned(),
-            url: self.outside("postgres://dyno@127.0.0.1:5432/dyno"),
-            product: Some(self.outside("PostgreSQL")),
-            version: Some("18.1".to_owned()),
-            version_text: Some(self.outside("PostgreSQL 18.1 on a made-up machine")),
-            tls: None,
-            same_host: Some(true),
-            embedded: Some(Embedded {
-                profile: "production".to_owned(),
-                source: "made up".to_owned(),
-                unsafe_profile: false,
-            }),
-            connections_max: Some(200),
-        }));
-        self.push(Event::Host(Host {
-            roles: vec!["driver".to_owned(), "pg".to_owned()],
-            cpus: Some(2),
-            memory_bytes: Some(24 << 30),
-            disk_kind: Some(self.outside("nvme")),
-            ..Host::default()
-        }));
+        for scene in self.scenes.clone() {
+            self.push(Event::Target(scene.target(&self.plan.intruder)));
+        }
+        for host in scene::hosts(&self.scenes, &self.plan.intruder) {
+            self.push(Event::Host(host));
+        }
     }
 
     fn preparation(&mut self) {
-        let steps = [("drop", 100, None), ("tables", 100, None), ("data", 2900, Some(5_000_550))];
-        let steps = steps.into_iter().chain([("vacuum", 300, None), ("keys", 700, None)]);
-        for (step, took_ms, rows) in steps {
-            self.at_ms += took_ms;
-            let step = PrepareStep {
-                target: "pg".to_owned(),
-                workload: "tpcb".to_owned(),
-                step: self.outside(step),
-                seconds: took_ms as f64 / 1e3,
-                rows,
-                bytes: None,
-            };
-            self.push(Event::Prepare(step));
+        for scene in self.scenes.clone() {
+            for (step, took_ms, rows) in scene.steps() {
+                self.at_ms += took_ms;
+                let step = PrepareStep {
+                    target: scene.name.to_owned(),
+                    workload: scene.workload.to_owned(),
+                    step: self.outside(step),
+                    seconds: took_ms as f64 / 1e3,
+                    rows,
+                    bytes: None,
+                };
+                self.push(Event::Prepare(step));
+            }
+            self.push(Event::Data(scene.data(&self.plan.intruder)));
         }
-        let table = |name: &str, rows| Table {
-            name: self.outside(name),
-            rows: Some(rows),
-            table_bytes: None,
-            index_bytes: None,
-            logged: Some(true),
-        };
-        self.push(Event::Data(Data {
-            target: "pg".to_owned(),
-            workload: "tpcb".to_owned(),
-            scale: Some(50.0),
-            database_bytes: Some(760 << 20),
-            cache_bytes: Some(6 << 30),
-            memory_bytes: Some(24 << 30),
-            tables: vec![table("pgbench_accounts", 5_000_000), table("pgbench_branches", 50)],
+    }
+
+    /// The caches of the second target are emptied.
+    fn hook(&mut self) {
+        if self.scenes.len() < 2 {
+            return;
+        }
+        self.at_ms += 3_200;
+        self.push(Event::Hook(Hook {
+            target: self.scenes[1].name.to_owned(),
+            about: "join".to_owned(),
+            when: HookTime::Before,
+            action: self.outside("ssh db systemctl restart mysql"),
+            seconds: 3.2,
+            succeeded: true,
+            said: None,
         }));
     }
 
     fn series(&mut self, series: &str, workload: &str, one_client_tps: f64) {
-        self.stage_of(series, workload, StageKind::WarmUp, 4, 2, one_client_tps);
+        self.stages_of(series, workload, StageKind::WarmUp, 4, 2, one_client_tps);
         for clients in self.plan.ladder.clone() {
-            self.stage_of(series, workload, StageKind::Ladder, clients, self.plan.rung_s, one_client_tps);
+            self.stages_of(series, workload, StageKind::Ladder, clients, self.plan.rung_s, one_client_tps);
         }
         if self.plan.hold_s > 0 {
-            self.stage_of(series, workload, StageKind::Hold, 8, self.plan.hold_s, one_client_tps);
+            self.stages_of(series, workload, StageKind::Hold, 8, self.plan.hold_s, one_client_tps);
         }
     }
 
-    fn stage_of(
+    /// The same stage on every target, in turn or together.
+    fn stages_of(
         &mut self,
         series: &str,
         workload: &str,
@@ -175,17 +185,15 @@ impl Script<'_> {
             Some(rate_per_s) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
             None => Arrival::Closed { think_time_ms: 0.0 },
         };
-        let rate = if let Arrival::Open { rate_per_s, .. } = arrival { Some(rate_per_s) } else { None };
-        let id = self.stage;
-        self.stage += 1;
-        self.push(Event::StageStarted(Stage {
-            id,
-            target: "pg".to_owned(),
+        let stage = Stage {
+            id: 0,
+            target: String::new(),
             series: self.outside(series),
             kind,
             workload: self.outside(workload),
             clients,
             clients_end: None,
+            connections: self.plan.connections,
             threads: 2,
             protocol: "prepared".to_owned(),
             arrival,
@@ -193,94 +201,110 @@ impl Script<'_> {
             planned_s: Some(f64::from(seconds)),
             planned_transactions: None,
             types: vec![self.outside(workload)],
-        }));
+        };
+        let names: Vec<&'static str> = self.scenes.iter().map(|scene| scene.name).collect();
+        if self.plan.together {
+            self.run(&stage, &names, seconds, one);
+        } else {
+            // Who begins changes from round to round, as in a campaign.
+            let first = usize::try_from(self.stage).unwrap_or(0) / names.len() % names.len();
+            for place in 0..names.len() {
+                self.run(&stage, &[names[(first + place) % names.len()]], seconds, one);
+            }
+        }
+    }
+
+    /// A stage on these targets at the same time.
+    fn run(&mut self, stage: &Stage, targets: &[&'static str], seconds: u32, one: f64) {
+        let mut loads = Vec::new();
+        for target in targets {
+            // A target may have been lost since.
+            let Some(scene) = self.scenes.iter().find(|scene| scene.name == *target) else { continue };
+            let one = one * scene.speed;
+            let stage = Stage { id: self.stage, target: (*target).to_owned(), ..stage.clone() };
+            self.stage += 1;
+            self.push(Event::StageStarted(stage.clone()));
+            loads.push(Load { stage, one, errors: self.plan.errors });
+        }
+        if loads.is_empty() {
+            return;
+        }
         for index in 0..seconds {
             self.at_ms += 1000;
-            self.sample(clients);
-            let interval = self.interval(id, index, clients, one, rate);
-            self.push(Event::Interval(interval));
+            self.samples(&loads, index);
+            for load in &loads {
+                let interval = load.interval(index, &self.plan.intruder);
+                self.push(Event::Interval(interval));
+            }
+            self.lose_a_target(&mut loads, index + 1);
         }
+        for load in loads {
+            self.finish(load.stage.id, seconds, true);
+        }
+        self.at_ms += 150;
+    }
+
+    fn finish(&mut self, stage: u32, seconds: u32, complete: bool) {
         self.push(Event::StageFinished(StageFinished {
-            stage: id,
+            stage,
             seconds: f64::from(seconds),
             drain_s: 0.01,
-            complete: true,
+            complete,
             clients_aborted: 0,
             not_begun: 0,
             realtime: None,
         }));
-        self.at_ms += 150;
     }
 
-    fn interval(&self, stage: u32, index: u32, clients: u32, one: f64, rate: Option<f64>) -> Interval {
-        // The Universal Scalability Law, with a little weather.
-        let n = f64::from(clients);
-        let weather = 1.0 + 0.02 * f64::from((stage * 7 + index * 5) % 11) / 10.0 - 0.01;
-        let capacity = one * n / (1.0 + 0.04 * (n - 1.0) + 0.0035 * n * (n - 1.0)) * weather;
-        let done = rate.map_or(capacity, |rate| rate.min(capacity)).round() as u64;
-        let mean_ns = 1e9 * n / capacity;
-        let failed = if self.plan.errors && index % 3 == 1 { 2 } else { 0 };
-        let retries = if self.plan.errors { 3 } else { 0 };
-        let mut errors = BTreeMap::new();
-        if failed > 0 {
-            errors.insert(self.outside("23505"), failed);
+    fn lose_a_target(&mut self, loads: &mut Vec<Load>, seconds: u32) {
+        let due = self.plan.lost_after_s.is_some_and(|after_s| self.at_ms >= u64::from(after_s) * 1000);
+        if !due || self.scenes.len() < 2 {
+            return;
         }
-        if retries > 0 {
-            errors.insert("40001".to_owned(), retries);
-        }
-        Interval {
+        let name = self.scenes.remove(1).name;
+        let stage = loads.iter().find(|load| load.stage.target == name).map(|load| load.stage.id);
+        loads.retain(|load| load.stage.target != name);
+        self.push(Event::TargetLost(TargetLost {
+            target: name.to_owned(),
             stage,
-            index,
-            start_ms: f64::from(index) * 1e3,
-            duration_ms: 1e3,
-            clients,
-            types: vec![TypeInterval {
-                type_index: 0,
-                done,
-                failed,
-                retries,
-                statements: done,
-                service: spread(mean_ns, done),
-                response: rate.map(|_| spread(mean_ns * 1.1, done)),
-                lag: rate.map(|_| spread(mean_ns * 0.1, done)),
-                ..TypeInterval::default()
-            }],
-            driver_cpu_ms: vec![310.0, 290.0],
-            reconnects: 0,
-            lost_ms: 0.0,
-            backlog: 0,
-            skipped: 0,
-            errors,
-            drain: false,
+            reason: self.outside("the connection was closed, and a new one is refused: Connection refused"),
+        }));
+        if let Some(stage) = stage {
+            self.finish(stage, seconds, false);
         }
     }
 
-    fn sample(&mut self, clients: u32) {
-        let busy = 1.9_f64.min(f64::from(clients) * 0.6);
-        self.cpu_s = (self.cpu_s.0 + busy * 0.66, self.cpu_s.1 + busy * 0.34);
-        let values = [("server_cpu_seconds_total", self.cpu_s.0), ("driver_cpu_seconds_total", self.cpu_s.1)];
-        self.push(Event::Sample(Sample {
-            source: "host".to_owned(),
-            target: "driver".to_owned(),
-            values: values.map(|(key, value)| (key.to_owned(), value)).into(),
-        }));
+    /// What is read of hosts and databases. A target without a load is read as well.
+    fn samples(&mut self, loads: &[Load], index: u32) {
+        let busy: f64 = loads.iter().map(|load| 1.9_f64.min(f64::from(load.stage.clients) * 0.6)).sum();
+        self.driver_cpu_s += busy * 0.34;
+        for place in 0..self.scenes.len() {
+            let load = loads.iter().find(|load| load.stage.target == self.scenes[place].name);
+            let tps = load.map_or(0.0, |load| load.done(index) as f64);
+            let clients = load.map_or(0, |load| load.stage.clients);
+            let samples = self.scenes[place].samples(clients, tps, self.driver_cpu_s);
+            for (source, target, values) in samples {
+                let values = values.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+                let (source, target) = (source.to_owned(), target.to_owned());
+                self.push(Event::Sample(Sample { source, target, values }));
+            }
+        }
     }
 
     fn ending(&mut self) {
         self.at_ms += 600;
-        for (name, detail) in [
-            ("history-holds-every-commit", "126,304 commits acknowledged, 126,304 found"),
-            ("sums-agree", "four sums agree"),
-        ] {
-            self.push(Event::Check(Check {
-                target: "pg".to_owned(),
-                workload: "tpcb".to_owned(),
-                name: name.to_owned(),
-                passed: Some(true),
-                expected: None,
-                found: None,
-                detail: self.outside(detail),
-            }));
+        for scene in self.scenes.clone() {
+            for (name, detail) in scene.checks() {
+                self.push(Event::Check(Check {
+                    target: scene.name.to_owned(),
+                    workload: scene.workload.to_owned(),
+                    name: name.to_owned(),
+                    passed: Some(true),
+                    expected: None,
+                    found: None,
+                    detail: self.outside(detail),
+                }));
+            }
         }
         if self.plan.errors {
             self.push(Event::Notice(Notice {
@@ -315,15 +339,4 @@ impl Script<'_> {
         let seconds = self.at_ms as f64 / 1e3;
         self.push(Event::Finished(Finished { outcome: Outcome::Complete, reason: None, seconds }));
     }
-}
-
-/// `count` times around a mean, with a tail.
-fn spread(mean_ns: f64, count: u64) -> Latency {
-    const SHAPE: [(f64, f64); 6] =
-        [(0.30, 0.7), (0.40, 0.95), (0.20, 1.2), (0.08, 1.7), (0.018, 2.6), (0.002, 12.0)];
-    let mut latency = Latency::new();
-    for (share, times) in SHAPE {
-        latency.record_n((mean_ns * times) as u64, (count as f64 * share).round() as u64);
-    }
-    latency
 }

@@ -1,11 +1,13 @@
-//! Groups the stages of a run into series: a ladder with its peak, and holds.
+//! Groups the stages of a run into series: a ladder with its peak and where it gave way, and holds.
 
-use crate::document::{Series, StageResult};
-use crate::event::StageKind;
+use super::limits::{self, Known};
+use crate::document::{Saturation, Series, StageResult};
+use crate::event::{Arrival, StageKind};
 use crate::statistics::peak::{self, Rung};
+use crate::statistics::saturation::{self, Step};
 
 /// The series in the order in which they began.
-pub(super) fn group(stages: &[StageResult]) -> Vec<Series> {
+pub(super) fn group(stages: &[StageResult], known: &Known<'_>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
@@ -20,6 +22,7 @@ pub(super) fn group(stages: &[StageResult]) -> Vec<Series> {
                     ladder: Vec::new(),
                     holds: Vec::new(),
                     peak: None,
+                    saturation: None,
                 });
                 all.len() - 1
             });
@@ -30,24 +33,59 @@ pub(super) fn group(stages: &[StageResult]) -> Vec<Series> {
         }
     }
     for series in &mut all {
-        finish(series, stages);
+        finish(series, stages, known);
     }
     all
 }
 
-fn finish(series: &mut Series, stages: &[StageResult]) {
+fn finish(series: &mut Series, stages: &[StageResult], known: &Known<'_>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
-    series.ladder.sort_by_key(|id| (find(*id).map(|result| result.stage.clients), *id));
+    let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
+    ladder.sort_by(|left, right| {
+        let by_clients = left.stage.clients.cmp(&right.stage.clients);
+        by_clients.then(rate(left).total_cmp(&rate(right))).then(left.stage.id.cmp(&right.stage.id))
+    });
+    series.ladder = ladder.iter().map(|result| result.stage.id).collect();
     // A rung that was cut short, or is under way, is no evidence for or against a peak.
-    let rungs: Vec<Rung> = series
-        .ladder
+    let steps: Vec<Step> = ladder.iter().filter_map(|result| Step::of(result)).collect();
+    let rungs: Vec<Rung> = steps
         .iter()
-        .filter_map(|id| find(*id))
-        .filter(|result| result.complete)
-        .filter_map(|result| {
-            let throughput = result.throughput?;
-            Some(Rung { stage: result.stage.id, clients: result.stage.clients, throughput })
-        })
+        .map(|step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput })
         .collect();
     series.peak = peak::peak(&rungs);
+    series.saturation = saturation(&steps, &ladder, known);
+    // Rungs of a rate have the same clients throughout: where it stops being met says whether there is more.
+    let of_rates = !steps.is_empty() && steps.iter().all(|step| step.rate_per_s.is_some());
+    if let Some(peak) = series.peak.as_mut().filter(|_| of_rates) {
+        peak.passed = series.saturation.is_some();
+    }
+}
+
+fn saturation(steps: &[Step], ladder: &[&StageResult], known: &Known<'_>) -> Option<Saturation> {
+    let found = saturation::decide(steps)?;
+    let (step, last_good) = (steps.get(found.at)?, found.last_good.and_then(|index| steps.get(index)));
+    // Steps stand by load ascending, as the ladder does.
+    let whole: Vec<&StageResult> = steps
+        .iter()
+        .filter_map(|step| ladder.iter().copied().find(|result| result.stage.id == step.stage))
+        .collect();
+    Some(Saturation {
+        stage: step.stage,
+        last_good: last_good.map(|step| step.stage),
+        clients: step.clients,
+        rate_per_s: step.rate_per_s,
+        sign: found.sign,
+        throughput_per_s: step.throughput.mean,
+        p99_us: step.p99_us,
+        evidence: found.evidence,
+        limits: limits::limits(&whole, found.at, known),
+    })
+}
+
+/// The rate asked for; 0 where none was.
+fn rate(result: &StageResult) -> f64 {
+    match result.stage.arrival {
+        Arrival::Open { rate_per_s, .. } => rate_per_s,
+        Arrival::Closed { .. } => 0.0,
+    }
 }

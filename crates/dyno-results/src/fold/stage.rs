@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::{Percentiles, QueryResult, StageResult, Totals, TypeResult};
-use crate::event::{Arrival, Interval, Queries, Stage, StageFinished, StageKind, TypeInterval};
+use crate::document::{Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
+use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
 use crate::latency::Latency;
 use crate::statistics::throughput::{self, Slice};
 
@@ -26,6 +26,19 @@ pub(super) struct StageFold {
     thread_cpu_ms: Vec<f64>,
     /// Those of the drain included.
     skipped: u64,
+    /// The drain left out; `None` until an interval tells of one.
+    pool: Option<PoolFold>,
+}
+
+/// Shared connections, summed over time.
+#[derive(Debug, Default)]
+struct PoolFold {
+    connections: u32,
+    in_use_ms: f64,
+    in_use_max: u32,
+    waiting_ms: f64,
+    waiting_max: u32,
+    ms: f64,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +50,13 @@ struct TypeFold {
     service: Option<Latency>,
     response: Option<Latency>,
     lag: Option<Latency>,
+    wait: Option<Latency>,
+}
+
+/// Whether a response takes longer than its service by the plan: where arrivals are scheduled, and where clients wait for
+/// a connection.
+pub(super) fn response_differs(stage: &Stage) -> bool {
+    matches!(stage.arrival, Arrival::Open { .. }) || stage.connections.is_some()
 }
 
 impl StageFold {
@@ -53,6 +73,7 @@ impl StageFold {
             driver_cpu_ms: 0.0,
             thread_cpu_ms: Vec::new(),
             skipped: 0,
+            pool: None,
         }
     }
 
@@ -89,6 +110,9 @@ impl StageFold {
             seconds: interval.duration_ms / 1000.0,
         });
         self.add_driver_cpu(&interval.driver_cpu_ms);
+        if let Some(pool) = &interval.pool {
+            self.pool.get_or_insert_default().add(pool, interval.duration_ms);
+        }
     }
 
     fn add_driver_cpu(&mut self, threads_ms: &[f64]) {
@@ -106,8 +130,9 @@ impl StageFold {
     }
 
     pub(super) fn result(&self) -> StageResult {
-        let open = matches!(self.stage.arrival, Arrival::Open { .. });
-        let seconds = self.slices.iter().map(|slice| slice.seconds).sum::<f64>();
+        let differs = response_differs(&self.stage);
+        // Not `sum`, which begins with a negative zero.
+        let seconds = self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds);
         let done = self.totals.done;
         let mut throughput = throughput::estimate(&self.slices);
         if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
@@ -122,8 +147,12 @@ impl StageFold {
             throughput,
             totals: self.totals,
             service: self.merged(|of_type| of_type.service.as_ref()),
-            response: if open { self.merged(|of_type| of_type.response.as_ref()) } else { None },
-            lag: if open { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
+            response: if differs { self.merged(|of_type| of_type.response.as_ref()) } else { None },
+            lag: if differs { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
+            wait: self.merged(|of_type| of_type.wait.as_ref()),
+            pool: self.pool.as_ref().and_then(PoolFold::result),
+            resources: BTreeMap::new(),
+            costs: None,
             by_type: self
                 .types
                 .iter()
@@ -166,6 +195,28 @@ impl StageFold {
     }
 }
 
+impl PoolFold {
+    fn add(&mut self, pool: &Pool, ms: f64) {
+        self.connections = self.connections.max(pool.connections);
+        self.in_use_ms += pool.in_use_mean * ms;
+        self.in_use_max = self.in_use_max.max(pool.in_use_max);
+        self.waiting_ms += pool.waiting_mean * ms;
+        self.waiting_max = self.waiting_max.max(pool.waiting_max);
+        self.ms += ms;
+    }
+
+    /// `None` where no time passed.
+    fn result(&self) -> Option<PoolResult> {
+        (self.ms > 0.0).then(|| PoolResult {
+            connections: self.connections,
+            in_use_mean: self.in_use_ms / self.ms,
+            in_use_max: self.in_use_max,
+            waiting_mean: self.waiting_ms / self.ms,
+            waiting_max: self.waiting_max,
+        })
+    }
+}
+
 impl TypeFold {
     fn add(&mut self, interval: &TypeInterval, drain: bool) {
         if !drain {
@@ -177,6 +228,7 @@ impl TypeFold {
         merge(&mut self.service, Some(&interval.service));
         merge(&mut self.response, interval.response.as_ref());
         merge(&mut self.lag, interval.lag.as_ref());
+        merge(&mut self.wait, interval.wait.as_ref());
     }
 
     fn result(&self, name: String) -> TypeResult {

@@ -1,11 +1,14 @@
 //! The load over time, in columns, one timeline for each target.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::stage::response_differs;
 use super::telemetry::Telemetry;
-use crate::document::{Load, Timeline};
-use crate::event::{Arrival, Interval, Stage, Target};
+use crate::document::{Load, PoolLoad};
+use crate::event::{Interval, Stage, Target, TypeInterval};
 use crate::latency::Latency;
+use crate::timeline_view::TimelineView;
 
 /// The timelines in the making, by target.
 #[derive(Debug, Default)]
@@ -25,18 +28,23 @@ impl Timelines {
         load.clients.push(interval.clients);
         load.tps.push(per_s(interval.types.iter().map(|of_type| of_type.done).sum()));
         load.failed_per_s.push(per_s(interval.types.iter().map(|of_type| of_type.failed).sum()));
-        push_latency(load, merged(stage, interval).as_ref());
+        push_latency(load, latency(stage, interval).as_ref());
+        push_pool(load, interval);
     }
 
     /// The targets of the run in their order, then those that were only named by their stages.
-    pub(super) fn report(&self, targets: &[Target], telemetry: &Telemetry) -> Vec<Timeline> {
+    pub(super) fn views<'a>(
+        &'a self,
+        targets: &'a [Target],
+        telemetry: &'a Telemetry,
+    ) -> Vec<TimelineView<'a>> {
         let unannounced = self.0.keys().filter(|name| !targets.iter().any(|target| target.name == **name));
         let announced = targets.iter().map(|target| (target.name.as_str(), target.same_host));
         announced
             .chain(unannounced.map(|name| (name.as_str(), None)))
-            .map(|(name, same_host)| Timeline {
-                target: name.to_owned(),
-                load: self.0.get(name).cloned().unwrap_or_default(),
+            .map(|(name, same_host)| TimelineView {
+                target: name,
+                load: self.0.get(name).map_or(Cow::Owned(Load::default()), Cow::Borrowed),
                 metrics: telemetry.metrics(name, same_host == Some(true)),
             })
             .collect()
@@ -51,13 +59,40 @@ fn push_latency(load: &mut Load, latency: Option<&Latency>) {
     load.max_us.push(latency.and_then(Latency::max_ns).map(|ns| ns as f64 / 1000.0));
 }
 
-/// Response time in an open loop, service time in a closed one, of all types.
-fn merged(stage: &Stage, interval: &Interval) -> Option<Latency> {
-    let open = matches!(stage.arrival, Arrival::Open { .. });
-    let mut latencies = interval
-        .types
-        .iter()
-        .filter_map(|of_type| if open { of_type.response.as_ref() } else { Some(&of_type.service) });
+/// A column of the pool begins with the first stage whose clients share connections, and is empty before.
+fn push_pool(load: &mut Load, interval: &Interval) {
+    if load.pool.is_none() && interval.pool.is_none() {
+        return;
+    }
+    let before = load.t_s.len() - 1;
+    let columns = load.pool.get_or_insert_with(|| PoolLoad {
+        in_use: vec![None; before],
+        idle: vec![None; before],
+        waiting: vec![None; before],
+        wait_p99_us: vec![None; before],
+    });
+    let pool = interval.pool.as_ref();
+    let wait = merged(interval, |of_type| of_type.wait.as_ref());
+    columns.in_use.push(pool.map(|pool| pool.in_use_mean));
+    columns.idle.push(pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0)));
+    columns.waiting.push(pool.map(|pool| pool.waiting_mean));
+    columns.wait_p99_us.push(wait.and_then(|wait| Some(wait.percentile_ns(99.0)? as f64 / 1000.0)));
+}
+
+/// Response time in an open loop and over a pool, else service time, of all types.
+fn latency(stage: &Stage, interval: &Interval) -> Option<Latency> {
+    if response_differs(stage) {
+        merged(interval, |of_type| of_type.response.as_ref())
+    } else {
+        merged(interval, |of_type| Some(&of_type.service))
+    }
+}
+
+fn merged<'a>(
+    interval: &'a Interval,
+    pick: impl Fn(&'a TypeInterval) -> Option<&'a Latency>,
+) -> Option<Latency> {
+    let mut latencies = interval.types.iter().filter_map(pick);
     let mut merged = latencies.next()?.clone();
     latencies.for_each(|latency| merged.merge(latency));
     Some(merged)

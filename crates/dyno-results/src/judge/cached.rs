@@ -1,9 +1,9 @@
 //! `cached`: the data fit into memory, so that reads say nothing of the disk.
 
-use super::evidence::{headlines, mean_during, setting};
-use super::words::{bytes, percent};
+use super::evidence::{headlines, reading, setting};
 use crate::document::Report;
 use crate::event::{Data, Finding, Severity};
+use crate::words::{bytes, percent};
 
 /// Share of the host's memory up to which the operating system can be taken to cache the data.
 const MEMORY_SHARE_CACHES: f64 = 0.8;
@@ -62,6 +62,6 @@ fn lowest_hit_share(report: &Report, data: &Data) -> Option<f64> {
         .filter(|(series, _)| {
             series.target == data.target && series.workload.split('/').next() == Some(data.workload.as_str())
         })
-        .filter_map(|(_, result)| mean_during(report, result, "database", "cache_hit_share"))
+        .filter_map(|(_, result)| reading(result, "cache_hit_share"))
         .reduce(f64::min)
 }

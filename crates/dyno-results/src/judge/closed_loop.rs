@@ -1,28 +1,35 @@
 //! `closed-loop-latency`: a latency under full load is the queue's, not the server's.
 
 use super::evidence::{headlines, series_name, stage, stage_name};
-use super::words::{clients, time_us};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
+use crate::words::{clients, time_us};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     headlines(report)
         .into_iter()
         .filter(|(_, result)| saturates(result))
         .filter_map(|(series, result)| {
-            let service = result.service?;
+            // Over a pool the response includes the wait for a connection as well.
+            let latency = result.response.or(result.service)?;
+            let awaited = if result.pool.is_some() { "a connection and for one another" } else { "one another" };
             let alone = alone(report, series, result)
                 .map(|(clients, p50)| format!(", against {p50} with {clients}"))
+                .unwrap_or_default();
+            let waited = result
+                .wait
+                .filter(|wait| wait.p50_us >= 1.0)
+                .map(|wait| format!(" ({} of them for a connection)", time_us(wait.p50_us)))
                 .unwrap_or_default();
             Some(Finding {
                 code: "closed-loop-latency".to_owned(),
                 severity: Severity::Note,
                 about: Some(series_name(report, series)),
                 evidence: format!(
-                    "in {} every client sent as soon as it was answered, so that latency includes the wait for one \
-                     another: p50 {}{alone}",
+                    "in {} every client sent as soon as it was answered, so that latency includes the wait for \
+                     {awaited}: p50 {}{waited}{alone}",
                     stage_name(result),
-                    time_us(service.p50_us)
+                    time_us(latency.p50_us)
                 ),
                 advice: "do not size by this latency; measure it at the rate that you expect, with --rate".to_owned(),
             })
@@ -40,5 +47,5 @@ fn saturates(result: &StageResult) -> bool {
 fn alone(report: &Report, series: &Series, result: &StageResult) -> Option<(String, String)> {
     let lowest = series.ladder.first().and_then(|id| stage(report, *id))?;
     (lowest.stage.clients < result.stage.clients)
-        .then(|| Some((clients(lowest.stage.clients), time_us(lowest.service?.p50_us))))?
+        .then(|| Some((clients(lowest.stage.clients), time_us(lowest.response.or(lowest.service)?.p50_us))))?
 }

@@ -1,9 +1,9 @@
 //! `contention-by-design`: TPC-B with fewer branches than clients measures waiting for a row's lock.
 
 use super::evidence::{headlines, series_name, stage};
-use super::words::{clients, count, list};
 use crate::document::{Report, Series};
 use crate::event::{Finding, Severity};
+use crate::words::{clients, count, list};
 
 /// Workloads of which every transaction updates one of `scale` branch rows.
 const UPDATES_BRANCHES: [&str; 1] = ["tpcb/tpcb-like"];

@@ -1,9 +1,9 @@
 //! `driver-bound`: the load generator was the limit, or was late.
 
 use super::evidence::{loads, series_name, stage_name};
-use super::words::{percent, time_us};
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity};
+use crate::words::{percent, time_us};
 
 /// A driver thread busy for this share of its time has no room for more load, and its queue shows in latencies.
 const THREAD_BUSY_MAX: f64 = 0.90;
@@ -45,13 +45,17 @@ fn late(result: &StageResult) -> Option<String> {
     let lag_us = result.lag.filter(|lag| lag.p50_us > LAG_P50_US_MAX)?.p50_us;
     let clients_end = result.stage.clients_end.unwrap_or(result.stage.clients);
     let clients = f64::midpoint(f64::from(result.stage.clients), f64::from(clients_end));
-    let at_work = result.throughput?.mean * result.service?.mean_us / 1e6 / clients;
+    // Of clients that share connections no more can be at work than there are of those.
+    let connections = result.stage.connections.map(f64::from).filter(|connections| *connections < clients);
+    let most = connections.unwrap_or(clients);
+    let at_work = result.throughput?.mean * result.service?.mean_us / 1e6 / most;
     (at_work < CLIENTS_AT_WORK_MAX).then(|| {
         format!(
-            "in {} half of the transactions were sent {} late or later, while only {} of the clients were at work",
+            "in {} half of the transactions were sent {} late or later, while only {} of the {} were at work",
             stage_name(result),
             time_us(lag_us),
-            percent(at_work)
+            percent(at_work),
+            if connections.is_some() { "connections" } else { "clients" }
         )
     })
 }

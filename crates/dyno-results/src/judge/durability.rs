@@ -4,9 +4,9 @@ mod innodb;
 mod postgresql;
 
 use super::evidence::{headlines, writes};
-use super::words::list;
 use crate::document::Report;
 use crate::event::{Finding, Setting, Severity, Target};
+use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.targets.iter().filter_map(|target| judge_target(report, target)).collect()
@@ -90,7 +90,7 @@ fn severity(report: &Report, target: &Target) -> Severity {
     let reads_only = headlines(report)
         .iter()
         .filter(|(series, _)| series.target == target.name)
-        .all(|(_, result)| writes(report, result) == Some(false));
+        .all(|(_, result)| writes(result) == Some(false));
     if reads_only { Severity::Note } else { Severity::Doubt }
 }
 

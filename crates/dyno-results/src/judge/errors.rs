@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::evidence::{series_name, stage_name};
-use super::words::{count, counted, list, percent, time_us};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind};
+use crate::words::{count, counted, list, percent, time_us};
 
 /// From this share of failed transactions on, throughput says little of what was asked for.
 const FAILED_SHARE_DOUBT: f64 = 0.01;

@@ -1,6 +1,6 @@
 //! What several rules look up in a report. `None` always means that the report does not say.
 
-use crate::document::{Metric, Report, Series, StageResult};
+use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Setting, StageKind};
 
 /// A transaction counts as one that writes where at least this many rows change for each.
@@ -52,15 +52,18 @@ pub(super) fn stage_name(result: &StageResult) -> String {
         StageKind::Ramp => "ramp",
         StageKind::WarmUp => "warm-up",
     };
-    let clients = super::words::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
-    let seconds = super::words::seconds(result.seconds);
+    let clients = crate::words::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
+    let seconds = crate::words::seconds(result.seconds);
     match (&result.stage.arrival, result.stage.rate_end_per_s, result.stage.clients_end) {
         (Arrival::Open { rate_per_s, .. }, Some(end), _) => {
-            let rate = super::words::rate;
+            let rate = crate::words::rate;
             format!("the {kind} of {seconds} from {}/s to {}/s with {clients}", rate(*rate_per_s), rate(end))
         }
         (_, _, Some(end)) if end != result.stage.clients => {
             format!("the {kind} of {seconds} from {} to {clients}", result.stage.clients)
+        }
+        (Arrival::Open { rate_per_s, .. }, ..) if result.stage.kind == StageKind::Ladder => {
+            format!("the {kind} of {seconds} at {}/s with {clients}", crate::words::rate(*rate_per_s))
         }
         _ => format!("the {kind} of {seconds} at {clients}"),
     }
@@ -82,58 +85,34 @@ pub(super) fn shared_cpus(report: &Report, target: &str) -> Option<f64> {
     host.cpus_limit.or_else(|| host.cpus.map(f64::from))
 }
 
-fn metric<'a>(report: &'a Report, target: &str, source: &str, key: &str) -> Option<&'a Metric> {
-    report
-        .timelines
-        .iter()
-        .filter(|timeline| timeline.target == target)
-        .flat_map(|timeline| &timeline.metrics)
-        .find(|metric| metric.source == source && metric.key == key)
+/// The name of a stage's target before it, where there are several: `my: the hold of 30 s at 8 clients`.
+pub(super) fn stage_name_in_run(report: &Report, result: &StageResult) -> String {
+    let name = stage_name(result);
+    if report.targets.len() > 1 { format!("{}: {name}", result.stage.target) } else { name }
 }
 
-/// Mean of a metric while a stage's load ran.
-pub(super) fn mean_during(report: &Report, result: &StageResult, source: &str, key: &str) -> Option<f64> {
-    let metric = metric(report, &result.stage.target, source, key)?;
-    let end_s = result.start_s + result.seconds;
-    let values: Vec<f64> = metric
-        .t_s
-        .iter()
-        .zip(&metric.values)
-        .filter(|(t_s, _)| (result.start_s..=end_s).contains(*t_s))
-        .filter_map(|(_, value)| *value)
-        .collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// How many checkpoints began while a stage's load ran.
-pub(super) fn checkpoints_during(report: &Report, result: &StageResult) -> Option<f64> {
-    let metric = metric(report, &result.stage.target, "database", "checkpoints")?;
-    let end_s = result.start_s + result.seconds;
-    let readings =
-        || metric.t_s.iter().zip(&metric.values).filter_map(|(t_s, value)| Some((*t_s, (*value)?)));
-    let last = readings().rfind(|(t_s, _)| (result.start_s..=end_s).contains(t_s))?.1;
-    let before = readings().take_while(|(t_s, _)| *t_s <= result.start_s).last();
-    let first = before.or_else(|| readings().find(|(t_s, _)| *t_s >= result.start_s))?.1;
-    Some(last - first)
+/// What was read while a stage's load ran, by the key under which its resources show it.
+pub(super) fn reading(result: &StageResult, key: &str) -> Option<f64> {
+    result.resources.get(key).copied()
 }
 
 /// Whether a stage's transactions write: by what their statements did where that is known, else by the database's own
 /// counters.
-pub(super) fn writes(report: &Report, result: &StageResult) -> Option<bool> {
+pub(super) fn writes(result: &StageResult) -> Option<bool> {
     if let Some(queries) = &result.queries {
         return Some(queries.writes > 0);
     }
     let changed: Vec<f64> = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"]
         .iter()
-        .filter_map(|key| mean_during(report, result, "database", key))
+        .filter_map(|key| reading(result, key))
         .collect();
     let tps = result.throughput.map(|throughput| throughput.mean).filter(|tps| *tps > 0.0)?;
     (!changed.is_empty()).then(|| changed.iter().sum::<f64>() / tps >= ROWS_CHANGED_MIN)
 }
 
 /// Processors that the driver took while a stage's load ran.
-pub(super) fn driver_cores(report: &Report, result: &StageResult) -> Option<f64> {
-    mean_during(report, result, "driver", "driver_cpu_cores").or_else(|| {
+pub(super) fn driver_cores(result: &StageResult) -> Option<f64> {
+    reading(result, "driver_cpu_cores").or_else(|| {
         let us_per_transaction = result.driver_cpu_us_per_transaction?;
         Some(us_per_transaction * result.throughput?.mean / 1e6)
     })

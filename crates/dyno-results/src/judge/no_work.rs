@@ -2,9 +2,9 @@
 //! seems the faster the emptier its tables are.
 
 use super::evidence::{loads, series_name, stage_name};
-use super::words::{counted, percent, rate};
 use crate::document::{QueryResult, Report, StageResult};
 use crate::event::{Finding, Severity};
+use crate::words::{counted, percent, rate};
 
 /// From this share of the writes on, the rate says more than was done.
 const SHARE_DOUBT: f64 = 0.01;

@@ -1,9 +1,9 @@
 //! `noisy`: a headline figure that rests on too little, scatters too much, or contradicts the series' own ladder.
 
 use super::evidence::{headlines, series_name, stage_name};
-use super::words::{clients, counted, list, percent, rate};
 use crate::document::{Peak, Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
+use crate::words::{clients, counted, list, percent, rate};
 
 /// Above this half-width, as a share of the mean, a figure says little more than its order of magnitude.
 const HALF_WIDTH_SHARE_MAX: f64 = 0.15;

@@ -1,9 +1,9 @@
 //! `rate-not-met`: the server did not keep up with an open load, so that response times grow for as long as it lasts.
 
 use super::evidence::{loads, series_name, stage_name};
-use super::words::{count, list, percent, rate};
 use crate::document::{Report, StageResult};
-use crate::event::{Arrival, Finding, Severity};
+use crate::event::{Arrival, Finding, Severity, StageKind};
+use crate::words::{count, list, percent, rate};
 
 /// A shortfall of this share is taken for real.
 const SHORTFALL_MIN: f64 = 0.02;
@@ -13,6 +13,8 @@ const DEVIATIONS: f64 = 4.0;
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     loads(report)
         .into_iter()
+        // A ladder of rates is there to go beyond what can be met: where it did is what `saturated` says.
+        .filter(|(_, result)| result.stage.kind != StageKind::Ladder)
         .filter_map(|(series, result)| {
             Some(Finding {
                 code: "rate-not-met".to_owned(),

@@ -1,9 +1,9 @@
 //! `settings-changed`: what differs from the product's defaults, so that nobody takes the figures for those of an
 //! untouched server.
 
-use super::words::count;
 use crate::document::Report;
 use crate::event::{Finding, Setting, Settings, Severity};
+use crate::words::count;
 
 /// Settings that are named.
 const SHOWN: usize = 6;
@@ -104,7 +104,7 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
     })
 }
 
-fn bears_weight(row: &Setting) -> bool {
+pub(crate) fn bears_weight(row: &Setting) -> bool {
     let name = row.name.to_ascii_lowercase();
     !WEIGHTLESS_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
@@ -119,7 +119,7 @@ fn describe(row: &Setting) -> String {
 }
 
 /// A setting as one would write it in a configuration file: `6GB` where the server says 786432 of 8kB.
-pub(super) fn with_unit(row: &Setting) -> String {
+pub(crate) fn with_unit(row: &Setting) -> String {
     let Some(unit) = row.unit.as_deref().filter(|unit| !unit.is_empty()) else { return row.value.clone() };
     let split = unit.find(|character: char| !character.is_ascii_digit()).unwrap_or(0);
     let (multiple, base) = (unit[..split].parse().unwrap_or(1), &unit[split..]);

@@ -1,9 +1,9 @@
-//! `shared-host`: driver and server took processors from each other.
+//! `shared-host`: driver and server, or two servers, took processors from each other.
 
 use super::evidence::{driver_cores, loads, shared_cpus};
-use super::words::percent;
-use crate::document::Report;
+use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity, Target};
+use crate::words::{list, percent};
 
 /// With less than this share of the processors, the driver takes little from the server.
 const DRIVER_SHARE_SMALL: f64 = 0.05;
@@ -12,43 +12,104 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report
         .targets
         .iter()
-        .filter(|target| target.same_host == Some(true))
-        .map(|target| judge_target(report, target))
+        .filter_map(|target| {
+            let neighbours = neighbours(report, target);
+            if target.same_host == Some(true) {
+                return Some(with_driver(report, target, &neighbours));
+            }
+            (!neighbours.is_empty()).then(|| with_servers(report, target, &neighbours))
+        })
         .collect()
 }
 
-fn judge_target(report: &Report, target: &Target) -> Finding {
+/// Driver and server on one host, and maybe other servers with them.
+fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
     let cpus = shared_cpus(report, &target.name).filter(|cpus| *cpus > 0.0);
     // The stage in which the driver took most counts.
     let cores = loads(report)
         .into_iter()
         .filter(|(series, _)| series.target == target.name)
-        .filter_map(|(_, result)| driver_cores(report, result))
+        .filter_map(|(_, result)| driver_cores(result))
         .reduce(f64::max);
     let share = cpus.zip(cores).map(|(cpus, cores)| cores / cpus);
+    let who = if report.targets.len() > 1 {
+        format!("driver and {}", target.name)
+    } else {
+        "driver and server".to_owned()
+    };
     let evidence = match (cpus, share) {
         (Some(cpus), Some(share)) => {
-            format!(
-                "driver and server share {}; the driver took {} of them",
-                processors(cpus),
-                percent(share)
-            )
+            format!("{who} share {}; the driver took {} of them", processors(cpus), percent(share))
         }
         (Some(cpus), None) => {
-            format!("driver and server share {}; what the driver took is not known", processors(cpus))
+            format!("{who} share {}; what the driver took is not known", processors(cpus))
         }
-        (None, _) => "driver and server share a host; how many processors it has is not known".to_owned(),
+        (None, _) => format!("{who} share a host; how many processors it has is not known"),
     };
     let small = share.is_some_and(|share| share < DRIVER_SHARE_SMALL);
+    let together = together(report, target, neighbours);
     Finding {
         code: "shared-host".to_owned(),
-        severity: if small { Severity::Note } else { Severity::Doubt },
+        severity: if small && !together { Severity::Note } else { Severity::Doubt },
         about: Some(target.name.clone()),
-        evidence,
+        evidence: format!("{evidence}{}", beside(neighbours, together)),
         advice: "run dyno on another machine near the server to see what the server does alone; compare only with \
                  results taken in the same arrangement"
             .to_owned(),
     }
+}
+
+/// Servers that share a host of which the driver is no part.
+fn with_servers(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
+    let cpus = shared_cpus(report, &target.name).map_or_else(|| "a host".to_owned(), processors);
+    let together = together(report, target, neighbours);
+    let names: Vec<&str> =
+        std::iter::once(target).chain(neighbours.iter().copied()).map(|one| one.name.as_str()).collect();
+    Finding {
+        code: "shared-host".to_owned(),
+        severity: if together { Severity::Doubt } else { Severity::Note },
+        about: Some(target.name.clone()),
+        evidence: format!("{} share {cpus}{}", list(&names), beside(neighbours, together)),
+        advice: "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs"
+            .to_owned(),
+    }
+}
+
+/// Servers of the other targets on the same host.
+fn neighbours<'a>(report: &'a Report, target: &Target) -> Vec<&'a Target> {
+    let has_role = |roles: &[String], name: &str| roles.iter().any(|role| role == name);
+    let one_host = |other: &Target| {
+        let one = report
+            .hosts
+            .iter()
+            .any(|host| has_role(&host.roles, &target.name) && has_role(&host.roles, &other.name));
+        target.shares_host_with(other) || one
+    };
+    report.targets.iter().filter(|other| other.name != target.name && one_host(other)).collect()
+}
+
+/// A server takes part in what is measured of its neighbour even while nobody asks it anything.
+fn beside(neighbours: &[&Target], together: bool) -> String {
+    let names: Vec<&str> = neighbours.iter().map(|target| target.name.as_str()).collect();
+    match (names.is_empty(), together) {
+        (true, _) => String::new(),
+        (false, true) => format!("; {} ran there under load at the same time", list(&names)),
+        (false, false) => format!(
+            "; {} ran there as well, without load at the time, and kept its memory and its work in the background",
+            list(&names)
+        ),
+    }
+}
+
+/// Whether loads of the two ran at the same time.
+fn together(report: &Report, target: &Target, neighbours: &[&Target]) -> bool {
+    let overlap = |left: &StageResult, right: &StageResult| {
+        left.start_s < right.start_s + right.seconds && right.start_s < left.start_s + left.seconds
+    };
+    let is_neighbour =
+        |result: &&StageResult| neighbours.iter().any(|other| other.name == result.stage.target);
+    let own = || report.stages.iter().filter(|result| result.stage.target == target.name);
+    report.stages.iter().filter(is_neighbour).any(|other| own().any(|own| overlap(own, other)))
 }
 
 fn processors(cpus: f64) -> String {

@@ -1,21 +1,21 @@
 //! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever.
 
-use super::evidence::{checkpoints_during, headlines, mean_during, series_name, setting, stage_name, writes};
+use super::evidence::{headlines, reading, series_name, setting, stage_name, writes};
 use super::settings_changed::with_unit;
-use super::words::bytes;
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity, StageKind};
+use crate::words::bytes;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     headlines(report)
         .into_iter()
-        .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(report, result) == Some(true))
-        .filter(|(_, result)| checkpoints_during(report, result) == Some(0.0))
+        .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(result) == Some(true))
+        .filter(|(_, result)| reading(result, "checkpoints") == Some(0.0))
         .map(|(series, result)| Finding {
             code: "too-short".to_owned(),
             severity: Severity::Doubt,
             about: Some(series_name(report, series)),
-            evidence: evidence(report, result),
+            evidence: evidence(result),
             // Without a ladder there is one stage, whose length is the run's.
             advice: format!(
                 "hold for longer{}, with {}",
@@ -26,8 +26,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         .collect()
 }
 
-fn evidence(report: &Report, result: &StageResult) -> String {
-    let wal = mean_during(report, result, "database", "wal_bytes_per_s")
+fn evidence(result: &StageResult) -> String {
+    let wal = reading(result, "wal_bytes_per_s")
         .map(|per_s| format!(" while {} of WAL were written each second", bytes(per_s as u64)))
         .unwrap_or_default();
     format!("no checkpoint began in {}{wal}: its cost is not in the figures", stage_name(result))

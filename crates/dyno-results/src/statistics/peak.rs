@@ -14,6 +14,8 @@ pub const UNCERTAINTY_UNKNOWN: f64 = 0.05;
 pub const RISE_MIN: f64 = 0.05;
 /// Rungs without a rise after which throughput is taken to rise no more.
 pub const FLAT_RUNGS: usize = 2;
+/// What the clients must have grown by over these rungs: of a rung with two percent more of them no rise could be seen.
+pub const FLAT_GROWTH: f64 = 1.25;
 
 /// One rung of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,7 +92,9 @@ fn passed(rungs: &[Rung]) -> Option<Passed> {
     }
     let flat_from = |rung: &Rung| {
         let mut further = rungs.iter().filter(|other| other.clients > rung.clients).peekable();
-        let enough = further.clone().count() >= FLAT_RUNGS;
+        let most = further.clone().map(|other| other.clients).max().unwrap_or(0);
+        let grown = f64::from(most) >= FLAT_GROWTH * f64::from(rung.clients);
+        let enough = further.clone().count() >= FLAT_RUNGS && grown;
         enough && further.all(|other| !rises(rung, other))
     };
     rungs.iter().any(flat_from).then_some(Passed::NoFurtherRise)
@@ -206,6 +210,19 @@ mod tests {
         assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
         assert!(peak(&[]).is_none());
         assert_eq!(decide(&[]), Decision::Continue);
+    }
+
+    #[test]
+    fn rungs_a_client_apart_do_not_hide_a_rise() {
+        // Each brings its two percent; the fifth of so many more shows it.
+        let rungs: Vec<(u32, f64, Option<f64>)> =
+            (50..=63).map(|clients| (clients, f64::from(clients) * 10.0, Some(20.0))).collect();
+        for tried in 1..=rungs.len() {
+            assert_eq!(decide(&ladder(&rungs[..tried])), Decision::Continue, "{tried}");
+        }
+        let flat: Vec<(u32, f64, Option<f64>)> =
+            (50..=63).map(|clients| (clients, 500.0, Some(20.0))).collect();
+        assert_eq!(decide(&ladder(&flat)), Decision::Stop(Passed::NoFurtherRise));
     }
 
     #[test]

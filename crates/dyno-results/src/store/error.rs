@@ -66,6 +66,8 @@ pub enum StoreError {
     Event { run: String, seq: i64, source: serde_json::Error },
     #[error("event {seq} of run {run} cannot be written: {source}")]
     Unwritable { run: String, seq: u64, source: serde_json::Error },
+    #[error("there is no store {}\n  it was removed, or its directory is not there now", path.display())]
+    Missing { path: PathBuf },
     #[error("the store {} holds no run yet\n  `dyno run` makes one", path.display())]
     NoRuns { path: PathBuf },
     #[error("no run is named {wanted:?}; the nearest are {}\n  `dyno runs` lists all", near.join(", "))]

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::event::{Sample, StageKind};
+use crate::event::{Event, Sample, StageKind};
 use crate::fold::{NOT_FINISHED, fold};
 use crate::planted::{Load, Script, clean_script};
 
@@ -394,4 +394,75 @@ fn the_views_agree_with_the_report() {
         assert!((tps - result.throughput.unwrap().mean).abs() < 1e-6);
         assert_eq!(u64::from(done), result.totals.done);
     }
+}
+
+#[test]
+fn a_run_is_read_from_where_it_was_left() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let events = clean_script().events;
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    let (early, late) = events.split_at(events.len() / 2);
+    for stamped in early {
+        writer.append(stamped).unwrap();
+    }
+    let reader = Store::open_existing(scratch.file()).unwrap();
+    let mut seen = Vec::new();
+    reader.read_after("last", None, |stamped| seen.push(stamped)).unwrap();
+    assert_eq!(seen, early);
+    let state = reader.state("last").unwrap();
+    assert_eq!((state.last_seq, state.live), (early.last().map(|stamped| stamped.seq), true));
+    for stamped in late {
+        writer.append(stamped).unwrap();
+    }
+    reader.read_after("last", state.last_seq, |stamped| seen.push(stamped)).unwrap();
+    assert_eq!(seen, events);
+    let mut lines = String::new();
+    let last = reader.read_raw("last", Some(0), 3, |raw| lines.push_str(&raw.line())).unwrap();
+    assert_eq!(last, Some(3));
+    let read: Vec<Stamped> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(read, events[1..4]);
+}
+
+#[test]
+fn a_run_is_live_until_it_ends_or_its_writer_is_gone() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let events = clean_script().events;
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    let live = |name| store.state(name).unwrap().live;
+    assert!(live("2026-11-20-1"), "before its first event");
+    for stamped in &events {
+        writer.append(stamped).unwrap();
+    }
+    assert!(!live("2026-11-20-1"), "it has said that it has ended");
+    let mut killed = store.begin_run("2026-11-20").unwrap();
+    killed.append(&events[0]).unwrap();
+    assert!(live("2026-11-20-2"));
+    drop((killed, writer));
+    assert!(!live("2026-11-20-2"));
+    let beside = std::fs::read_dir(&scratch.0).unwrap();
+    assert!(
+        !beside
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .any(|name| name.contains("-live-"))
+    );
+}
+
+#[test]
+fn what_a_killed_writer_left_is_removed_by_the_next() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let left = scratch.0.join(format!("{}-live-2026-11-19-1", scratch.file().file_name().unwrap().display()));
+    std::fs::write(&left, "").unwrap();
+    let _writer = store.begin_run("2026-11-20").unwrap();
+    assert!(!left.exists());
+    assert!(store.is_alive("2026-11-20-1"));
+}
+
+#[test]
+fn a_store_that_is_gone_is_not_made_again_by_a_reader() {
+    let scratch = Scratch::new();
+    assert!(matches!(Store::open_existing(scratch.file()), Err(StoreError::Missing { .. })));
+    assert!(!scratch.file().exists());
 }

@@ -5,6 +5,7 @@
 //! that dyno did not make, and never shows the password it makes.
 
 mod cache;
+mod cold;
 mod configuration;
 mod directory;
 mod error;
@@ -19,6 +20,7 @@ mod server;
 mod spec;
 mod user;
 
+pub use cold::Dropped;
 pub use error::EmbeddedError;
 pub use profile::{ConfiguredSetting, Machine, Profile, ProfileError, settings};
 pub use server::{EmbeddedServer, Options, available, installed, sweep_leftovers};

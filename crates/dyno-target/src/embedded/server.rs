@@ -11,6 +11,7 @@ use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tl
 use rustix::process::Signal;
 
 use super::cache::Cache;
+use super::cold::Dropped;
 use super::configuration::{self, Listening};
 use super::directory::{RunDirectory, SOCKET_PORT};
 use super::error::EmbeddedError;
@@ -19,7 +20,7 @@ use super::postmaster::{Postmaster, end_with_dyno};
 use super::profile::{self, ConfiguredSetting, Machine, Profile};
 use super::spec::{ServerSpec, Version};
 use super::user::RunAs;
-use super::{leftovers, ready};
+use super::{cold, leftovers, ready};
 use crate::host;
 
 /// What to start, and where.
@@ -173,6 +174,27 @@ impl EmbeddedServer {
     #[must_use]
     pub fn log_tail(&self) -> String {
         self.directory.log_tail(LOG_LINES)
+    }
+
+    /// Stops the server, drops what the kernel keeps of its files, and starts it again on the same data, under the same
+    /// address.
+    ///
+    /// # Errors
+    /// It does not end, or does not start again; it is then of no further use.
+    pub fn restart_cold(&mut self, progress: &mut dyn FnMut(&str)) -> Result<Dropped, EmbeddedError> {
+        progress("stopping PostgreSQL for a cold start");
+        if !self.postmaster.stop() {
+            let directory = self.directory.path().to_path_buf();
+            let why = format!("process {} does not end", self.pid());
+            return Err(EmbeddedError::Stop { directory, why });
+        }
+        let dropped = cold::drop_caches(&self.data);
+        progress("starting PostgreSQL again");
+        let user = RunAs::choose();
+        let maker =
+            Maker { user: &user, binaries: &self.binaries, directory: &self.directory, data: &self.data };
+        self.postmaster = maker.start_once(&self.settings, self.tcp.as_ref(), progress)?;
+        Ok(dropped)
     }
 
     /// Stops the server and removes everything it had. Dropping does the same without telling of a failure.

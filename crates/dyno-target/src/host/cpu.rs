@@ -65,7 +65,7 @@ fn hypervisor() -> Option<&'static str> {
     by_mark.or(flagged.then_some("virtual machine"))
 }
 
-fn hypervisor_from(dmi: &str, clocks: &str, named: &str) -> Option<&'static str> {
+pub(super) fn hypervisor_from(dmi: &str, clocks: &str, named: &str) -> Option<&'static str> {
     // Amazon's and Google's machines of bare metal carry the same vendor, so only the clock tells of those.
     const BY_DMI: [(&str, &str); 6] = [
         ("VMware", "vmware"),

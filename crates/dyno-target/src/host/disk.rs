@@ -139,7 +139,12 @@ fn single_kind_and_model(device: &Path) -> (Option<String>, Option<String>) {
     (kind(&name, &maker, on_virtio, rotational).map(str::to_owned), model)
 }
 
-fn kind(name: &str, maker: &str, on_virtio: bool, rotational: Option<bool>) -> Option<&'static str> {
+pub(super) fn kind(
+    name: &str,
+    maker: &str,
+    on_virtio: bool,
+    rotational: Option<bool>,
+) -> Option<&'static str> {
     // Disks of hypervisors and clouds, some of which show themselves as NVMe; their `rotational` flag means nothing.
     const VIRTUAL: [&str; 9] = [
         "QEMU",

@@ -7,12 +7,19 @@ mod cgroup;
 mod cpu;
 mod disk;
 mod facts;
+mod machine;
+mod node_exporter;
 mod process;
 mod sample;
+mod server;
 mod source;
+mod traffic;
+mod values;
 
 pub use disk::{Disk, free_bytes};
 pub use facts::facts;
+pub(crate) use node_exporter::Reader as NodeExporterReader;
+pub use node_exporter::{NodeExporter, NodeExporterError};
 pub use sample::Sampler;
 
 /// Clock ticks from the start of the machine to that of a living process; a zombie has ended and is none.

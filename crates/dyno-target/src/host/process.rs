@@ -15,7 +15,9 @@ pub(crate) struct Stat {
     pub(crate) user_ticks: u64,
     pub(crate) system_ticks: u64,
     /// Time of children that have ended and were waited for, and of theirs.
-    pub(crate) children_ticks: u64,
+    pub(crate) children_user_ticks: u64,
+    pub(crate) children_system_ticks: u64,
+    pub(crate) threads: u64,
     /// Clock ticks from the machine's start to the process's; with the pid it names a process for good.
     pub(crate) started_ticks: u64,
 }
@@ -25,19 +27,21 @@ impl Stat {
         // The second field is the command in parentheses and may hold anything, parentheses too.
         let (_, fields) = text.rsplit_once(") ")?;
         let fields: [&str; 20] = fields.split(' ').take(20).collect::<Vec<_>>().try_into().ok()?;
-        let ticks = |index: usize| fields[index].parse::<u64>().ok();
+        let number = |index: usize| fields[index].parse::<u64>().ok();
         Some(Self {
             zombie: matches!(fields[0], "Z" | "X"),
             parent: fields[1].parse().ok()?,
-            user_ticks: ticks(11)?,
-            system_ticks: ticks(12)?,
-            children_ticks: ticks(13)? + ticks(14)?,
-            started_ticks: ticks(19)?,
+            user_ticks: number(11)?,
+            system_ticks: number(12)?,
+            children_user_ticks: number(13)?,
+            children_system_ticks: number(14)?,
+            threads: number(17)?,
+            started_ticks: number(19)?,
         })
     }
 
     pub(crate) fn ticks(&self) -> u64 {
-        self.user_ticks + self.system_ticks + self.children_ticks
+        self.user_ticks + self.system_ticks + self.children_user_ticks + self.children_system_ticks
     }
 }
 
@@ -50,6 +54,30 @@ pub(super) struct Resident {
     pub(super) shared_pages: u64,
 }
 
+/// What a process, its threads, and its children that have ended and were waited for had from disks and gave to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Io {
+    pub(super) read_bytes: u64,
+    pub(super) write_bytes: u64,
+}
+
+impl Io {
+    fn parse(text: &str) -> Option<Self> {
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.parse().ok();
+        Some(Self { read_bytes: field("read_bytes: ")?, write_bytes: field("write_bytes: ")? })
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes + other.read_bytes,
+            write_bytes: self.write_bytes + other.write_bytes,
+        }
+    }
+}
+
+/// Room for every file but the list of children.
+const FIRST_BYTES: usize = 4096;
+
 /// Reads processes, keeping its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
@@ -59,14 +87,19 @@ pub(crate) struct Reader {
 impl Reader {
     /// `pid` is a number or `self`. `None` if there is no such process.
     pub(crate) fn stat(&mut self, pid: impl std::fmt::Display) -> Option<Stat> {
-        Stat::parse(self.read(&format!("/proc/{pid}/stat"))?)
+        Stat::parse(self.read_at_once(&format!("/proc/{pid}/stat"))?)
     }
 
     pub(super) fn resident(&mut self, pid: impl std::fmt::Display) -> Option<Resident> {
-        let mut fields = self.read(&format!("/proc/{pid}/statm"))?.split(' ').skip(1);
+        let mut fields = self.read_at_once(&format!("/proc/{pid}/statm"))?.split(' ').skip(1);
         let mut pages = || fields.next()?.parse::<u64>().ok();
         let (resident, shared_pages) = (pages()?, pages()?);
         Some(Resident { private_pages: resident.saturating_sub(shared_pages), shared_pages })
+    }
+
+    /// `None` also where the process is another user's.
+    pub(super) fn io(&mut self, pid: impl std::fmt::Display) -> Option<Io> {
+        Io::parse(self.read_at_once(&format!("/proc/{pid}/io"))?)
     }
 
     /// The living children of a process that has one thread, as PostgreSQL's main process has.
@@ -84,8 +117,14 @@ impl Reader {
         pids.filter(|other| self.stat(other).is_some_and(|stat| stat.parent == pid)).collect()
     }
 
+    /// A file that is short, and comes whole with one call.
+    fn read_at_once(&mut self, path: &str) -> Option<&str> {
+        self.text.resize(FIRST_BYTES.max(self.text.len()), 0);
+        let filled = File::open(path).ok()?.read(&mut self.text).ok()?;
+        std::str::from_utf8(&self.text[..filled]).ok()
+    }
+
     fn read(&mut self, path: &str) -> Option<&str> {
-        const FIRST_BYTES: usize = 4096;
         let mut file = File::open(path).ok()?;
         self.text.resize(FIRST_BYTES.max(self.text.len()), 0);
         let mut filled = 0;
@@ -135,12 +174,22 @@ mod tests {
                 parent: 7,
                 user_ticks: 500,
                 system_ticks: 600,
-                children_ticks: 78,
+                children_user_ticks: 70,
+                children_system_ticks: 8,
+                threads: 1,
                 started_ticks: 123_456
             }
         );
         assert_eq!(stat.ticks(), 1178);
         assert_eq!(Stat::parse("42 (cut S 7"), None);
+    }
+
+    #[test]
+    fn traffic_with_disks_is_told_from_what_the_cache_had() {
+        let text = "rchar: 6976\nwchar: 9\nsyscr: 10\nsyscw: 0\nread_bytes: 4096\nwrite_bytes: 8192\n\
+                    cancelled_write_bytes: 5\n";
+        assert_eq!(Io::parse(text), Some(Io { read_bytes: 4096, write_bytes: 8192 }));
+        assert_eq!(Io::parse(""), None);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
         same_host,
         embedded: None,
         connections_max: limits.and_then(|it| it.max),
+        host_source: None,
     })
 }
 

@@ -25,6 +25,8 @@ pub struct Dialect {
     /// Whether a secondary index is better made after the load. Elsewhere that is slower than loading into it, or is
     /// not supported.
     pub index_after_load: bool,
+    /// Whether a foreign key comes with an index on its columns, as InnoDB's does.
+    pub foreign_key_index: bool,
 }
 
 /// How the planner's statistics are brought up to date.
@@ -60,6 +62,7 @@ impl Dialect {
         table_options: "",
         distribute: None,
         index_after_load: true,
+        foreign_key_index: false,
     };
 
     pub(super) const MYSQL: Self = Self {
@@ -70,6 +73,7 @@ impl Dialect {
         load_local: true,
         analyze: Analyze::Table,
         auto_increment: AutoIncrement::AutoIncrement,
+        foreign_key_index: true,
         ..Self::POSTGRESQL
     };
 

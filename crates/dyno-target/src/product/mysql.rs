@@ -25,8 +25,10 @@ pub(super) const VIEWS: Views = Views {
          FROM performance_schema.global_variables JOIN performance_schema.variables_info USING (variable_name)",
     ),
     cache: Some(CACHE),
-    counters: &["SELECT `count` AS deadlocks_total FROM information_schema.innodb_metrics
-                 WHERE name = 'lock_deadlocks' AND status = 'enabled'"],
+    counters: &["SELECT MAX(CASE WHEN name = 'lock_deadlocks' THEN `count` END) AS deadlocks_total,
+                        MAX(CASE WHEN name = 'trx_rseg_history_len' THEN `count` END) AS undo_history_transactions
+                 FROM information_schema.innodb_metrics
+                 WHERE name IN ('lock_deadlocks', 'trx_rseg_history_len') AND status = 'enabled'"],
 };
 
 pub(super) static MYSQL: Product = Product {

@@ -5,10 +5,13 @@
 
 use super::{Dialect, Mark, Product, Source, Views};
 
+/// A foreign key is checked by the key that it refers to, and brings no index of its own.
+const DIALECT: Dialect = Dialect { foreign_key_index: false, ..Dialect::MYSQL };
+
 pub(super) static OCEANBASE: Product = Product {
     name: "OceanBase",
     mark: Mark::Version { says: "-OceanBase", version_after: "-v" },
-    dialect: Dialect::MYSQL,
+    dialect: DIALECT,
     durability: &[],
     views: Views {
         settings: Some(
@@ -29,7 +32,7 @@ pub(super) static OCEANBASE: Product = Product {
 pub(super) static SEEKDB: Product = Product {
     name: "OceanBase seekdb",
     mark: Mark::Version { says: "-OceanBase seekdb-v", version_after: "-OceanBase seekdb-v" },
-    dialect: Dialect::MYSQL,
+    dialect: DIALECT,
     durability: &[],
     views: Views {
         settings: Some(
@@ -37,7 +40,12 @@ pub(super) static SEEKDB: Product = Product {
              FROM oceanbase.V$OB_PARAMETERS",
         ),
         cache: None,
-        counters: &["SELECT SUM(end_lsn) AS wal_bytes_total FROM oceanbase.V$OB_LOG_STAT"],
+        counters: &[
+            "SELECT SUM(end_lsn) AS wal_bytes_total FROM oceanbase.V$OB_LOG_STAT",
+            // The session that asks is one of them.
+            "SELECT GREATEST(COUNT(*) - 1, 0) AS connections_active FROM information_schema.processlist
+             WHERE command <> 'Sleep'",
+        ],
     },
     source: Source { documents: "OceanBase seekdb documentation; the server's own views", ran: Some("1.4") },
 };

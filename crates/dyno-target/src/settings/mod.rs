@@ -188,6 +188,12 @@ pub fn without_password(text: &str) -> String {
     redact::redact(text)
 }
 
+/// Whether libpq has a connection parameter of this name.
+#[must_use]
+pub fn is_parameter(name: &str) -> bool {
+    parameters::is_known(name)
+}
+
 fn looks_like_conninfo(text: &str) -> bool {
     text.contains('=')
 }

@@ -171,6 +171,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("timeout", "connect_timeout"),
 ];
 
+/// Whether there is a parameter of this name.
+pub(super) fn is_known(name: &str) -> bool {
+    KNOWN.iter().any(|known| known.name == name)
+}
+
 /// The name that is spelled most like `wrong`, if any is near enough to have been meant.
 pub(crate) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<String> {
     let wrong = wrong.to_ascii_lowercase();

@@ -183,7 +183,7 @@ impl TlsSettings {
     }
 }
 
-fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
+pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));

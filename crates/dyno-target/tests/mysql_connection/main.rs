@@ -10,3 +10,4 @@ mod refusals;
 mod sessions;
 mod strangers;
 mod support;
+mod telemetry;

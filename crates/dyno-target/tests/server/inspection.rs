@@ -113,7 +113,7 @@ fn sizes_of_plain_unlogged_partitioned_and_missing_tables() {
 fn statistics_count_what_was_done() {
     let Some(server) = Server::start(&[]) else { return };
     let mut session = server.admin();
-    let mut statistics = Statistics::prepare(&mut session).unwrap();
+    let mut statistics = Statistics::prepare(&mut session, &[]).unwrap();
     let before = statistics.read(&mut session).unwrap();
     let documented = [
         "transactions_committed_total",
@@ -172,7 +172,7 @@ fn what_this_user_may_not_read_is_left_out_and_the_rest_is_there() {
     server.admin().execute("REVOKE SELECT ON pg_stat_bgwriter FROM PUBLIC").unwrap();
     let _other = server.tcp("user=scram_user password='s:c/r@m?'");
     let mut session = server.tcp("user=plain");
-    let mut statistics = Statistics::prepare(&mut session).unwrap();
+    let mut statistics = Statistics::prepare(&mut session, &[]).unwrap();
     let values = statistics.read(&mut session).unwrap();
     assert!(values.contains_key("transactions_committed_total"), "{values:?}");
     assert!(!values.contains_key("buffers_written_total"), "{values:?}");

@@ -7,4 +7,5 @@ mod probe;
 mod refusals;
 mod sessions;
 mod support;
+mod telemetry;
 mod tls;

@@ -2,7 +2,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use dyno_results::event::{Event, Sample};
-use dyno_target::probe::{HostOptions, Options, Probe};
+use dyno_target::probe::{HostOptions, HostReading, Options, Probe};
 
 use crate::support::{Server, wait_for};
 
@@ -10,10 +10,14 @@ fn start(server: &Server, host: bool) -> (Probe, Receiver<Event>) {
     let (sender, receiver) = mpsc::channel();
     let options = Options {
         database: Some(server.settings("user=postgres", false).endpoint().unwrap()),
-        host: host.then(|| HostOptions {
-            server_pid: Some(server.process_id()),
-            disk: Some(server.directory.clone()),
-        }),
+        host: if host {
+            HostReading::This(HostOptions {
+                server_pid: Some(server.process_id()),
+                disk: Some(server.directory.clone()),
+            })
+        } else {
+            HostReading::None
+        },
         interval: Duration::from_millis(50),
         ..Options::new("pg")
     };
@@ -53,28 +57,36 @@ fn samples_of_host_and_database_arrive_until_it_is_dropped() {
 }
 
 #[test]
-fn a_restarted_server_is_read_again_after_one_notice() {
+fn a_restarted_server_is_read_again_and_both_are_told() {
     let Some(mut server) = Server::start(&[]) else { return };
     let (probe, events) = start(&server, false);
-    next_sample(&events, "database");
-    server.restart();
-    let mut notices = 0;
-    loop {
-        match events.recv_timeout(Duration::from_secs(30)).unwrap() {
-            Event::Notice(notice) => {
-                assert_eq!(notice.target.as_deref(), Some("pg"));
-                notices += 1;
+    let next = || events.recv_timeout(Duration::from_secs(30)).unwrap();
+    let mut told = Vec::new();
+    // The last outage of several is no longer told.
+    for _ in 0..4 {
+        next_sample(&events, "database");
+        server.restart();
+        let mut said = Vec::new();
+        let mut samples = 0;
+        while samples < 5 {
+            match next() {
+                Event::Notice(notice) => {
+                    assert_eq!(notice.target.as_deref(), Some("pg"));
+                    said.push(notice.text);
+                    samples = 0;
+                }
+                Event::Sample(_) => samples += 1,
+                other => panic!("{other:?}"),
             }
-            Event::Sample(_) if notices > 0 => break,
-            _ => {}
         }
+        told.push(said);
     }
-    // A second outage is not told again.
-    server.restart();
-    let rest: Vec<Event> = (0..5).map(|_| events.recv_timeout(Duration::from_secs(30)).unwrap()).collect();
-    assert!(rest.iter().all(|event| matches!(event, Event::Sample(_))), "{rest:?}");
     drop(probe);
-    assert_eq!(notices, 1);
+    let [first, .., last] = told.as_slice() else { panic!("{told:?}") };
+    let [lost, back] = first.as_slice() else { panic!("{first:?}") };
+    assert!(lost.starts_with("statistics of the database are missing for a while: "), "{lost}");
+    assert!(back.starts_with("the database is read again"), "{back}");
+    assert!(last.is_empty(), "{last:?}");
 }
 
 #[test]
@@ -84,7 +96,7 @@ fn a_database_that_was_never_there_costs_a_notice_only() {
     let endpoint = server.settings("user=postgres dbname=never_there", false).endpoint().unwrap();
     let options = Options {
         database: Some(endpoint),
-        host: Some(HostOptions::default()),
+        host: HostReading::This(HostOptions::default()),
         interval: Duration::from_millis(20),
         ..Options::new("pg")
     };

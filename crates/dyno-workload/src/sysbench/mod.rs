@@ -8,7 +8,6 @@ mod client;
 pub mod counters;
 pub mod distribution;
 mod failure;
-mod limits;
 mod load;
 pub mod lua;
 pub mod options;

@@ -5,10 +5,10 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
 use super::census::{Census, IndexCensus};
-use super::limits;
 use super::options::Options;
 use super::test::Test;
 use super::verdict::{Found, judge};
+use crate::limits;
 
 pub use super::census::CensusError;
 

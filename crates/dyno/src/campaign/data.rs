@@ -10,11 +10,16 @@ use super::Context;
 use super::admin::{Cancels, cancellable};
 use super::rollers::Rollers;
 use crate::failure::Failure;
+use crate::plan::TargetPlan;
 use crate::scenario::Prepare;
 
 /// Sees to it that the data is there.
-pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<Box<dyn Dataset>, Failure> {
-    let benchmark = context.plan.benchmark.as_ref();
+pub(super) fn provide(
+    context: &Context<'_>,
+    plan: &TargetPlan,
+    rollers: &mut Rollers,
+) -> Result<Box<dyn Dataset>, Failure> {
+    let benchmark = plan.benchmark.as_ref();
     let find = |connection: &mut Connection| benchmark.find(connection);
     if context.plan.prepare != Prepare::Always
         && let Some(found) = cancellable(context, &mut rollers.connection, find)?
@@ -24,18 +29,18 @@ pub(super) fn provide(context: &Context<'_>, rollers: &mut Rollers) -> Result<Bo
     if context.plan.prepare == Prepare::Never {
         return Err(benchmark.missing().into());
     }
-    prepare(context, rollers)?;
+    prepare(context, plan, rollers)?;
     let made = cancellable(context, &mut rollers.connection, find)?;
     made.ok_or_else(|| benchmark.missing().into())
 }
 
-fn prepare(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
-    let stream = context.stream;
+fn prepare(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> Result<(), Failure> {
+    let (stream, target) = (context.stream, plan.name.as_str());
     let further = Cancels::default();
     let endpoint = rollers.endpoint.clone();
     let open = || Ok(further.noting(Connection::open(&endpoint)?));
     let site = Site {
-        target: context.target(),
+        target,
         open: &open,
         cpus: rollers.cpus,
         memory_bytes: rollers.memory_bytes,
@@ -49,26 +54,26 @@ fn prepare(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> 
         stop: context.stop,
     };
     let mut tell = |progress| match progress {
-        Progress::Begun { step } => stream.prepare_progress(step, 0, None),
-        Progress::Rows { done, total } => stream.prepare_progress("data", done, Some(total)),
-        Progress::Remark(text) => stream.notice(context.target(), None, text),
+        Progress::Begun { step } => stream.prepare_progress(target, step, 0, None),
+        Progress::Rows { done, total } => stream.prepare_progress(target, "data", done, Some(total)),
+        Progress::Remark(text) => stream.notice(target, None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
     let connection = &mut rollers.connection;
     further.note(connection);
     let made: Result<(), BenchmarkError> =
-        further.cancelling(context.stop, || context.plan.benchmark.prepare(connection, &site, &mut tell));
+        further.cancelling(context.stop, || plan.benchmark.prepare(connection, &site, &mut tell));
     made.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })?;
-    checkpoint(context, rollers)
+    checkpoint(context, plan, rollers)
 }
 
 /// Has the server write what the preparation left in its cache, so that the load does not pay for it. Only on a
 /// server of dyno's own: elsewhere it may not be allowed, and disturbs others.
-fn checkpoint(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
+fn checkpoint(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> Result<(), Failure> {
     if rollers.embedded.is_none() {
         return Ok(());
     }
-    context.stream.prepare_progress("checkpoint", 0, None);
+    context.stream.prepare_progress(&plan.name, "checkpoint", 0, None);
     let started = Instant::now();
     let url = &rollers.url;
     cancellable(context, &mut rollers.connection, |connection| {
@@ -76,8 +81,8 @@ fn checkpoint(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failur
         connection.execute("CHECKPOINT").map_err(failed)
     })?;
     context.stream.emit(Event::Prepare(PrepareStep {
-        target: context.target().to_owned(),
-        workload: context.plan.benchmark.name().to_owned(),
+        target: plan.name.clone(),
+        workload: plan.benchmark.name().to_owned(),
         step: "checkpoint".to_owned(),
         seconds: started.elapsed().as_secs_f64(),
         rows: None,

@@ -1,26 +1,35 @@
-//! The story of a run: a database is put on the rollers, described, filled, loaded series by series, verified,
-//! judged. Each step is told to the stream as it happens; measuring itself is the engine's and the probe's.
+//! The story of a run: each database is put on the rollers, described and filled; then they are loaded series by
+//! series, in turn or together, verified and judged. Each step is told to the stream as it happens; measuring itself is
+//! the engine's and the probe's. A database that is lost under way is given up, and the others go on.
 
 pub(crate) mod admin;
+mod cold;
+mod command;
+mod course;
 mod data;
+pub(crate) mod describe;
+mod hooks;
+mod lane;
 pub(crate) mod rollers;
 mod room;
 mod series;
 pub(crate) mod stages;
+mod start_line;
 mod stream;
+mod turns;
 mod verification;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_results::event::{Event, Finished, Outcome};
+use dyno_results::event::{Event, Finished, HookTime, Outcome};
 use dyno_results::judge::judge;
 
 pub(crate) use self::stream::Stream;
 use crate::failure::Failure;
-use crate::plan::Plan;
-use rollers::Rollers;
+use crate::plan::{HookStage, Plan};
+use lane::Lane;
 
-/// What every part of the campaign needs.
+/// What every part of the campaign needs. It knows no target: those are in their lanes.
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) stream: &'a Stream,
@@ -31,11 +40,6 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The target's short name in the report.
-    fn target(&self) -> &'static str {
-        rollers::short_name(self.plan.is_mysql())
     }
 
     fn check_stopped(&self) -> Result<(), Failure> {
@@ -66,32 +70,52 @@ pub(crate) fn finish(stream: &Stream, reason: Option<String>) {
 }
 
 fn measure(context: &Context<'_>) -> Result<(), Failure> {
-    let mut rollers = Rollers::set_up(context)?;
-    let measured = load_and_verify(context, &mut rollers);
-    if rollers.embedded.is_some() {
-        context.stream.activity("stopping");
+    let mut lanes = Vec::new();
+    let measured = set_up(context, &mut lanes).and_then(|()| load_and_verify(context, &mut lanes));
+    for lane in &mut lanes {
+        lane.unwatch();
     }
-    // What was measured counts more than a server that does not stop: its failure is told, not returned.
-    if let Err(error) = rollers.clear() {
-        context.stream.notice(context.target(), None, error.to_string());
+    for lane in lanes {
+        lane.clear(context);
     }
     measured
 }
 
-fn load_and_verify(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
-    context.check_stopped()?;
-    rollers.describe(context)?;
-    // Before the data, which may take long to make.
-    room::connections(context, rollers)?;
-    let data = data::provide(context, rollers)?;
-    rollers.describe_data(context, data.as_ref())?;
-    let probe = rollers.watch(context);
-    let mut stages = stages::Stages::default();
-    for load in data.loads() {
+/// Starts or connects to every target, one after the other: before any is described, all of them are known to be there.
+fn set_up<'a>(context: &Context<'a>, lanes: &mut Vec<Lane<'a>>) -> Result<(), Failure> {
+    let targets = &context.plan.targets;
+    let remotes = targets.iter().map(describe::remote).collect::<Result<Vec<_>, _>>()?;
+    for (target, remote) in targets.iter().zip(remotes) {
         context.check_stopped()?;
-        series::run(context, rollers, &mut stages, load.as_ref())
-            .map_err(|failure| stages.explain(failure))?;
+        lanes.push(Lane::set_up(context, target, remote)?);
     }
-    drop(probe);
     Ok(())
+}
+
+fn load_and_verify(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
+    context.check_stopped()?;
+    describe::all(context, lanes)?;
+    // Before the data, which may take long to make.
+    for lane in &mut *lanes {
+        room::connections(context, &mut lane.rollers)?;
+    }
+    for lane in &mut *lanes {
+        lane.provide_data(context)?;
+    }
+    verification::same_data(context, lanes)?;
+    let _driver = describe::watch_driver(context, lanes);
+    for lane in &mut *lanes {
+        lane.watch(context);
+        hooks::run_lane(context, lane, HookTime::Before, HookStage::Run)?;
+    }
+    for series in 0..lanes.iter().map(Lane::series_count).max().unwrap_or(0) {
+        context.check_stopped()?;
+        turns::run(context, lanes, series)?;
+    }
+    for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
+        lane.unwatch();
+        let ran = hooks::run_lane(context, lane, HookTime::After, HookStage::Run);
+        ran.or_else(|failure| lane.fail(context, failure))?;
+    }
+    lane::tell_lost(lanes)
 }

@@ -1,26 +1,20 @@
 //! The database under test and how to reach it: an embedded server that lives as long as this, or one that the
 //! user named.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use dyno_results::event::{Embedded, Event};
+use dyno_results::event::Host;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Machine, Options};
-use dyno_target::probe::{self, HostOptions, Probe};
+use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
 use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
-use dyno_workload::benchmark::Dataset;
 
-use super::admin::cancellable;
-use super::{Context, Stream};
+use super::Context;
 use crate::failure::Failure;
-use crate::plan::Place;
+use crate::plan::{Place, TargetPlan};
 
-/// The short name in the report of a target that speaks PostgreSQL's protocol.
-pub(crate) const NAME: &str = "pg";
-/// The short name of one that speaks MySQL's.
-const NAME_MYSQL: &str = "my";
 /// Connections that dyno itself uses beside the clients: one to prepare and verify, one for the probe, one to cancel.
 pub(crate) const OWN_CONNECTIONS: u32 = 3;
 /// Connections that an embedded server allows at least for each processor: beyond this a ladder has passed its peak.
@@ -31,6 +25,13 @@ const EMBEDDED_CONNECTIONS_MIN: u32 = 256;
 const ROOM_WAIT: Duration = Duration::from_secs(3);
 const ROOM_LOOK: Duration = Duration::from_millis(50);
 const ROOM_STEADY: Duration = Duration::from_millis(500);
+/// How long a server is waited for that was restarted, how long for a single answer, and how often it is tried.
+const BACK_WAIT: Duration = Duration::from_secs(120);
+const BACK_ANSWER: Duration = Duration::from_secs(5);
+const BACK_LOOK: Duration = Duration::from_millis(200);
+
+/// Where the host of a server is read, if the user says so, and what it says of itself.
+pub(crate) type Remote = Option<(NodeExporter, Host)>;
 
 /// A database on the rollers.
 pub(crate) struct Rollers {
@@ -43,9 +44,11 @@ pub(crate) struct Rollers {
     pub(crate) same_host: Option<bool>,
     /// Of the server's main process, where it runs on this machine and can be seen.
     server_pid: Option<u32>,
-    data_directory: Option<PathBuf>,
+    pub(crate) data_directory: Option<PathBuf>,
+    /// Processors and memory of the driver's host that it may use.
     pub(crate) cpus: u32,
     pub(crate) memory_bytes: Option<u64>,
+    pub(crate) remote: Remote,
     /// Connections that the load could open when that was looked at first, before dyno opened any.
     room: Option<u32>,
     /// True once the probe has a connection, or will have one at any moment.
@@ -54,101 +57,80 @@ pub(crate) struct Rollers {
 
 impl Rollers {
     /// Starts the embedded server, or connects to the named one.
-    pub(crate) fn set_up(context: &Context<'_>) -> Result<Self, Failure> {
+    pub(crate) fn set_up(context: &Context<'_>, plan: &TargetPlan, remote: Remote) -> Result<Self, Failure> {
         // What this process may use of the machine, which may be less than there is.
         let Machine { cpus, memory_bytes, .. } = Machine::of(&host::facts(None), 0);
-        let (endpoint, url, embedded) = match &context.plan.place {
+        let (endpoint, url, embedded) = match &plan.place {
             Place::Embedded { .. } => {
-                let server = start_embedded(context, cpus)?;
+                let server = start_embedded(context, plan, cpus)?;
                 let url = TargetSettings::parse(&server.conninfo(), &Environment::empty())?.url();
                 (server.endpoint(), url, Some(server))
             }
             Place::Named(target) => {
                 for warning in target.warnings() {
-                    context.stream.notice(context.target(), None, warning.clone());
+                    context.stream.notice(&plan.name, None, warning.clone());
                 }
                 context.stream.activity(&format!("connecting to {}", target.url()));
                 (target.endpoint()?, target.url(), None)
             }
         };
-        let mut connection = connect(&endpoint, &url)?;
-        let (server_pid, data_directory) = match &embedded {
-            Some(server) => (Some(server.pid()), Some(server.data_directory().to_owned())),
-            None => inspect::server_process(&mut connection)
-                .map_err(|source| Failure::Query {
-                    doing: "looking for the server's process",
-                    url: url.clone(),
-                    source,
-                })?
-                .map_or((None, None), |process| (Some(process.pid), process.data_directory)),
-        };
-        Ok(Self {
+        let connection = connect(&endpoint, &url)?;
+        let mut rollers = Self {
             endpoint,
             url,
             embedded,
             connection,
             same_host: None,
-            server_pid,
-            data_directory,
+            server_pid: None,
+            data_directory: None,
             cpus,
             memory_bytes,
+            remote,
             room: None,
             watched: false,
-        })
-    }
-
-    /// Tells what is under test and where: product, settings, hosts.
-    pub(crate) fn describe(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        let subject = Described {
-            url: &self.url,
-            embedded: self.embedded.as_ref().map(EmbeddedServer::facts),
-            data_directory: self.data_directory.as_deref(),
         };
-        self.same_host = describe(context.stream, &mut self.connection, subject)?;
-        Ok(())
+        rollers.find_process()?;
+        Ok(rollers)
     }
 
-    /// Tells how large the data is against the caches.
-    pub(crate) fn describe_data(
-        &mut self,
-        context: &Context<'_>,
-        dataset: &dyn Dataset,
-    ) -> Result<(), Failure> {
-        let workload = context.plan.benchmark.name();
-        let tables = dataset.tables();
-        let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-        let url = self.url.clone();
-        // It waits for tables that others have locked.
-        let mut data = cancellable(context, &mut self.connection, |connection| {
-            inspect::data(connection, context.target(), workload, dataset.scale(), &tables)
-                .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
-        })?;
-        data.memory_bytes = self.memory_bytes.filter(|_| self.same_host == Some(true));
-        if let Some(known) = dataset.table_rows() {
-            // An estimate that is near is of these rows; one that is not knows of rows beyond them.
-            let near = |rows: u64| rows.abs_diff(known) <= known / 10;
-            data.tables.iter_mut().filter(|table| table.rows.is_none_or(near)).for_each(|table| {
-                table.rows = Some(known);
-            });
-            if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
-                let text = format!(
-                    "{} has more than the {known} rows that the load keeps to: name the tables that are meant \
-                     (--tables), or make them anew (--prepare)",
-                    larger.name
-                );
-                context.stream.notice(context.target(), None, text);
-            }
+    pub(crate) fn is_mysql(&self) -> bool {
+        self.endpoint.wire.is_mysql()
+    }
+
+    /// Looks which process the server is now; true where it is another than before.
+    fn find_process(&mut self) -> Result<bool, Failure> {
+        let (pid, data_directory) = match &self.embedded {
+            Some(server) => (Some(server.pid()), Some(server.data_directory().to_owned())),
+            None => inspect::server_process(&mut self.connection)
+                .map_err(|source| self.query_failed("looking for the server's process", source))?
+                .map_or((None, None), |process| (Some(process.pid), process.data_directory)),
+        };
+        self.data_directory = data_directory;
+        Ok(std::mem::replace(&mut self.server_pid, pid) != pid)
+    }
+
+    /// Where the readings of the server's host come from. Known once it is known whether that is this one.
+    pub(crate) fn host_reading(&self) -> HostReading {
+        match (&self.remote, self.same_host) {
+            (Some((exporter, _)), _) => HostReading::NodeExporter(exporter.clone()),
+            (None, Some(true)) => HostReading::This(HostOptions {
+                server_pid: self.server_pid,
+                disk: self.data_directory.clone(),
+            }),
+            (None, _) => HostReading::None,
         }
-        context.stream.emit(Event::Data(data));
-        Ok(())
     }
 
-    /// Begins to read host and database once a second, until what it returns is dropped.
-    pub(crate) fn watch(&mut self, context: &Context<'_>) -> Option<Probe> {
-        let host = HostOptions { server_pid: self.server_pid, disk: self.data_directory.clone() };
-        let probe = watch(context.stream, &self.endpoint, host);
-        self.watched |= probe.is_some();
-        probe
+    /// Memory of the server's host, where that is known.
+    pub(crate) fn server_memory_bytes(&self) -> Option<u64> {
+        match &self.remote {
+            Some((_, host)) => host.memory_bytes,
+            None => self.memory_bytes.filter(|_| self.same_host == Some(true)),
+        }
+    }
+
+    pub(crate) fn set_watched(&mut self, watched: bool) {
+        self.watched = watched;
     }
 
     /// Connections that the load may open, of which it can use `wanted`. Sessions that were just ended count until
@@ -186,6 +168,30 @@ impl Rollers {
         Ok(&mut self.connection)
     }
 
+    /// Waits for a server that something was done to, which may have been a restart, and opens the connection anew. True
+    /// where it is another process now.
+    pub(crate) fn wait_until_back(&mut self, context: &Context<'_>) -> Result<bool, Failure> {
+        let started = Instant::now();
+        loop {
+            context.check_stopped()?;
+            match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {
+                Ok(connection) => {
+                    self.connection = connection;
+                    return self.find_process();
+                }
+                Err(source) if started.elapsed() >= BACK_WAIT => {
+                    let seconds = BACK_WAIT.as_secs();
+                    return Err(Failure::NotBack {
+                        url: self.url.clone(),
+                        seconds,
+                        source: Box::new(source),
+                    });
+                }
+                Err(_) => std::thread::sleep(BACK_LOOK),
+            }
+        }
+    }
+
     pub(crate) fn query_failed(&self, doing: &'static str, source: QueryError) -> Failure {
         Failure::Query { doing, url: self.url.clone(), source }
     }
@@ -200,76 +206,24 @@ impl Rollers {
     }
 }
 
-/// The short name in the report of a target that speaks MySQL's protocol, or PostgreSQL's.
-pub(crate) fn short_name(mysql: bool) -> &'static str {
-    if mysql { NAME_MYSQL } else { NAME }
-}
-
-/// A database that is to be described.
-pub(crate) struct Described<'a> {
-    /// Without any password.
-    pub(crate) url: &'a str,
-    pub(crate) embedded: Option<Embedded>,
-    /// Where the server keeps its data, if that is on this machine.
-    pub(crate) data_directory: Option<&'a Path>,
-}
-
-/// Tells what is under test and where: product, settings, hosts. Whether server and driver share a host.
-pub(crate) fn describe(
-    stream: &Stream,
-    connection: &mut Connection,
-    subject: Described<'_>,
-) -> Result<Option<bool>, Failure> {
-    let Described { url, embedded, data_directory } = subject;
-    let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
-    let name = short_name(connection.endpoint().wire.is_mysql());
-    let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
-    target.embedded = embedded;
-    let same_host = target.same_host;
-    stream.emit(Event::Target(target));
-    let mut host = host::facts(data_directory);
-    host.roles = vec!["driver".to_owned()];
-    if same_host == Some(true) {
-        host.roles.push(name.to_owned());
-    }
-    stream.emit(Event::Host(host));
-    let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
-    stream.emit(Event::Settings(settings));
-    Ok(same_host)
-}
-
-/// Begins to read host and database once a second, until what it returns is dropped.
-pub(crate) fn watch(stream: &Stream, endpoint: &Endpoint, host: HostOptions) -> Option<Probe> {
-    let name = short_name(endpoint.wire.is_mysql());
-    let options =
-        probe::Options { database: Some(endpoint.clone()), host: Some(host), ..probe::Options::new(name) };
-    let events = stream.clone();
-    match Probe::start(options, move |event| events.emit(event)) {
-        Ok(probe) => Some(probe),
-        Err(error) => {
-            stream.notice(name, None, format!("neither host nor database is watched: {error}"));
-            None
-        }
-    }
-}
-
 fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
     Connection::open(endpoint)
         .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
 }
 
-fn start_embedded(context: &Context<'_>, cpus: u32) -> Result<EmbeddedServer, Failure> {
-    let Place::Embedded { server, profile, directory } = &context.plan.place else {
+fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result<EmbeddedServer, Failure> {
+    let Place::Embedded { server, profile, directory } = &plan.place else {
         return Err(Failure::Interrupted);
     };
     let automatic = cpus.saturating_mul(EMBEDDED_CONNECTIONS_PER_CPU).max(EMBEDDED_CONNECTIONS_MIN);
     let clients = context.plan.clients_named().unwrap_or(automatic);
+    let connections = context.plan.connections.unwrap_or(clients);
     let options = Options {
         server: server.clone(),
         profile: *profile,
-        connections_max: clients + OWN_CONNECTIONS,
+        connections_max: connections + OWN_CONNECTIONS,
         directory: directory.clone(),
-        required_bytes: context.plan.benchmark.bytes_wanted(),
+        required_bytes: plan.benchmark.bytes_wanted(),
         ..Options::default()
     };
     context.stream.activity("starting an embedded PostgreSQL");

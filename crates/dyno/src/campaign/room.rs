@@ -13,11 +13,14 @@ use super::Context;
 use super::rollers::Rollers;
 use crate::failure::Failure;
 use crate::plan::{Load, Rungs};
+use crate::units::Quantity;
 
 /// Clients of an open load where none are named: enough that arrivals seldom wait for one.
 const OPEN_CLIENTS: u32 = 64;
 /// Clients of a warm-up before a ladder, for each processor.
 pub(super) const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
+/// Clients of a ramp without a bound, as long as nothing else is known.
+const UNBOUNDED_CLIENTS: u32 = 1024;
 /// How long statements of sessions that are closing are waited for, and how often is looked.
 const CLOSING_WAIT: Duration = Duration::from_secs(1);
 const CLOSING_LOOK: Duration = Duration::from_millis(20);
@@ -25,7 +28,7 @@ const CLOSING_LOOK: Duration = Duration::from_millis(20);
 /// What a server has room for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// `None` where the server does not say.
+    /// `None` where the server does not say, or where clients share connections of which there are enough.
     pub(super) clients: Option<u32>,
     /// Why there is none for more, with what helps; without its full stop.
     pub(super) why: &'static str,
@@ -38,15 +41,22 @@ impl Room {
     }
 }
 
-/// Refuses clients that the server has no connections for, and says which would fit; returns how many it has room for,
+/// Refuses a load that the server has no connections for, and says which would fit; returns how many it has room for,
 /// where it says.
 pub(super) fn connections(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
-    let room = rollers.free_connections(clients_wanted(&context.plan.load, rollers.cpus))?;
-    let (Some(wanted), Some(free)) = (context.plan.clients_named(), room) else { return Ok(room) };
+    let plan = context.plan;
+    let wanted = plan.connections_of(clients_wanted(&plan.load, rollers.cpus, plan.connections));
+    let room = rollers.free_connections(wanted)?;
+    let named = plan.clients_named().map(|clients| plan.connections_of(clients)).or(plan.connections);
+    let (Some(wanted), Some(free)) = (named, room) else { return Ok(room) };
     if wanted <= free {
         return Ok(room);
     }
-    Err(Failure::TooFewConnections { url: rollers.url.clone(), wanted, free, fits: fitting(context, free) })
+    let url = rollers.url.clone();
+    if plan.connections.is_some() {
+        return Err(Failure::TooFewToShare { url, wanted, free });
+    }
+    Err(Failure::TooFewConnections { url, wanted, free, fits: fitting(context, free) })
 }
 
 /// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
@@ -55,23 +65,30 @@ pub(super) fn of_load(
     rollers: &mut Rollers,
     workload: &dyn Workload,
 ) -> Result<Room, Failure> {
-    let clients = connections(context, rollers)?;
+    let plan = context.plan;
+    let free = connections(context, rollers)?;
+    // More clients need no more connections than those that they share.
+    let clients = if plan.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
-    let prepares = context.plan.is_mysql() && context.plan.protocol == Protocol::Prepared;
+    let prepares = rollers.is_mysql() && plan.protocol == Protocol::Prepared;
     let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
     if !prepares || each == 0 {
         return Ok(by_connections);
     }
-    let goal = u64::from(clients_wanted(&context.plan.load, rollers.cpus).min(by_connections.most()));
+    let clients_wanted =
+        clients_wanted(&plan.load, rollers.cpus, plan.connections).min(by_connections.most());
+    let goal = u64::from(plan.connections_of(clients_wanted));
     let Some(free) = free_statements_for(rollers, goal * each)? else { return Ok(by_connections) };
     let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
-    let wanted = context.plan.clients_named().unwrap_or(1);
+    let wanted = plan.connections_of(plan.clients_named().or(plan.connections).unwrap_or(1));
     if wanted > fits {
         let url = rollers.url.clone();
-        return Err(Failure::TooFewStatements { url, wanted, each, free, fits: fitting(context, fits) });
+        let fits = if plan.connections.is_some() { Vec::new() } else { fitting(context, fits) };
+        return Err(Failure::TooFewStatements { url, wanted, each, free, fits });
     }
     match clients {
         Some(clients) if clients <= fits => Ok(by_connections),
+        None if plan.connections.is_some() => Ok(by_connections),
         _ => Ok(Room {
             clients: Some(fits),
             why: "max_prepared_stmt_count has room for the statements of no more. Raise it, or take --protocol simple",
@@ -124,20 +141,25 @@ fn fitting(context: &Context<'_>, most: u32) -> Vec<u32> {
 }
 
 /// The most clients that a load may come to where there is room for them.
-fn clients_wanted(load: &Load, cpus: u32) -> u32 {
+fn clients_wanted(load: &Load, cpus: u32, connections: Option<u32>) -> u32 {
     match load {
         Load::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
         Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
+        Load::Ramp(ramp) => match ramp.steps.of {
+            // Whole and within the bound, as steps of clients are.
+            Quantity::Clients => ramp.steps.end.map_or(UNBOUNDED_CLIENTS, |end| end as u32),
+            Quantity::RatePerS => ramp.clients.unwrap_or(OPEN_CLIENTS),
+        },
         Load::Single { clients, clients_end, arrivals, .. } => {
-            (*clients).max(*clients_end).unwrap_or_else(|| clients_default(*arrivals, cpus))
+            (*clients).max(*clients_end).unwrap_or_else(|| clients_default(*arrivals, cpus, connections))
         }
     }
 }
 
-/// The clients of a single stage where the user names none.
-pub(super) fn clients_default(arrivals: Arrivals, cpus: u32) -> u32 {
+/// The clients of a single stage where the user names none: at least as many as could use all connections that they share.
+pub(super) fn clients_default(arrivals: Arrivals, cpus: u32, connections: Option<u32>) -> u32 {
     match arrivals {
         Arrivals::Open { .. } => OPEN_CLIENTS,
-        Arrivals::Closed { .. } => cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU),
+        Arrivals::Closed { .. } => cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU).max(connections.unwrap_or(1)),
     }
 }

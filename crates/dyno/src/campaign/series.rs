@@ -1,74 +1,158 @@
-//! One series: the warm-up, the ladder and the hold at its peak (or the one stage that was asked for), and the
-//! check of what the load left behind.
+//! One series on one target: its engine, its connections, its stages, and the check of what it left behind. What comes
+//! next is the course's; whose turn it is, is not decided here.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use dyno_engine::engine::Engine;
-use dyno_engine::plan::{Arrivals, EngineConfig};
-use dyno_results::event::StageKind;
-use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
-use dyno_workload::benchmark::{BenchmarkError, Contention, Load as SeriesLoad};
+use dyno_engine::plan::EngineConfig;
+use dyno_engine::workload::Workload;
+use dyno_results::event::HookTime;
+use dyno_workload::benchmark::{BenchmarkError, Load as SeriesLoad, Series};
 
-use super::Context;
 use super::admin::cancellable;
+use super::course::{Course, Ground};
+use super::hooks;
+use super::lane::Lane;
 use super::rollers::Rollers;
-use super::room::{self, Room, WARM_UP_CLIENTS_PER_CPU};
-use super::stages::{StageLoad, StageSum, Stages, Subject};
+use super::stages::{StageLoad, StageSum, Subject};
 use super::verification::Verification;
+use super::{Context, room};
 use crate::failure::Failure;
-use crate::plan::{Load, Rungs};
+use crate::plan::HookStage;
 
 /// Threads of the load that dyno chooses by itself, at most.
 const THREADS_MAX: u32 = 16;
-/// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
-/// that ended lower would say little of the machine.
-const CLIENTS_PER_CPU_MIN: u32 = 2;
 
-/// Runs a series.
-pub(super) fn run(
-    context: &Context<'_>,
-    rollers: &mut Rollers,
-    stages: &mut Stages,
-    load: &dyn SeriesLoad,
-) -> Result<(), Failure> {
-    let series = load.series();
-    let workload = load.workload();
-    let room = room::of_load(context, rollers, workload.as_ref())?;
-    check_autocommit(context, rollers)?;
-    reset(context, rollers, load)?;
-    let verification = Verification::begin(context, rollers, load)?;
-    let config = engine_config(context, rollers);
-    let threads = config.threads;
-    let engine = Engine::start(&rollers.endpoint, &workload, config)
-        .map_err(|source| Failure::Engine { url: rollers.url.clone(), source: Box::new(source) })?;
-    let mut run = SeriesRun {
-        context,
-        engine,
-        stages,
-        sums: Vec::new(),
-        subject: Subject {
-            series: series.name,
-            workload: series.workload,
-            types: workload.types(),
-            url: &rollers.url,
-            threads,
-        },
-        cpus: rollers.cpus,
-        room,
-        contention: load.contention(),
-    };
-    let loaded = run.load();
-    // Ends the clients: what they left behind is looked at while nothing moves.
-    let SeriesRun { sums, engine, .. } = run;
-    drop(engine);
-    let verified = verification.end(context, rollers, &sums);
-    // A check that could not be made after a broken load is no news beside what broke it.
-    loaded.and(verified)
+/// A series under way.
+pub(super) struct SeriesRun<'a> {
+    series: Series,
+    workload: Arc<dyn Workload>,
+    verification: Verification,
+    /// `None` where something was done to the server that may have closed its connections.
+    engine: Option<Engine>,
+    /// Engines that were started so far; each draws random numbers of its own.
+    engines: u64,
+    course: Course<'a>,
+    sums: Vec<StageSum>,
+}
+
+impl<'a> SeriesRun<'a> {
+    /// Brings target and data into the state in which the load begins.
+    pub(super) fn begin(
+        context: &Context<'a>,
+        lane: &mut Lane<'_>,
+        load: &dyn SeriesLoad,
+    ) -> Result<Self, Failure> {
+        let plan = context.plan;
+        let series = load.series();
+        let workload = load.workload();
+        // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
+        reset(context, lane.name(), &mut lane.rollers, load)?;
+        let verification = Verification::begin(context, lane, load)?;
+        hooks::run_lane(context, lane, HookTime::Before, HookStage::Series(series.name))?;
+        if plan.cold {
+            super::cold::restart(context, lane, series.name)?;
+        }
+        let rollers = &mut lane.rollers;
+        let room = room::of_load(context, rollers, workload.as_ref())?;
+        check_autocommit(rollers)?;
+        let ground = Ground {
+            cpus: lane.rollers.cpus,
+            room,
+            contention: load.contention(),
+            connections: plan.connections,
+        };
+        let course = Course::new(&plan.load, plan.warm_up, plan.repeat, ground);
+        if let Some(expected) = course.expected(lane.name(), series.name) {
+            context.stream.expect(expected);
+        }
+        Ok(Self { series, workload, verification, engine: None, engines: 0, course, sums: Vec::new() })
+    }
+
+    /// Runs the next stage; false where there was none left. `ready` is called when all that a stage needs stands,
+    /// returns when it is to begin, and says whether it is to.
+    pub(super) fn turn(
+        &mut self,
+        context: &Context<'_>,
+        lane: &mut Lane<'_>,
+        ready: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, Failure> {
+        context.check_stopped()?;
+        let next = self.course.next(&self.sums);
+        if let Some(remark) = self.course.take_remark() {
+            context.stream.notice(lane.name(), None, remark);
+        }
+        let Some(load) = next else { return Ok(false) };
+        self.hooks(context, lane, HookTime::Before, load)?;
+        let threads = threads(context, &lane.rollers);
+        let mut engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => self.start_engine(context, &lane.rollers, threads)?,
+        };
+        let subject = Subject {
+            target: &lane.plan.name,
+            series: self.series.name,
+            workload: self.series.workload,
+            types: self.workload.types(),
+            url: &lane.rollers.url,
+            threads: engine.threads(),
+        };
+        lane.stages.run(context, &mut engine, &subject, load, &mut self.sums, ready)?;
+        self.engine = Some(engine);
+        self.hooks(context, lane, HookTime::After, load)?;
+        Ok(true)
+    }
+
+    fn start_engine(
+        &mut self,
+        context: &Context<'_>,
+        rollers: &Rollers,
+        threads: u32,
+    ) -> Result<Engine, Failure> {
+        let plan = context.plan;
+        let config = EngineConfig {
+            protocol: plan.protocol,
+            tries_max: plan.tries_max,
+            realtime: plan.realtime,
+            connections: plan.connections,
+            // The second engine of a series goes on with other random numbers, and not again with those of the first.
+            seed: plan.seed.wrapping_add(self.engines),
+            ..EngineConfig::new(threads)
+        };
+        self.engines += 1;
+        Engine::start(&rollers.endpoint, &self.workload, config)
+            .map_err(|source| Failure::Engine { url: rollers.url.clone(), source: Box::new(source) })
+    }
+
+    /// What the user wants done at a stage of this kind. It may have closed connections, so they are opened anew.
+    fn hooks(
+        &mut self,
+        context: &Context<'_>,
+        lane: &mut Lane<'_>,
+        when: HookTime,
+        load: StageLoad,
+    ) -> Result<(), Failure> {
+        if hooks::wanted_for_stage(context, lane.name(), when, load.kind) {
+            self.engine = None;
+            hooks::run_stage(context, lane, when, self.series.name, load.kind)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the clients, and compares what they left behind while nothing moves.
+    pub(super) fn end(self, context: &Context<'_>, lane: &mut Lane<'_>) -> Result<(), Failure> {
+        drop(self.engine);
+        self.verification.end(context, lane, &self.sums)
+    }
+
+    pub(super) fn series(&self) -> Series {
+        self.series
+    }
 }
 
 /// A MySQL server may begin its sessions without autocommit: the load would be acknowledged, and lost.
-fn check_autocommit(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), Failure> {
-    if !context.plan.is_mysql() {
+fn check_autocommit(rollers: &mut Rollers) -> Result<(), Failure> {
+    if !rollers.is_mysql() {
         return Ok(());
     }
     // dyno's own connection has turned its own on, and other sessions begin as the server says.
@@ -82,12 +166,17 @@ fn check_autocommit(context: &Context<'_>, rollers: &mut Rollers) -> Result<(), 
 }
 
 /// Brings the tables into the state in which a load begins.
-fn reset(context: &Context<'_>, rollers: &mut Rollers, load: &dyn SeriesLoad) -> Result<(), Failure> {
+fn reset(
+    context: &Context<'_>,
+    target: &str,
+    rollers: &mut Rollers,
+    load: &dyn SeriesLoad,
+) -> Result<(), Failure> {
     let url = rollers.url.clone();
     let named = rollers.embedded.is_none();
     let connection = rollers.reconnect_if_broken()?;
     cancellable(context, connection, |connection| {
-        let mut tell = |text| context.stream.notice(context.target(), None, text);
+        let mut tell = |text| context.stream.notice(target, None, text);
         let tell: &mut dyn FnMut(String) = &mut tell;
         // In an embedded server there is nobody who could miss anything.
         load.reset(connection, named.then_some(tell)).map_err(|error| match error {
@@ -99,143 +188,12 @@ fn reset(context: &Context<'_>, rollers: &mut Rollers, load: &dyn SeriesLoad) ->
     })
 }
 
-fn engine_config(context: &Context<'_>, rollers: &Rollers) -> EngineConfig {
+/// Threads of the load on one target.
+fn threads(context: &Context<'_>, rollers: &Rollers) -> u32 {
     let plan = context.plan;
-    // On a shared machine the server needs the processors more than the load does.
+    // On a shared machine the server needs the processors more than the load does, and loads that run at the same time
+    // share what is left.
+    let loads = if plan.together { plan.targets.len() as u32 } else { 1 };
     let share = if rollers.same_host == Some(true) { rollers.cpus / 2 } else { rollers.cpus };
-    let threads = plan.threads.unwrap_or(share.clamp(1, THREADS_MAX));
-    EngineConfig {
-        protocol: plan.protocol,
-        tries_max: plan.tries_max,
-        realtime: plan.realtime,
-        seed: plan.seed,
-        ..EngineConfig::new(threads)
-    }
-}
-
-/// A series under way.
-struct SeriesRun<'a> {
-    context: &'a Context<'a>,
-    engine: Engine,
-    stages: &'a mut Stages,
-    sums: Vec<StageSum>,
-    subject: Subject<'a>,
-    cpus: u32,
-    room: Room,
-    contention: Option<Contention>,
-}
-
-impl SeriesRun<'_> {
-    fn load(&mut self) -> Result<(), Failure> {
-        match &self.context.plan.load {
-            Load::Ladder { rungs, step, hold, think_time } => {
-                let arrivals = Arrivals::Closed { think_time: *think_time };
-                self.warm_up(self.warm_up_clients(rungs), arrivals)?;
-                let clients = match rungs {
-                    Rungs::Listed(rungs) => self.climb_listed(rungs, arrivals, *step)?,
-                    Rungs::Automatic { factor, max } => self.climb(*factor, *max, arrivals, *step)?,
-                };
-                self.stage(StageLoad::timed(StageKind::Hold, clients, arrivals, *hold))
-            }
-            Load::Single { clients, clients_end, arrivals, limit } => {
-                let wanted = || room::clients_default(*arrivals, self.cpus).min(self.room.most()).max(1);
-                let clients = clients.unwrap_or_else(wanted);
-                let clients_end = clients_end.unwrap_or(clients);
-                self.warm_up(clients, start_of(*arrivals))?;
-                let ramps = clients_end != clients || is_rate_ramp(*arrivals);
-                let kind = if ramps { StageKind::Ramp } else { StageKind::Hold };
-                self.stage(StageLoad { kind, clients, clients_end, arrivals: *arrivals, limit: *limit })
-            }
-        }
-    }
-
-    fn stage(&mut self, load: StageLoad) -> Result<(), Failure> {
-        self.stages.run(self.context, &mut self.engine, &self.subject, load, &mut self.sums)
-    }
-
-    fn warm_up(&mut self, clients: u32, arrivals: Arrivals) -> Result<(), Failure> {
-        let duration = self.context.plan.warm_up;
-        if duration.is_zero() {
-            return Ok(());
-        }
-        self.stage(StageLoad::timed(StageKind::WarmUp, clients, arrivals, duration))
-    }
-
-    fn warm_up_clients(&self, rungs: &Rungs) -> u32 {
-        let wanted = self.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU);
-        let most = match rungs {
-            Rungs::Listed(rungs) => rungs.last().copied().unwrap_or(1),
-            Rungs::Automatic { max, .. } => *max,
-        };
-        wanted.min(most).min(self.room.most()).max(1)
-    }
-
-    /// Runs every rung that was asked for; returns the clients at the peak.
-    fn climb_listed(&mut self, rungs: &[u32], arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
-        let mut measured = Vec::new();
-        for clients in rungs {
-            self.rung(*clients, arrivals, step, &mut measured)?;
-        }
-        Ok(clients_at_peak(&measured, rungs))
-    }
-
-    /// Runs rungs of more and more clients until throughput has clearly passed its peak.
-    fn climb(&mut self, factor: u32, max: u32, arrivals: Arrivals, step: Duration) -> Result<u32, Failure> {
-        let room = self.room.most().min(max).max(1);
-        let least = self.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
-        let uncontended = self.contention.map_or(u32::MAX, |contention| contention.clients.max(least));
-        let top = room.min(uncontended);
-        let (mut measured, mut clients) = (Vec::new(), 1);
-        loop {
-            self.rung(clients, arrivals, step, &mut measured)?;
-            if matches!(decide(&measured), Decision::Stop(_)) {
-                break;
-            }
-            if clients >= top {
-                let why = match self.contention {
-                    Some(contention) if top < room => contention.why,
-                    _ => self.room.why,
-                };
-                let why = format!("the ladder ends at {clients} clients: {why}");
-                self.context.stream.notice(self.context.target(), None, why);
-                break;
-            }
-            clients = clients.saturating_mul(factor).min(top);
-        }
-        Ok(clients_at_peak(&measured, &[clients]))
-    }
-
-    fn rung(
-        &mut self,
-        clients: u32,
-        arrivals: Arrivals,
-        step: Duration,
-        measured: &mut Vec<Rung>,
-    ) -> Result<(), Failure> {
-        self.stage(StageLoad::timed(StageKind::Ladder, clients, arrivals, step))?;
-        if let Some((sum, throughput)) = self.sums.last().and_then(|sum| Some((sum, sum.rung_throughput()?)))
-        {
-            measured.push(Rung { stage: sum.id, clients, throughput });
-        }
-        Ok(())
-    }
-}
-
-/// The clients of the best rung; where none could be measured, of the last one tried.
-fn clients_at_peak(measured: &[Rung], tried: &[u32]) -> u32 {
-    peak(measured).map(|peak| peak.clients).or(tried.last().copied()).unwrap_or(1)
-}
-
-/// A warm-up before a ramp of the rate runs at its start.
-fn start_of(arrivals: Arrivals) -> Arrivals {
-    match arrivals {
-        Arrivals::Open { rate_per_s, distribution, .. } => {
-            Arrivals::Open { rate_per_s, rate_end_per_s: rate_per_s, distribution }
-        }
-        closed @ Arrivals::Closed { .. } => closed,
-    }
-}
-
-fn is_rate_ramp(arrivals: Arrivals) -> bool {
-    matches!(arrivals, Arrivals::Open { rate_per_s, rate_end_per_s, .. } if rate_per_s.to_bits() != rate_end_per_s.to_bits())
+    plan.threads.unwrap_or((share / loads.max(1)).clamp(1, THREADS_MAX))
 }

@@ -1,15 +1,15 @@
 //! One stage after the other on one engine: each told to the stream from its start to its end.
 
-use std::time::Duration;
-
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_engine::plan::{Arrivals, Limit, StagePlan};
 use dyno_results::document::Estimate;
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
+use dyno_results::latency::Latency;
 use dyno_results::statistics::{Slice, estimate};
 use dyno_wire::refusal::Refusal;
 use dyno_workload::benchmark::Done;
+use rustix::io::Errno;
 
 use super::Context;
 use crate::failure::Failure;
@@ -17,10 +17,11 @@ use crate::failure::Failure;
 /// MySQL's error for a statement that is larger than `max_allowed_packet`.
 const TOO_LARGE: &str = "1153";
 
-/// Numbers the stages of a run.
+/// The stages of one target.
 #[derive(Debug, Default)]
 pub(super) struct Stages {
-    next: u32,
+    /// The last one that began, by its number in the run.
+    last: Option<u32>,
     /// Connections were lost in the last stage that ran: the server may be gone.
     lost: Option<Lost>,
     /// The reader was told that load threads had no real-time priority.
@@ -38,6 +39,7 @@ struct Lost {
 
 /// What a stage is, beside its kind and load.
 pub(super) struct Subject<'a> {
+    pub(super) target: &'a str,
     pub(super) series: &'a str,
     pub(super) workload: &'a str,
     pub(super) types: &'a [String],
@@ -46,7 +48,7 @@ pub(super) struct Subject<'a> {
 }
 
 /// The load of a stage.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct StageLoad {
     pub(super) kind: StageKind,
     pub(super) clients: u32,
@@ -59,24 +61,26 @@ pub(super) struct StageLoad {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StageSum {
     pub(super) id: u32,
+    pub(super) load: StageLoad,
     /// `None` where nothing was measured.
     pub(super) throughput: Option<Estimate>,
+    /// Of the response time where there is a schedule or a pool, else of the service time.
+    pub(super) p99_us: Option<f64>,
     /// What the clients were told, in the drain too.
     pub(super) told: Done,
     /// False where the engine broke off: more may have been done than was counted.
     pub(super) counted: bool,
-    complete: bool,
-}
-
-impl StageLoad {
-    /// Closed loop, or as `arrivals` say, for a time.
-    pub(super) fn timed(kind: StageKind, clients: u32, arrivals: Arrivals, duration: Duration) -> Self {
-        Self { kind, clients, clients_end: clients, arrivals, limit: Limit::Duration(duration) }
-    }
+    pub(super) complete: bool,
 }
 
 impl Stages {
-    /// Runs a stage. Its sum is put into `sums` even where it ends early, which is then the error.
+    /// The last stage that began.
+    pub(super) fn last(&self) -> Option<u32> {
+        self.last
+    }
+
+    /// Runs a stage, from when its clients are connected and `ready` returns; not at all where that says no. Its sum is
+    /// put into `sums` even where it ends early, which is then the error.
     pub(super) fn run(
         &mut self,
         context: &Context<'_>,
@@ -84,9 +88,14 @@ impl Stages {
         subject: &Subject<'_>,
         load: StageLoad,
         sums: &mut Vec<StageSum>,
+        ready: &mut dyn FnMut() -> bool,
     ) -> Result<(), Failure> {
-        let id = self.next;
-        self.next += 1;
+        connect(context, engine, subject.url, load.clients.max(load.clients_end))?;
+        if !ready() {
+            return context.check_stopped();
+        }
+        let id = context.stream.begin_stage(announced(context, subject, &load));
+        self.last = Some(id);
         let plan = StagePlan {
             stage: id,
             clients: load.clients,
@@ -94,49 +103,38 @@ impl Stages {
             arrivals: load.arrivals,
             limit: load.limit,
         };
-        connect(context, engine, subject.url, plan.clients_max())?;
-        context.stream.emit(Event::StageStarted(announced(id, context, subject, &load)));
-        let mut observer = Observer {
-            context,
-            stage: id,
-            slices: Vec::new(),
-            told: Done::default(),
-            last_error: None,
-            advice: None,
-            lost: None,
-        };
+        let mut observer = Observer::new(context, subject.target, id);
         let ran = engine.run_stage(&plan, context.stop, &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
-        self.tell_priority(context, load.arrivals, outcome.realtime);
-        self.lost = observer.lost.map(|said| {
+        self.tell_priority(context, subject.target, load.arrivals, outcome.realtime);
+        self.lost = observer.lost.take().map(|said| {
             let (kind, clients) = (kind_name(load.kind), load.clients);
             let plural = if clients == 1 { "" } else { "s" };
             Lost { during: format!("{} {kind}, {clients} client{plural}", subject.series), said }
         });
         sums.push(StageSum {
             id,
+            load,
             throughput: estimate(&observer.slices),
+            p99_us: observer.times.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
             told: observer.told,
             counted: ran.is_ok(),
             complete: outcome.complete,
         });
+        let (workload, url) = (subject.workload.to_owned(), subject.url.to_owned());
         if let Err(source) = ran {
-            return Err(Failure::LoadBroken {
-                workload: subject.workload.to_owned(),
-                clients: load.clients,
-                url: subject.url.to_owned(),
-                source: Box::new(source),
-            });
+            let source = Box::new(source);
+            return Err(Failure::LoadBroken { workload, clients: load.clients, url, source });
         }
         if outcome.complete {
             return Ok(());
         }
         context.check_stopped()?;
         Err(Failure::StageCut {
-            workload: subject.workload.to_owned(),
+            workload,
             clients: load.clients,
-            url: subject.url.to_owned(),
+            url,
             why: observer.last_error.unwrap_or_else(|| "its clients gave up".to_owned()),
             advice: observer.advice,
         })
@@ -150,21 +148,37 @@ impl Stages {
             Failure::Engine { url, source } if matches!(**source, EngineError::Connect { .. }) => url.clone(),
             _ => return failure,
         };
-        match self.lost.take() {
+        // Idle connections are lost without a word of it in any stage.
+        let idle = || Some(Lost { during: "a pause between stages".to_owned(), said: refusal(&failure)? });
+        match self.lost.take().or_else(|| self.last.and_then(|_| idle())) {
             Some(Lost { during, said }) => Failure::ServerGone { url, during, said },
             None => failure,
         }
     }
 
     /// Says once that the real-time priority that was asked for was not granted.
-    fn tell_priority(&mut self, context: &Context<'_>, arrivals: Arrivals, realtime: bool) {
+    fn tell_priority(&mut self, context: &Context<'_>, target: &str, arrivals: Arrivals, realtime: bool) {
         let asked = context.plan.realtime && matches!(arrivals, Arrivals::Open { .. });
         if asked && !realtime && !std::mem::replace(&mut self.told_priority, true) {
             let text = "--realtime was refused (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag and \
                         response time include the load threads' waiting for a processor";
-            context.stream.notice(context.target(), None, text.to_owned());
+            context.stream.notice(target, None, text.to_owned());
         }
     }
+}
+
+/// What a stage met that could not begin because nobody took its connections.
+fn refusal(failure: &Failure) -> Option<String> {
+    let Failure::Engine { source, .. } = failure else { return None };
+    let EngineError::Connect { source, .. } = &**source else { return None };
+    let is_gone = match source {
+        SessionError::Io { source, .. } => {
+            [Errno::CONNREFUSED, Errno::CONNRESET, Errno::NOENT].contains(source)
+        }
+        SessionError::Closed => true,
+        _ => false,
+    };
+    is_gone.then(|| source.to_string())
 }
 
 impl StageSum {
@@ -188,8 +202,10 @@ fn connect(context: &Context<'_>, engine: &mut Engine, url: &str, clients: u32) 
 /// Tells the stream what the engine sees, and adds up what the campaign itself needs.
 struct Observer<'a> {
     context: &'a Context<'a>,
+    target: &'a str,
     stage: u32,
     slices: Vec<Slice>,
+    times: Latency,
     told: Done,
     last_error: Option<String>,
     /// What helps against what a server said.
@@ -198,7 +214,21 @@ struct Observer<'a> {
     lost: Option<String>,
 }
 
-impl Observer<'_> {
+impl<'a> Observer<'a> {
+    fn new(context: &'a Context<'a>, target: &'a str, stage: u32) -> Self {
+        Self {
+            context,
+            target,
+            stage,
+            slices: Vec::new(),
+            times: Latency::new(),
+            told: Done::default(),
+            last_error: None,
+            advice: None,
+            lost: None,
+        }
+    }
+
     /// How a stage ended of which the engine itself can say nothing any more.
     fn broken_off(&self) -> StageOutcome {
         StageOutcome {
@@ -215,7 +245,10 @@ impl Observer<'_> {
         match observation {
             Observation::Interval(interval) => {
                 let mut told = Done::default();
-                interval.types.iter().for_each(|part| told.add(&of_type(part)));
+                for part in &interval.types {
+                    told.add(&of_type(part));
+                    self.times.merge(part.response.as_ref().unwrap_or(&part.service));
+                }
                 self.told.add(&told);
                 if !interval.drain {
                     let done = told.acknowledged;
@@ -225,7 +258,7 @@ impl Observer<'_> {
             }
             Observation::Error(error) => {
                 let text = error.to_string();
-                self.context.stream.notice(self.context.target(), Some(self.stage), text.clone());
+                self.context.stream.notice(self.target, Some(self.stage), text.clone());
                 // What a server says that shuts down goes before how its connections fail then. One that closes a
                 // session because of what came over it is still there.
                 match &error {
@@ -280,7 +313,8 @@ fn kind_name(kind: StageKind) -> &'static str {
     }
 }
 
-fn announced(id: u32, context: &Context<'_>, subject: &Subject<'_>, load: &StageLoad) -> Stage {
+/// The stage as it is announced; its number is given when that is done.
+fn announced(context: &Context<'_>, subject: &Subject<'_>, load: &StageLoad) -> Stage {
     let (planned_s, planned_transactions) = match load.limit {
         Limit::Duration(duration) => (Some(duration.as_secs_f64()), None),
         Limit::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(load.clients)))),
@@ -295,13 +329,14 @@ fn announced(id: u32, context: &Context<'_>, subject: &Subject<'_>, load: &Stage
         ),
     };
     Stage {
-        id,
-        target: context.target().to_owned(),
+        id: 0,
+        target: subject.target.to_owned(),
         series: subject.series.to_owned(),
         kind: load.kind,
         workload: subject.workload.to_owned(),
         clients: load.clients,
         clients_end: (load.clients_end != load.clients).then_some(load.clients_end),
+        connections: context.plan.connections,
         threads: subject.threads,
         protocol: context.plan.protocol.name().to_owned(),
         arrival,

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dyno_report::live::{Live, Mode};
+use dyno_report::live::{Expected, Live, Mode};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Finished, Interval, Notice, Stamped};
+use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
 use dyno_results::fold::Fold;
 use dyno_results::store::{RunWriter, StoreError};
 
@@ -21,6 +21,8 @@ pub(crate) struct Stream(Arc<Mutex<Inner>>);
 struct Inner {
     started: Instant,
     seq: u64,
+    /// The number of the next stage.
+    next_stage: u32,
     writer: RunWriter,
     /// The first failure of the store; after it nothing more is written.
     store_failure: Option<StoreError>,
@@ -34,6 +36,7 @@ impl Stream {
         Self(Arc::new(Mutex::new(Inner {
             started: Instant::now(),
             seq: 0,
+            next_stage: 0,
             writer,
             store_failure: None,
             live,
@@ -49,19 +52,22 @@ impl Stream {
 
     /// Appends an event.
     pub(crate) fn emit(&self, event: Event) {
+        self.lock().append(event);
+    }
+
+    /// Appends the beginning of a stage, whose number it gives and returns: stages of one stream ascend, also where
+    /// several begin at once.
+    pub(crate) fn begin_stage(&self, stage: Stage) -> u32 {
         let mut inner = self.lock();
-        let at_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let stamped = Stamped { seq: inner.seq, at_ms, event };
-        inner.seq += 1;
-        inner.measured |=
-            matches!(&stamped.event, Event::Interval(Interval { types, .. }) if !types.is_empty());
-        if inner.store_failure.is_none()
-            && let Err(error) = inner.writer.append(&stamped)
-        {
-            inner.store_failure = Some(error);
-        }
-        inner.fold.add(&stamped);
-        inner.live.event(&stamped);
+        let id = inner.next_stage;
+        inner.next_stage += 1;
+        inner.append(Event::StageStarted(Stage { id, ..stage }));
+        id
+    }
+
+    /// True once a stage has begun.
+    pub(crate) fn has_begun_load(&self) -> bool {
+        self.lock().next_stage > 0
     }
 
     /// Appends a remark for the reader.
@@ -69,8 +75,13 @@ impl Stream {
         self.emit(Event::Notice(Notice { target: Some(target.to_owned()), stage, text }));
     }
 
-    pub(crate) fn prepare_progress(&self, step: &str, done: u64, total: Option<u64>) {
-        self.lock().live.prepare_progress(step, done, total);
+    pub(crate) fn prepare_progress(&self, target: &str, step: &str, done: u64, total: Option<u64>) {
+        self.lock().live.prepare_progress(target, step, done, total);
+    }
+
+    /// Says what a ladder or ramp that is about to begin has before it.
+    pub(crate) fn expect(&self, expected: Expected) {
+        self.lock().live.expect(expected);
     }
 
     /// Says what takes a while and is no step or stage.
@@ -113,5 +124,22 @@ impl Stream {
         let live = std::mem::replace(&mut self.lock().live, Live::new(Mode::Quiet, None));
         // The table replaces the display where both go to one terminal.
         live.close(!Terminal::stdout().interactive);
+    }
+}
+
+impl Inner {
+    fn append(&mut self, event: Event) {
+        let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let stamped = Stamped { seq: self.seq, at_ms, event };
+        self.seq += 1;
+        self.measured |=
+            matches!(&stamped.event, Event::Interval(Interval { types, .. }) if !types.is_empty());
+        if self.store_failure.is_none()
+            && let Err(error) = self.writer.append(&stamped)
+        {
+            self.store_failure = Some(error);
+        }
+        self.fold.add(&stamped);
+        self.live.event(&stamped);
     }
 }

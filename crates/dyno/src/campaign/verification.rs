@@ -6,12 +6,14 @@ use dyno_workload::benchmark::{Baseline, Done, Load, Series};
 
 use super::Context;
 use super::admin::cancellable;
-use super::rollers::Rollers;
+use super::lane::Lane;
 use super::stages::StageSum;
 use crate::failure::Failure;
 
 /// Stands for all checks of a load where none could be made.
 const NOT_MADE: &str = "data-after-load";
+/// Targets that are compared hold the same data.
+const SAME_DATA: &str = "same-data";
 
 /// The check of one series, from before its load to after it.
 pub(super) struct Verification {
@@ -24,7 +26,7 @@ impl Verification {
     /// Reads the data before the load.
     pub(super) fn begin(
         context: &Context<'_>,
-        rollers: &mut Rollers,
+        lane: &mut Lane<'_>,
         load: &dyn Load,
     ) -> Result<Self, Failure> {
         let series = load.series();
@@ -32,8 +34,8 @@ impl Verification {
             return Ok(Self { series, baseline: None });
         }
         context.stream.activity("reading the data before the load");
-        let baseline =
-            cancellable(context, rollers.reconnect_if_broken()?, |connection| load.baseline(connection))?;
+        let connection = lane.rollers.reconnect_if_broken()?;
+        let baseline = cancellable(context, connection, |connection| load.baseline(connection))?;
         Ok(Self { series, baseline: Some(baseline) })
     }
 
@@ -41,7 +43,7 @@ impl Verification {
     pub(super) fn end(
         self,
         context: &Context<'_>,
-        rollers: &mut Rollers,
+        lane: &mut Lane<'_>,
         sums: &[StageSum],
     ) -> Result<(), Failure> {
         if sums.is_empty() {
@@ -56,22 +58,22 @@ impl Verification {
                 "the load broke off before all that was acknowledged was counted"
             }
             Some(baseline) => {
-                let checked = compare(context, rollers, baseline.as_ref(), sums);
+                let checked = compare(context, lane, baseline.as_ref(), sums);
                 if let Err(failure) = &checked {
-                    self.tell_not_made(context, &failure.to_string());
+                    self.tell_not_made(context, lane.name(), &failure.to_string());
                 }
                 return checked;
             }
         };
-        self.tell_not_made(context, why_not);
+        self.tell_not_made(context, lane.name(), why_not);
         Ok(())
     }
 
     /// Of a load that only reads there is nothing to miss.
-    fn tell_not_made(&self, context: &Context<'_>, why: &str) {
+    fn tell_not_made(&self, context: &Context<'_>, target: &str, why: &str) {
         if self.series.writes {
             context.stream.emit(Event::Check(Check {
-                target: context.target().to_owned(),
+                target: target.to_owned(),
                 workload: self.series.workload.to_owned(),
                 name: NOT_MADE.to_owned(),
                 passed: None,
@@ -85,18 +87,123 @@ impl Verification {
 
 fn compare(
     context: &Context<'_>,
-    rollers: &mut Rollers,
+    lane: &mut Lane<'_>,
     baseline: &dyn Baseline,
     sums: &[StageSum],
 ) -> Result<(), Failure> {
     context.stream.activity("verifying");
     let mut done = Done::default();
     sums.iter().for_each(|sum| done.add(&sum.told));
-    let checks = cancellable(context, rollers.reconnect_if_broken()?, |connection| {
-        baseline.verify(connection, context.target(), done)
-    })?;
+    let name = lane.name();
+    let connection = lane.rollers.reconnect_if_broken()?;
+    let checks = cancellable(context, connection, |connection| baseline.verify(connection, name, done))?;
     for check in checks {
         context.stream.emit(Event::Check(check));
     }
     Ok(())
+}
+
+/// What a target holds before any load, as far as it can be compared with another's.
+#[derive(Debug, PartialEq)]
+struct Contents {
+    /// Rows of each table, where they were counted.
+    rows: Option<Vec<u64>>,
+    /// What decides over the rows to the byte, where that is known.
+    recipe: Option<String>,
+    tables: Vec<String>,
+}
+
+/// Checks that all targets hold the same data before they are compared. Where a family of workloads counts no rows,
+/// nothing is said.
+pub(super) fn same_data(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
+    if lanes.len() < 2 || !context.plan.verify {
+        return Ok(());
+    }
+    context.stream.activity("comparing the data of the targets");
+    let contents = lanes.iter_mut().map(|lane| contents(context, lane)).collect::<Result<Vec<_>, _>>()?;
+    let ((first, expected), others) = match lanes.iter().zip(&contents).collect::<Vec<_>>().split_first() {
+        Some((first, others)) => (*first, others.to_vec()),
+        None => return Ok(()),
+    };
+    for (lane, found) in others {
+        if let (Some(expected_rows), Some(found_rows)) = (&expected.rows, &found.rows) {
+            // What loads of before have added matters to none that only adds.
+            let only_writes = lane.plan.benchmark.series().iter().all(|series| series.writes);
+            let (same, verdict) = expected.compare(found, only_writes);
+            let detail = format!("before the load {} and {} {verdict}", first.name(), lane.name());
+            let (expected, found) =
+                (named(&expected.tables, expected_rows), named(&found.tables, found_rows));
+            if !same {
+                // What a load on them would bring could not be compared: that is known now, and not only behind it.
+                return Err(Failure::DataDiffer { detail, expected, found });
+            }
+            context.stream.emit(Event::Check(Check {
+                target: lane.name().to_owned(),
+                workload: lane.plan.benchmark.name().to_owned(),
+                name: SAME_DATA.to_owned(),
+                passed: Some(same),
+                expected: Some(expected),
+                found: Some(found),
+                detail,
+            }));
+        }
+    }
+    Ok(())
+}
+
+impl Contents {
+    /// Whether both are the same for a load, and how that is said.
+    fn compare(&self, other: &Self, only_writes: bool) -> (bool, &'static str) {
+        let recipes = self.recipe.as_ref().zip(other.recipe.as_ref());
+        let (alike, unlike) = (recipes.is_some_and(|(a, b)| a == b), recipes.is_some_and(|(a, b)| a != b));
+        match self.rows == other.rows {
+            true if unlike => (false, "hold as many rows, and not the same ones"),
+            true => (true, "hold the same number of rows"),
+            false if alike && only_writes => {
+                (true, "were made the same, and loads of before have added to them differently")
+            }
+            false if alike => {
+                (false, "were made the same, and loads of before have added to them differently")
+            }
+            false => (false, "do not hold the same number of rows"),
+        }
+    }
+}
+
+fn contents(context: &Context<'_>, lane: &mut Lane<'_>) -> Result<Contents, Failure> {
+    let counted = lane.count(context)?;
+    let Some(data) = lane.data() else {
+        return Ok(Contents { rows: None, recipe: None, tables: Vec::new() });
+    };
+    let tables = data.tables();
+    let uniform = data.table_rows().map(|rows| vec![rows; tables.len()]);
+    Ok(Contents { rows: counted.or(uniform), recipe: data.recipe(), tables })
+}
+
+/// `customer 10000, event 1000000`
+fn named(tables: &[String], rows: &[u64]) -> String {
+    let each = tables.iter().zip(rows).map(|(table, rows)| format!("{table} {rows}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Contents;
+
+    #[test]
+    fn what_was_made_the_same_may_have_grown_where_a_load_only_adds() {
+        let held = |rows: u64, recipe: Option<&str>| Contents {
+            rows: Some(vec![rows]),
+            recipe: recipe.map(str::to_owned),
+            tables: Vec::new(),
+        };
+        let same = |a: (u64, Option<&str>), b: (u64, Option<&str>), only_writes| {
+            held(a.0, a.1).compare(&held(b.0, b.1), only_writes).0
+        };
+        let made = Some("made");
+        assert!(same((5, made), (5, made), false) && same((5, None), (5, None), false));
+        assert!(same((5, made), (7, made), true) && !same((5, made), (7, made), false));
+        assert!(!same((5, made), (5, Some("otherwise")), true));
+        assert!(!same((5, None), (7, None), true), "nobody knows how they were made");
+    }
 }

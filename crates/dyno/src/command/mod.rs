@@ -1,10 +1,13 @@
 //! The commands. Each returns the exit status, or why it could not start.
 
+pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod lists;
+mod live;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod serve;
 
 use std::io::Write as _;
 

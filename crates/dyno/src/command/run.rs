@@ -10,6 +10,7 @@ use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Severity, Started};
 
+use super::live::{LivePage, keep_for_pages};
 use super::{print, print_json, tell};
 use crate::campaign::{self, Context, Stream};
 use crate::cli::RunArguments;
@@ -19,21 +20,28 @@ use crate::scenario::Scenario;
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { scenario, fields, json, html, quiet, strict, store } = arguments;
+    let RunArguments { scenario, fields, json, html, quiet, strict, live, store } = arguments;
     let plan = Plan::resolve(&Scenario::typed(scenario.as_deref(), fields)?, seed_from_clock())?;
     if let Some(path) = &html {
         place::check_writable(path)?;
     }
     let stop = interrupt::stop_flag();
     let store = place::open_store(&store)?;
+    let live = live.map(|listen| LivePage::open(store.path(), &listen)).transpose()?;
     let now = jiff::Zoned::now();
     let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
     let name = writer.name().to_owned();
+    if let Some(live) = &live {
+        eprintln!("live      {}", live.url(&name));
+    }
     let mode = if quiet || json { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
     let stream = Stream::new(writer, Live::new(mode, None));
     stream.emit(started(&name, &now, command_line(), plan.as_json(), plan.seed));
     let ended = campaign::run(&Context { plan: &plan, stream: &stream, stop: &stop });
     stream.close_live();
+    if let Some(live) = live {
+        live.close();
+    }
     let measured = stream.has_measured();
     let report = stream.report();
     if let (Err(failure), false) = (&ended, measured || !report.prepare.is_empty()) {
@@ -42,6 +50,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
         return Ok(NOT_STARTED);
     }
     let pages = Pages::write(&report, &place::run_directory(store.path(), &name), html.as_deref());
+    keep_for_pages(&store, &report);
     if json {
         print_json(&report)?;
     } else if !quiet {
@@ -127,7 +136,16 @@ fn seed_from_clock() -> u64 {
 
 /// What was typed, without passwords.
 fn command_line() -> Vec<String> {
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| secrets::hidden(&word.to_string_lossy())).collect();
-    std::iter::once("dyno".to_owned()).chain(words).collect()
+    let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let mut shown = vec!["dyno".to_owned()];
+    while let Some(word) = words.next() {
+        let of_hook = matches!(word.as_str(), "--before" | "--after");
+        shown.push(secrets::hidden(&word));
+        if of_hook {
+            // A stage, and what is done there, which may be a whole shell script.
+            shown.extend(words.next());
+            shown.extend(words.next().map(|command| secrets::hidden_in_command(&command)));
+        }
+    }
+    shown
 }

@@ -32,7 +32,7 @@ use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored::{self, STAGE};
 use crate::campaign::admin::cancelling;
-use crate::campaign::rollers::NAME;
+use crate::plan::NAME;
 use crate::recording::{Extras, Recording, Tables};
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 

@@ -7,7 +7,7 @@ use dyno_workload::tpcb;
 
 use super::options::{Length, RunOptions, ScriptChoice, ScriptSource};
 use super::report;
-use crate::campaign::rollers::NAME;
+use crate::plan::NAME;
 use crate::secrets;
 
 /// The id of the run's one stage.
@@ -144,6 +144,7 @@ pub(super) fn stage(options: &RunOptions, types: &[String]) -> Stage {
         workload,
         clients: options.clients.get(),
         clients_end: None,
+        connections: None,
         threads: options.threads.get(),
         protocol: report::mode_name(options.protocol).to_owned(),
         arrival,

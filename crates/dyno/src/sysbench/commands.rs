@@ -11,7 +11,7 @@ use super::connection::Database;
 use super::run::seed;
 use super::{Context, Refused, console, tables};
 use crate::campaign::admin::Cancels;
-use crate::campaign::rollers::short_name;
+use crate::plan::short_name;
 use crate::recording::Extras;
 use crate::{DONE, interrupt};
 

@@ -10,7 +10,7 @@ use dyno_workload::sysbench;
 use super::run::{Run, load_threads};
 use super::{Context, console};
 use crate::campaign::admin::cancelling;
-use crate::campaign::rollers::short_name;
+use crate::plan::short_name;
 use crate::recording::{Extras, Recording, Tables};
 use crate::secrets;
 
@@ -161,6 +161,7 @@ fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
         workload: load.name.clone(),
         clients: settings.threads.get(),
         clients_end: None,
+        connections: None,
         threads: load_threads(settings),
         protocol: protocol(run).to_owned(),
         arrival,

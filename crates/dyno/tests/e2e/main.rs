@@ -4,16 +4,22 @@
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod compare;
 mod embedded;
 mod home;
+mod hooks;
 mod mysql;
 mod named;
 mod processes;
+mod ramps;
 mod refusals;
 mod report;
+mod saturation;
 mod secrets;
+mod serve;
 mod server;
 mod store;
 mod stored;
 mod sysbench;
+mod targets;
 mod unreliable;

@@ -219,7 +219,7 @@ fn a_server_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
     let target = mysql::database(&server, "killed");
     let home = Home::new();
     let load =
-        ["--tables", "2", "--table-size", "500", "--clients", "3", "--warm-up", "0", "--duration", "8s"];
+        ["--tables", "2", "--table-size", "500", "--clients", "3", "--warm-up", "0", "--duration", "16s"];
     let mut running = home.start(&[&["run", "insert", "--json", "--target", &target], &load[..]].concat());
     running.wait_for("two intervals of the load", |report| {
         let last = report.stages().last().is_some_and(|stage| stage["kind"] == "hold");

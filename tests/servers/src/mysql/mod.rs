@@ -1,6 +1,5 @@
 //! A server of the test's own that speaks MySQL's protocol: MySQL, MariaDB or OceanBase seekdb.
 
-mod certificate;
 mod mysqld;
 mod product;
 mod seekdb;
@@ -15,6 +14,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::certificate;
 use crate::command::{attempt, succeed};
 use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};
 

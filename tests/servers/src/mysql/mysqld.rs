@@ -5,8 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{MysqlSetup, certificate, prefixed};
+use super::{MysqlSetup, prefixed};
 use crate::cache::keep;
+use crate::certificate;
 use crate::command::succeed;
 use crate::debian::{Packages, Tree};
 use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};

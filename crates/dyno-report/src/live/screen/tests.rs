@@ -1,6 +1,7 @@
 use super::*;
+use crate::live::Expected;
 use crate::stream::Plan;
-use crate::text::is_treacherous;
+use crate::text::{is_treacherous, width};
 
 const PLAIN: Paint = Paint { color: false };
 
@@ -78,14 +79,144 @@ fn preparation_shows_rows_share_and_time_left() {
     for stamped in Plan::default().events().iter().filter(|stamped| stamped.at_ms <= 1_600) {
         board.apply(stamped);
     }
-    board.prepare_progress("data", 0, Some(5_000_000), 1_600);
-    board.prepare_progress("data", 2_500_000, Some(5_000_000), 4_600);
+    board.prepare_progress("pg", "data", 0, Some(5_000_000), 1_600);
+    board.prepare_progress("pg", "data", 2_500_000, Some(5_000_000), 4_600);
     let size = Size { columns: 91, rows: 30 };
     insta::assert_snapshot!(draw(&board, 4_600, size, PLAIN).join("\n"), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same ho…
     prepare   drop 0.1 s · tables 0.1 s
               ━━━━━━━━━━━━────────────  data   50%  2,500,000 / 5,000,000  3 s left
     ");
+}
+
+/// A plan over two targets.
+fn two() -> Plan {
+    Plan { two_targets: true, ..Plan::default() }
+}
+
+#[test]
+fn two_targets_in_turn_at_120_columns() {
+    insta::assert_snapshot!(screen_at(&two(), 47_300, 121, 30), @"
+    target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
+              my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
+    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
+              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    ingest    clients        1      2      4      8
+              TPS    pg  2.11k  4.01k  7.25k  11.3k
+              TPS    my  1.15k  2.20k  3.98k
+    ladder    ingest · driver CPU 0.6
+              pg  ━━━━━━━━━━━━────────────  2/5 s  8 clients  11.4k TPS  p50 667 µs  p99 1.8 ms  no errors  CPU 1.9
+              my  ────────────────────────  waits  4 clients  3.98k TPS  p50 952 µs  p99 2.6 ms  no errors  CPU host 0.0
+    ");
+}
+
+#[test]
+fn two_targets_in_turn_at_60_columns() {
+    insta::assert_snapshot!(screen_at(&two(), 47_300, 61, 30), @"
+    target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:543…
+              my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 co…
+    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3…
+              my  events · 1,000,000 rows in event · 121 MiB · …
+    ingest    clients        1      2      4      8
+              TPS    pg  2.11k  4.01k  7.25k  11.3k
+              TPS    my  1.15k  2.20k  3.98k
+    ladder    ingest · driver CPU 0.6
+              pg  ━━━━━━━━────────  2/5 s  11.4k TPS  p99 1.8 ms
+              my  ────────────────  waits  3.98k TPS  p99 2.6 ms
+    ");
+}
+
+#[test]
+fn two_targets_together_over_a_pool() {
+    let plan = Plan { together: true, connections: Some(12), errors: true, ..two() };
+    insta::assert_snapshot!(screen_at(&plan, 37_300, 133, 30), @"
+    target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
+              my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
+    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
+              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    ingest    clients        1      2      4      8     16
+              TPS    pg  2.10k  4.01k  7.24k  11.4k  13.3k
+              TPS    my  1.16k  2.20k  3.99k  6.26k  7.28k
+              failed pg      4      4      4      4      2
+              failed my      4      4      4      4      2
+    ladder    ingest · driver CPU 1.3
+              pg  ━━━━━━━━━━━━━━━━━  4/5 s  16 clients  13.3k TPS  p50 1.1 ms  p99 3.1 ms  2 failed  12/12 conn,   4 waiting
+              my  ━━━━━━━━━━━━━━━━━  4/5 s  16 clients  7.27k TPS  p50 2.1 ms  p99 5.7 ms  2 failed  12/12 conn,   4 waiting
+    ");
+    insta::assert_snapshot!(screen_at(&plan, 37_300, 81, 30), @"
+    target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24…
+              my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · …
+    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
+              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    ingest    clients        1      2      4      8     16
+              TPS    pg  2.10k  4.01k  7.24k  11.4k  13.3k
+              TPS    my  1.16k  2.20k  3.99k  6.26k  7.28k
+              failed pg      4      4      4      4      2
+              failed my      4      4      4      4      2
+    ladder    ingest · driver CPU 1.3
+              pg  ━━━━━━━━━━━━━━  4/5 s  13.3k TPS  p99 3.1 ms  2 failed  12/12 conn
+              my  ━━━━━━━━━━━━━━  4/5 s  7.27k TPS  p99 5.7 ms  2 failed  12/12 conn
+    ");
+}
+
+#[test]
+fn a_lost_target_stays_with_its_reason() {
+    let plan = Plan { together: true, lost_after_s: Some(30), ..two() };
+    insta::assert_snapshot!(screen_at(&plan, 37_300, 101, 30), @"
+    target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same ho…
+              my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's …
+    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
+              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    ingest    clients         1       2       4       8      16
+              TPS    pg   2.10k   4.01k   7.24k   11.4k   13.8k
+              TPS    my   1.16k   2.20k   3.99k  6.27k*
+    ladder    ingest · driver CPU 0.6
+              pg  ━━━━━━━━━━━━  4/5 s  16 clients  13.9k TPS  p50 1.1 ms  p99 3.0 ms  no errors  CPU 1.9
+              my  lost at 30 s: the connection was closed, and a new one is refused: Connection refused
+    ");
+}
+
+#[test]
+fn two_preparations_at_a_time() {
+    let mut board = Board::default();
+    for stamped in two().events().iter().filter(|stamped| stamped.at_ms <= 1_500) {
+        board.apply(stamped);
+    }
+    board.prepare_progress("my", "data", 0, Some(1_010_000), 1_500);
+    board.prepare_progress("pg", "tables", 0, None, 1_500);
+    board.prepare_progress("my", "data", 300_000, Some(1_010_000), 4_500);
+    let size = Size { columns: 91, rows: 30 };
+    insta::assert_snapshot!(draw(&board, 4_600, size, PLAIN).join("\n"), @"
+    target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe…
+              my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the…
+    prepare   pg  tables 0.1 s
+              my  ━━━━━━━─────────────────  data   30%  300,000 / 1,010,000  7.3 s left
+              pg  ⠸ tables
+    ");
+}
+
+#[test]
+fn a_ramp_says_how_long_it_can_take() {
+    let plan = Plan {
+        ladder: (1..=40).collect(),
+        rung_s: 10,
+        hold_s: 0,
+        stop_after_s: Some(180),
+        ..Plan::default()
+    };
+    let mut board = Board::default();
+    board.expect(Expected {
+        target: "pg".to_owned(),
+        series: "read".to_owned(),
+        steps: 40,
+        step_s: 10.0,
+        may_end_early: true,
+    });
+    for stamped in plan.events().iter().filter(|stamped| stamped.at_ms <= 180_000) {
+        board.apply(stamped);
+    }
+    let lines = draw(&board, 180_000, Size { columns: 81, rows: 30 }, PLAIN);
+    assert_eq!(lines.last().unwrap().trim(), "step 17 of 40 · at most 3 min 54 s left");
 }
 
 #[test]
@@ -98,23 +229,40 @@ fn every_moment_fits_every_size() {
         intruder: "\u{1b}[31m\u{9b}2J\r\n東京".to_owned(),
         ..Plan::default()
     };
-    for (columns, rows) in [(24, 4), (40, 10), (80, 24), (133, 50)] {
-        let mut board = Board::default();
-        for stamped in plan.events() {
-            board.apply(&stamped);
-            let lines = draw(&board, stamped.at_ms + 300, Size { columns, rows }, PLAIN);
-            assert!(lines.len() < rows, "{lines:?}");
-            for line in lines {
-                assert!(width(&line) < columns, "{columns}: {line}");
-                assert!(!line.chars().any(is_treacherous), "{line:?}");
+    let two = Plan { two_targets: true, connections: Some(40), lost_after_s: Some(40), ..plan.clone() };
+    let together = Plan { together: true, ..two.clone() };
+    for events in [plan, two, together].map(|plan| plan.events()) {
+        for (columns, rows) in [(24, 4), (40, 10), (80, 24), (133, 50)] {
+            let mut board = Board::default();
+            for stamped in &events {
+                board.apply(stamped);
+                let lines = draw(&board, stamped.at_ms + 300, Size { columns, rows }, PLAIN);
+                assert!(lines.len() < rows, "{lines:?}");
+                for line in lines {
+                    assert!(width(&line) < columns, "{columns}: {line}");
+                    assert!(!line.chars().any(is_treacherous), "{line:?}");
+                }
             }
         }
     }
 }
 
 #[test]
-fn a_bar_takes_any_share() {
-    for share in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5, 1.0, 7.0] {
-        assert_eq!(width(&bar(share, 10, PLAIN)), 10);
+fn nothing_jumps_while_targets_take_turns() {
+    let plan = Plan { connections: Some(12), ..two() };
+    let mut board = Board::default();
+    let mut heights = Vec::new();
+    for stamped in plan.events() {
+        board.apply(&stamped);
+        // The ladder of the first series, after its first step.
+        if (22_000..70_000).contains(&stamped.at_ms) {
+            let lines = draw(&board, stamped.at_ms, Size { columns: 121, rows: 40 }, PLAIN);
+            let place = |line: &String| Some(line[..line.find(" TPS  p50")?].chars().count());
+            let bars: Vec<usize> = lines.iter().filter_map(place).collect();
+            assert!(matches!(bars[..], [one, other] if one == other), "{lines:#?}");
+            heights.push(lines.len());
+        }
     }
+    heights.dedup();
+    assert_eq!(heights.len(), 1, "{heights:?}");
 }

@@ -2,7 +2,7 @@
 //! settings.
 
 use super::{Settings, Verdict};
-use crate::judge::words::list;
+use crate::words::list;
 
 pub(super) const COMMIT: &str = "innodb_flush_log_at_trx_commit";
 const DOUBLEWRITE: &str = "innodb_doublewrite";

@@ -1,7 +1,7 @@
 //! What PostgreSQL's settings come to.
 
 use super::{Settings, Verdict};
-use crate::judge::words::list;
+use crate::words::list;
 
 /// Without these a crash of the machine may corrupt the data, or lose any part of them.
 const AGAINST_CORRUPTION: [&str; 2] = ["fsync", "full_page_writes"];

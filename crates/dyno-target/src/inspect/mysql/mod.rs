@@ -1,5 +1,6 @@
 //! What a server on MySQL's protocol says of itself. What its product keeps elsewhere, its product's file says.
 
+mod files;
 mod limits;
 mod place;
 mod settings;

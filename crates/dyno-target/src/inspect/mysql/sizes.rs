@@ -1,7 +1,9 @@
-//! How large the data is, by the server's estimates.
+//! How large the data is: by the files where they are told, else by InnoDB's statistics, which may be some seconds and
+//! a tenth of the rows behind.
 
 use dyno_results::event;
 
+use super::files::FileSizes;
 use super::{known, literal};
 use crate::connection::{Connection, QueryError, Row};
 use crate::product;
@@ -9,6 +11,8 @@ use crate::product;
 /// Engines by whether a crash leaves their tables whole: those without a log may be emptied or corrupted by it.
 const LOGGED: &[(&str, bool)] =
     &[("InnoDB", true), ("ROCKSDB", true), ("MEMORY", false), ("MyISAM", false), ("MRG_MyISAM", false)];
+/// A file may have this much more than the statistics know of: room that was taken ahead, in a table that grows.
+const FILE_AHEAD_BYTES: u64 = 8 << 20;
 
 /// Sizes, with the names that a caller gives left empty. Rows are an estimate from sampled pages.
 pub(in crate::inspect) fn sizes(
@@ -21,20 +25,22 @@ pub(in crate::inspect) fn sizes(
         Some(sql) => known(connection.query_value(sql))?,
         None => None,
     };
+    let places = Places::of(connection, tables.iter().copied())?;
+    let Sizes { database_bytes, tables } = places.sizes(connection)?;
     Ok(event::Data {
         target: String::new(),
         workload: String::new(),
         scale: None,
-        database_bytes: known(connection.query_value(DATABASE_BYTES))?,
+        database_bytes,
         cache_bytes,
         memory_bytes: None,
-        tables: table_sizes(connection, tables)?,
+        tables,
     })
 }
 
 /// Data and indexes of the session's database; null where the server counts nothing, as seekdb does while rows are in
 /// memory only.
-pub(super) const DATABASE_BYTES: &str =
+const DATABASE_BYTES: &str =
     "SELECT CAST(NULLIF(SUM(data_length + index_length), 0) AS UNSIGNED) AS database_bytes
      FROM information_schema.tables WHERE table_schema = DATABASE()";
 
@@ -44,37 +50,176 @@ pub(super) fn refresh(connection: &mut Connection) -> Result<(), QueryError> {
     Ok(())
 }
 
-fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {
-    let mut sizes = Vec::with_capacity(tables.len());
-    for name in tables {
-        let plain = name.replace('`', "");
-        let (schema, table) = match plain.split_once('.') {
-            Some((schema, table)) => (literal(schema), table),
-            None => ("DATABASE()".to_owned(), plain.as_str()),
-        };
-        let sql = format!(
-            "SELECT table_rows AS table_rows, data_length AS table_bytes, index_length AS index_bytes,
-                    engine AS engine
-             FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {}",
-            literal(table)
-        );
-        let rows = known(connection.query(&sql).map(Some))?.unwrap_or_default();
-        sizes.push(described(name, rows.first()));
-    }
-    Ok(sizes)
+/// Where tables are.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// The session's database; `None` where it has none.
+    database: Option<String>,
+    tables: Vec<Place>,
 }
 
-fn described(name: &str, row: Option<&Row>) -> event::Table {
-    // A server that counts nothing says 0.
-    let number = |column| row.and_then(|row| row.get(column)?.parse().ok()).filter(|number| *number > 0);
+#[derive(Debug)]
+struct Place {
+    /// As the caller named it.
+    name: String,
+    database: String,
+    table: String,
+}
+
+/// How large they are.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    pub(super) database_bytes: Option<u64>,
+    pub(super) tables: Vec<event::Table>,
+}
+
+impl Places {
+    pub(super) fn of<'a>(
+        connection: &mut Connection,
+        tables: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, QueryError> {
+        let database: Option<String> = known(connection.query_value("SELECT DATABASE()"))?;
+        let place = |name: &str| {
+            let plain = name.replace('`', "");
+            let (schema, table) = match plain.split_once('.') {
+                Some((schema, table)) => (schema.to_owned(), table.to_owned()),
+                None => (database.clone().unwrap_or_default(), plain),
+            };
+            Place { name: name.to_owned(), database: schema, table }
+        };
+        let tables = tables.map(place).collect();
+        Ok(Self { database, tables })
+    }
+
+    /// Of the files of all databases that are named.
+    pub(super) fn files(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<Result<FileSizes, super::files::NoFiles>, QueryError> {
+        let mut databases: Vec<&str> = self.tables.iter().map(|place| place.database.as_str()).collect();
+        databases.extend(self.database.as_deref());
+        databases.sort_unstable();
+        databases.dedup();
+        FileSizes::read(connection, &databases)
+    }
+
+    pub(super) fn sizes(&self, connection: &mut Connection) -> Result<Sizes, QueryError> {
+        let files = self.files(connection)?.ok();
+        let of_files =
+            self.database.as_deref().zip(files.as_ref()).and_then(|(name, files)| files.of_database(name));
+        let database_bytes = match of_files {
+            Some(bytes) => Some(bytes),
+            None => known(connection.query_value(DATABASE_BYTES))?,
+        };
+        let rows = match self.statement() {
+            Some(sql) => known(connection.query(&sql).map(Some))?.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let table = |(index, place): (usize, &Place)| {
+            let row = rows.iter().find(|row| row.get("place") == Some(&index.to_string()));
+            let file = files.as_ref().and_then(|files| files.of_table(&place.database, &place.table));
+            described(&place.name, row, file)
+        };
+        Ok(Sizes { database_bytes, tables: self.tables.iter().enumerate().map(table).collect() })
+    }
+
+    /// A look at each by its name: to look for several at once makes servers look at all that there are.
+    fn statement(&self) -> Option<String> {
+        let one = |(index, place): (usize, &Place)| {
+            format!(
+                "SELECT {index} AS place, table_rows AS table_rows, data_length AS table_bytes,
+                        index_length AS index_bytes, engine AS engine
+                 FROM information_schema.tables WHERE table_schema = {} AND table_name = {}",
+                literal(&place.database),
+                literal(&place.table)
+            )
+        };
+        let all: Vec<String> = self.tables.iter().enumerate().map(one).collect();
+        (!all.is_empty()).then(|| all.join(" UNION ALL "))
+    }
+}
+
+fn described(name: &str, row: Option<&Row>, file_bytes: Option<u64>) -> event::Table {
+    let told = |column| row.and_then(|row| row.get(column)?.parse().ok());
     let engine = row.and_then(|row| row.get("engine"));
-    event::Table {
-        name: name.to_owned(),
-        rows: number("table_rows"),
-        table_bytes: number("table_bytes"),
-        index_bytes: number("index_bytes"),
-        logged: engine.and_then(|engine| {
-            LOGGED.iter().find(|(known, _)| known.eq_ignore_ascii_case(engine)).map(|(_, logged)| *logged)
-        }),
+    let logged = engine.and_then(|engine| {
+        LOGGED.iter().find(|(known, _)| known.eq_ignore_ascii_case(engine)).map(|(_, logged)| *logged)
+    });
+    let counted = Counted::of(told("table_rows"), told("table_bytes"), told("index_bytes"), logged.is_some());
+    let Counted { rows, table_bytes, index_bytes } = match file_bytes {
+        Some(bytes) => counted.brought_to(bytes),
+        None => counted,
+    };
+    event::Table { name: name.to_owned(), rows, table_bytes, index_bytes, logged }
+}
+
+/// What the server's statistics say of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Counted {
+    rows: Option<u64>,
+    table_bytes: Option<u64>,
+    index_bytes: Option<u64>,
+}
+
+impl Counted {
+    /// A server that counts nothing says 0. One whose engine is known counts: of a table that has a size, no bytes of
+    /// indexes are no indexes beside the primary key.
+    fn of(
+        rows: Option<u64>,
+        table_bytes: Option<u64>,
+        index_bytes: Option<u64>,
+        engine_is_known: bool,
+    ) -> Self {
+        let positive = |number: Option<u64>| number.filter(|number| *number > 0);
+        let table_bytes = positive(table_bytes);
+        let none = index_bytes.filter(|bytes| *bytes == 0 && engine_is_known && table_bytes.is_some());
+        Self { rows: positive(rows), table_bytes, index_bytes: positive(index_bytes).or(none) }
+    }
+
+    /// The file's size, divided as the statistics divide it. Statistics that know of less than half of the file are of a
+    /// time before most of the rows came.
+    fn brought_to(self, file_bytes: u64) -> Self {
+        let index_bytes = self.index_bytes.unwrap_or(0);
+        let known_bytes = self.table_bytes.unwrap_or(0) + index_bytes;
+        let share = index_bytes as f64 / known_bytes.max(1) as f64;
+        let index_bytes = (share * file_bytes as f64).round() as u64;
+        let behind = known_bytes < file_bytes.saturating_sub(FILE_AHEAD_BYTES) / 2;
+        Self {
+            rows: self.rows.filter(|_| !behind),
+            table_bytes: Some(file_bytes - index_bytes),
+            index_bytes: self.index_bytes.map(|_| index_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_divided_as_the_statistics_divide_it() {
+        let counted =
+            |rows, table, index| Counted { rows: Some(rows), table_bytes: Some(table), index_bytes: index };
+        assert_eq!(
+            counted(1000, 75 << 20, Some(25 << 20)).brought_to(120 << 20),
+            counted(1000, 90 << 20, Some(30 << 20))
+        );
+        assert_eq!(counted(1000, 75 << 20, None).brought_to(80 << 20), counted(1000, 80 << 20, None));
+        let behind = counted(10, 3 << 20, Some(1 << 20)).brought_to(400 << 20);
+        assert_eq!(behind, Counted { rows: None, ..counted(0, 300 << 20, Some(100 << 20)) });
+        let unknown = Counted { rows: None, table_bytes: None, index_bytes: None };
+        let bare = counted(1000, 75 << 20, Some(0)).brought_to(80 << 20);
+        assert_eq!(bare, counted(1000, 80 << 20, Some(0)));
+        assert_eq!(unknown.brought_to(7), Counted { table_bytes: Some(7), ..unknown });
+    }
+
+    #[test]
+    fn no_bytes_of_indexes_are_none_where_the_engine_counts() {
+        let of = |table, index, known| Counted::of(Some(3), Some(table), Some(index), known).index_bytes;
+        assert_eq!(of(16384, 0, true), Some(0));
+        assert_eq!(of(16384, 0, false), None, "seekdb, as long as rows are in memory");
+        assert_eq!(of(0, 0, true), None);
+        assert_eq!(of(16384, 16384, false), Some(16384));
+        assert_eq!(Counted::of(Some(0), None, None, true), Counted::of(None, None, None, true));
     }
 }

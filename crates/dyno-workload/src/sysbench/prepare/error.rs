@@ -3,9 +3,8 @@
 use dyno_target::connection::{ConnectError, QueryError};
 use thiserror::Error;
 
+use crate::bulk::crew::JobError;
 use crate::sysbench::state::StateError;
-
-use super::crew::JobError;
 
 /// Why tables could not be prepared.
 #[derive(Debug, Error)]

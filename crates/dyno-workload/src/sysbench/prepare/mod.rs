@@ -3,7 +3,6 @@
 //! Work is dealt out to several connections: whole tables where rows are loaded best in one transaction (PostgreSQL's
 //! COPY with FREEZE), else parts of tables, so that a single large table is loaded by all of them too.
 
-mod crew;
 mod error;
 mod load;
 mod rows;
@@ -16,15 +15,15 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use super::NAME;
-use super::limits;
 use super::options::Options;
 use super::schema::Schema;
 use super::state::{State, state};
+use crate::limits;
 
-pub use crew::Open;
+pub use crate::bulk::crew::Open;
 pub use error::PrepareError;
 
-use crew::{Crew, JobError, News};
+use crate::bulk::crew::{Crew, JobError, News, Surroundings};
 use load::Load;
 
 /// What to prepare, and how.
@@ -143,7 +142,7 @@ impl Preparation<'_> {
     ) -> Result<(), PrepareError> {
         let tables: Vec<u32> = (1..=self.options.options.tables).collect();
         self.step(step, None, |crew, hear| {
-            let job = |connection: &mut Connection, table: &u32, around: &crew::Surroundings<'_>| {
+            let job = |connection: &mut Connection, table: &u32, around: &Surroundings<'_>| {
                 around.tell(News::Table(*table));
                 for sql in statements(*table) {
                     around.execute(connection, &sql)?;

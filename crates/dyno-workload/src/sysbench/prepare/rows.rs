@@ -1,21 +1,13 @@
 //! Writes the rows of a table as a load takes them. Rows are numbered one after the other; everything else of them is
 //! random.
 
+use crate::bulk::{self, Form};
 use crate::random::Random;
 use crate::sysbench::distribution::{Distribution, Sampler};
 use crate::sysbench::text::{self, C_BYTES, C_TEMPLATE, PAD_BYTES, PAD_TEMPLATE};
 
 /// Two integers of at most 10 digits, the texts, and what stands between and around them in either form.
 const ROW_BYTES_MAX: usize = C_BYTES + PAD_BYTES + 2 * 10 + 16;
-
-/// How rows are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// For COPY and LOAD DATA: a tab between the values, a line for each row.
-    Lines,
-    /// For INSERT: in brackets, with commas between them.
-    Tuples,
-}
 
 /// Some rows of a table that are still to be written.
 #[derive(Debug)]
@@ -40,21 +32,6 @@ impl Rows {
         Self { next: first, last, table_size: table_size as i64, sampler: distribution.sampler(), random }
     }
 
-    /// Appends as many rows as there is room for in what was allocated; returns how many.
-    pub(super) fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
-        let first = self.next;
-        while self.next <= self.last && buffer.capacity() - buffer.len() >= ROW_BYTES_MAX {
-            let signs: [&[u8]; 5] = match form {
-                Form::Lines => [b"", b"\t", b"\t", b"\t", b"\n"],
-                Form::Tuples if self.next == first => [b"(", b", ", b", '", b"', '", b"')"],
-                Form::Tuples => [b", (", b", ", b", '", b"', '", b"')"],
-            };
-            self.write(signs, buffer);
-            self.next += 1;
-        }
-        self.next - first
-    }
-
     /// Writes a row with `signs` before, between and behind its values.
     #[inline]
     fn write(&mut self, signs: [&[u8]; 5], buffer: &mut Vec<u8>) {
@@ -72,9 +49,26 @@ impl Rows {
     }
 }
 
+impl bulk::Rows for Rows {
+    fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
+        let first = self.next;
+        while self.next <= self.last && buffer.capacity() - buffer.len() >= ROW_BYTES_MAX {
+            let signs: [&[u8]; 5] = match form {
+                Form::Lines => [b"", b"\t", b"\t", b"\t", b"\n"],
+                Form::Tuples if self.next == first => [b"(", b", ", b", '", b"', '", b"')"],
+                Form::Tuples => [b", (", b", ", b", '", b"', '", b"')"],
+            };
+            self.write(signs, buffer);
+            self.next += 1;
+        }
+        self.next - first
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bulk::Rows as _;
 
     fn all(form: Form, first: u64, last: u64, capacity: usize) -> Vec<String> {
         let mut rows = Rows::new(first, last, 1_000, &Distribution::Uniform, Random::of_client(1, 0));

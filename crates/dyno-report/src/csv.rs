@@ -1,0 +1,301 @@
+//! The series as CSV (RFC 4180): a row for each second and target, for spreadsheets and data frames.
+//!
+//! Nothing is computed: a row has what the timeline has for that second. What was not read is empty, never zero.
+
+use std::io::{self, Write};
+
+use dyno_results::document::{Load, StageResult};
+use dyno_results::event::StageKind;
+use dyno_results::timeline_view::{MetricView, TimelineView};
+
+/// Columns before those of telemetry, with their units.
+const COLUMNS: [&str; 18] = [
+    "target",
+    "second (s)",
+    "time (s)",
+    "stage",
+    "series",
+    "kind",
+    "workload",
+    "clients",
+    "throughput (1/s)",
+    "failed (1/s)",
+    "p50 (us)",
+    "p95 (us)",
+    "p99 (us)",
+    "max (us)",
+    "connections in use",
+    "connections idle",
+    "clients waiting",
+    "wait p99 (us)",
+];
+/// Of these, the ones that an interval of load fills.
+const LOAD_COLUMNS: usize = COLUMNS.len() - 2;
+
+/// Writes the timelines with a header. Columns of telemetry are named by source and key and have their unit in brackets,
+/// `host.cpu_user_share (share)`; each is there once, whichever targets have it.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(timelines: &[TimelineView<'_>], stages: &[StageResult], out: &mut impl Write) -> io::Result<()> {
+    let metrics = metric_columns(timelines);
+    let mut line = Line::default();
+    COLUMNS.iter().for_each(|name| line.text(name));
+    for column in &metrics {
+        line.text(&format!("{}.{} ({})", column.source, column.key, column.unit));
+    }
+    line.end(out)?;
+    for timeline in timelines {
+        target(timeline, stages, &metrics, &mut line, out)?;
+    }
+    Ok(())
+}
+
+/// The telemetry of all targets, each source and key once, in the order of the first that has it.
+fn metric_columns<'a>(timelines: &'a [TimelineView<'a>]) -> Vec<MetricView<'a>> {
+    let mut columns: Vec<MetricView<'a>> = Vec::new();
+    for metric in timelines.iter().flat_map(|timeline| &timeline.metrics) {
+        if !columns.iter().any(|known| known.source == metric.source && known.key == metric.key) {
+            columns.push(*metric);
+        }
+    }
+    columns
+}
+
+fn target(
+    timeline: &TimelineView<'_>,
+    stages: &[StageResult],
+    columns: &[MetricView<'_>],
+    line: &mut Line,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let own = |column: &MetricView<'_>| {
+        timeline
+            .metrics
+            .iter()
+            .find(|metric| metric.source == column.source && metric.key == column.key)
+            .copied()
+    };
+    let mut metrics: Vec<Option<Cursor<'_>>> =
+        columns.iter().map(|column| own(column).map(|metric| Cursor { metric, at: 0 })).collect();
+    let mut row = 0;
+    for second in seconds(timeline) {
+        let first = row;
+        while row < timeline.load.t_s.len() && second_of(timeline.load.t_s[row]) == second {
+            row += 1;
+        }
+        // A stage's last interval and the next one's first may lie in one second: both are told, the telemetry once.
+        for (index, load_row) in rows_or_none(first..row).enumerate() {
+            line.text(timeline.target);
+            line.text(&second.to_string());
+            match load_row {
+                Some(load_row) => load(&timeline.load, load_row, stages, line),
+                None => line.skip(LOAD_COLUMNS),
+            }
+            for metric in &mut metrics {
+                match metric {
+                    Some(cursor) if index == 0 => line.number(cursor.value(second)),
+                    _ => line.skip(1),
+                }
+            }
+            line.end(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Each of the rows, or once `None` where there are none.
+fn rows_or_none(rows: std::ops::Range<usize>) -> impl Iterator<Item = Option<usize>> {
+    let none = rows.is_empty().then_some(None);
+    rows.map(Some).chain(none)
+}
+
+fn load(load: &Load, row: usize, stages: &[StageResult], line: &mut Line) {
+    let stage = stages.iter().find(|result| result.stage.id == load.stage[row]).map(|result| &result.stage);
+    line.number(Some(load.t_s[row]));
+    line.text(&load.stage[row].to_string());
+    line.text(stage.map_or("", |stage| &stage.series));
+    line.text(stage.map_or("", |stage| kind(stage.kind)));
+    line.text(stage.map_or("", |stage| &stage.workload));
+    line.text(&load.clients[row].to_string());
+    line.number(Some(load.tps[row]));
+    line.number(Some(load.failed_per_s[row]));
+    for column in [&load.p50_us, &load.p95_us, &load.p99_us, &load.max_us] {
+        line.number(column[row]);
+    }
+    match &load.pool {
+        Some(pool) => {
+            for column in [&pool.in_use, &pool.idle, &pool.waiting, &pool.wait_p99_us] {
+                line.number(column[row]);
+            }
+        }
+        None => line.skip(4),
+    }
+}
+
+fn kind(kind: StageKind) -> &'static str {
+    match kind {
+        StageKind::WarmUp => "warm-up",
+        StageKind::Ladder => "ladder",
+        StageKind::Hold => "hold",
+        StageKind::Ramp => "ramp",
+    }
+}
+
+/// The seconds in which anything was read of a target.
+fn seconds(timeline: &TimelineView<'_>) -> Vec<usize> {
+    let mut read = Vec::new();
+    let columns = timeline.metrics.iter().map(|metric| metric.t_s).chain([timeline.load.t_s.as_slice()]);
+    for t_s in columns.flatten() {
+        let second = second_of(*t_s);
+        if read.len() <= second {
+            read.resize(second + 1, false);
+        }
+        read[second] = true;
+    }
+    (0..read.len()).filter(|second| read[*second]).collect()
+}
+
+/// The whole second that a time lies in.
+fn second_of(t_s: f64) -> usize {
+    t_s.max(0.0) as usize
+}
+
+/// A place in a metric, that moves on with the seconds.
+struct Cursor<'a> {
+    metric: MetricView<'a>,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    /// The last value of a second.
+    fn value(&mut self, second: usize) -> Option<f64> {
+        let mut value = None;
+        while let Some(t_s) = self.metric.t_s.get(self.at).filter(|t_s| second_of(**t_s) <= second) {
+            if second_of(*t_s) == second {
+                value = self.metric.values[self.at];
+            }
+            self.at += 1;
+        }
+        value
+    }
+}
+
+/// A line in the making.
+#[derive(Default)]
+struct Line {
+    text: String,
+    begun: bool,
+}
+
+impl Line {
+    fn field(&mut self) -> &mut String {
+        if self.begun {
+            self.text.push(',');
+        }
+        self.begun = true;
+        &mut self.text
+    }
+
+    fn text(&mut self, text: &str) {
+        let field = self.field();
+        if text.contains([',', '"', '\r', '\n']) {
+            field.push_str(&format!("\"{}\"", text.replace('"', "\"\"")));
+        } else {
+            field.push_str(text);
+        }
+    }
+
+    fn number(&mut self, value: Option<f64>) {
+        match value.filter(|value| value.is_finite()) {
+            Some(value) => self.text(&value.to_string()),
+            None => self.skip(1),
+        }
+    }
+
+    /// Fields of which nothing is known.
+    fn skip(&mut self, fields: usize) {
+        for _ in 0..fields {
+            self.field();
+        }
+    }
+
+    fn end(&mut self, out: &mut impl Write) -> io::Result<()> {
+        self.text.push_str("\r\n");
+        let written = out.write_all(self.text.as_bytes());
+        self.text.clear();
+        self.begun = false;
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_results::fold::Fold;
+
+    use super::*;
+    use crate::stream::Plan;
+
+    fn written(timelines: &[TimelineView<'_>], stages: &[StageResult]) -> String {
+        let mut out = Vec::new();
+        write(timelines, stages, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_second_of_load_has_a_row_and_every_metric_a_column() {
+        let mut fold = Fold::new();
+        let plan = Plan { ladder: vec![1, 2], rung_s: 3, hold_s: 3, ..Plan::default() };
+        plan.events().iter().for_each(|stamped| fold.add(stamped));
+        let report = fold.report();
+        let text = written(&fold.timelines(), &report.stages);
+        let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
+        let header = lines.next().unwrap();
+        let timeline = &report.timelines[0];
+        assert_eq!(header.len(), COLUMNS.len() + timeline.metrics.len());
+        assert!(header.contains(&"host.server_cpu_cores (cores)"), "{header:?}");
+        let lines: Vec<_> = lines.collect();
+        assert!(lines.iter().all(|line| line.len() == header.len()));
+        let column = |name: &str| header.iter().position(|known| *known == name).unwrap();
+        let filled = |name: &str| lines.iter().filter(|line| !line[column(name)].is_empty()).count();
+        assert_eq!(filled("throughput (1/s)"), timeline.load.tps.len());
+        let tps: Vec<f64> =
+            lines.iter().filter_map(|line| line[column("throughput (1/s)")].parse().ok()).collect();
+        assert_eq!(tps, timeline.load.tps);
+        let share = timeline.metrics.iter().find(|metric| metric.key == "server_cpu_cores").unwrap();
+        assert_eq!(filled("host.server_cpu_cores (cores)"), share.values.iter().flatten().count());
+        assert_eq!(filled("connections in use"), 0, "unknown is empty");
+    }
+
+    #[test]
+    fn two_intervals_of_one_second_are_both_told_and_texts_are_quoted() {
+        let load = Load {
+            t_s: vec![0.2, 0.7, 5.0],
+            stage: vec![1, 2, 2],
+            clients: vec![1, 2, 2],
+            tps: vec![10.0, 20.0, 0.5],
+            failed_per_s: vec![0.0; 3],
+            p50_us: vec![Some(1.5), None, None],
+            p95_us: vec![None; 3],
+            p99_us: vec![None; 3],
+            max_us: vec![None; 3],
+            pool: None,
+        };
+        let (t_s, values) = ([0.5, 3.0], [Some(0.25), Some(1e9)]);
+        let metric = MetricView { source: "host", key: "a,b", unit: "share", t_s: &t_s, values: &values };
+        let view =
+            TimelineView { target: "the \"pg\"", load: std::borrow::Cow::Owned(load), metrics: vec![metric] };
+        let text = written(&[view], &[]);
+        let lines: Vec<_> = text.split_terminator("\r\n").collect();
+        assert!(lines[0].ends_with(",\"host.a,b (share)\""), "{}", lines[0]);
+        assert_eq!(
+            lines[1..],
+            [
+                "\"the \"\"pg\"\"\",0,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
+                "\"the \"\"pg\"\"\",0,0.7,2,,,,2,20,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,5,2,,,,2,0.5,0,,,,,,,,,",
+            ]
+        );
+    }
+}

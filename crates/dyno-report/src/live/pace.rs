@@ -1,0 +1,205 @@
+//! How far the ladders of a series are, and how long they can still take: the plan as it was told, and the pace
+//! of the steps so far. A forecast for a person who waits, no measurement.
+
+use dyno_results::event::{Stage, StageKind};
+
+use super::Expected;
+use super::stage::Running;
+use crate::format;
+use crate::text::DOT;
+
+/// The ladders under way.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    expected: Vec<Expected>,
+    /// The series whose ladders are being climbed.
+    series: Option<String>,
+    /// Steps begun in it, by target, in the order the targets began.
+    begun: Vec<(String, u32)>,
+    lost: Vec<String>,
+    /// True once stages of two targets were under way at the same time.
+    together: bool,
+    /// When a step ended after which none was under way.
+    idle_since_ms: Option<u64>,
+    /// Time between steps: how many, and milliseconds in all.
+    gaps: (u32, u64),
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Progress {
+    /// The step of the target that is furthest.
+    pub(super) step: u32,
+    /// Of all that there can be.
+    pub(super) steps: u32,
+    /// Until the last step has ended.
+    pub(super) left_s: f64,
+    /// True where it may end sooner.
+    pub(super) at_most: bool,
+}
+
+impl Progress {
+    /// `step 17 of 200 · at most 3 h 3 min left`
+    pub(super) fn words(&self) -> String {
+        let left = format::duration_s(self.left_s.ceil());
+        let at_most = if self.at_most { "at most " } else { "" };
+        let (step, steps) = (u64::from(self.step), u64::from(self.steps));
+        format!("step {} of {}{DOT}{at_most}{left} left", format::count(step), format::count(steps))
+    }
+}
+
+impl Pace {
+    pub(super) fn expect(&mut self, expected: Expected) {
+        self.expected.retain(|known| known.target != expected.target || known.series != expected.series);
+        self.expected.push(expected);
+    }
+
+    /// `others` is how many stages are under way already.
+    pub(super) fn stage_started(&mut self, stage: &Stage, others: usize, at_ms: u64) {
+        let idle_since_ms = self.idle_since_ms.take();
+        if stage.kind != StageKind::Ladder {
+            self.begun.retain(|(target, _)| *target != stage.target);
+            return;
+        }
+        if self.series.as_ref() != Some(&stage.series) {
+            self.series = Some(stage.series.clone());
+            self.begun.clear();
+            self.gaps = (0, 0);
+        } else if let Some(since_ms) = idle_since_ms {
+            self.gaps = (self.gaps.0 + 1, self.gaps.1 + at_ms.saturating_sub(since_ms));
+        }
+        self.together |= others > 0;
+        match self.begun.iter_mut().find(|(target, _)| *target == stage.target) {
+            Some((_, begun)) => *begun += 1,
+            None => self.begun.push((stage.target.clone(), 1)),
+        }
+    }
+
+    pub(super) fn stage_ended(&mut self, at_ms: u64) {
+        self.idle_since_ms = Some(at_ms);
+    }
+
+    pub(super) fn target_lost(&mut self, target: &str) {
+        self.begun.retain(|(begun, _)| begun != target);
+        self.lost.push(target.to_owned());
+    }
+
+    /// How far the ladders are; `None` where none is under way, or nobody told what is before it.
+    pub(super) fn progress(&self, running: &[Running], now_ms: u64) -> Option<Progress> {
+        let series = self.series.as_ref()?;
+        let climbing = |target: &str| {
+            running.iter().find(|r| r.stage.target == target && r.stage.kind == StageKind::Ladder)
+        };
+        let step = self.begun.iter().map(|(_, begun)| *begun).max()?;
+        let gap_s = if self.gaps.0 > 0 { self.gaps.1 as f64 / 1e3 / f64::from(self.gaps.0) } else { 0.0 };
+        let (mut steps, mut at_most) = (0, false);
+        let (mut sum_s, mut longest_s) = (0.0, 0.0_f64);
+        let of_series = self.expected.iter().filter(|expected| expected.series == *series);
+        for expected in of_series.filter(|expected| !self.lost.contains(&expected.target)) {
+            let begun = self.begun.iter().find(|(target, _)| *target == expected.target);
+            let begun = begun.map_or(0, |(_, begun)| *begun);
+            let now = climbing(&expected.target);
+            // Who is more than a step behind has ended before the others.
+            if now.is_none() && begun + 1 < step {
+                continue;
+            }
+            let before = f64::from(expected.steps.saturating_sub(begun));
+            let left_s =
+                before * (expected.step_s + gap_s) + now.and_then(|now| now.left_s(now_ms)).unwrap_or(0.0);
+            steps = steps.max(expected.steps);
+            at_most |= expected.may_end_early;
+            sum_s += left_s;
+            longest_s = longest_s.max(left_s);
+        }
+        (steps > 1).then_some(Progress {
+            step,
+            steps,
+            left_s: if self.together { longest_s } else { sum_s },
+            at_most,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_results::event::Arrival;
+
+    use super::*;
+
+    fn step(target: &str, clients: u32) -> Stage {
+        Stage {
+            id: clients,
+            target: target.to_owned(),
+            series: "ingest".to_owned(),
+            kind: StageKind::Ladder,
+            workload: "events/ingest".to_owned(),
+            clients,
+            clients_end: None,
+            connections: None,
+            threads: 1,
+            protocol: "prepared".to_owned(),
+            arrival: Arrival::Closed { think_time_ms: 0.0 },
+            rate_end_per_s: None,
+            planned_s: Some(60.0),
+            planned_transactions: None,
+            types: Vec::new(),
+        }
+    }
+
+    fn ramp(targets: &[&str]) -> Pace {
+        let mut pace = Pace::default();
+        for target in targets {
+            pace.expect(Expected {
+                target: (*target).to_owned(),
+                series: "ingest".to_owned(),
+                steps: 200,
+                step_s: 60.0,
+                may_end_early: true,
+            });
+        }
+        pace
+    }
+
+    #[test]
+    fn in_turn_the_steps_of_all_targets_add_up() {
+        let mut pace = ramp(&["pg", "my"]);
+        assert_eq!(pace.progress(&[], 0), None);
+        pace.stage_started(&step("pg", 1), 0, 0);
+        let running = [Running::new(&step("pg", 1), 0)];
+        let progress = pace.progress(&running, 30_000).unwrap();
+        assert_eq!((progress.step, progress.steps, progress.at_most), (1, 200, true));
+        assert_eq!(progress.left_s, 30.0 + 199.0 * 60.0 + 200.0 * 60.0);
+        // The second step began a second after the first had ended.
+        pace.stage_ended(60_000);
+        pace.stage_started(&step("my", 1), 0, 61_000);
+        let running = [Running::new(&step("my", 1), 61_000)];
+        assert_eq!(pace.progress(&running, 61_000).unwrap().left_s, 60.0 + 2.0 * 199.0 * 61.0);
+    }
+
+    #[test]
+    fn together_the_longest_counts() {
+        let mut pace = ramp(&["pg", "my"]);
+        pace.stage_started(&step("pg", 1), 0, 0);
+        pace.stage_started(&step("my", 1), 1, 0);
+        let running = [Running::new(&step("pg", 1), 0), Running::new(&step("my", 1), 0)];
+        assert_eq!(pace.progress(&running, 0).unwrap().left_s, 200.0 * 60.0);
+    }
+
+    #[test]
+    fn who_is_lost_or_has_ended_is_waited_for_no_longer() {
+        let mut pace = ramp(&["pg", "my", "ob"]);
+        for (target, steps) in [("my", 1), ("ob", 3), ("pg", 3)] {
+            for clients in 1..=steps {
+                pace.stage_started(&step(target, clients), 0, 0);
+            }
+        }
+        pace.target_lost("ob");
+        let running = [Running::new(&step("pg", 3), 0)];
+        assert_eq!(pace.progress(&running, 60_000).unwrap().left_s, 197.0 * 60.0);
+        let mut hold = step("pg", 2);
+        hold.kind = StageKind::Hold;
+        pace.stage_started(&hold, 0, 0);
+        pace.stage_started(&Stage { target: "my".to_owned(), ..hold }, 0, 0);
+        assert_eq!(pace.progress(&[], 0), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! The bottom of the display while load runs: a line for each target, whether or not it is its turn, so that the
+//! lines keep their places.
+
+use dyno_results::event::{Pool, Stage};
+
+use super::line::{self, Line, Part};
+use crate::format;
+use crate::live::board::{Board, Lost};
+use crate::live::pace::Progress;
+use crate::live::processors::Busy;
+use crate::live::stage::{Ended, Moment, Running};
+use crate::subject::{self, Names};
+use crate::text::{DOT, Paint, Sheet, pad_start, visible, width};
+
+/// Draws the stage under way of the only target.
+pub(super) fn of_one(board: &Board, running: &Running, now_ms: u64, sheet: &mut Sheet) {
+    let (server, driver) = (board.busy(&running.stage.target), board.driver_cores());
+    let (word, server) = busy_words(server);
+    let cpu = format!("CPU {word} {server} driver {}", cores(driver));
+    let short = format!("CPU {} {server} drv {}", if word == "server" { "srv" } else { word }, cores(driver));
+    let line = under_way(running, now_ms, Part::may(&cpu, 4).shorter(&short));
+    for text in line::set(vec![line], sheet.room(), sheet.paint) {
+        sheet.row(subject::kind(running.stage.kind), &text);
+    }
+}
+
+/// Draws what all targets do.
+pub(super) fn of_several(
+    board: &Board,
+    names: &Names<'_>,
+    progress: Option<Progress>,
+    now_ms: u64,
+    sheet: &mut Sheet,
+) {
+    let newest = board.running.iter().map(|running| &running.stage).max_by_key(|stage| stage.id);
+    let newest = newest.or_else(|| board.rested.last().map(|rested| &rested.stage));
+    let Some(newest) = newest else { return };
+    let head = head(board, newest, progress, sheet);
+    sheet.row(subject::kind(newest.kind), &head);
+    // A lost target has a reason in place of a line.
+    let lines = board.targets.iter().filter_map(|target| of_target(board, &target.name, now_ms)).collect();
+    let room = sheet.room().saturating_sub(names.columns());
+    let mut lines = line::set(lines, room, sheet.paint).into_iter();
+    for name in names.iter() {
+        names.about(name, sheet, |sheet| match board.lost(name) {
+            Some(lost) => sheet.paragraph("", &lost_words(lost), Paint::bad),
+            None => sheet.row("", &lines.next().unwrap_or_default()),
+        });
+    }
+}
+
+/// `ingest · step 17 of 200 · at most 3 h 3 min left · driver CPU 0.6`, as much of it as fits.
+fn head(board: &Board, newest: &Stage, progress: Option<Progress>, sheet: &Sheet) -> String {
+    let mut parts = vec![visible(&newest.series).into_owned()];
+    parts.extend(progress.map(|progress| progress.words()));
+    parts.extend(board.driver_cores().map(|cores| format!("driver CPU {cores:.1}")));
+    while parts.len() > 1 && width(&parts.join(DOT)) > sheet.room() {
+        parts.pop();
+    }
+    sheet.paint.faint(&parts.join(DOT))
+}
+
+/// What a target does, or that it waits; `None` where it was lost.
+fn of_target(board: &Board, name: &str, now_ms: u64) -> Option<Line> {
+    if board.lost(name).is_some() {
+        return None;
+    }
+    let (word, cores) = busy_words(board.busy(name));
+    let cpu = if word == "server" { format!("CPU {cores}") } else { format!("CPU {word} {cores}") };
+    let cpu = Part::may(&cpu, 4);
+    Some(match board.running_on(name) {
+        Some(running) => under_way(running, now_ms, cpu),
+        None => waiting(board.rested.iter().find(|rested| rested.stage.target == name), cpu),
+    })
+}
+
+/// `lost at 1 min 3 s: connection refused`
+pub(super) fn lost_words(lost: &Lost) -> String {
+    format!("lost at {}: {}", format::duration_s(lost.at_ms as f64 / 1e3), visible(&lost.lost.reason))
+}
+
+/// A stage under way: bar, clients, TPS, latency, errors, shared connections, processors.
+fn under_way(running: &Running, now_ms: u64, cpu: Part) -> Line {
+    let (share, progress) = progress(running, running.elapsed_s(now_ms));
+    let last = running.last;
+    let clients = u64::from(last.map_or(running.stage.clients, |moment| moment.clients));
+    let latency = |pick: Option<f64>| pad_start(&format::latency_us_or_unknown(pick), 6);
+    let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
+    let p50 = format!("p50 {}", latency(last.and_then(|moment| moment.p50_us)));
+    let p99 = format!("p99 {}", latency(last.and_then(|moment| moment.p99_us)));
+    let tally = &running.tally;
+    let errors = if tally.failed > 0 {
+        Part::must(&format!("{} failed", format::count(tally.failed))).coloured(Paint::bad)
+    } else if tally.retries > 0 {
+        Part::may(&format!("{} retried", format::count(tally.retries)), 1).coloured(Paint::doubt)
+    } else {
+        Part::may("no errors", 5)
+    };
+    let parts = vec![
+        Part::must(&progress),
+        Part::may(&format::counted(clients, "client"), clients_expendable(&running.stage)),
+        Part::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
+        Part::may(&p50, 3),
+        Part::may(&p99, 1),
+        backlog(last),
+        errors,
+        pool(running.stage.connections, last.and_then(|moment| moment.pool)),
+        cpu,
+    ];
+    Line { share, parts }
+}
+
+/// Where connections are shared, they say more than the clients, whom the ladder shows as well.
+fn clients_expendable(stage: &Stage) -> u8 {
+    if stage.connections.is_some() { 3 } else { 2 }
+}
+
+fn backlog(last: Option<Moment>) -> Part {
+    let Some(moment) = last.filter(|moment| moment.backlog > 0) else { return Part::may("", 0) };
+    // Where clients wait for connections too, it must be said who waits.
+    let word = if moment.pool.is_some() { "due" } else { "waiting" };
+    Part::may(&format!("{} {word}", format::count(moment.backlog)), 0).coloured(Paint::doubt)
+}
+
+/// `40/40 conn,  12 waiting`: as wide before the first interval as after it.
+fn pool(connections: Option<u32>, pool: Option<Pool>) -> Part {
+    let Some(connections) = connections else { return Part::may("", 2) };
+    let digits = connections.to_string().len();
+    let figure = |mean: Option<f64>, columns: usize| {
+        pad_start(&mean.map_or_else(|| format::UNKNOWN.to_owned(), |mean| format!("{mean:.0}")), columns)
+    };
+    let in_use = format!("{}/{connections}", figure(pool.map(|pool| pool.in_use_mean), digits));
+    let waiting = figure(pool.map(|pool| pool.waiting_mean), 3);
+    let short = format!("{in_use} conn");
+    Part::may(&format!("{short}, {waiting} waiting"), 2).shorter(&short)
+}
+
+/// A target whose turn it is not, with its last figures where it has some. Its parts are those of [`under_way`].
+fn waiting(rested: Option<&Ended>, cpu: Part) -> Line {
+    let waits = Part::must("waits");
+    let Some(rested) = rested else { return Line { share: 0.0, parts: vec![waits.coloured(Paint::faint)] } };
+    let tps = rested.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+    let latency = |us: Option<f64>| pad_start(&format::latency_us_or_unknown(us), 6);
+    let clients = format::counted(u64::from(rested.stage.clients), "client");
+    let failed = match rested.failed {
+        0 => "no errors".to_owned(),
+        failed => format!("{} failed", format::count(failed)),
+    };
+    let parts = [
+        waits,
+        Part::may(&clients, clients_expendable(&rested.stage)),
+        Part::must(&format!("{} TPS", pad_start(&tps, 5))),
+        Part::may(&format!("p50 {}", latency(rested.p50_us)), 3),
+        Part::may(&format!("p99 {}", latency(rested.p99_us)), 1),
+        Part::may("", 0),
+        Part::may(&failed, 5),
+        pool(rested.stage.connections, rested.pool),
+        cpu,
+    ];
+    Line { share: 0.0, parts: parts.map(|part| part.coloured(Paint::faint)).to_vec() }
+}
+
+fn cores(value: Option<f64>) -> String {
+    value.map_or_else(|| format::UNKNOWN.to_owned(), |cores| format!("{cores:.1}"))
+}
+
+/// Whose processors are known, and how many of them are busy.
+fn busy_words(busy: Option<Busy>) -> (&'static str, String) {
+    match busy {
+        Some(Busy::Host(host)) => ("host", cores(Some(host))),
+        Some(Busy::Server(server)) => ("server", cores(Some(server))),
+        None => ("server", cores(None)),
+    }
+}
+
+/// How much of the stage has gone by, 0 to 1, and in words.
+fn progress(running: &Running, elapsed_s: f64) -> (f64, String) {
+    let stage = &running.stage;
+    match (stage.planned_s, stage.planned_transactions) {
+        (Some(planned), _) if planned > 0.0 => {
+            let text = format::duration_s(planned);
+            let elapsed = elapsed_s.min(planned).floor();
+            // Under two minutes the unit is said once: `3/10 s`.
+            match text.strip_suffix(" s").filter(|number| !number.contains(' ')) {
+                Some(number) => (
+                    elapsed_s / planned,
+                    format!("{}/{text}", pad_start(&format!("{elapsed:.0}"), number.len())),
+                ),
+                None => (elapsed_s / planned, format!("{} of {text}", format::duration_s(elapsed))),
+            }
+        }
+        (_, Some(planned)) if planned > 0 => {
+            let done = running.tally.done;
+            (done as f64 / planned as f64, format!("{} of {}", format::count(done), format::count(planned)))
+        }
+        _ => (0.0, format::duration_s(elapsed_s.floor())),
+    }
+}

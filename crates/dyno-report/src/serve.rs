@@ -1,0 +1,226 @@
+//! The page and the API over HTTP: a server that reads the store, and nothing but the store.
+//!
+//! It runs on a thread of its own, or beside a run in `dyno run --live`. A run's writer knows nothing of it and waits for
+//! nobody: what a slow reader does not take is dropped here. It answers GET and HEAD, and changes nothing.
+
+mod address;
+mod api;
+mod book;
+mod gate;
+mod kept;
+mod library;
+mod live;
+mod patience;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dyno_results::document::Report;
+use dyno_results::store::{Store, StoreError};
+use tokio::runtime;
+use tokio::sync::oneshot;
+
+pub use self::address::DEFAULT_LISTEN;
+use self::gate::{Gate, Token};
+use self::library::Library;
+use self::patience::PatientListener;
+
+/// Threads that read the store. The server itself has one, which never waits for a disk.
+const READING_THREADS: usize = 8;
+/// How long a reader may take nothing, unless told otherwise.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Between two looks whether readers have seen the end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What to serve, and to whom.
+pub struct Options {
+    /// File of the store.
+    pub store: PathBuf,
+    /// `127.0.0.1:7878`, `localhost:0`, `[::]:7878`.
+    pub listen: String,
+    /// What a reader must know. Needed wherever other machines can reach the address.
+    pub token: Option<String>,
+    /// A reader that takes not a byte for this long is dropped.
+    pub patience: Duration,
+}
+
+impl Options {
+    #[must_use]
+    pub fn new(store: PathBuf, listen: &str) -> Self {
+        Self { store, listen: listen.to_owned(), token: None, patience: PATIENCE }
+    }
+}
+
+// By hand: the token is nobody's business.
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("store", &self.store)
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(
+        "cannot listen on `{listen}`: {why}\n  write an address and a port, such as {DEFAULT_LISTEN} or [::1]:0"
+    )]
+    Address { listen: String, why: String },
+    #[error(
+        "{address} can be reached by other machines, and no token was given: everybody there could read every run\n  \
+         give one with --token-file FILE or DYNO_TOKEN, or listen on {DEFAULT_LISTEN}"
+    )]
+    Open { address: SocketAddr },
+    #[error("the token {why}")]
+    Token { why: &'static str },
+    #[error(
+        "port {} of {} is taken by another program{}\n  end it, choose another port, or let one be chosen with \
+         --listen {}",
+        address.port(),
+        address.ip(),
+        if address.port() == address::DEFAULT_PORT { ", perhaps another `dyno serve`" } else { "" },
+        SocketAddr::new(address.ip(), 0)
+    )]
+    Taken { address: SocketAddr },
+    #[error("cannot listen on {address}: {source}{}", address::advice(source))]
+    Bind { address: SocketAddr, source: io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the server could not be started: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// Keeps what a page will first ask for of a long run that has just ended, beside the store: so it is there at once when
+/// somebody opens it, and not only after all of it was read again. What cannot be kept is made when it is asked for.
+///
+/// # Errors
+/// The store cannot be read, or has no such run.
+pub fn keep(store: &Store, report: &Report) -> Result<(), StoreError> {
+    kept::keep(store, report)
+}
+
+/// A server that runs. Dropped, it ends at once.
+pub struct Server {
+    address: SocketAddr,
+    library: Arc<Library>,
+    stop: Option<oneshot::Sender<Duration>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Starts a server.
+///
+/// # Errors
+/// See [`ServeError`]; nothing runs then.
+pub fn spawn(options: Options) -> Result<Server, ServeError> {
+    let Options { store, listen, token, patience } = options;
+    let token = token.map(Token::new).transpose()?;
+    let addresses = address::resolve(&listen)?;
+    if let Some(open) = addresses.iter().find(|address| !address.ip().is_loopback() && token.is_none()) {
+        return Err(ServeError::Open { address: *open });
+    }
+    let listener = address::bind(&addresses)?;
+    let address = listener.local_addr().map_err(ServeError::Start)?;
+    // What is no store is refused now, and not to each reader.
+    drop(Store::open(&store)?);
+    let gate = Gate::new(address, token);
+    let library = Arc::new(Library::new(store));
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(READING_THREADS)
+        .build()
+        .map_err(ServeError::Start)?;
+    let (stop, stopped) = oneshot::channel();
+    let known = Arc::clone(&library);
+    let thread = thread::Builder::new()
+        .name("dyno-serve".to_owned())
+        .spawn(move || {
+            // An error is one of registering the socket, for which spawning has tried all that can fail.
+            let _ = runtime.block_on(serve((listener, patience), gate, library, stopped));
+            // A thread that reads a long run is not waited for: it changes nothing.
+            runtime.shutdown_background();
+        })
+        .map_err(ServeError::Start)?;
+    Ok(Server { address, library: known, stop: Some(stop), thread: Some(thread) })
+}
+
+async fn serve(
+    (listener, patience): (TcpListener, Duration),
+    gate: Gate,
+    library: Arc<Library>,
+    stopped: oneshot::Receiver<Duration>,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = PatientListener::new(tokio::net::TcpListener::from_std(listener)?, patience);
+    let router = api::router(Arc::clone(&library), gate);
+    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+    let farewell = stopped.await.unwrap_or_default();
+    let enough = tokio::time::Instant::now() + farewell;
+    while library.readers() > 0 && tokio::time::Instant::now() < enough {
+        tokio::time::sleep(LOOK).await;
+    }
+    if !farewell.is_zero() {
+        // What the last reader was sent is still on its way out.
+        tokio::time::sleep(LOOK).await;
+    }
+    serving.abort();
+    Ok(())
+}
+
+impl Server {
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://127.0.0.1:7878/`, without any token.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// The page of one run.
+    #[must_use]
+    pub fn run_url(&self, run: &str) -> String {
+        format!("{}?run={run}", self.url())
+    }
+
+    /// Readers that watch a run at this moment.
+    #[must_use]
+    pub fn readers(&self) -> usize {
+        self.library.readers()
+    }
+
+    /// Ends the server, after at most `patience` in which those who watch a run are told of its end.
+    pub fn close(mut self, patience: Duration) {
+        self.end(patience);
+    }
+
+    fn end(&mut self, patience: Duration) {
+        if let Some(stop) = self.stop.take() {
+            // Without a receiver it has ended already.
+            let _ = stop.send(patience);
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}

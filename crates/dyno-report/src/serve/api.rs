@@ -1,0 +1,266 @@
+//! What can be asked: the page, the list of runs, a run and what belongs to it. Documented in `docs/serve.md`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use dyno_results::comparison::{self, CompareError};
+use dyno_results::decimate::Span;
+use dyno_results::store::{RunSummary, StoreError};
+use futures_util::stream;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::book::View;
+use super::gate::{self, Gate};
+use super::library::{Document, Library};
+use super::live;
+use crate::openmetrics::{self, Format};
+use crate::page;
+
+const POINTS_MIN: usize = 10;
+/// Of a day with all its telemetry so many are a hundred megabytes already.
+const POINTS_MAX: usize = 10_000;
+/// Events that are read at a time where all are wanted.
+const EVENTS_PAGE: u32 = 500;
+
+type Shared = State<Arc<Library>>;
+
+pub(super) fn router(library: Arc<Library>, gate: Gate) -> Router {
+    Router::new()
+        .route("/", get(index))
+        .route("/api/runs", get(runs))
+        .route("/api/runs/{name}", get(run))
+        .route("/api/runs/{name}/live", get(watch))
+        .route("/api/runs/{name}/events", get(events))
+        .route("/api/runs/{name}/series.csv", get(series))
+        .route("/api/compare", get(compare))
+        .route("/metrics", get(metrics))
+        .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is nothing here") })
+        .with_state(library)
+        .layer(middleware::from_fn_with_state(gate, gate::guard))
+}
+
+/// The page; it asks for what it shows.
+async fn index() -> Result<Response, ApiError> {
+    let shell =
+        page::shell().map_err(|error| ApiError::new(StatusCode::NOT_IMPLEMENTED, error.to_string()))?;
+    let policy =
+        format!("{}; frame-ancestors 'none'", page::security_policy().unwrap_or("default-src 'none'"));
+    let policy = HeaderValue::try_from(policy).map_err(ApiError::internal)?;
+    let headers: [(HeaderName, HeaderValue); 2] = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    Ok((headers, shell).into_response())
+}
+
+/// A run in the list.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    run: RunSummary,
+    live: bool,
+}
+
+async fn runs(State(library): Shared) -> Result<Response, ApiError> {
+    let listed = blocking(move || -> Result<_, StoreError> {
+        let store = library.store()?;
+        let live = |run: &RunSummary| run.outcome.is_none() && store.is_alive(&run.name);
+        Ok(store.runs()?.into_iter().map(|run| Listed { live: live(&run), run }).collect::<Vec<_>>())
+    })
+    .await??;
+    json_answer(&json!({ "schema": "dyno.runs/1", "runs": listed }))
+}
+
+/// Which part of the curves, and how fine.
+#[derive(Deserialize)]
+struct Wanted {
+    points: Option<usize>,
+    from: Option<f64>,
+    to: Option<f64>,
+}
+
+impl Wanted {
+    fn view(&self) -> Result<View, ApiError> {
+        let span =
+            Span { from_s: self.from.unwrap_or(f64::NEG_INFINITY), to_s: self.to.unwrap_or(f64::INFINITY) };
+        if span.from_s <= span.to_s {
+            Ok(View { span, points: self.points.unwrap_or(View::POINTS).clamp(POINTS_MIN, POINTS_MAX) })
+        } else {
+            Err(ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "`from` and `to` are seconds since the run started, in order",
+            ))
+        }
+    }
+}
+
+async fn run(
+    State(library): Shared,
+    Path(name): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, ApiError> {
+    let view = wanted.view()?;
+    let from = Arc::clone(&library);
+    let asked = move || from.document(&name, view).map(|document| (document, name));
+    let text = match blocking(asked).await?? {
+        (Document::Made(text), _) => text,
+        (Document::Kept { text, begun: true }, _) => text,
+        (Document::Kept { text, begun: false }, name) => {
+            // Whoever looks at the whole will look closer.
+            tokio::spawn(blocking(move || library.read(&name, |_, _| ())));
+            text
+        }
+        (Document::Failed(error), _) => return Err(error.into()),
+    };
+    Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
+}
+
+async fn watch(
+    State(library): Shared,
+    Path(name): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, ApiError> {
+    let body: Body = live::stream(library, name, wanted.view()?).await?;
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
+}
+
+/// The stream of events, one on each line, as it is stored.
+async fn events(State(library): Shared, Path(name): Path<String>) -> Result<Response, ApiError> {
+    let name = {
+        let library = Arc::clone(&library);
+        blocking(move || library.store()?.find(&name)).await??
+    };
+    let body =
+        Body::from_stream(stream::try_unfold((library, name, None), |(library, name, after)| async move {
+            let (from, run) = (Arc::clone(&library), name.clone());
+            let page = blocking(move || events_page(&from, &run, after)).await.and_then(|page| Ok(page?));
+            page.map(|page| page.map(|(lines, last)| (lines, (library, name, Some(last)))))
+                .map_err(|error| error.why)
+        }));
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
+}
+
+/// Some of the lines, each page read by itself: a reader that takes its time must not keep the store's log open.
+fn events_page(
+    library: &Library,
+    name: &str,
+    after: Option<u64>,
+) -> Result<Option<(String, u64)>, StoreError> {
+    let mut lines = String::new();
+    let last = library.store()?.read_raw(name, after, EVENTS_PAGE, |raw| lines.push_str(&raw.line()))?;
+    Ok(last.map(|last| (lines, last)))
+}
+
+async fn series(State(library): Shared, Path(name): Path<String>) -> Result<Response, ApiError> {
+    let csv = blocking(move || library.read(&name, |book, _| book.csv())).await??;
+    Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")], csv).into_response())
+}
+
+/// `?side=A&side=B&base=A`; the first side is the base unless another is named.
+async fn compare(
+    State(library): Shared,
+    Query(pairs): Query<Vec<(String, String)>>,
+) -> Result<Response, ApiError> {
+    let named = |wanted: &str| -> Vec<String> {
+        pairs.iter().filter(|(key, _)| key == wanted).map(|(_, value)| value.clone()).collect()
+    };
+    let (sides, base) = (named("side"), named("base").pop());
+    let comparison =
+        blocking(move || comparison::of_store(&library.store()?, &sides, base.as_deref())).await??;
+    json_answer(&comparison)
+}
+
+/// The figures of all runs under way, for Prometheus.
+async fn metrics(State(library): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let format = Format::accepted(accept);
+    let text = blocking(move || expose(&library, format)).await??;
+    Ok(([(header::CONTENT_TYPE, format.content_type())], text).into_response())
+}
+
+fn expose(library: &Library, format: Format) -> Result<String, StoreError> {
+    let store = library.store()?;
+    let runs = store.runs()?.into_iter().filter(|run| run.outcome.is_none() && store.is_alive(&run.name));
+    let mut expositions = Vec::new();
+    for run in runs {
+        match library.read(&run.name, |book, store| book.exposition(store).cloned()) {
+            Ok(exposition) => expositions.push(exposition?),
+            // It could not start and was taken out again.
+            Err(StoreError::NoSuchRun { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(openmetrics::render(&expositions.iter().collect::<Vec<_>>(), format))
+}
+
+const JSON: &str = "application/json";
+
+fn json_answer(document: &impl Serialize) -> Result<Response, ApiError> {
+    let text = serde_json::to_string(document).map_err(ApiError::internal)?;
+    Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
+}
+
+/// Runs what reads the store where it keeps nobody waiting.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)
+}
+
+/// An answer that is none, as JSON: `{"error": "…"}`.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    why: String,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        Self { status, why: why.into() }
+    }
+
+    pub(super) fn internal(why: impl std::error::Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let status = match &error {
+            StoreError::NoSuchRun { .. } | StoreError::NoRuns { .. } => StatusCode::NOT_FOUND,
+            StoreError::Ambiguous { .. } => StatusCode::BAD_REQUEST,
+            StoreError::Locked { .. } | StoreError::Missing { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<CompareError> for ApiError {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::Store(error) => error.into(),
+            other => Self::new(StatusCode::BAD_REQUEST, other.to_string()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for ApiError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::internal(error)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = json!({ "error": self.why }).to_string();
+        (self.status, [(header::CONTENT_TYPE, JSON)], body).into_response()
+    }
+}

@@ -1,0 +1,185 @@
+//! Those who watch a run while it goes: one look a second at the store for all of them, and what is new is made once and
+//! sent to each.
+//!
+//! A reader gets the whole document first and then what is added to it. One that does not keep up is let go: it comes back
+//! and begins with the whole document again, and nobody has waited for it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use dyno_results::store::StoreError;
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::api::ApiError;
+use super::book::{Book, Marks, View};
+use super::library::{Library, Reader};
+
+/// Between two looks at the store.
+const TICK: Duration = Duration::from_secs(1);
+/// Updates that are kept for a reader that is behind.
+const BEHIND_MAX: usize = 8;
+/// What says nothing for longer is taken for broken by what may stand between.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// After which a browser comes back to a stream that broke off, milliseconds.
+const COME_BACK_MS: u32 = 2000;
+
+/// A run that is watched.
+pub(super) struct Watch {
+    marks: Marks,
+    /// Where the marks stand.
+    seq: Option<u64>,
+    frames: Sender<Bytes>,
+}
+
+/// What becomes of the looks at a run.
+enum Next {
+    Again,
+    Done,
+}
+
+/// The event stream of a run: the whole of it now, and what is added until it ends.
+pub(super) async fn stream(library: Arc<Library>, name: String, view: View) -> Result<Body, ApiError> {
+    let reader = library.reader();
+    let joined = {
+        let library = Arc::clone(&library);
+        super::api::blocking(move || library.read(&name, |book, _| join(book, view))).await??
+    };
+    let Joined { name, first, frames, begun } = joined?;
+    if begun {
+        tokio::spawn(look_at(library, name));
+    }
+    let listening = Listening { first, frames, _reader: reader };
+    Ok(Body::from_stream(stream::unfold(listening, |mut listening| async {
+        let frame = listening.next().await?;
+        Some((Ok::<_, Infallible>(frame), listening))
+    })))
+}
+
+/// A reader's beginning.
+struct Joined {
+    name: String,
+    first: VecDeque<Bytes>,
+    /// `None` where nothing more will come.
+    frames: Option<Receiver<Bytes>>,
+    /// True where nobody has watched the run before.
+    begun: bool,
+}
+
+/// Under the book's lock: what others have not been sent yet is sent to them first, so that the newcomer begins exactly
+/// where the next update goes on.
+fn join(book: &mut Book, view: View) -> Result<Joined, serde_json::Error> {
+    publish(book)?;
+    let document = book.document(view)?;
+    let mut first = VecDeque::from([
+        Bytes::from(format!("retry: {COME_BACK_MS}\n\n")),
+        frame("report", book.last(), &document),
+    ]);
+    let name = document["run"]["name"].as_str().unwrap_or_default().to_owned();
+    if !book.is_live() {
+        first.push_back(end(book, None));
+        return Ok(Joined { name, first, frames: None, begun: false });
+    }
+    let begun = book.watch.is_none();
+    let (marks, seq) = (Marks::at_the_end_of(book.fold()), book.last());
+    let watch =
+        book.watch.get_or_insert_with(|| Watch { marks, seq, frames: broadcast::channel(BEHIND_MAX).0 });
+    Ok(Joined { name, first, frames: Some(watch.frames.subscribe()), begun })
+}
+
+/// Looks at a run once a second, until it has ended or nobody watches it any more.
+async fn look_at(library: Arc<Library>, name: String) {
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let (from, run) = (Arc::clone(&library), name.clone());
+        match super::api::blocking(move || from.read(&run, |book, _| look(book))).await {
+            // A store that is locked for long will be free again.
+            Ok(Ok(Next::Again) | Err(StoreError::Locked { .. })) => {}
+            Ok(Ok(Next::Done)) | Err(_) => return,
+            Ok(Err(error)) => {
+                let reason = error.to_string();
+                // Nothing is left to do where this does not run any more: the server ends.
+                let _ = super::api::blocking(move || library.take_off(&name, &reason)).await;
+                return;
+            }
+        }
+    }
+}
+
+fn look(book: &mut Book) -> Next {
+    let published = publish(book);
+    let Some(watch) = &book.watch else { return Next::Done };
+    if published.is_err() || watch.frames.receiver_count() == 0 {
+        book.watch = None;
+        return Next::Done;
+    }
+    if book.is_live() {
+        return Next::Again;
+    }
+    let end = end(book, None);
+    if let Some(watch) = book.watch.take() {
+        // Without readers there is nobody to tell.
+        let _ = watch.frames.send(end);
+    }
+    Next::Done
+}
+
+/// Sends those who watch what they have not been sent.
+fn publish(book: &mut Book) -> Result<(), serde_json::Error> {
+    let Some(mut watch) = book.watch.take() else { return Ok(()) };
+    if watch.seq != book.last() {
+        let update = book.update(&mut watch.marks)?;
+        watch.seq = book.last();
+        let _ = watch.frames.send(frame("update", watch.seq, &update));
+    }
+    book.watch = Some(watch);
+    Ok(())
+}
+
+/// Tells those who watch a run why they are left alone.
+pub(super) fn leave(mut book: Book, reason: &str) {
+    if let Some(watch) = book.watch.take() {
+        let _ = watch.frames.send(end(&book, Some(reason)));
+    }
+}
+
+fn end(book: &Book, reason: Option<&str>) -> Bytes {
+    let reason = match (reason, book.was_killed()) {
+        (None, true) => Some("its process is gone, and it has not said that it has finished"),
+        (reason, _) => reason,
+    };
+    frame("end", book.last(), &json!({ "reason": reason }))
+}
+
+/// An event of an event stream. JSON on one line holds no line break.
+fn frame(event: &str, seq: Option<u64>, data: &Value) -> Bytes {
+    let id = seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
+    Bytes::from(format!("event: {event}\n{id}data: {data}\n\n"))
+}
+
+/// A reader of the stream.
+struct Listening {
+    first: VecDeque<Bytes>,
+    frames: Option<Receiver<Bytes>>,
+    _reader: Reader,
+}
+
+impl Listening {
+    /// What to send next; `None` at the end, and for a reader that is too far behind.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(frame) = self.first.pop_front() {
+            return Some(frame);
+        }
+        match timeout(KEEP_ALIVE, self.frames.as_mut()?.recv()).await {
+            Ok(frame) => frame.ok(),
+            Err(_) => Some(Bytes::from_static(b": nothing new\n\n")),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A ladder in the summary: its table, the peak, and where a target gave way; of several targets over the same loads.
+
+use dyno_results::document::{Peak, Report, Saturation, SaturationSign, Series, StageResult};
+use dyno_results::event::Arrival;
+
+use super::costs;
+use super::series::{pool, stages};
+use crate::format;
+use crate::ladder::{self, Curve, Drawn, Overflow, Rung, RungState};
+use crate::subject::Names;
+use crate::text::{Paint, Sheet, visible, width};
+
+/// Between a table and what stands beside it.
+const GAP: &str = "   ";
+/// A ladder is folded into so many blocks; what does not fit into them is left out.
+const BLOCKS_MAX_OF_ONE: usize = 4;
+/// Blocks of several targets are higher.
+const BLOCKS_MAX_OF_SEVERAL: usize = 3;
+/// Client counts that are named as no worse than the peak; of more only the span.
+const ALIKE_MAX: usize = 4;
+
+/// The ladder of an only target; `label` is used up by the first line.
+pub(super) fn of_one(report: &Report, series: &Series, heading: &str, label: &mut &str, sheet: &mut Sheet) {
+    let rungs = rungs(report, series);
+    let overflow = Overflow::Fold { blocks_max: BLOCKS_MAX_OF_ONE };
+    let drawn = ladder::table(&rungs, sheet.room(), overflow, sheet.paint);
+    let Some(rows_width) = drawn.blocks.first().and_then(|rows| rows.first()).map(|row| width(row)) else {
+        return;
+    };
+    let peak_text = peak_text(report, series, rungs.len());
+    let beside = drawn.blocks.len() == 1
+        && rows_width + GAP.len() + width(&peak_text).max(width(heading)) <= sheet.room();
+    if !beside {
+        let heading = sheet.paint.faint(heading);
+        sheet.row(std::mem::take(label), &heading);
+    }
+    for block in &drawn.blocks {
+        for (index, row) in block.iter().enumerate() {
+            let side = match index {
+                0 if beside => sheet.paint.faint(heading),
+                1 if beside => sheet.paint.strong(&peak_text),
+                _ => String::new(),
+            };
+            let line = if side.is_empty() { row.clone() } else { format!("{row}{GAP}{side}") };
+            sheet.row(std::mem::take(label), &line);
+        }
+    }
+    left_out(&drawn, sheet);
+    if !beside {
+        sheet.paragraph("", &peak_text, Paint::strong);
+    }
+    saturation(series, sheet);
+    // Where a hold follows, it says the same of itself.
+    if let Some(stage) = costs::telling_stage(report, series).filter(|_| series.holds.is_empty()) {
+        pool(stage, sheet);
+        costs::line(stage, sheet);
+    }
+    cut_short(&rungs, sheet);
+}
+
+/// The ladders of several targets over the same loads, then what each came to.
+pub(super) fn of_several(
+    report: &Report,
+    names: &Names<'_>,
+    all: &[&Series],
+    heading: &str,
+    label: &mut &str,
+    sheet: &mut Sheet,
+) {
+    let curves: Vec<Curve<'_>> = all
+        .iter()
+        .map(|series| Curve { target: &series.target, rungs: rungs(report, series) })
+        .filter(|curve| !curve.rungs.is_empty())
+        .collect();
+    let overflow = Overflow::Fold { blocks_max: BLOCKS_MAX_OF_SEVERAL };
+    let drawn = ladder::side_by_side(&curves, names, true, sheet.room(), overflow, sheet.paint);
+    if drawn.blocks.is_empty() {
+        return;
+    }
+    let heading = sheet.paint.faint(heading);
+    sheet.row(std::mem::take(label), &heading);
+    for row in drawn.blocks.iter().flatten() {
+        sheet.row("", row);
+    }
+    left_out(&drawn, sheet);
+    for series in all {
+        names.about(&series.target, sheet, |sheet| match series.ladder.len() {
+            0 => sheet.row("", "no step was measured"),
+            steps => {
+                sheet.paragraph("", &peak_text(report, series, steps), Paint::strong);
+                saturation(series, sheet);
+            }
+        });
+    }
+    let rungs: Vec<Rung> = curves.into_iter().flat_map(|curve| curve.rungs).collect();
+    cut_short(&rungs, sheet);
+}
+
+fn rungs(report: &Report, series: &Series) -> Vec<Rung> {
+    stages(report, &series.ladder).into_iter().map(|stage| rung(stage, series)).collect()
+}
+
+fn rung(stage: &StageResult, series: &Series) -> Rung {
+    let id = stage.stage.id;
+    let is_peak = series.peak.as_ref().is_some_and(|peak| peak.stage == id);
+    let state = match (stage.complete, is_peak) {
+        (false, _) => RungState::CutShort,
+        (true, true) => RungState::Peak,
+        (true, false) => RungState::Measured,
+    };
+    let saturation = series.saturation.as_ref();
+    Rung {
+        clients: stage.stage.clients,
+        rate_per_s: rate(stage),
+        tps: stage.throughput.map(|throughput| throughput.mean),
+        p99_us: stage.response.as_ref().or(stage.service.as_ref()).map(|latency| latency.p99_us),
+        failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
+        state,
+        telling: is_peak || saturation.is_some_and(|s| s.stage == id || s.last_good == Some(id)),
+    }
+}
+
+fn rate(stage: &StageResult) -> Option<f64> {
+    match stage.stage.arrival {
+        Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+        Arrival::Closed { .. } => None,
+    }
+}
+
+fn left_out(drawn: &Drawn, sheet: &mut Sheet) {
+    if drawn.shown < drawn.all {
+        let text = format!("{} of {} steps shown", drawn.shown, drawn.all);
+        sheet.paragraph("", &text, Paint::faint);
+    }
+}
+
+fn cut_short(rungs: &[Rung], sheet: &mut Sheet) {
+    if rungs.iter().any(|rung| rung.state == RungState::CutShort) {
+        sheet.paragraph("", "* stopped before its time was up", Paint::doubt);
+    }
+}
+
+fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
+    let Some(peak) = &series.peak else { return "peak unknown".to_owned() };
+    let figure =
+        format!("{} {}", format::short(peak.throughput.mean), format::relative_error(&peak.throughput));
+    let rate = stages(report, &[peak.stage]).first().and_then(|stage| rate(stage));
+    let at = match rate {
+        Some(rate) => format!("{}/s", format::plain(rate)),
+        None => peak.clients.to_string(),
+    };
+    match (rungs, peak.passed) {
+        // One client count is a choice and no search for a peak.
+        (1, _) => format!("{figure} at {at}"),
+        (_, false) => format!("highest {figure} at {at}, the peak may lie beyond"),
+        (_, true) if rate.is_some() => format!("peak {figure} at {at}"),
+        (_, true) => format!("peak {figure} at {at}{}", alike(peak)),
+    }
+}
+
+/// The client counts that were as good: ` (32, 64 alike)`.
+fn alike(peak: &Peak) -> String {
+    let others: Vec<u32> =
+        peak.clients_indistinguishable.iter().copied().filter(|clients| *clients != peak.clients).collect();
+    match others.as_slice() {
+        [] => String::new(),
+        [first, .., last] if others.len() > ALIKE_MAX => {
+            format!(" ({} alike, {first} to {last})", others.len())
+        }
+        few => format!(" ({} alike)", few.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Where the target gave way and what was at its bound there.
+fn saturation(series: &Series, sheet: &mut Sheet) {
+    if let Some(saturation) = &series.saturation {
+        sheet.paragraph("", &saturation_words(saturation), Paint::doubt);
+    }
+}
+
+/// `saturated at 58 clients (5,310 TPS, p99 12 ms), throughput no longer rises: server CPU 98% of 2 cores`
+fn saturation_words(saturation: &Saturation) -> String {
+    let clients = format::counted(u64::from(saturation.clients), "client");
+    let load = match saturation.rate_per_s {
+        Some(rate) => format!("{}/s asked of {clients}", format::plain(rate)),
+        None => clients,
+    };
+    let sign = match saturation.sign {
+        SaturationSign::ThroughputFlat => "throughput no longer rises and latency does",
+        SaturationSign::Errors => "transactions begin to fail",
+        SaturationSign::RateNotMet => "the rate is no longer met",
+    };
+    let limits: Vec<_> = saturation.limits.iter().map(|limit| visible(&limit.evidence)).collect();
+    let limits = if limits.is_empty() {
+        "nothing that was read was at its bound".to_owned()
+    } else {
+        limits.join("; ")
+    };
+    format!(
+        "saturated at {load} ({} TPS, p99 {}), {sign}: {limits}",
+        format::long(saturation.throughput_per_s),
+        format::latency_us_or_unknown(saturation.p99_us)
+    )
+}

@@ -1,0 +1,266 @@
+//! What a load cost the server: as lines for an only target, as a table for several. What was not read is unknown
+//! there, and not left out, so that a gap is not taken for a small number.
+
+use dyno_results::document::{Costs, Report, Series, Size, StageResult};
+use dyno_results::event::{Arrival, Host};
+
+use crate::format;
+use crate::subject::{self, Names};
+use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, uncoloured, visible, width};
+
+/// How the table says that nothing is known.
+const UNKNOWN: &str = "unknown";
+/// Between the columns of the table.
+const GAP: usize = 3;
+
+/// The stage by whose costs a series is told: its last hold, else where its ladder gave way, else the peak of it, else
+/// its last step.
+pub(super) fn telling_stage<'a>(report: &'a Report, series: &Series) -> Option<&'a StageResult> {
+    let peak = series.peak.as_ref().map(|peak| peak.stage);
+    let saturation = series.saturation.as_ref().map(|saturation| saturation.stage);
+    let held = series.holds.last().copied();
+    let id = held.or(saturation).or(peak).or_else(|| series.ladder.last().copied())?;
+    report.stages.iter().find(|stage| stage.stage.id == id)
+}
+
+/// `each transaction: 412 µs server CPU · 8.2 KiB written in 1.2 operations · 1.1 KiB log`, as far as it is known.
+pub(super) fn line(stage: &StageResult, sheet: &mut Sheet) {
+    let Some(costs) = &stage.costs else { return };
+    let mut parts = Vec::new();
+    match (costs.server_cpu_us, costs.host_cpu_us) {
+        (Some(us), _) => parts.push(format!("{} server CPU", format::latency_us(us))),
+        (None, Some(us)) => parts.push(format!("{} CPU of its host", format::latency_us(us))),
+        (None, None) => {}
+    }
+    for (bytes, operations, word) in [
+        (costs.disk_write_bytes, costs.disk_write_operations, "written"),
+        (costs.disk_read_bytes, costs.disk_read_operations, "read"),
+    ] {
+        let operations = operations.map(|count| format!("{} disk operations", format::short(count)));
+        match (bytes, operations) {
+            (Some(bytes), Some(operations)) => {
+                parts.push(format!("{} {word} in {operations}", format::bytes_mean(bytes)));
+            }
+            (Some(bytes), None) => parts.push(format!("{} {word}", format::bytes_mean(bytes))),
+            (None, Some(operations)) => parts.push(format!("{word} in {operations}")),
+            (None, None) => {}
+        }
+    }
+    if let Some(bytes) = costs.wal_bytes {
+        parts.push(format!("{} log", format::bytes_mean(bytes)));
+    }
+    if !parts.is_empty() {
+        sheet.paragraph("", &format!("each transaction: {}", parts.join(DOT)), Paint::faint);
+    }
+}
+
+/// What the data takes on disk, a line for each workload; of several targets also that it is not known of one.
+pub(super) fn sizes(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+    if report.sizes.is_empty() {
+        return;
+    }
+    let mut label = "size";
+    for name in names.iter() {
+        let own: Vec<&Size> = report.sizes.iter().filter(|size| size.target == name).collect();
+        names.about(name, sheet, |sheet| {
+            for size in &own {
+                sheet.paragraph(std::mem::take(&mut label), &size_words(size), uncoloured);
+            }
+            if own.is_empty() && names.are_several() {
+                let unknown = sheet.paint.faint(UNKNOWN);
+                sheet.row(std::mem::take(&mut label), &unknown);
+            }
+        });
+    }
+}
+
+/// `events: 1,010,000 rows · 93 MiB · 97 B on disk for each row`
+fn size_words(size: &Size) -> String {
+    format!(
+        "{}: {}{DOT}{}{DOT}{} on disk for each row",
+        visible(&size.workload),
+        format::counted(size.rows, "row"),
+        format::bytes(size.bytes),
+        format::bytes_mean(size.bytes_per_row)
+    )
+}
+
+/// What a target is compared by.
+struct Entry<'a> {
+    stage: &'a StageResult,
+    host: Option<&'a Host>,
+}
+
+impl Entry<'_> {
+    fn cost(&self, pick: impl Fn(&Costs) -> Option<f64>) -> Option<f64> {
+        self.stage.costs.as_ref().and_then(pick)
+    }
+
+    fn resource(&self, key: &str) -> Option<f64> {
+        self.stage.resources.get(key).copied()
+    }
+}
+
+/// A row of the table.
+struct Row {
+    head: &'static str,
+    /// False where the row is left out unless a target knows something.
+    always: bool,
+    cell: fn(&Entry<'_>) -> Option<String>,
+}
+
+/// The rows: what a transaction cost, then how full the server was.
+const ROWS: [(&str, &[Row]); 2] = [
+    (
+        "costs",
+        &[
+            Row { head: "server CPU", always: true, cell: cpu_cost },
+            Row { head: "disk written", always: true, cell: |e| bytes(e.cost(|c| c.disk_write_bytes)) },
+            Row { head: "disk writes", always: true, cell: |e| number(e.cost(|c| c.disk_write_operations)) },
+            Row { head: "disk read", always: false, cell: |e| bytes(e.cost(|c| c.disk_read_bytes)) },
+            Row { head: "disk reads", always: false, cell: |e| number(e.cost(|c| c.disk_read_operations)) },
+            Row { head: "disk traffic", always: false, cell: disk_source },
+            Row { head: "WAL or redo", always: true, cell: |e| bytes(e.cost(|c| c.wal_bytes)) },
+            Row { head: "network in", always: false, cell: |e| bytes(e.cost(|c| c.network_receive_bytes)) },
+            Row { head: "network out", always: false, cell: |e| bytes(e.cost(|c| c.network_transmit_bytes)) },
+        ],
+    ),
+    (
+        "server",
+        &[
+            Row { head: "CPU", always: true, cell: cpu_busy },
+            Row { head: "host CPU busy", always: false, cell: host_busy },
+            Row { head: "memory", always: true, cell: |e| bytes(e.resource("server_memory_bytes")) },
+            Row {
+                head: "disk busy",
+                always: true,
+                cell: |e| e.resource("disk_busy_share").map(format::share),
+            },
+            Row {
+                head: "disk writes/s",
+                always: false,
+                cell: |e| number(e.resource("disk_write_operations_per_s")),
+            },
+            Row { head: "connections", always: false, cell: connections },
+            Row { head: "clients waiting", always: false, cell: waiting },
+            Row { head: "wait p99", always: false, cell: wait },
+        ],
+    ),
+];
+
+/// Targets side by side, at the stages that tell most of them.
+pub(super) fn table(report: &Report, names: &Names<'_>, all: &[&Series], sheet: &mut Sheet) {
+    let entries: Vec<Entry<'_>> = all.iter().filter_map(|series| entry(report, series)).collect();
+    let rows = || ROWS.iter().flat_map(|(_, rows)| *rows);
+    let head = rows().map(|row| width(row.head)).max().unwrap_or(0);
+    let widest = |entry: &Entry<'_>| {
+        let cells = rows().map(|row| width(&cell(row, entry)));
+        cells.chain([width(&at(entry)), names.columns()]).max().unwrap_or(0)
+    };
+    let column = entries.iter().map(widest).max().unwrap_or(0) + GAP;
+    let fitting = (sheet.room().saturating_sub(head) / column).max(1);
+    for entries in entries.chunks(fitting) {
+        draw(entries, names, (head, column), sheet);
+    }
+}
+
+fn entry<'a>(report: &'a Report, series: &Series) -> Option<Entry<'a>> {
+    let stage = telling_stage(report, series)?;
+    Some(Entry { stage, host: report.hosts.iter().find(|host| host.roles.contains(&series.target)) })
+}
+
+/// One block of the table, `head` and `column` wide.
+fn draw(entries: &[Entry<'_>], names: &Names<'_>, (head, column): (usize, usize), sheet: &mut Sheet) {
+    let paint = sheet.paint;
+    let mut line = |label: &str, text: &str, cell: &dyn Fn(&Entry<'_>) -> String| {
+        let cells: String = entries.iter().map(|entry| pad_start(&cell(entry), column)).collect();
+        sheet.row(label, &format!("{}{cells}", pad_end(text, head)));
+    };
+    line("costs", "", &|entry| names.painted(&entry.stage.stage.target, paint));
+    line("", &paint.faint("per transaction"), &|entry| paint.faint(&at(entry)));
+    for (index, (label, rows)) in ROWS.into_iter().enumerate() {
+        let known = |row: &&Row| row.always || entries.iter().any(|entry| (row.cell)(entry).is_some());
+        for (place, row) in rows.iter().filter(known).enumerate() {
+            let label = if index > 0 && place == 0 { label } else { "" };
+            line(label, row.head, &|entry| {
+                let text = cell(row, entry);
+                if text == UNKNOWN { paint.faint(&text) } else { text }
+            });
+        }
+    }
+}
+
+fn cell(row: &Row, entry: &Entry<'_>) -> String {
+    (row.cell)(entry).unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
+/// `hold 8 clients`, `ladder 5,050/s`
+fn at(entry: &Entry<'_>) -> String {
+    let stage = &entry.stage.stage;
+    let load = match stage.arrival {
+        Arrival::Open { rate_per_s, .. } => format!("{}/s", format::plain(rate_per_s)),
+        Arrival::Closed { .. } => format::counted(u64::from(stage.clients), "client"),
+    };
+    format!("{} {load}", subject::kind(stage.kind))
+}
+
+fn bytes(value: Option<f64>) -> Option<String> {
+    value.map(format::bytes_mean)
+}
+
+fn number(value: Option<f64>) -> Option<String> {
+    value.map(format::short)
+}
+
+fn cpu_cost(entry: &Entry<'_>) -> Option<String> {
+    let server = entry.cost(|costs| costs.server_cpu_us).map(format::latency_us);
+    let host = || entry.cost(|costs| costs.host_cpu_us).map(|us| format!("{} host", format::latency_us(us)));
+    server.or_else(host)
+}
+
+/// Whose traffic the disk's figures are: of the bytes, and where that differs of the operations.
+fn disk_source(entry: &Entry<'_>) -> Option<String> {
+    let costs = entry.stage.costs.as_ref()?;
+    let words = |source: &Option<String>| match source.as_deref()? {
+        "server" => Some("server's own".to_owned()),
+        "cgroup" => Some("its cgroup's".to_owned()),
+        "disk" => Some("whole disk's".to_owned()),
+        other => Some(visible(other).into_owned()),
+    };
+    match (words(&costs.disk_source), words(&costs.disk_operations_source)) {
+        (Some(bytes), Some(operations)) if bytes != operations => Some(format!("{bytes} / {operations}")),
+        (bytes, operations) => bytes.or(operations),
+    }
+}
+
+/// `1.9 of 2 cores`
+fn cpu_busy(entry: &Entry<'_>) -> Option<String> {
+    let busy = format::cores(entry.resource("server_cpu_cores")?);
+    let host = entry.host.and_then(|host| host.cpus_limit.or(host.cpus.map(f64::from)));
+    let cores = entry.resource("server_cgroup_cpus_limit").or(host);
+    Some(
+        cores.map_or_else(
+            || format!("{busy} cores"),
+            |cores| format!("{busy} of {} cores", format::cores(cores)),
+        ),
+    )
+}
+
+fn host_busy(entry: &Entry<'_>) -> Option<String> {
+    let idle = entry.resource("cpu_idle_share")? + entry.resource("cpu_iowait_share").unwrap_or(0.0);
+    Some(format::share((1.0 - idle).max(0.0)))
+}
+
+/// `39.8 of 40`
+fn connections(entry: &Entry<'_>) -> Option<String> {
+    let pool = entry.stage.pool.as_ref()?;
+    Some(format!("{} of {}", format::short(pool.in_use_mean), pool.connections))
+}
+
+fn waiting(entry: &Entry<'_>) -> Option<String> {
+    number(entry.stage.pool.as_ref().map(|pool| pool.waiting_mean))
+}
+
+fn wait(entry: &Entry<'_>) -> Option<String> {
+    entry.stage.wait.as_ref().map(|wait| format::latency_us(wait.p99_us))
+}

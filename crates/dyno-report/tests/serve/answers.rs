@@ -1,0 +1,236 @@
+//! What is answered about stored runs.
+
+use std::fs;
+
+use dyno_report::serve::{self, Options};
+use dyno_results::comparison;
+use dyno_results::event::{Event, Stamped};
+use dyno_results::fold::fold;
+use dyno_results::judge::judge;
+use dyno_results::store::Store;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::http::{get, get_with};
+use crate::stand::{FIRST, Stand, append, named, short};
+use crate::stream::Plan;
+
+#[test]
+fn runs_are_listed_and_told_as_the_fold_has_them() {
+    let stand = Stand::new();
+    let events = short();
+    stand.stored(&events);
+    let listed = get(stand.address(), "/api/runs").json();
+    assert_eq!(listed["schema"], "dyno.runs/1");
+    assert_eq!((&listed["runs"][0]["name"], &listed["runs"][0]["live"]), (&FIRST.into(), &false.into()));
+    assert_eq!(listed["runs"][0]["outcome"], "complete");
+
+    let report = fold(&events);
+    for named in [FIRST, "last", "2026"] {
+        let told = get(stand.address(), &format!("/api/runs/{named}")).json();
+        assert_eq!((&told["schema"], &told["live"]), (&"dyno.report/1".into(), &false.into()));
+        assert_eq!(told["run"]["name"], FIRST);
+        assert_eq!(told["run"]["seed"], report.run.seed.to_string());
+        assert_eq!(told["stages"], serde_json::to_value(&report.stages).unwrap());
+        assert_eq!(told["findings"], serde_json::to_value(judge(&report)).unwrap());
+        let times = told["timelines"][0]["load"]["t_s"].as_array().unwrap();
+        assert_eq!(times.len(), report.timelines[0].load.t_s.len());
+    }
+}
+
+#[test]
+fn curves_are_thinned_and_cut_as_asked() {
+    let stand = Stand::new();
+    stand.stored(&Plan { rung_s: 60, hold_s: 120, ..Plan::default() }.events());
+    let times = |query: &str| -> Vec<f64> {
+        let told = get(stand.address(), &format!("/api/runs/last?{query}")).json();
+        let timeline = &told["timelines"][0];
+        for metric in timeline["metrics"].as_array().unwrap() {
+            assert_eq!(metric["t_s"].as_array().unwrap().len(), metric["values"].as_array().unwrap().len());
+        }
+        timeline["load"]["t_s"].as_array().unwrap().iter().map(|t_s| t_s.as_f64().unwrap()).collect()
+    };
+    let all = times("");
+    assert!(all.len() > 500 && times("points=100").len() <= 100);
+    let part = times("from=100&to=160");
+    assert!(part.len() > 30 && part.len() < all.len() / 4);
+    // One point beyond each edge, so that a curve reaches it.
+    let within = part.iter().filter(|t_s| (100.0..=160.0).contains(*t_s)).count();
+    assert_eq!(part.len(), within + 2);
+    assert_eq!(times("points=100&from=100&to=160"), part);
+    for wrong in ["from=5&to=1", "from=x", "points=-1", "from=NaN"] {
+        assert_eq!(get(stand.address(), &format!("/api/runs/last?{wrong}")).status, 400, "{wrong}");
+    }
+}
+
+#[test]
+fn the_page_comes_without_a_report_and_with_its_policy() {
+    let stand = Stand::new();
+    let page = get(stand.address(), "/?run=anything&run=else");
+    if !cfg!(feature = "page") {
+        assert_eq!(page.status, 501);
+        assert!(page.body.contains("without the HTML page"), "{}", page.body);
+        return;
+    }
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains(r#"<script type="application/json" id="report"></script>"#));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("script-src 'sha256-") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(policy.contains("connect-src 'self'"), "the page may ask for runs: {policy}");
+}
+
+#[test]
+fn every_answer_keeps_browsers_from_doing_anything_else_with_it() {
+    let stand = Stand::new();
+    for path in ["/", "/api/runs", "/api/runs/none", "/nowhere"] {
+        let answer = get(stand.address(), path);
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{name} of {path}");
+        }
+        assert!(answer.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+    }
+}
+
+#[test]
+fn a_run_that_is_not_there_is_told_from_a_store_that_is_not() {
+    let stand = Stand::new();
+    assert_eq!(get(stand.address(), "/api/runs/last").status, 404);
+    stand.stored(&short());
+    stand.stored(&short());
+    assert_eq!(get(stand.address(), "/api/runs/2001-01-01-1").status, 404);
+    let unclear = get(stand.address(), "/api/runs/2026");
+    assert_eq!(unclear.status, 400);
+    assert!(unclear.body.contains("2026-11-20-2"), "{}", unclear.body);
+
+    let store = stand.file();
+    let away = store.with_extension("away");
+    fs::rename(&store, &away).unwrap();
+    let missing = get(stand.address(), "/api/runs");
+    assert_eq!(missing.status, 503);
+    assert!(missing.body.contains("dyno.sqlite"), "{}", missing.body);
+    assert!(!store.exists(), "a reader makes no store");
+    fs::rename(&away, &store).unwrap();
+    assert_eq!(get(stand.address(), "/api/runs").json()["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_store_that_was_replaced_is_not_mixed_up_with_the_old_one() {
+    let stand = Stand::new();
+    stand.stored(&short());
+    let clients = |answer: &serde_json::Value| answer["stages"].as_array().unwrap().len();
+    let before = clients(&get(stand.address(), "/api/runs/last").json());
+    // The same name, the same number in its table, and another run.
+    let other = Stand::new();
+    other.stored(&Plan { ladder: vec![1, 2, 4, 8], rung_s: 2, hold_s: 2, ..Plan::default() }.events());
+    Connection::open(other.file()).unwrap().pragma_update(None, "journal_mode", "DELETE").unwrap();
+    for ending in ["-wal", "-shm", ""] {
+        let mut file = stand.file().into_os_string();
+        file.push(ending);
+        let _ = fs::remove_file(file);
+    }
+    fs::copy(other.file(), stand.file()).unwrap();
+    assert!(clients(&get(stand.address(), "/api/runs/last").json()) > before);
+}
+
+#[test]
+fn no_name_reaches_beyond_the_store() {
+    let stand = Stand::new();
+    stand.stored(&short());
+    for name in [
+        "../../../../etc/passwd",
+        "..%2f..%2f..%2fetc%2fpasswd",
+        "%2e%2e/%2e%2e/dyno.sqlite",
+        "dyno.sqlite",
+        "%00",
+        "%ff%fe",
+        "'%20OR%20'1'='1",
+        "%25%5f",
+        "*",
+    ] {
+        for path in [format!("/api/runs/{name}"), format!("/api/runs/{name}/live"), format!("/{name}")] {
+            let answer = get(stand.address(), &path);
+            assert!(matches!(answer.status, 400 | 404), "{path}: {}", answer.status);
+            assert!(!answer.body.contains("root:"), "{path}");
+        }
+    }
+    let huge = format!("X-Huge: {}", "x".repeat(1 << 20));
+    assert_eq!(get_with(stand.address(), "/api/runs", &[&huge]).status, 431);
+    assert_eq!(get(stand.address(), "/api/runs").status, 200, "and goes on");
+}
+
+#[test]
+fn events_and_series_come_as_files_that_others_read() {
+    let stand = Stand::new();
+    let events = short();
+    stand.stored(&events);
+    let lines = get(stand.address(), "/api/runs/last/events");
+    assert_eq!(lines.header("content-type"), Some("application/x-ndjson"));
+    let read: Vec<Stamped> = lines.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(read, events);
+    let csv = get(stand.address(), "/api/runs/last/series.csv");
+    assert!(csv.header("content-type").unwrap().starts_with("text/csv"));
+    let mut rows = csv.body.split_terminator("\r\n");
+    assert!(rows.next().unwrap().starts_with("target,second (s),time (s),stage,"));
+    assert!(rows.count() > 10);
+    for path in ["/api/runs/none/events", "/api/runs/none/series.csv"] {
+        assert_eq!(get(stand.address(), path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn runs_are_compared_as_the_command_does_it() {
+    let stand = Stand::new();
+    stand.stored(&short());
+    stand.stored(&short());
+    let store = Store::open(stand.file()).unwrap();
+    let sides = ["2026-11-20-1".to_owned(), "2026-11-20-2".to_owned()];
+    let expected = comparison::of_store(&store, &sides, Some(&sides[1])).unwrap();
+    let told =
+        get(stand.address(), "/api/compare?side=2026-11-20-1&side=2026-11-20-2&base=2026-11-20-2").json();
+    assert_eq!(told, serde_json::from_str::<Value>(&serde_json::to_string(&expected).unwrap()).unwrap());
+    assert_eq!(told["schema"], "dyno.comparison/1");
+    for wrong in ["", "?side=last", "?side=none&side=last"] {
+        let refused = get(stand.address(), &format!("/api/compare{wrong}"));
+        assert_eq!(refused.status, 400, "{wrong}: {}", refused.body);
+    }
+}
+
+/// A run with so many readings that to read all of it takes its time.
+fn long() -> Vec<Stamped> {
+    let mut events = short();
+    let last = events.pop().unwrap();
+    let sample = events.iter().rfind(|stamped| matches!(stamped.event, Event::Sample(_))).unwrap().clone();
+    let next = last.seq;
+    events.extend((0..20_000).map(|number| Stamped { seq: next + number, ..sample.clone() }));
+    events.push(Stamped { seq: next + 20_000, ..last });
+    events
+}
+
+#[test]
+fn what_a_page_asks_for_of_a_long_run_is_there_when_the_run_ends() {
+    let stand = Stand::new();
+    let events = named(long(), FIRST);
+    let mut writer = stand.begin();
+    append(&mut writer, &events);
+    let mut report = fold(&events);
+    report.findings = judge(&report);
+    // As the program that ran it does, while it still has the run.
+    serve::keep(&Store::open(stand.file()).unwrap(), &report).unwrap();
+    drop(writer);
+    let kept = stand.file().with_file_name("runs").join(FIRST).join("served.json");
+    let text = fs::read_to_string(&kept).unwrap();
+    let asked = || get(stand.address(), &format!("/api/runs/{FIRST}"));
+    assert_eq!(text.split_once('\n').unwrap().1, asked().body, "it is what is answered");
+    // And what is made of the store itself is the same.
+    let made = |kept: &str| serde_json::from_str::<Value>(kept).unwrap();
+    let kept_document = made(&asked().body);
+    fs::remove_file(&kept).unwrap();
+    let fresh = serve::spawn(Options::new(stand.file(), "127.0.0.1:0")).unwrap();
+    assert_eq!(made(&get(fresh.address(), &format!("/api/runs/{FIRST}")).body), kept_document);
+}

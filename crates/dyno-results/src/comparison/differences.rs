@@ -1,0 +1,101 @@
+//! What differs between the sides so that a ratio would be taken for one of the databases and is none: the finding
+//! `not-comparable`, one for each such thing, with both values.
+//!
+//! Pure, as findings are. A thing that is unknown on every side is no difference; known on one and unknown on another
+//! it is a doubt.
+
+mod data;
+mod load;
+mod server;
+mod trust;
+
+use super::document::Difference;
+use super::sections::Shared;
+use super::side::{Member, Side};
+use crate::event::{Finding, Severity};
+use crate::words::list;
+
+/// What a comparison of the thing comes to where it differs.
+struct Aspect {
+    /// `scale`: names the difference for machines and begins the sentence for readers.
+    name: &'static str,
+    severity: Severity,
+    advice: &'static str,
+}
+
+/// All differences that matter, the gravest first.
+pub(super) fn differences(sides: &[Side], shared: &[Shared<'_>]) -> Vec<Difference> {
+    let mut all = data::differences(sides);
+    all.extend(shared.iter().flat_map(|shared| load::differences(sides, shared)));
+    all.extend(server::differences(sides));
+    all.extend(trust::differences(sides, shared));
+    all.sort_by_key(|difference| std::cmp::Reverse(difference.severity));
+    all
+}
+
+pub(super) fn finding(difference: &Difference) -> Finding {
+    Finding {
+        code: "not-comparable".to_owned(),
+        severity: difference.severity,
+        about: difference.series.clone(),
+        evidence: difference.text.clone(),
+        advice: difference.advice.to_owned(),
+    }
+}
+
+/// A text for each side: `8`, or `8 and 16` where its own runs differ. `None` where none of them knows.
+fn values(sides: &[Side], of: impl Fn(&Member) -> Option<String>) -> Vec<Option<String>> {
+    sides.iter().map(|side| joined(side.members.iter().filter_map(&of))).collect()
+}
+
+/// The different ones of these, in a sentence.
+fn joined(values: impl Iterator<Item = String>) -> Option<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    (!distinct.is_empty()).then(|| list(&distinct))
+}
+
+/// A difference where the sides have not all the same value.
+fn unequal(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Option<Difference> {
+    let first = values.first()?;
+    if values.iter().all(|value| value == first) {
+        return None;
+    }
+    let mut difference = told(sides, aspect, values);
+    let known: Vec<&String> = difference.values.iter().flatten().collect();
+    if known.windows(2).all(|pair| pair[0] == pair[1]) {
+        // All that is known agrees, and the rest may.
+        difference.severity = difference.severity.min(Severity::Doubt);
+    }
+    Some(difference)
+}
+
+/// `scale: 10 (a, b), 100 (c)`
+fn told(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Difference {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (side, value) in sides.iter().zip(&values) {
+        let value = value.as_deref().unwrap_or("unknown");
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) => names.push(&side.name),
+            None => groups.push((value, vec![&side.name])),
+        }
+    }
+    let groups: Vec<String> =
+        groups.iter().map(|(value, names)| format!("{value} ({})", names.join(", "))).collect();
+    Difference {
+        aspect: aspect.name,
+        severity: aspect.severity,
+        series: None,
+        text: format!("{}: {}", aspect.name, groups.join(", ")),
+        values,
+        advice: aspect.advice,
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/differences.rs"]
+mod tests;

@@ -1,0 +1,145 @@
+//! Whether the sides have the same data, and whether these lie in memory alike.
+
+use super::{Aspect, told, unequal, values};
+use crate::comparison::data::family;
+use crate::comparison::document::Difference;
+use crate::comparison::side::{Member, Side};
+use crate::event::{Data, Severity, Table};
+use crate::words::{bytes, count};
+
+/// Rows may differ by so much: a table that a load fills is not found twice with the same number.
+const ROWS_TOLERANCE: f64 = 1.05;
+/// Up to here a server's estimate may be all that differs.
+const ROWS_ESTIMATED: f64 = 1.25;
+/// A table with a smaller share of the rows decides nothing.
+const TABLE_SHARE_MIN: f64 = 0.01;
+/// Share of the host's memory up to which the operating system can be taken to cache the data.
+const MEMORY_SHARE_CACHES: f64 = 0.8;
+
+const SCALE: Aspect = Aspect {
+    name: "scale",
+    severity: Severity::Invalid,
+    advice: "prepare the same data on every side (--scale, --rows, --table-size) and run again",
+};
+const ROWS: Aspect = Aspect { name: "rows", ..SCALE };
+const CACHE: Aspect = Aspect {
+    name: "data against memory",
+    severity: Severity::Doubt,
+    advice: "what lies in memory on one side is read from disk on the other: give the caches the same size, or make the \
+             data clearly larger (or smaller) than both",
+};
+
+pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
+    let mut families: Vec<&str> = Vec::new();
+    for data in sides.iter().flat_map(|side| &side.members).flat_map(of_member) {
+        let family = family(&data.workload);
+        if !families.contains(&family) {
+            families.push(family);
+        }
+    }
+    families
+        .into_iter()
+        .filter(|family| {
+            sides.iter().all(|side| side.members.iter().any(|member| found(member, family).is_some()))
+        })
+        .flat_map(|family| of_family(sides, family))
+        .collect()
+}
+
+fn of_member(member: &Member) -> impl Iterator<Item = &Data> {
+    member.evidence.found().iter().filter(|data| data.target == member.target)
+}
+
+fn found<'a>(member: &'a Member, wanted: &str) -> Option<&'a Data> {
+    of_member(member).find(|data| family(&data.workload) == wanted)
+}
+
+fn of_family(sides: &[Side], family: &str) -> Vec<Difference> {
+    let scale = values(sides, |member| Some(plain(found(member, family)?.scale?)));
+    let scale =
+        if scale.iter().all(Option::is_none) { rows(sides, family) } else { unequal(sides, &SCALE, scale) };
+    let place = values(sides, |member| place(found(member, family)?));
+    let levels: Vec<Option<&str>> =
+        place.iter().map(|text| text.as_deref().map(|text| text.split(':').next().unwrap_or(text))).collect();
+    let placed_alike = levels.windows(2).all(|pair| pair[0] == pair[1]);
+    scale.into_iter().chain((!placed_alike).then(|| told(sides, &CACHE, place))).collect()
+}
+
+/// `10`, `0.1`
+fn plain(scale: f64) -> String {
+    if scale.fract() == 0.0 { count(scale as u64) } else { scale.to_string() }
+}
+
+/// Where no scale says how large the data are, their tables do.
+fn rows(sides: &[Side], family: &str) -> Option<Difference> {
+    let tables: Vec<Vec<&Table>> = sides
+        .iter()
+        .map(|side| {
+            let first = side.members.iter().find_map(|member| found(member, family));
+            first.map(|data| weighty(&data.tables)).unwrap_or_default()
+        })
+        .collect();
+    let alike = |within: f64| {
+        let pairs = tables.windows(2);
+        pairs.into_iter().all(|pair| same_tables(&pair[0], &pair[1], within))
+    };
+    if alike(ROWS_TOLERANCE) {
+        return None;
+    }
+    let severity = if alike(ROWS_ESTIMATED) { Severity::Doubt } else { ROWS.severity };
+    let text = |tables: &Vec<&Table>| {
+        let rows: u64 = tables.iter().filter_map(|table| table.rows).sum();
+        let largest = tables.iter().max_by_key(|table| table.rows);
+        match (tables.as_slice(), largest) {
+            ([], _) | (_, None) => None,
+            ([only], _) => Some(format!("{} in {}", count(only.rows?), only.name)),
+            (several, Some(largest)) => Some(format!(
+                "{} in {} tables ({} in {})",
+                count(rows),
+                several.len(),
+                count(largest.rows?),
+                largest.name
+            )),
+        }
+    };
+    unequal(sides, &Aspect { severity, ..ROWS }, tables.iter().map(text).collect())
+}
+
+fn weighty(tables: &[Table]) -> Vec<&Table> {
+    let all: u64 = tables.iter().filter_map(|table| table.rows).sum();
+    let share = |table: &Table| table.rows.map(|rows| rows as f64 / all as f64);
+    tables.iter().filter(|table| share(table).is_none_or(|share| share >= TABLE_SHARE_MIN)).collect()
+}
+
+fn same_tables(left: &[&Table], right: &[&Table], within: f64) -> bool {
+    let has_like = |table: &&Table| {
+        right.iter().any(|other| other.name == table.name && near(table.rows, other.rows, within))
+    };
+    left.len() == right.len() && left.iter().all(has_like)
+}
+
+fn near(left: Option<u64>, right: Option<u64>, within: f64) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => left.max(right) as f64 <= within * left.min(right) as f64,
+        (left, right) => left == right,
+    }
+}
+
+/// Where the data lie, then their size and the memory's, behind a colon.
+fn place(data: &Data) -> Option<String> {
+    let database = data.database_bytes?;
+    let cache = data.cache_bytes.filter(|cache| *cache > 0);
+    let memory = data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64);
+    Some(match (cache, memory) {
+        (Some(cache), _) if database <= cache => {
+            format!("in the server's cache: {} of data, {} of cache", bytes(database), bytes(cache))
+        }
+        (_, Some(memory)) => {
+            format!("in the host's memory: {} of data, {} of memory", bytes(database), bytes(memory))
+        }
+        (Some(cache), None) => {
+            format!("larger than the server's cache: {} of data, {} of cache", bytes(database), bytes(cache))
+        }
+        (None, None) => return None,
+    })
+}

@@ -1,0 +1,125 @@
+//! How far each side can be believed by itself: what its own findings say, and whether it came to its end.
+
+use super::{Aspect, told, unequal, values};
+use crate::comparison::document::Difference;
+use crate::comparison::sections::Shared;
+use crate::comparison::side::{Member, Side};
+use crate::event::{Finding, Outcome, Severity};
+use crate::words::list;
+
+const OUTCOME: Aspect = Aspect {
+    name: "outcome",
+    severity: Severity::Doubt,
+    advice: "run again to the end; what was measured until then is compared here",
+};
+const DYNO: Aspect = Aspect {
+    name: "dyno's version",
+    severity: Severity::Doubt,
+    advice: "another dyno may load or count otherwise: measure both with the same one",
+};
+const INVALID: Aspect = Aspect {
+    name: "figures that must not be used",
+    severity: Severity::Invalid,
+    advice: "`dyno findings RUN` says why; put that right and run again",
+};
+const DOUBTS: Aspect = Aspect {
+    name: "doubts of one side only",
+    severity: Severity::Doubt,
+    advice: "`dyno findings RUN` says why; what is in doubt on one side is in doubt in the ratio",
+};
+const SHARED_DOUBTS: Aspect = Aspect {
+    name: "doubts of every side",
+    severity: Severity::Note,
+    advice: "these weigh on all sides alike, if not equally (`dyno findings RUN`)",
+};
+/// Compared by other rules.
+const ELSEWHERE: [&str; 3] = ["durability-off", "durability-relaxed", "incomplete"];
+
+pub(super) fn differences(sides: &[Side], shared: &[Shared<'_>]) -> Vec<Difference> {
+    let mut found = vec![
+        outcome(sides),
+        unequal(sides, &DYNO, values(sides, |member| Some(member.report().run.dyno_version.clone()))),
+    ];
+    found.push(invalid(sides, shared));
+    found.extend(doubts(sides, shared));
+    found.into_iter().flatten().collect()
+}
+
+/// A doubt even where no side came to its end.
+fn outcome(sides: &[Side]) -> Option<Difference> {
+    let outcome = |member: &Member| {
+        let report = member.report();
+        if let Some(lost) = report.lost.iter().find(|lost| lost.lost.target == member.target) {
+            return Some(format!("given up in mid-run, {}", lost.lost.reason));
+        }
+        Some(match report.run.outcome {
+            Outcome::Complete => "complete".to_owned(),
+            Outcome::Incomplete => {
+                format!("incomplete, {}", report.run.reason.as_deref().unwrap_or("the reason is unknown"))
+            }
+        })
+    };
+    let outcomes = values(sides, outcome);
+    let complete = outcomes.iter().all(|outcome| outcome.as_deref() == Some("complete"));
+    (!complete).then(|| told(sides, &OUTCOME, outcomes))
+}
+
+fn invalid(sides: &[Side], shared: &[Shared<'_>]) -> Option<Difference> {
+    let codes = codes(sides, shared, Severity::Invalid);
+    if codes.iter().all(Vec::is_empty) {
+        return None;
+    }
+    Some(told(sides, &INVALID, codes.iter().map(|codes| text(codes)).collect()))
+}
+
+fn doubts(sides: &[Side], shared: &[Shared<'_>]) -> [Option<Difference>; 2] {
+    let all = codes(sides, shared, Severity::Doubt);
+    let is_shared = |code: &String| all.iter().all(|codes| codes.contains(code));
+    let (common, own): (Vec<Vec<String>>, Vec<Vec<String>>) =
+        all.iter().map(|codes| codes.iter().cloned().partition(is_shared)).unzip();
+    let told = |aspect: &Aspect, codes: Vec<Vec<String>>| {
+        let any = codes.iter().any(|codes| !codes.is_empty());
+        any.then(|| told(sides, aspect, codes.iter().map(|codes| text(codes)).collect()))
+    };
+    [told(&DOUBTS, own), told(&SHARED_DOUBTS, common)]
+}
+
+fn text(codes: &[String]) -> Option<String> {
+    Some(if codes.is_empty() { "none".to_owned() } else { list(codes) })
+}
+
+/// Codes of this severity that concern each side.
+fn codes(sides: &[Side], shared: &[Shared<'_>], severity: Severity) -> Vec<Vec<String>> {
+    let of_side = |(index, side): (usize, &Side)| {
+        let series = |member: &Member| -> Vec<&str> {
+            let of_side = shared.iter().flat_map(|shared| shared.sides.get(index).into_iter().flatten());
+            let of_member = of_side.filter(|(other, _)| std::ptr::eq(*other, member));
+            of_member.map(|(_, series)| series.name.as_str()).collect()
+        };
+        let mut codes: Vec<String> = Vec::new();
+        for member in &side.members {
+            let compared = series(member);
+            for finding in member.report().findings.iter().filter(|finding| finding.severity == severity) {
+                let known = ELSEWHERE.contains(&finding.code.as_str()) || codes.contains(&finding.code);
+                if !known && concerns(finding, member, &compared) {
+                    codes.push(finding.code.clone());
+                }
+            }
+        }
+        codes
+    };
+    sides.iter().enumerate().map(of_side).collect()
+}
+
+/// A finding is about the run, a target, a series (`write`, or `pg/write` among several targets), or something in one.
+fn concerns(finding: &Finding, member: &Member, compared: &[&str]) -> bool {
+    let Some(about) = finding.about.as_deref() else { return true };
+    let report = member.report();
+    let is_target = |name: &str| report.targets.iter().any(|target| target.name == name);
+    let (head, tail) = about.split_once('/').unwrap_or((about, about));
+    if is_target(head) && (head != member.target || head == about) {
+        return head == member.target;
+    }
+    let is_series = report.series.iter().any(|series| series.name == tail);
+    !is_series || compared.contains(&tail)
+}

@@ -1,0 +1,236 @@
+//! A comparison as a document: what `dyno compare --json` prints and what the terminal tabulates.
+//!
+//! Versioned by [`SCHEMA`] and described in `docs/compare.md`; within a version fields are only added. Lists called
+//! `cells` or `loads` have one entry for each side, in the order of the sides. Unknown is `null`.
+
+use serde::Serialize;
+
+use crate::event::{Finding, Severity, StageKind};
+
+/// Name and version of the document's JSON form.
+pub const SCHEMA: &str = "dyno.comparison/1";
+
+/// Two or more runs, or targets of runs, set beside each other.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    /// Index of the side to which the others are compared.
+    pub base: usize,
+    pub sides: Vec<SideInfo>,
+    pub series: Vec<SeriesComparison>,
+    /// Size and preparation of the data, one for each family of workloads.
+    pub data: Vec<DataComparison>,
+    /// Series that cannot be compared because the base or all others lack them, and sides that lack others.
+    pub absent: Vec<Absent>,
+    /// What differs between the sides and matters, the gravest first.
+    pub differences: Vec<Difference>,
+    /// The differences as findings, `not-comparable`.
+    pub findings: Vec<Finding>,
+}
+
+/// A side: one target in one run, or in several runs that repeat each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SideInfo {
+    /// `2026-11-20-1`, `2026-11-20-1:pg`, or `pg` where all sides are of one run.
+    pub name: String,
+    /// Names of the runs, more than one where it was repeated.
+    pub runs: Vec<String>,
+    pub target: String,
+    /// The one series that was asked for.
+    pub series: Option<String>,
+    /// `PostgreSQL 18.1`; `None` where the product was not recognised.
+    pub product: Option<String>,
+    /// Profile of the server, where dyno started it.
+    pub embedded_profile: Option<String>,
+    /// When the first of its runs began, RFC 3339.
+    pub started_at: String,
+}
+
+/// One series that the base and at least one other side have.
+#[derive(Debug, Clone, Serialize)]
+pub struct SeriesComparison {
+    pub name: String,
+    /// Of each side; `None` where the side has no such series.
+    pub workloads: Vec<Option<String>>,
+    pub basis: Basis,
+    pub sections: Vec<Section>,
+    /// The rungs that the base and another side have at the same load, ascending.
+    pub ladder: Vec<RungComparison>,
+}
+
+/// What the intervals of a series rest on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Basis {
+    pub unit: BasisUnit,
+    /// Of the headline: runs, or stages of one run, for each side.
+    pub repeats: Vec<u32>,
+    /// The repeats of the sides took turns within one run.
+    pub in_turn: bool,
+    /// One sentence for a reader.
+    pub text: String,
+}
+
+/// What was repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BasisUnit {
+    /// Nothing: the seconds within one stage of each side.
+    Seconds,
+    /// Runs or stages, on every side.
+    Repeats,
+    /// Repeats on some sides and seconds on the others.
+    Mixed,
+}
+
+/// Figures that belong together, of the same stages.
+#[derive(Debug, Clone, Serialize)]
+pub struct Section {
+    pub kind: SectionKind,
+    /// Load of the stages that the figures are of; `None` where a side has none.
+    pub loads: Vec<Option<Load>>,
+    /// False where the sides' loads differ: their latencies then say nothing about the servers.
+    pub same_load: bool,
+    pub rows: Vec<Row>,
+}
+
+/// Which stages a section is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SectionKind {
+    /// What was held; the peak's rung where nothing was.
+    Headline,
+    /// The highest rung that all have in common and none is past its peak, where the headlines' loads differ.
+    CommonLoad,
+    /// The peaks of the ladders, and where they gave way.
+    Peak,
+}
+
+/// The load of a side's stages.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Load {
+    pub kind: StageKind,
+    pub clients: u32,
+    /// Clients at the end, where they are ramped.
+    pub clients_end: Option<u32>,
+    pub connections: Option<u32>,
+    /// Of an open load.
+    pub rate_per_s: Option<f64>,
+    /// Of each stage, on average.
+    pub seconds: f64,
+    /// Run and stage of each repeat.
+    pub stages: Vec<StageReference>,
+}
+
+/// A stage of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StageReference {
+    pub run: String,
+    pub stage: u32,
+}
+
+/// One figure of all sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// `throughput`, `p99`, `wal_bytes`, …
+    pub key: &'static str,
+    /// `1/s`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction.
+    pub unit: &'static str,
+    pub better: Better,
+    pub cells: Vec<Cell>,
+}
+
+/// Which direction a reader wishes for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    Higher,
+    Lower,
+    Neither,
+}
+
+/// A figure of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Cell {
+    /// The median where it was repeated.
+    pub value: Option<f64>,
+    /// 95 % interval of the value.
+    pub interval: Option<[f64; 2]>,
+    pub repeats: u32,
+    /// To the base; `None` for the base itself, and where one of the two is unknown or nothing.
+    pub ratio: Option<Ratio>,
+}
+
+/// A figure as a multiple of the base's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ratio {
+    pub value: f64,
+    /// 95 % interval; `None` where nothing says how well the two are known.
+    pub interval: Option<[f64; 2]>,
+    pub verdict: Verdict,
+}
+
+/// What a ratio says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Better,
+    Worse,
+    /// Where neither direction is better.
+    Higher,
+    Lower,
+    /// The interval holds 1.
+    NoDifferenceShown,
+    /// There is no interval: whether it is chance cannot be said.
+    NoInterval,
+    /// The figures were taken at different loads: the ratio is of the loads as much as of the servers.
+    OtherLoad,
+}
+
+/// One load of two ladders.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RungComparison {
+    pub clients: u32,
+    /// Of an open load; clients may then differ between the sides.
+    pub rate_per_s: Option<f64>,
+    pub throughput: Vec<Cell>,
+    pub p99_us: Vec<Cell>,
+    /// True for the sides whose peak this is.
+    pub peak: Vec<bool>,
+    /// True for the sides that gave way here.
+    pub saturated: Vec<bool>,
+}
+
+/// Size on disk and preparation.
+#[derive(Debug, Clone, Serialize)]
+pub struct DataComparison {
+    /// `tpcb`
+    pub workload: String,
+    pub rows: Vec<Row>,
+}
+
+/// A series that some sides lack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Absent {
+    pub series: String,
+    /// Names of the sides that have it, and of those that lack it.
+    pub present: Vec<String>,
+    pub lacking: Vec<String>,
+    /// Whether it is compared among the others.
+    pub compared: bool,
+}
+
+/// Something that differs between the sides and matters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// `durability`, `scale`, `processors`, …
+    pub aspect: &'static str,
+    pub severity: Severity,
+    /// Where it concerns one series only.
+    pub series: Option<String>,
+    /// Of each side; `None` where it is not known, or does not concern the side.
+    pub values: Vec<Option<String>>,
+    /// One sentence with both values.
+    pub text: String,
+    pub advice: &'static str,
+}

@@ -1,0 +1,109 @@
+//! What a run brings to a comparison: its report, and how well the percentiles of each of its stages are known.
+//!
+//! The report has no histogram, and without one nobody can say how much of a percentile is chance. So the evidence is
+//! gathered from the run's events: a stage's histograms are kept while it goes by, and dropped when it has ended.
+
+use std::collections::BTreeMap;
+
+use super::spread::{LatencyBlocks, LatencySpreads};
+use crate::document::{Report, StageResult};
+use crate::event::{Data, Event, StageKind, Stamped};
+use crate::fold::Fold;
+use crate::judge::judge;
+
+/// A run as a comparison takes it.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    report: Report,
+    /// The data of each target and workload as the load found them; the report has them as they were last.
+    found: Vec<Data>,
+    spreads: BTreeMap<u32, LatencySpreads>,
+}
+
+impl Evidence {
+    /// A report alone, with the findings that it holds: its percentiles then have no interval.
+    #[must_use]
+    pub fn of_report(report: Report) -> Self {
+        Self { found: report.data.clone(), report, spreads: BTreeMap::new() }
+    }
+
+    /// The run of these events.
+    #[must_use]
+    pub fn of_events(events: &[Stamped]) -> Self {
+        let mut gathering = Gathering::new();
+        events.iter().for_each(|stamped| gathering.add(stamped));
+        gathering.finish()
+    }
+
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    pub(super) fn found(&self) -> &[Data] {
+        &self.found
+    }
+
+    pub(super) fn stage(&self, id: u32) -> Option<&StageResult> {
+        self.report.stages.iter().find(|result| result.stage.id == id)
+    }
+
+    /// All unknown where the stage's histograms were not seen.
+    pub(super) fn spreads(&self, stage: u32) -> LatencySpreads {
+        self.spreads.get(&stage).copied().unwrap_or_default()
+    }
+}
+
+/// Evidence in the making: takes the events of one run in their order.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    fold: Fold,
+    found: Vec<Data>,
+    under_way: BTreeMap<u32, LatencyBlocks>,
+    spreads: BTreeMap<u32, LatencySpreads>,
+}
+
+impl Gathering {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn add(&mut self, stamped: &Stamped) {
+        self.fold.add(stamped);
+        match &stamped.event {
+            Event::Data(data) => {
+                let is_same = |known: &Data| known.target == data.target && known.workload == data.workload;
+                if !self.found.iter().any(is_same) {
+                    self.found.push(data.clone());
+                }
+            }
+            Event::StageStarted(stage) if stage.kind != StageKind::WarmUp => {
+                self.under_way.insert(stage.id, LatencyBlocks::default());
+            }
+            Event::Interval(interval) => {
+                if let Some(blocks) = self.under_way.get_mut(&interval.stage) {
+                    blocks.add(interval);
+                }
+            }
+            Event::StageFinished(finished) => self.reduce(finished.stage),
+            _ => {}
+        }
+    }
+
+    /// The evidence, its findings those of this version's rules.
+    #[must_use]
+    pub fn finish(mut self) -> Evidence {
+        let unfinished: Vec<u32> = self.under_way.keys().copied().collect();
+        unfinished.into_iter().for_each(|stage| self.reduce(stage));
+        let mut report = self.fold.report();
+        report.findings = judge(&report);
+        Evidence { report, found: self.found, spreads: self.spreads }
+    }
+
+    fn reduce(&mut self, stage: u32) {
+        if let Some(blocks) = self.under_way.remove(&stage) {
+            self.spreads.insert(stage, blocks.spreads());
+        }
+    }
+}

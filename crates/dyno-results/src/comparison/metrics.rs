@@ -1,0 +1,114 @@
+//! The figures that are compared: what each is, in which unit, and which direction a reader wishes for.
+
+use super::document::Better;
+use super::evidence::Evidence;
+use super::side::{Demand, Figure, Member};
+use super::spread::{LatencySpreads, Spread};
+use crate::document::{Costs, Percentiles, Series, StageResult};
+
+/// A row of the table.
+pub(super) struct Metric {
+    pub(super) key: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) better: Better,
+    /// Whether it says something only at the same load.
+    pub(super) latency: bool,
+    pub(super) figure: Figure,
+    /// Of what it was counted, where that may be one thing or another.
+    pub(super) source: Option<fn(&Costs) -> Option<&str>>,
+}
+
+const fn plain(key: &'static str, unit: &'static str, better: Better, figure: Figure) -> Metric {
+    Metric { key, unit, better, latency: false, figure, source: None }
+}
+
+const fn latency(key: &'static str, figure: Figure) -> Metric {
+    Metric { latency: true, ..plain(key, "us", Better::Lower, figure) }
+}
+
+const fn cost(key: &'static str, unit: &'static str, figure: Figure) -> Metric {
+    plain(key, unit, Better::Lower, figure)
+}
+
+const fn disk_bytes(key: &'static str, figure: Figure) -> Metric {
+    Metric { source: Some(|costs| costs.disk_source.as_deref()), ..cost(key, "bytes", figure) }
+}
+
+const fn disk_operations(key: &'static str, figure: Figure) -> Metric {
+    Metric {
+        source: Some(|costs| costs.disk_operations_source.as_deref()),
+        ..cost(key, "operations", figure)
+    }
+}
+
+/// What a stage tells, in the order of the table. Costs are for each transaction.
+pub(super) const OF_STAGES: &[Metric] = &[
+    plain("throughput", "1/s", Better::Higher, throughput),
+    latency("p50", |evidence, stage| percentile(evidence, stage, |all| all.p50_us, |spreads| spreads.p50)),
+    latency("p95", |evidence, stage| percentile(evidence, stage, |all| all.p95_us, |spreads| spreads.p95)),
+    latency("p99", p99),
+    latency("p99.9", |evidence, stage| {
+        percentile(evidence, stage, |all| all.p999_us, |spreads| spreads.p999)
+    }),
+    // One transaction, always: nothing says how well it is known.
+    latency("max", |evidence, stage| percentile(evidence, stage, |all| all.max_us, |_| None)),
+    plain("errors", "share", Better::Lower, errors),
+    cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us)),
+    disk_bytes("disk_read_bytes", |_, stage| of_costs(stage, |costs| costs.disk_read_bytes)),
+    disk_bytes("disk_write_bytes", |_, stage| of_costs(stage, |costs| costs.disk_write_bytes)),
+    disk_operations("disk_read_operations", |_, stage| of_costs(stage, |costs| costs.disk_read_operations)),
+    disk_operations("disk_write_operations", |_, stage| of_costs(stage, |costs| costs.disk_write_operations)),
+    cost("wal_bytes", "bytes", |_, stage| of_costs(stage, |costs| costs.wal_bytes)),
+];
+
+pub(super) fn throughput(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
+    let estimate = stage.throughput?;
+    Some((estimate.mean, Spread::of_estimate(&estimate)))
+}
+
+pub(super) fn p99(evidence: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
+    percentile(evidence, stage, |all| all.p99_us, |spreads| spreads.p99)
+}
+
+/// Of the response time where there is one, else of the service time.
+fn percentile(
+    evidence: &Evidence,
+    stage: &StageResult,
+    value: fn(&Percentiles) -> f64,
+    spread: fn(&LatencySpreads) -> Option<Spread>,
+) -> Option<(f64, Option<Spread>)> {
+    let percentiles = stage.response.as_ref().or(stage.service.as_ref())?;
+    Some((value(percentiles), spread(&evidence.spreads(stage.stage.id))))
+}
+
+/// Of all that the stage began, the share that failed or whose outcome is unknown.
+fn errors(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
+    let totals = &stage.totals;
+    let bad = totals.failed_with_drain + totals.unknown_with_drain;
+    let all = bad + totals.done_with_drain;
+    (all > 0).then(|| (bad as f64 / all as f64, None))
+}
+
+/// A mean over the stage: the readings say nothing of how well it is known.
+fn of_costs(stage: &StageResult, pick: fn(&Costs) -> Option<f64>) -> Option<(f64, Option<Spread>)> {
+    Some((stage.costs.as_ref().and_then(pick)?, None))
+}
+
+pub(super) fn peak_throughput(_: &Member, series: &Series) -> Option<(f64, Option<Spread>)> {
+    let peak = series.peak.as_ref()?;
+    Some((peak.throughput.mean, Spread::of_estimate(&peak.throughput)))
+}
+
+/// Clients, or the rate of an open load, at the peak.
+pub(super) fn peak_height(member: &Member, series: &Series) -> Option<(f64, Option<Spread>)> {
+    height(member, series.peak.as_ref()?.stage)
+}
+
+/// Clients, or the rate of an open load, at which the ladder gave way.
+pub(super) fn saturation_height(member: &Member, series: &Series) -> Option<(f64, Option<Spread>)> {
+    height(member, series.saturation.as_ref()?.stage)
+}
+
+fn height(member: &Member, stage: u32) -> Option<(f64, Option<Spread>)> {
+    Some((Demand::of(&member.evidence.stage(stage)?.stage).height(), None))
+}

@@ -1,0 +1,230 @@
+//! The figures of one series, set beside each other: the headline, a common load, the peaks.
+
+use super::document::{Better, Row, Section, SectionKind, Verdict};
+use super::estimate::{Known, ratio};
+use super::metrics::{self, Metric};
+use super::side::{Demand, Figure, Member, Picked, Side, headlines, rungs};
+use super::spread::Spread;
+use crate::document::{Series, StageResult};
+
+/// A series of all sides: for each side its runs that have it.
+pub(super) struct Shared<'a> {
+    /// Of the base; another side's may be called otherwise where the user asked for it.
+    pub(super) name: &'a str,
+    pub(super) base: usize,
+    pub(super) sides: Vec<Vec<(&'a Member, &'a Series)>>,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(sides: &'a [Side], base: usize, names: &[Option<&'a str>]) -> Self {
+        let of_side = |(side, name): (&'a Side, &Option<&'a str>)| -> Vec<(&'a Member, &'a Series)> {
+            let Some(name) = name else { return Vec::new() };
+            side.members.iter().filter_map(|member| Some((member, member.series(name)?))).collect()
+        };
+        let name = names.get(base).copied().flatten().unwrap_or_default();
+        Self { name, base, sides: sides.iter().zip(names).map(of_side).collect() }
+    }
+
+    /// Sides that have the series.
+    fn present(&self) -> impl Iterator<Item = &Vec<(&'a Member, &'a Series)>> {
+        self.sides.iter().filter(|side| !side.is_empty())
+    }
+
+    /// The stages of each side that `choose` takes of each of its runs.
+    fn pick(&self, choose: impl Fn(&'a Member, &'a Series) -> Vec<&'a StageResult>) -> Vec<Picked<'a>> {
+        let of_side = |side: &Vec<(&'a Member, &'a Series)>| {
+            let all = side.iter().map(|(member, series)| (*member, choose(member, series)));
+            Picked(all.filter(|(_, stages)| !stages.is_empty()).collect())
+        };
+        self.sides.iter().map(of_side).collect()
+    }
+
+    /// The stages that speak for each side: of each demand that all have in common, or else what is each one's own.
+    pub(super) fn headline_picks(&self) -> Vec<Vec<Picked<'a>>> {
+        let common = common_demands(self, headlines);
+        if common.is_empty() {
+            return vec![self.pick(|member, series| strongest(headlines(member, series)))];
+        }
+        common
+            .into_iter()
+            .map(|demand| self.pick(|member, series| asked(headlines(member, series), demand)))
+            .collect()
+    }
+
+    /// The rungs at this demand.
+    pub(super) fn rung_picks(&self, demand: Demand) -> Vec<Picked<'a>> {
+        self.pick(|member, series| asked(rungs(member, series), demand))
+    }
+
+    pub(super) fn sections(&self) -> Vec<Section> {
+        let mut sections: Vec<Section> = self
+            .headline_picks()
+            .iter()
+            .map(|picks| self.section(SectionKind::Headline, picks, metrics::OF_STAGES))
+            .collect();
+        if sections.iter().all(|section| !section.same_load)
+            && let Some(demand) = self.common_rung()
+        {
+            let picks = self.rung_picks(demand);
+            sections.push(self.section(SectionKind::CommonLoad, &picks, metrics::OF_STAGES));
+        }
+        sections.extend(self.peaks());
+        sections
+    }
+
+    fn section(&self, kind: SectionKind, picks: &[Picked<'a>], metrics: &[Metric]) -> Section {
+        let mut demands = picks.iter().filter(|picked| !picked.0.is_empty()).map(Picked::demand);
+        let first = demands.next().flatten();
+        let same_load = first.is_some() && demands.all(|demand| demand == first);
+        let row = |metric: &Metric| {
+            let known: Vec<Option<Known>> = picks.iter().map(|picked| picked.known(metric.figure)).collect();
+            let mut row = row(metric.key, metric.unit, metric.better, &known, self.base);
+            if metric.latency && !same_load {
+                row.cells.iter_mut().filter_map(|cell| cell.ratio.as_mut()).for_each(|ratio| {
+                    ratio.verdict = Verdict::OtherLoad;
+                });
+            }
+            if !are_of_one_source(metric, picks) {
+                row.cells.iter_mut().for_each(|cell| cell.ratio = None);
+            }
+            row
+        };
+        Section {
+            kind,
+            loads: picks.iter().map(Picked::load).collect(),
+            same_load,
+            rows: metrics.iter().map(row).filter(is_told).collect(),
+        }
+    }
+
+    /// The highest rung of all sides that is past nobody's peak; the lowest where each is past somebody's.
+    fn common_rung(&self) -> Option<Demand> {
+        let mut common = common_demands(self, rungs);
+        common.sort_by(|left, right| left.height().total_cmp(&right.height()));
+        let peaks = self.present().flatten().filter_map(|(member, series)| {
+            let peak = member.evidence.stage(series.peak.as_ref()?.stage)?;
+            Some(Demand::of(&peak.stage).height())
+        });
+        let lowest_peak = peaks.fold(f64::INFINITY, f64::min);
+        common.iter().rfind(|demand| demand.height() <= lowest_peak).or(common.first()).copied()
+    }
+
+    /// Peaks and saturation, where any side has climbed a ladder.
+    fn peaks(&self) -> Option<Section> {
+        if !self.present().flatten().any(|(_, series)| series.ladder.len() > 1) {
+            return None;
+        }
+        type OfSeries = fn(&Member, &Series) -> Option<(f64, Option<Spread>)>;
+        let of_series = |figure: OfSeries| -> Vec<Option<Known>> {
+            let side = |side: &Vec<(&Member, &Series)>| {
+                let several = side.len() > 1;
+                let figures = side.iter().filter_map(|(member, series)| figure(member, series));
+                Known::of(
+                    &figures.map(|(value, spread)| (value, spread.filter(|_| !several))).collect::<Vec<_>>(),
+                )
+            };
+            self.sides.iter().map(side).collect()
+        };
+        let open = self.present().flatten().any(|(member, series)| {
+            let first = series.ladder.first().and_then(|id| member.evidence.stage(*id));
+            first.is_some_and(|rung| matches!(Demand::of(&rung.stage), Demand::Open { .. }))
+        });
+        let unit = if open { "1/s" } else { "clients" };
+        let rows = [
+            ("peak_throughput", "1/s", Better::Higher, metrics::peak_throughput as OfSeries),
+            (if open { "peak_rate" } else { "peak_clients" }, unit, Better::Neither, metrics::peak_height),
+            (
+                if open { "saturation_rate" } else { "saturation_clients" },
+                unit,
+                Better::Neither,
+                metrics::saturation_height,
+            ),
+        ];
+        let rows =
+            rows.map(|(key, unit, better, figure)| row(key, unit, better, &of_series(figure), self.base));
+        Some(Section {
+            kind: SectionKind::Peak,
+            loads: vec![None; self.sides.len()],
+            same_load: false,
+            rows: rows.into_iter().filter(is_told).collect(),
+        })
+    }
+}
+
+/// Whether the sides' figures were counted of the same kind of thing. A device's bytes are no multiple of a process's.
+fn are_of_one_source(metric: &Metric, picks: &[Picked<'_>]) -> bool {
+    let Some(source) = metric.source else { return true };
+    let costs = picks.iter().flat_map(Picked::stages).filter_map(|(_, result)| result.costs.as_ref());
+    let mut sources = costs.filter_map(source);
+    let first = sources.next();
+    sources.all(|other| Some(other) == first)
+}
+
+/// Each side's figure, with its ratio to the base's.
+pub(super) fn row(
+    key: &'static str,
+    unit: &'static str,
+    better: Better,
+    known: &[Option<Known>],
+    base: usize,
+) -> Row {
+    let of_base = known.get(base).copied().flatten();
+    let cells = known.iter().enumerate().map(|(side, known)| {
+        let Some(known) = known else { return super::document::Cell::default() };
+        let mut cell = known.cell();
+        cell.ratio = of_base.filter(|_| side != base).and_then(|of_base| ratio(&of_base, known, better));
+        cell
+    });
+    Row { key, unit, better, cells: cells.collect() }
+}
+
+/// A row of which no side knows anything tells nothing.
+pub(super) fn is_told(row: &Row) -> bool {
+    row.cells.iter().any(|cell| cell.value.is_some())
+}
+
+/// What all sides that are present were asked for, in the order of the first.
+fn common_demands<'a>(
+    shared: &Shared<'a>,
+    stages: impl Fn(&'a Member, &'a Series) -> Vec<&'a StageResult>,
+) -> Vec<Demand> {
+    let mut of_members = shared.present().flatten().map(|(member, series)| demands(&stages(member, series)));
+    let first = of_members.next().unwrap_or_default();
+    of_members
+        .fold(first, |common, other| common.into_iter().filter(|demand| other.contains(demand)).collect())
+}
+
+pub(super) fn demands(stages: &[&StageResult]) -> Vec<Demand> {
+    let mut demands: Vec<Demand> = Vec::new();
+    for demand in stages.iter().map(|result| Demand::of(&result.stage)) {
+        if !demands.contains(&demand) {
+            demands.push(demand);
+        }
+    }
+    demands
+}
+
+fn asked(stages: Vec<&StageResult>, demand: Demand) -> Vec<&StageResult> {
+    stages.into_iter().filter(|result| Demand::of(&result.stage) == demand).collect()
+}
+
+/// Of several holds that ask for different things, the one of the highest throughput, with its repeats.
+fn strongest(stages: Vec<&StageResult>) -> Vec<&StageResult> {
+    let mean = |result: &StageResult| result.throughput.map_or(0.0, |throughput| throughput.mean);
+    let best = stages.iter().max_by(|left, right| mean(left).total_cmp(&mean(right)));
+    match best.map(|result| Demand::of(&result.stage)) {
+        Some(demand) => asked(stages, demand),
+        None => stages,
+    }
+}
+
+/// One figure of all sides' picks, for the ladder.
+pub(super) fn cells(
+    picks: &[Picked<'_>],
+    base: usize,
+    better: Better,
+    figure: Figure,
+) -> Vec<super::document::Cell> {
+    let known: Vec<Option<Known>> = picks.iter().map(|picked| picked.known(figure)).collect();
+    row("", "", better, &known, base).cells
+}

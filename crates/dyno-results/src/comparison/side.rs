@@ -1,0 +1,220 @@
+//! The sides of a comparison, and which of their stages speak for them.
+
+use std::sync::Arc;
+
+use super::document::{Load, SideInfo, StageReference};
+use super::estimate::Known;
+use super::evidence::Evidence;
+use super::spread::Spread;
+use crate::document::{Report, Series, StageResult};
+use crate::event::{Arrival, Stage, StageKind, Target};
+
+/// One target in one run, or in several that repeat each other.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// As readers see it.
+    pub name: String,
+    /// At least one.
+    pub members: Vec<Member>,
+    /// The one series that is meant; `None` for all.
+    pub series: Option<String>,
+}
+
+/// A target in a run.
+#[derive(Debug, Clone)]
+pub struct Member {
+    pub evidence: Arc<Evidence>,
+    pub target: String,
+}
+
+impl Member {
+    pub(super) fn report(&self) -> &Report {
+        self.evidence.report()
+    }
+
+    pub(super) fn described(&self) -> Option<&Target> {
+        self.report().targets.iter().find(|target| target.name == self.target)
+    }
+
+    pub(super) fn series(&self, name: &str) -> Option<&Series> {
+        self.report().series.iter().find(|series| series.target == self.target && series.name == name)
+    }
+}
+
+impl Side {
+    /// Names of the series that this side offers: those that any of its runs has, in their order.
+    pub(super) fn series_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for member in &self.members {
+            let of_target = member.report().series.iter().filter(|series| series.target == member.target);
+            for series in
+                of_target.filter(|series| self.series.as_ref().is_none_or(|only| *only == series.name))
+            {
+                if !names.contains(&series.name.as_str()) {
+                    names.push(&series.name);
+                }
+            }
+        }
+        names
+    }
+
+    pub(super) fn info(&self) -> SideInfo {
+        let described = self.members.first().and_then(Member::described);
+        let product = described.and_then(|target| {
+            let product = target.product.as_deref()?;
+            Some(
+                target
+                    .version
+                    .as_ref()
+                    .map_or_else(|| product.to_owned(), |version| format!("{product} {version}")),
+            )
+        });
+        let first = self.members.first().map(Member::report);
+        SideInfo {
+            name: self.name.clone(),
+            runs: self.members.iter().map(|member| member.report().run.name.clone()).collect(),
+            target: self.members.first().map(|member| member.target.clone()).unwrap_or_default(),
+            series: self.series.clone(),
+            product,
+            embedded_profile: described
+                .and_then(|target| target.embedded.as_ref())
+                .map(|embedded| embedded.profile.clone()),
+            started_at: first.map(|report| report.run.started_at.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// What was asked of a stage; stages of equal demand repeat each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Demand {
+    Closed { clients: u32, clients_end: Option<u32> },
+    Open { rate_per_s: f64, rate_end_per_s: Option<f64> },
+}
+
+impl Demand {
+    pub(super) fn of(stage: &Stage) -> Self {
+        match stage.arrival {
+            Arrival::Closed { .. } => Self::Closed { clients: stage.clients, clients_end: stage.clients_end },
+            Arrival::Open { rate_per_s, .. } => {
+                Self::Open { rate_per_s, rate_end_per_s: stage.rate_end_per_s }
+            }
+        }
+    }
+
+    /// What a ladder ascends by.
+    pub(super) fn height(self) -> f64 {
+        match self {
+            Self::Closed { clients, .. } => f64::from(clients),
+            Self::Open { rate_per_s, .. } => rate_per_s,
+        }
+    }
+}
+
+/// The stages of one side that speak for it, for each of its runs that has any.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Picked<'a>(pub(super) Vec<(&'a Member, Vec<&'a StageResult>)>);
+
+/// A figure of a stage with what its seconds say of how well it is known.
+pub(super) type Figure = fn(&Evidence, &StageResult) -> Option<(f64, Option<Spread>)>;
+
+impl<'a> Picked<'a> {
+    pub(super) fn stages(&self) -> impl Iterator<Item = (&'a Member, &'a StageResult)> + '_ {
+        self.0.iter().flat_map(|(member, stages)| stages.iter().map(move |stage| (*member, *stage)))
+    }
+
+    /// Runs where there are several, else stages of the one run.
+    pub(super) fn repeats(&self) -> usize {
+        match self.0.as_slice() {
+            [(_, stages)] => stages.len(),
+            several => several.len(),
+        }
+    }
+
+    pub(super) fn known(&self, figure: Figure) -> Option<Known> {
+        let of_stages = |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<(f64, Option<Spread>)> {
+            stages.iter().filter_map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
+        };
+        match self.0.as_slice() {
+            [only] => Known::of(&of_stages(only)),
+            several => {
+                // The run is what was repeated: each counts once, however many stages it has.
+                let of_run = |run| {
+                    let known = Known::of(&of_stages(run))?;
+                    Some((known.value, known.spread.filter(|_| run.1.len() == 1)))
+                };
+                Known::of(&several.iter().filter_map(of_run).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    pub(super) fn load(&self) -> Option<Load> {
+        let (_, first) = self.stages().next()?;
+        let stage = &first.stage;
+        let seconds: f64 = self.stages().map(|(_, result)| result.seconds).sum();
+        Some(Load {
+            kind: stage.kind,
+            clients: stage.clients,
+            clients_end: stage.clients_end,
+            connections: stage.connections,
+            rate_per_s: match stage.arrival {
+                Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+                Arrival::Closed { .. } => None,
+            },
+            seconds: seconds / self.stages().count() as f64,
+            stages: self
+                .stages()
+                .map(|(member, result)| StageReference {
+                    run: member.report().run.name.clone(),
+                    stage: result.stage.id,
+                })
+                .collect(),
+        })
+    }
+
+    /// What was asked of all its stages; `None` where they differ.
+    pub(super) fn demand(&self) -> Option<Demand> {
+        let mut demands = self.stages().map(|(_, result)| Demand::of(&result.stage));
+        let first = demands.next()?;
+        demands.all(|demand| demand == first).then_some(first)
+    }
+}
+
+/// A ramp has no level of which its seconds could tell how well it is known.
+fn steady(figure: (f64, Option<Spread>), stage: &StageResult) -> Option<(f64, Option<Spread>)> {
+    let (value, spread) = figure;
+    value.is_finite().then_some((value, spread.filter(|_| stage.stage.kind != StageKind::Ramp)))
+}
+
+/// The stages of a series from which its headline comes: its holds, else its ramps, else its peak's rung.
+pub(super) fn headlines<'a>(member: &'a Member, series: &'a Series) -> Vec<&'a StageResult> {
+    let holds: Vec<&StageResult> = series.holds.iter().filter_map(|id| member.evidence.stage(*id)).collect();
+    for kind in [StageKind::Hold, StageKind::Ramp] {
+        let of_kind = || holds.iter().copied().filter(|result| result.stage.kind == kind);
+        let complete: Vec<&StageResult> = of_kind().filter(|result| result.complete).collect();
+        if !complete.is_empty() {
+            return complete;
+        }
+        // Better than nothing; a finding says that the run is incomplete.
+        let cut: Vec<&StageResult> = of_kind().filter(|result| result.throughput.is_some()).collect();
+        if !cut.is_empty() {
+            return cut;
+        }
+    }
+    let Some(peak) = series.peak.as_ref().and_then(|peak| member.evidence.stage(peak.stage)) else {
+        return Vec::new();
+    };
+    rungs(member, series)
+        .into_iter()
+        .filter(|rung| Demand::of(&rung.stage) == Demand::of(&peak.stage))
+        .collect()
+}
+
+/// The rungs of a series that ran to their end.
+pub(super) fn rungs<'a>(member: &'a Member, series: &'a Series) -> Vec<&'a StageResult> {
+    series
+        .ladder
+        .iter()
+        .filter_map(|id| member.evidence.stage(*id))
+        .filter(|result| result.complete && result.throughput.is_some())
+        .collect()
+}

@@ -1,0 +1,237 @@
+//! Whole comparisons of planted runs.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::event::{Event, Severity, StageKind};
+use crate::planted::{Load, Script, clean_script, wobble};
+
+fn side(name: &str, script: &Script) -> Side {
+    of_runs(name, &[script])
+}
+
+fn of_runs(name: &str, scripts: &[&Script]) -> Side {
+    let member = |script: &&Script| Member {
+        evidence: Arc::new(Evidence::of_events(&script.events)),
+        target: "pg".to_owned(),
+    };
+    Side { name: name.to_owned(), members: scripts.iter().map(member).collect(), series: None }
+}
+
+/// A run of a ladder and a hold of reads.
+fn run(name: &str, ladder: &[(u32, u64)], hold: (u32, u64), seconds: usize) -> Script {
+    let mut script = clean_script();
+    script.events.retain(|stamped| {
+        !matches!(
+            stamped.event,
+            Event::StageStarted(_) | Event::Interval(_) | Event::StageFinished(_) | Event::Finished(_)
+        )
+    });
+    if let Some(Event::Started(started)) = script.events.first_mut().map(|stamped| &mut stamped.event) {
+        started.run = name.to_owned();
+    }
+    for (clients, level) in ladder {
+        script.play(&Load::read(StageKind::Ladder, *clients, &wobble(*level, 10)));
+    }
+    script.play(&Load::read(StageKind::Hold, hold.0, &wobble(hold.1, seconds)));
+    script.finish();
+    script
+}
+
+fn row<'a>(section: &'a Section, key: &str) -> &'a Row {
+    section.rows.iter().find(|row| row.key == key).unwrap()
+}
+
+#[test]
+fn a_run_and_its_like_show_no_difference_anywhere() {
+    let (a, b) = (clean_script(), clean_script());
+    let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
+    let series = &comparison.series[0];
+    assert_eq!((series.name.as_str(), series.basis.unit), ("write", BasisUnit::Seconds));
+    let headline = &series.sections[0];
+    assert!(headline.same_load);
+    for key in ["throughput", "p50", "p95", "p99"] {
+        let ratio = row(headline, key).cells[1].ratio.unwrap();
+        assert_eq!((ratio.value, ratio.verdict), (1.0, Verdict::NoDifferenceShown), "{key}");
+    }
+    assert_eq!(row(headline, "max").cells[1].ratio.unwrap().verdict, Verdict::NoInterval);
+    assert_eq!(series.ladder.len(), 5);
+    assert_eq!(series.ladder[3].peak, [true, true]);
+    assert!(comparison.absent.is_empty());
+}
+
+#[test]
+fn disk_traffic_of_other_things_has_no_ratio() {
+    let counting = |keys: &[&str]| {
+        let mut script = clean_script();
+        for stamped in &mut script.events {
+            if let Event::Sample(sample) = &mut stamped.event
+                && sample.source == "host"
+            {
+                let counted = stamped.at_ms as f64 * 1e3;
+                sample.values.extend(keys.iter().map(|key| ((*key).to_owned(), counted)));
+            }
+        }
+        script
+    };
+    let device = counting(&["disk_write_bytes_total"]);
+    let server = counting(&["disk_write_bytes_total", "server_disk_write_bytes_total"]);
+    let cell = |other: &Script| {
+        let comparison = compare(&[side("a", &device), side("b", other)], 0).unwrap();
+        row(&comparison.series[0].sections[0], "disk_write_bytes").cells[1]
+    };
+    assert!(cell(&device).ratio.is_some());
+    let other = cell(&server);
+    assert!(other.value.is_some() && other.ratio.is_none(), "{other:?}");
+}
+
+#[test]
+fn a_faster_side_is_shown_with_an_interval_that_holds_how_much() {
+    let a = run("a", &[(1, 1000), (2, 2000)], (2, 2000), 30);
+    let b = run("b", &[(1, 1500), (2, 3000)], (2, 3000), 30);
+    let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
+    let ratio = row(&comparison.series[0].sections[0], "throughput").cells[1].ratio.unwrap();
+    assert_eq!(ratio.verdict, Verdict::Better);
+    let [lowest, highest] = ratio.interval.unwrap();
+    assert!(lowest > 1.45 && lowest < 1.5 && highest > 1.5 && highest < 1.55, "{ratio:?}");
+    // The other way round it is slower.
+    let comparison = compare(&[side("a", &a), side("b", &b)], 1).unwrap();
+    let cells = &row(&comparison.series[0].sections[0], "throughput").cells;
+    assert_eq!((cells[0].ratio.unwrap().verdict, cells[1].ratio), (Verdict::Worse, None));
+}
+
+#[test]
+fn holds_at_different_loads_are_compared_at_a_common_one_too() {
+    let a = run("a", &[(1, 1000), (2, 2000), (4, 1500)], (2, 2000), 30);
+    let b = run("b", &[(1, 900), (2, 1700), (4, 2600)], (4, 2600), 30);
+    let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
+    let sections = &comparison.series[0].sections;
+    let kinds: Vec<SectionKind> = sections.iter().map(|section| section.kind).collect();
+    assert_eq!(kinds, [SectionKind::Headline, SectionKind::CommonLoad, SectionKind::Peak]);
+    assert!(!sections[0].same_load && sections[1].same_load);
+    assert_eq!(row(&sections[0], "p99").cells[1].ratio.unwrap().verdict, Verdict::OtherLoad);
+    assert_eq!(row(&sections[0], "throughput").cells[1].ratio.unwrap().verdict, Verdict::Better);
+    // Two clients: the highest rung of both that is past nobody's peak.
+    assert_eq!(sections[1].loads[0].as_ref().unwrap().clients, 2);
+    assert_eq!(row(&sections[1], "throughput").cells[1].ratio.unwrap().verdict, Verdict::Worse);
+    let clients = |side: usize| row(&sections[2], "peak_clients").cells[side].value;
+    assert_eq!((clients(0), clients(1)), (Some(2.0), Some(4.0)));
+}
+
+#[test]
+fn repeated_runs_are_their_medians_and_say_so() {
+    let runs = |factor: u64| {
+        [1000, 1010, 990].map(|level| run(&format!("{factor}-{level}"), &[], (4, level * factor), 10))
+    };
+    let (a, b) = (runs(1), runs(2));
+    let sides = [of_runs("a", &a.each_ref()), of_runs("b", &b.each_ref())];
+    let series = &compare(&sides, 0).unwrap().series[0];
+    assert_eq!((series.basis.unit, &series.basis.repeats[..]), (BasisUnit::Repeats, &[3, 3][..]));
+    assert!(series.basis.text.contains("3 runs each"), "{}", series.basis.text);
+    let cells = &row(&series.sections[0], "throughput").cells;
+    assert_eq!(cells[1].repeats, 3);
+    assert_eq!(cells[1].ratio.unwrap().verdict, Verdict::Better);
+    // One run against three: told as what it is.
+    let sides = [of_runs("a", &a.each_ref()), side("b", &b[0])];
+    let series = &compare(&sides, 0).unwrap().series[0];
+    assert_eq!(series.basis.unit, BasisUnit::Mixed);
+    assert!(series.basis.text.contains("a 3 runs and b 1 run"), "{}", series.basis.text);
+}
+
+/// One run of two targets whose holds were repeated in this order.
+fn two_targets(order: &[&str]) -> [Side; 2] {
+    let mut script = clean_script();
+    script.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
+    let described = script.events.iter().find_map(|stamped| match &stamped.event {
+        Event::Target(target) => Some(target.clone()),
+        _ => None,
+    });
+    let mut other = described.unwrap();
+    other.name = "my".to_owned();
+    script.push(Event::Target(other));
+    for (index, target) in order.iter().enumerate() {
+        let level = if *target == "pg" { 1000 } else { 700 } + 10 * index as u64;
+        script.play(&Load::read(StageKind::Hold, 4, &wobble(level, 10)));
+        for stamped in &mut script.events {
+            if let Event::StageStarted(stage) = &mut stamped.event
+                && stage.series == "read"
+                && stage.target == "pg"
+            {
+                stage.target = format!("*{target}");
+            }
+        }
+    }
+    for stamped in &mut script.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.target = stage.target.trim_start_matches('*').to_owned();
+        }
+    }
+    script.finish();
+    let evidence = Arc::new(Evidence::of_events(&script.events));
+    ["pg", "my"].map(|target| Side {
+        name: target.to_owned(),
+        members: vec![Member { evidence: Arc::clone(&evidence), target: target.to_owned() }],
+        series: Some("read".to_owned()),
+    })
+}
+
+#[test]
+fn repeats_of_one_run_that_took_turns_are_told_as_such() {
+    for order in [["pg", "my", "pg", "my"], ["pg", "my", "my", "pg"]] {
+        let series = &compare(&two_targets(&order), 0).unwrap().series[0];
+        assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Repeats, true), "{order:?}");
+        assert!(series.basis.text.contains("2 stages each of one run, in turn"), "{}", series.basis.text);
+    }
+    let series = &compare(&two_targets(&["pg", "pg", "my", "my"]), 0).unwrap().series[0];
+    assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Repeats, false));
+    let series = &compare(&two_targets(&["pg", "my"]), 0).unwrap().series[0];
+    assert_eq!(series.basis.unit, BasisUnit::Seconds);
+}
+
+#[test]
+fn what_one_side_lacks_is_named_and_nothing_in_common_is_an_error() {
+    let write = clean_script();
+    let read = run("b", &[(1, 1000), (2, 2000)], (2, 2000), 10);
+    let error = compare(&[side("a", &write), side("b", &read)], 0).unwrap_err().to_string();
+    assert!(error.contains("a has write") && error.contains("b has read"), "{error}");
+
+    let mut both = clean_script();
+    both.play(&Load::read(StageKind::Hold, 2, &wobble(2000, 10)));
+    let comparison = compare(&[side("a", &both), side("b", &read)], 0).unwrap();
+    assert_eq!(comparison.series.len(), 1);
+    let absent = &comparison.absent[0];
+    assert_eq!(
+        (absent.series.as_str(), &absent.lacking[..], absent.compared),
+        ("write", &["b".to_owned()][..], false)
+    );
+    // Three sides, of which two have it: compared, and the third's lack is named.
+    let comparison = compare(&[side("a", &both), side("b", &read), side("c", &write)], 0).unwrap();
+    assert_eq!(comparison.series.len(), 2);
+    assert!(comparison.absent.iter().all(|absent| absent.compared));
+    let unknown = row(&comparison.series[0].sections[0], "throughput").cells[1];
+    assert_eq!((unknown.value, unknown.ratio), (None, None));
+}
+
+#[test]
+fn series_that_were_named_belong_together_whatever_they_are_called() {
+    let (write, read) = (clean_script(), run("b", &[], (8, 2000), 20));
+    let mut sides = [side("a", &write), side("b", &read)];
+    sides[0].series = Some("write".to_owned());
+    sides[1].series = Some("read".to_owned());
+    let comparison = compare(&sides, 0).unwrap();
+    assert_eq!(comparison.series.len(), 1);
+    assert!(comparison.findings.iter().any(|finding| {
+        finding.severity == Severity::Invalid && finding.evidence.starts_with("workload:")
+    }));
+}
+
+#[test]
+fn the_document_is_json_without_any_number_that_is_none() {
+    let (a, b) = (clean_script(), clean_script());
+    let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
+    let json = serde_json::to_value(&comparison).unwrap();
+    assert_eq!(json["schema"], "dyno.comparison/1");
+    let cell = &json["series"][0]["sections"][0]["rows"][0]["cells"][1];
+    assert_eq!(cell["ratio"]["verdict"], "no-difference-shown");
+    assert!(cell["interval"][0].is_number());
+}

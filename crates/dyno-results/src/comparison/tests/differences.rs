@@ -1,0 +1,424 @@
+//! Each difference planted in one of two runs that are alike, and silence where nothing was.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::comparison::{Evidence, compare};
+use crate::event::{
+    Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, Stage, Table, Target,
+    TargetLost,
+};
+use crate::planted::{GIB, Script, clean_script};
+
+/// Renames a run.
+fn named(script: &Script, name: &str) -> Vec<crate::event::Stamped> {
+    let mut events = script.events.clone();
+    if let Some(Event::Started(started)) = events.first_mut().map(|stamped| &mut stamped.event) {
+        started.run = name.to_owned();
+    }
+    events
+}
+
+/// The differences of a clean run and of one in which this was changed.
+fn planted(change: impl FnOnce(&mut Script)) -> Vec<Difference> {
+    let mut changed = clean_script();
+    change(&mut changed);
+    between(&clean_script(), &changed)
+}
+
+fn between(a: &Script, b: &Script) -> Vec<Difference> {
+    let side = |name: &str, script: &Script| Side {
+        name: name.to_owned(),
+        members: vec![Member {
+            evidence: Arc::new(Evidence::of_events(&named(script, name))),
+            target: "pg".to_owned(),
+        }],
+        series: None,
+    };
+    compare(&[side("a", a), side("b", b)], 0).unwrap().differences
+}
+
+/// Both runs changed alike at first, and then the second.
+fn after(both: impl Fn(&mut Script), change: impl FnOnce(&mut Script)) -> Vec<Difference> {
+    let (mut a, mut b) = (clean_script(), clean_script());
+    both(&mut a);
+    both(&mut b);
+    change(&mut b);
+    between(&a, &b)
+}
+
+#[track_caller]
+fn assert_found(differences: &[Difference], aspect: &str, severity: Severity, words: &[&str]) {
+    let found = differences.iter().find(|difference| difference.aspect == aspect);
+    let Some(found) = found else { panic!("no {aspect} in {differences:#?}") };
+    assert_eq!(found.severity, severity, "{found:?}");
+    assert!(!found.advice.is_empty());
+    for word in words {
+        assert!(found.text.contains(word), "`{word}` in {}", found.text);
+    }
+}
+
+fn targets(script: &mut Script, change: impl Fn(&mut Target)) {
+    for stamped in &mut script.events {
+        if let Event::Target(target) = &mut stamped.event {
+            change(target);
+        }
+    }
+}
+
+fn data(script: &mut Script, change: impl Fn(&mut Data)) {
+    for stamped in &mut script.events {
+        if let Event::Data(data) = &mut stamped.event {
+            change(data);
+        }
+    }
+}
+
+fn stages(script: &mut Script, change: impl Fn(&mut Stage)) {
+    for stamped in &mut script.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            change(stage);
+        }
+    }
+}
+
+fn set(script: &mut Script, name: &str, value: &str) {
+    for stamped in &mut script.events {
+        if let Event::Settings(settings) = &mut stamped.event {
+            for row in settings.rows.iter_mut().filter(|row| row.name == name) {
+                row.value = value.to_owned();
+            }
+        }
+    }
+}
+
+/// The server's own machine becomes known.
+fn known_host(script: &mut Script) {
+    host(script, |host| {
+        host.roles.push("pg".to_owned());
+        host.cpu_model = Some("Quick 1".to_owned());
+        host.memory_bytes = Some(16 * GIB);
+        host.disk_kind = Some("nvme".to_owned());
+    });
+}
+
+fn host(script: &mut Script, change: impl Fn(&mut Host)) {
+    for stamped in &mut script.events {
+        if let Event::Host(host) = &mut stamped.event {
+            change(host);
+        }
+    }
+}
+
+#[test]
+fn two_clean_runs_that_are_alike_differ_in_nothing() {
+    assert_eq!(planted(|_| ()), []);
+    assert_eq!(after(known_host, |_| ()), []);
+}
+
+#[test]
+fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
+    let found = planted(|script| data(script, |data| data.scale = Some(10.0)));
+    assert_found(&found, "scale", Severity::Invalid, &["5,000 (a)", "10 (b)"]);
+    let unknown = planted(|script| data(script, |data| data.scale = None));
+    assert_found(&unknown, "scale", Severity::Doubt, &["unknown (b)"]);
+
+    let tables = |rows: &[(&str, u64)]| -> Vec<Table> {
+        let table = |(name, rows): &(&str, u64)| Table {
+            name: (*name).to_owned(),
+            rows: Some(*rows),
+            table_bytes: None,
+            index_bytes: None,
+            logged: None,
+        };
+        rows.iter().map(table).collect()
+    };
+    let with = |rows: &'static [(&str, u64)]| {
+        move |script: &mut Script| {
+            data(script, |data| {
+                data.scale = None;
+                data.tables = tables(rows);
+            });
+        }
+    };
+    let base = with(&[("event", 1_000_000), ("customer", 100_000), ("note", 10)]);
+    let same = after(base, with(&[("event", 1_030_000), ("customer", 100_000), ("note", 90)]));
+    assert_eq!(same, [], "a little more, and a table that weighs nothing");
+    let found = after(base, with(&[("event", 1_150_000), ("customer", 100_000), ("note", 10)]));
+    assert_found(&found, "rows", Severity::Doubt, &["1,150,000 in event"]);
+    // What the load itself has added plays no part.
+    let grown = after(base, |script| {
+        let mut again =
+            script.events.iter().find(|stamped| matches!(stamped.event, Event::Data(_))).cloned().unwrap();
+        if let Event::Data(data) = &mut again.event {
+            data.tables[0].rows = Some(9_000_000);
+        }
+        script.events.push(again);
+    });
+    assert_eq!(grown, []);
+    let found = after(base, with(&[("event", 2_000_000), ("customer", 100_000), ("note", 10)]));
+    assert_found(&found, "rows", Severity::Invalid, &["1,000,000 in event", "2,000,000 in event"]);
+    let found = after(base, with(&[("event", 1_000_000)]));
+    assert_found(&found, "rows", Severity::Invalid, &["2 tables", "1,000,000 in event (b)"]);
+}
+
+#[test]
+fn data_that_lie_in_memory_on_one_side_only_are_doubted() {
+    let found = planted(|script| data(script, |data| data.cache_bytes = Some(100 * GIB)));
+    assert_found(&found, "data against memory", Severity::Doubt, &["in the server's cache", "larger than"]);
+    let found = planted(|script| data(script, |data| data.memory_bytes = Some(200 * GIB)));
+    assert_found(&found, "data against memory", Severity::Doubt, &["in the host's memory"]);
+    // A cache of another size that changes nothing of that.
+    assert_eq!(planted(|script| data(script, |data| data.cache_bytes = Some(5 * GIB))), []);
+}
+
+#[test]
+fn what_is_acknowledged_must_survive_on_both_or_neither() {
+    for (name, value, class) in [
+        ("fsync", "off", "off"),
+        ("synchronous_commit", "off", "relaxed"),
+        ("full_page_writes", "off", "off"),
+    ] {
+        let found = planted(|script| set(script, name, value));
+        let said = format!("{name} is off");
+        assert_found(&found, "durability", Severity::Invalid, &["durable", class, &said]);
+        let both = after(|script| set(script, name, value), |_| ());
+        assert!(both.iter().all(|difference| difference.aspect != "durability"), "{both:?}");
+    }
+    let unknown = planted(|script| {
+        script.events.retain(|stamped| !matches!(stamped.event, Event::Settings(_)));
+    });
+    assert_found(&unknown, "durability", Severity::Note, &["unknown (b)"]);
+}
+
+#[test]
+fn machines_that_differ_are_doubted() {
+    type Change = fn(&mut Host);
+    let changes: [(&str, Change, &str); 5] = [
+        ("processors of the server", |host| host.cpus = Some(8), "8 (b)"),
+        ("processors of the server", |host| host.cpus_limit = Some(1.5), "1.5 of 4 (b)"),
+        ("processor model", |host| host.cpu_model = Some("Slow 2".to_owned()), "Slow 2 (b)"),
+        ("memory of the server", |host| host.memory_limit_bytes = Some(GIB), "1.1 GB (b)"),
+        ("disk of the server", |host| host.disk_kind = Some("hdd".to_owned()), "hdd (b)"),
+    ];
+    for (aspect, change, words) in changes {
+        let found = after(known_host, |script| host(script, change));
+        assert_found(&found, aspect, Severity::Doubt, &[words]);
+    }
+    assert_found(
+        &planted(known_host),
+        "hardware of the server",
+        Severity::Doubt,
+        &["unknown (a), known (b)"],
+    );
+    let elsewhere =
+        planted(|script| targets(script, |target| target.url = "postgres://other/bench".to_owned()));
+    assert_found(&elsewhere, "hardware of the server", Severity::Doubt, &["unknown, at other (b)"]);
+    let driver = planted(|script| host(script, |host| host.cpus = Some(64)));
+    assert_found(&driver, "processors of the driver", Severity::Doubt, &["4 (a), 64 (b)"]);
+    // A firmware that keeps a little for itself is no other machine.
+    let near = after(known_host, |script| host(script, |host| host.memory_bytes = Some(16 * GIB - GIB / 10)));
+    assert_eq!(near, []);
+}
+
+#[test]
+fn where_and_what_the_server_is_is_told() {
+    let found = planted(|script| targets(script, |target| target.same_host = Some(true)));
+    assert_found(&found, "place of the server", Severity::Doubt, &["on the driver's host (b)"]);
+    let found = planted(|script| targets(script, |target| target.tls = Some("TLSv1.3".to_owned())));
+    assert_found(&found, "encryption", Severity::Doubt, &["none (a), TLS (b)"]);
+    let found = planted(|script| targets(script, |target| target.version = Some("18.1".to_owned())));
+    assert_found(&found, "version", Severity::Note, &["15.18 (a), 18.1 (b)"]);
+    let found = planted(|script| targets(script, |target| target.product = Some("MySQL".to_owned())));
+    assert_found(&found, "product", Severity::Note, &["PostgreSQL 15.18 (a)", "MySQL"]);
+    assert!(found.iter().all(|difference| difference.aspect != "version"), "said once: {found:?}");
+
+    let embedded = |profile: &'static str| {
+        move |script: &mut Script| {
+            targets(script, |target| {
+                target.embedded = Some(Embedded {
+                    profile: profile.to_owned(),
+                    source: "/usr/lib".to_owned(),
+                    unsafe_profile: false,
+                });
+            });
+        }
+    };
+    let found = after(embedded("default"), embedded("production"));
+    assert_found(&found, "embedded profile", Severity::Doubt, &["default (a), production (b)"]);
+}
+
+#[test]
+fn loads_that_differ_are_told() {
+    let found = planted(|script| stages(script, |stage| stage.workload = "tpcb/simple-update".to_owned()));
+    assert_found(&found, "workload", Severity::Invalid, &["tpcb/tpcb-like (a)", "tpcb/simple-update (b)"]);
+    let found = planted(|script| stages(script, |stage| stage.protocol = "simple".to_owned()));
+    assert_found(&found, "protocol mode", Severity::Doubt, &["prepared (a), simple (b)"]);
+    let found =
+        planted(|script| stages(script, |stage| stage.arrival = Arrival::Closed { think_time_ms: 10.0 }));
+    assert_found(&found, "think time", Severity::Doubt, &["none (a), 10.0 ms (b)"]);
+    let found = planted(|script| stages(script, |stage| stage.connections = Some(4)));
+    assert_found(&found, "connections", Severity::Doubt, &["one for each client (a), 4 shared (b)"]);
+    let open = |rate_per_s: f64, distribution: Distribution| {
+        move |script: &mut Script| {
+            stages(script, |stage| stage.arrival = Arrival::Open { rate_per_s, distribution });
+        }
+    };
+    let found = planted(open(900.0, Distribution::Poisson));
+    assert_found(&found, "arrivals", Severity::Invalid, &["closed loop (a), open loop (b)"]);
+    let found = after(open(900.0, Distribution::Poisson), open(900.0, Distribution::Constant));
+    assert_found(&found, "distribution", Severity::Doubt, &["Poisson (a), evenly spaced (b)"]);
+    let found = after(open(900.0, Distribution::Poisson), open(950.0, Distribution::Poisson));
+    assert_found(&found, "rate", Severity::Doubt, &["900/s (a), 950/s (b)"]);
+}
+
+#[test]
+fn clients_of_each_ones_own_peak_are_a_note_and_others_a_doubt() {
+    let hold_at = |clients: u32| {
+        move |script: &mut Script| {
+            stages(script, |stage| {
+                if stage.kind == crate::event::StageKind::Hold {
+                    stage.clients = clients;
+                }
+            });
+        }
+    };
+    let found = planted(hold_at(12));
+    assert_found(&found, "clients", Severity::Doubt, &["8 (a), 12 (b)"]);
+    let found = planted(|script| {
+        stages(script, |stage| {
+            if stage.clients == 8 {
+                stage.clients = 10;
+            }
+        });
+    });
+    assert_found(&found, "clients", Severity::Note, &["8 (a), 10 (b)"]);
+}
+
+#[test]
+fn a_hold_of_another_length_is_told() {
+    let shorter = |seconds: f64| {
+        move |script: &mut Script| {
+            for stamped in &mut script.events {
+                if let Event::StageFinished(finished) = &mut stamped.event
+                    && finished.seconds > 10.0
+                {
+                    finished.seconds = seconds;
+                }
+            }
+        }
+    };
+    assert_eq!(planted(shorter(19.0)), []);
+    assert_found(&planted(shorter(15.0)), "duration", Severity::Note, &["20 s (a), 15 s (b)"]);
+    assert_found(&planted(shorter(8.0)), "duration", Severity::Doubt, &["8 s (b)"]);
+}
+
+#[test]
+fn cold_caches_on_one_side_only_are_told() {
+    let found = planted(|script| {
+        script.push(Event::Hook(Hook {
+            target: "pg".to_owned(),
+            about: "hold".to_owned(),
+            when: HookTime::Before,
+            action: "cold".to_owned(),
+            seconds: 2.0,
+            succeeded: true,
+            said: None,
+        }));
+    });
+    assert_found(&found, "before the load", Severity::Doubt, &["caches made cold (b)"]);
+}
+
+#[test]
+fn sides_that_ran_at_the_same_time_on_one_host_are_doubted() {
+    // Twice the same run: its stages lie over each other in time.
+    let evidence = Arc::new(Evidence::of_events(&clean_script().events));
+    let side = |name: &str| Side {
+        name: name.to_owned(),
+        members: vec![Member { evidence: Arc::clone(&evidence), target: "pg".to_owned() }],
+        series: None,
+    };
+    let found = compare(&[side("a"), side("b")], 0).unwrap().differences;
+    assert_found(&found, "at the same time", Severity::Doubt, &["on one host"]);
+}
+
+#[test]
+fn a_run_that_is_doubted_itself_is_doubted_here() {
+    let found = planted(|script| {
+        for stamped in &mut script.events {
+            if let Event::Finished(finished) = &mut stamped.event {
+                finished.outcome = Outcome::Incomplete;
+                finished.reason = Some("interrupted".to_owned());
+            }
+        }
+    });
+    assert_found(&found, "outcome", Severity::Doubt, &["complete (a)", "incomplete, interrupted (b)"]);
+    let found = planted(|script| {
+        script.push(Event::TargetLost(TargetLost {
+            target: "pg".to_owned(),
+            stage: None,
+            reason: "it is gone".to_owned(),
+        }));
+    });
+    assert_found(&found, "outcome", Severity::Doubt, &["given up in mid-run, it is gone (b)"]);
+
+    let failed_check = |script: &mut Script| {
+        for stamped in &mut script.events {
+            if let Event::Check(check) = &mut stamped.event {
+                check.passed = Some(false);
+            }
+        }
+    };
+    let aspect = "figures that must not be used";
+    assert_found(&planted(failed_check), aspect, Severity::Invalid, &["none (a), data-check-failed (b)"]);
+    assert_found(&after(failed_check, |_| ()), aspect, Severity::Invalid, &["data-check-failed (a, b)"]);
+
+    let unchecked = |script: &mut Script| {
+        for stamped in &mut script.events {
+            if let Event::Check(check) = &mut stamped.event {
+                check.passed = None;
+            }
+        }
+    };
+    let found = planted(unchecked);
+    assert_found(&found, "doubts of one side only", Severity::Doubt, &["data-check-not-made (b)"]);
+    let found = after(unchecked, |_| ());
+    assert_found(&found, "doubts of every side", Severity::Note, &["data-check-not-made (a, b)"]);
+}
+
+#[test]
+fn another_dyno_is_told() {
+    let found = planted(|script| {
+        if let Some(Event::Started(started)) = script.events.first_mut().map(|stamped| &mut stamped.event) {
+            started.dyno_version = "0.2.0".to_owned();
+        }
+    });
+    assert_found(&found, "dyno's version", Severity::Doubt, &["0.1.0 (a), 0.2.0 (b)"]);
+}
+
+#[test]
+fn settings_of_one_product_that_were_changed_are_noted() {
+    let found = planted(|script| {
+        for stamped in &mut script.events {
+            if let Event::Settings(settings) = &mut stamped.event {
+                settings.rows.push(crate::planted::setting("work_mem", "64MB", true, false));
+                settings.rows.push(crate::planted::setting("port", "5433", true, false));
+            }
+        }
+    });
+    assert_found(&found, "settings", Severity::Note, &["work_mem at its default (a)", "work_mem 64MB (b)"]);
+    assert!(found.iter().all(|difference| !difference.text.contains("port")), "{found:?}");
+}
+
+#[test]
+fn the_gravest_comes_first_and_each_is_a_finding() {
+    let found = planted(|script| {
+        set(script, "fsync", "off");
+        targets(script, |target| target.version = Some("18.1".to_owned()));
+        stages(script, |stage| stage.protocol = "simple".to_owned());
+    });
+    let severities: Vec<Severity> = found.iter().map(|difference| difference.severity).collect();
+    assert!(severities.is_sorted_by(|left, right| left >= right), "{severities:?}");
+    let finding = finding(&found[0]);
+    assert_eq!((finding.code.as_str(), finding.severity), ("not-comparable", Severity::Invalid));
+}

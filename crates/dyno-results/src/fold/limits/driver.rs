@@ -1,0 +1,25 @@
+//! dyno's own bound: then the server may be capable of more.
+
+use super::{FULL, Scene, limit, reading};
+use crate::document::{Limit, StageResult};
+use crate::words::percent;
+
+pub(super) fn driver(scene: &Scene<'_>) -> Option<Limit> {
+    let thread = |result: &StageResult| result.driver_thread_busy_max;
+    let machine = |result: &StageResult| {
+        let idle = reading(result, "driver.cpu_idle_share")?;
+        Some(1.0 - idle - reading(result, "driver.cpu_iowait_share").unwrap_or(0.0))
+    };
+    if let Some(busy) = scene.mean(thread).filter(|busy| *busy >= FULL) {
+        let evidence = format!(
+            "dyno's busiest thread was on a processor for {} of the time{}",
+            percent(busy),
+            scene.before(thread)
+        );
+        return Some(limit("driver", busy, evidence));
+    }
+    let busy = scene.mean(machine).filter(|busy| *busy >= FULL)?;
+    let evidence =
+        format!("the processors of dyno's own machine were {} busy{}", percent(busy), scene.before(machine));
+    Some(limit("driver", busy, evidence))
+}

@@ -1,0 +1,166 @@
+//! What server and host did while a stage's load ran, and what that comes to for each transaction.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::document::{Costs, StageResult};
+use crate::event::Target;
+use crate::timeline_view::{MetricView, TimelineView};
+
+/// Digits of a mean: a reading of a second is not known to more, and a ramp has hundreds of stages.
+const DIGITS: i32 = 5;
+/// A running count: what it grew by while the load ran is shown, not its mean.
+const RUNNING_COUNT: &str = "checkpoints";
+/// Sizes of single tables and indexes, of which there are many and which hardly change within a stage.
+const SIZES: [&str; 2] = ["table_bytes[", "index_bytes["];
+/// Where disk traffic may be read, the best first: how the keys begin, and what it is called. A control group's is counted
+/// at the disk; that of processes where they change the cache's pages.
+const DISKS: [(&str, &str); 3] = [("server_cgroup_", "cgroup"), (OF_PROCESSES, "server"), ("", "disk")];
+const OF_PROCESSES: &str = "server_";
+/// The one of them that is anybody's.
+const OF_DISK: usize = 2;
+
+/// Who else used a server's host while a stage's load ran.
+#[derive(Clone, Copy)]
+struct Company {
+    /// `None` where it cannot be told.
+    driver: Option<bool>,
+    /// Another target, under a load of its own.
+    loaded: bool,
+}
+
+/// Fills in `resources` and `costs` of every stage.
+pub(super) fn fill(stages: &mut [StageResult], timelines: &[TimelineView<'_>], targets: &[Target]) {
+    for timeline in timelines {
+        let shown = shown(&timeline.metrics);
+        let target = targets.iter().find(|target| target.name == timeline.target);
+        let driver = target.and_then(|target| target.same_host);
+        let beside = spans_beside(stages, target, targets);
+        for result in stages.iter_mut().filter(|result| result.stage.target == timeline.target) {
+            let end_s = result.start_s + result.seconds;
+            let loaded = beside.iter().any(|(from_s, to_s)| *from_s < end_s && result.start_s < *to_s);
+            let means = means(&shown, result.start_s, end_s);
+            result.costs = costs(result, &means, Company { driver, loaded });
+            result.resources = means.into_iter().map(|(key, mean)| (key, rounded(mean))).collect();
+        }
+    }
+}
+
+/// When the loads of other targets on a target's host began and ended.
+fn spans_beside(stages: &[StageResult], target: Option<&Target>, targets: &[Target]) -> Vec<(f64, f64)> {
+    let Some(target) = target else { return Vec::new() };
+    let is_beside =
+        |name: &str| targets.iter().any(|other| other.name == name && other.shares_host_with(target));
+    let of_others = stages.iter().filter(|result| result.stage.target != target.name);
+    of_others
+        .filter(|result| is_beside(&result.stage.target))
+        .map(|result| (result.start_s, result.start_s + result.seconds))
+        .collect()
+}
+
+/// The metrics that stages show, by the key under which they do.
+fn shown<'a>(metrics: &'a [MetricView<'a>]) -> Vec<(String, &'a MetricView<'a>)> {
+    let of_stages = metrics.iter().filter(|metric| !is_size(metric.key));
+    of_stages.map(|metric| (key(metrics, metric), metric)).collect()
+}
+
+/// What each metric came to over a span of time.
+fn means(shown: &[(String, &MetricView<'_>)], from_s: f64, to_s: f64) -> BTreeMap<String, f64> {
+    let value = |metric: &MetricView<'_>| {
+        let read = if metric.key == RUNNING_COUNT { grown } else { mean };
+        read(metric, from_s, to_s)
+    };
+    shown.iter().filter_map(|(key, metric)| Some((key.clone(), value(metric)?))).collect()
+}
+
+fn is_size(key: &str) -> bool {
+    SIZES.iter().any(|beginning| key.starts_with(beginning))
+}
+
+/// `cpu_idle_share` of the server's host, `driver.cpu_idle_share` of the driver's where that is another.
+fn key(metrics: &[MetricView<'_>], metric: &MetricView<'_>) -> String {
+    let key = metric.key;
+    match metric.source {
+        "driver" if !key.starts_with("driver_") => format!("driver.{key}"),
+        "database" if metrics.iter().any(|other| other.source == "host" && other.key == key) => {
+            format!("database.{key}")
+        }
+        _ => key.to_owned(),
+    }
+}
+
+fn mean(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Option<f64> {
+    let values = metric.values.get(span(metric, from_s, to_s))?.iter().flatten();
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// What a running count grew by, from the last reading before the span, or the first within it.
+fn grown(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Option<f64> {
+    let span = span(metric, from_s, to_s);
+    let before = metric.values.get(..span.start)?.iter().flatten().last();
+    let within = metric.values.get(span)?;
+    let last = within.iter().flatten().last()?;
+    Some(last - before.or_else(|| within.iter().flatten().next())?)
+}
+
+/// What was read in the instant in which a load began is not of the load.
+fn span(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Range<usize> {
+    metric.t_s.partition_point(|t_s| *t_s <= from_s)..metric.t_s.partition_point(|t_s| *t_s <= to_s)
+}
+
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let last_digit = value.abs().log10().floor() as i32 - DIGITS + 1;
+    let unit = 10_f64.powi(last_digit.abs());
+    // A power of ten below one is not exact: divide rather than multiply by it.
+    let rounded = if last_digit >= 0 { (value / unit).round() * unit } else { (value * unit).round() / unit };
+    if rounded.is_finite() { rounded } else { value }
+}
+
+/// For each transaction that ended well: what was used in a second, divided by how many ended in one.
+fn costs(result: &StageResult, means: &BTreeMap<String, f64>, company: Company) -> Option<Costs> {
+    let tps = result.throughput?.mean;
+    if tps <= 0.0 {
+        return None;
+    }
+    let each = |key: &str| Some(means.get(key)? / tps);
+    // What others' loads have written to the device is no transaction's here.
+    let disks = if company.loaded { &DISKS[..OF_DISK] } else { &DISKS };
+    // A kernel that caches files in large pieces takes all of a piece for changed where a little of it is: then processes
+    // seem to write more than the device does.
+    let written = |beginning: &str| means.get(&format!("{beginning}disk_write_bytes_per_s"));
+    let overstated = matches!((written(OF_PROCESSES), written("")), (Some(of), Some(all)) if of > all);
+    let disk = |key: &str| {
+        let counts = |beginning: &str| beginning != OF_PROCESSES || !overstated;
+        let mut disks = disks.iter().filter(|(beginning, _)| counts(beginning));
+        disks.find(|(beginning, _)| means.contains_key(&format!("{beginning}{key}")))
+    };
+    let of_disk = |source: Option<&(&str, &str)>, key: &str| each(&format!("{}{key}", source?.0));
+    let bytes = disk("disk_write_bytes_per_s");
+    let operations = disk("disk_write_operations_per_s");
+    // Only of a host that is known to work for this load alone.
+    let apart = company.driver == Some(false) && !company.loaded;
+    let costs = Costs {
+        server_cpu_us: each("server_cpu_cores").map(|seconds| seconds * 1e6),
+        host_cpu_us: busy_cores(means).filter(|_| apart).map(|cores| cores / tps * 1e6),
+        disk_read_bytes: of_disk(bytes, "disk_read_bytes_per_s"),
+        disk_write_bytes: of_disk(bytes, "disk_write_bytes_per_s"),
+        disk_read_operations: of_disk(operations, "disk_read_operations_per_s"),
+        disk_write_operations: of_disk(operations, "disk_write_operations_per_s"),
+        disk_source: bytes.map(|(_, source)| (*source).to_owned()),
+        disk_operations_source: operations.map(|(_, source)| (*source).to_owned()),
+        wal_bytes: each("wal_bytes_per_s"),
+        network_receive_bytes: each("network_receive_bytes_per_s").filter(|_| apart),
+        network_transmit_bytes: each("network_transmit_bytes_per_s").filter(|_| apart),
+    };
+    (costs != Costs::default()).then_some(costs)
+}
+
+/// Processors of the server's host that had something to do.
+fn busy_cores(means: &BTreeMap<String, f64>) -> Option<f64> {
+    let idle = means.get("cpu_idle_share")? + means.get("cpu_iowait_share").copied().unwrap_or(0.0);
+    Some(means.get("cpus")? * (1.0 - idle).max(0.0))
+}

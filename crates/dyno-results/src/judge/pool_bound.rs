@@ -1,0 +1,52 @@
+//! `pool-bound`: transactions waited longer for a connection than for the server.
+
+use super::evidence::{loads, series_name, stage_name};
+use crate::document::{Report, StageResult};
+use crate::event::{Arrival, Finding, Severity};
+use crate::words::{count, percent, time_us};
+
+/// Connections in use, as a share of the pool, from which on it counts as full.
+const POOL_FULL: f64 = 0.95;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    loads(report)
+        .into_iter()
+        .filter(|(_, result)| is_paced(result))
+        .filter_map(|(series, result)| {
+            Some(Finding {
+                code: "pool-bound".to_owned(),
+                severity: Severity::Doubt,
+                about: Some(series_name(report, series)),
+                evidence: evidence(result)?,
+                advice: "give the clients more connections (--connections) or less to do: the response times are those \
+                         of the pool, not of the server"
+                    .to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// Clients that send as soon as they are answered always wait for a connection: `closed-loop-latency` says so.
+fn is_paced(result: &StageResult) -> bool {
+    match result.stage.arrival {
+        Arrival::Closed { think_time_ms } => think_time_ms > 0.0,
+        Arrival::Open { .. } => true,
+    }
+}
+
+fn evidence(result: &StageResult) -> Option<String> {
+    let pool = result.pool.filter(|pool| pool.connections > 0)?;
+    let in_use = pool.in_use_mean / f64::from(pool.connections);
+    let (wait, service) = (result.wait?, result.service?);
+    (in_use >= POOL_FULL && wait.p50_us > service.p50_us).then(|| {
+        format!(
+            "in {} half of the transactions waited {} or longer for a connection, and the server took {} for them; the \
+             pool's {} connections were in use for {} of the time",
+            stage_name(result),
+            time_us(wait.p50_us),
+            time_us(service.p50_us),
+            count(u64::from(pool.connections)),
+            percent(in_use)
+        )
+    })
+}

@@ -1,0 +1,112 @@
+//! `saturated`: where a ramp gave way, and what was at its bound there.
+
+use super::evidence::{reading, series_name, stage};
+use crate::document::{Limit, Report, Saturation, Series};
+use crate::event::{Finding, Severity};
+use crate::statistics::saturation::Step;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    report.series.iter().filter_map(|series| judge_series(report, series)).collect()
+}
+
+fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
+    let saturation = series.saturation.as_ref()?;
+    Some(Finding {
+        code: "saturated".to_owned(),
+        severity: Severity::Note,
+        about: Some(series_name(report, series)),
+        evidence: format!(
+            "{} gave way: {}; {}",
+            series.target,
+            saturation.evidence,
+            at_bound(report, series, saturation)
+        ),
+        advice: advice(report, series, saturation),
+    })
+}
+
+/// `at its bound was cpu (…), and disk (…)`
+fn at_bound(report: &Report, series: &Series, saturation: &Saturation) -> String {
+    let named: Vec<String> =
+        saturation.limits.iter().map(|limit| format!("{} ({})", limit.resource, limit.evidence)).collect();
+    if !named.is_empty() {
+        return format!("at its bound was {}", named.join(", and "));
+    }
+    if is_host_read(report, series) {
+        "what held it up cannot be told: nothing that was read was at its bound".to_owned()
+    } else {
+        "what held it up cannot be told: its host was not read".to_owned()
+    }
+}
+
+/// Whether processors of the server's host were read while the ramp ran.
+fn is_host_read(report: &Report, series: &Series) -> bool {
+    let stages = series.ladder.iter().filter_map(|id| stage(report, *id));
+    stages.into_iter().any(|result| result.resources.contains_key("cpu_idle_share"))
+}
+
+fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
+    let last_good = saturation.last_good.and_then(|id| Step::of(stage(report, id)?));
+    let size = match last_good {
+        Some(step) => format!("size by the last step that was good ({})", step.words()),
+        None if saturation.clients <= 1 && saturation.rate_per_s.is_none() => {
+            "one client is all that it has room for".to_owned()
+        }
+        None => "begin the ramp with less load to see what it does well".to_owned(),
+    };
+    let remedy = match saturation.limits.first() {
+        Some(limit) if limit.resource == "cpu" && others_took_most(report, series, saturation) => {
+            "other programs took most of the processors: keep them away and measure again, this is not the server's end"
+        }
+        Some(limit) => remedy(limit),
+        None if is_host_read(report, series) => {
+            "look at what its sessions waited for (docs/saturation.md), and grant what the run's notices name"
+        }
+        None => "let its host be read: run dyno there, or name a node_exporter with --host-metrics",
+    };
+    format!("{size}; {remedy}")
+}
+
+/// Whether most of what the processors did where the ramp gave way was neither the server's nor dyno's. False where that
+/// cannot be told.
+fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -> bool {
+    let Some(result) = stage(report, saturation.stage) else { return false };
+    let same_host = report.targets.iter().find(|target| target.name == series.target).map(|it| it.same_host);
+    let driver = match same_host.flatten() {
+        Some(true) => reading(result, "driver_cpu_cores"),
+        Some(false) => Some(0.0),
+        None => None,
+    };
+    let read = |key: &str| reading(result, key);
+    let busy = || {
+        let rest = read("cpu_idle_share")? + read("cpu_iowait_share").unwrap_or(0.0);
+        Some((1.0 - rest - read("cpu_steal_share").unwrap_or(0.0)) * read("cpus")?)
+    };
+    let own = read("server_cpu_cores").zip(driver).map(|(server, driver)| server + driver);
+    own.zip(busy()).is_some_and(|(own, busy)| own < busy / 2.0)
+}
+
+/// What gives more room.
+fn remedy(limit: &Limit) -> &'static str {
+    match limit.resource.as_str() {
+        "cpu" => "more comes of more or faster processors, or of less work for each transaction",
+        "cpu-quota" => {
+            "more comes of a larger quota (cpu.max, or the container's limit): the machine itself had more"
+        }
+        "disk" => {
+            "more comes of a faster disk or a higher limit of it, of more memory where it was read, or of fewer \
+             bytes for each transaction"
+        }
+        "memory" => "more comes of more memory, or of smaller caches and fewer connections",
+        "log" => "more comes of a disk that syncs faster, of a larger log, or of more work in one commit",
+        "locks" => "more comes of shorter transactions, or of rows that fewer of them want",
+        "connections" => {
+            "more comes of more connections (--connections, and the server's max_connections), as long as nothing \
+             else is at its bound"
+        }
+        "driver" => {
+            "the server may be capable of more: give dyno more threads, more processors, or a machine of its own"
+        }
+        _ => "more comes of more of what was at its bound",
+    }
+}

@@ -1,0 +1,118 @@
+//! Runs over several targets: who is meant is named, and who was lost takes nothing from the others.
+
+use super::*;
+use crate::event::{Target, TargetLost};
+use crate::planted::target;
+
+/// A hold of 10 s on each of `pg` and `my`, one after the other.
+fn in_turn(same_host: Option<bool>) -> Script {
+    let mut script = Script::started("2026-11-20-1");
+    for name in ["pg", "my"] {
+        script.push(Event::Target(Target { same_host, ..target(name) }));
+    }
+    for name in ["pg", "my"] {
+        script.target = name;
+        script.play(&Load::write(StageKind::Hold, 8, &[1000; 10]));
+    }
+    script
+}
+
+fn all(report: &Report, code: &str) -> Vec<Finding> {
+    judge(report).into_iter().filter(|finding| finding.code == code).collect()
+}
+
+#[test]
+fn series_are_named_with_their_targets() {
+    let findings = all(&fold(&in_turn(None).events), "closed-loop-latency");
+    let about: Vec<_> = findings.iter().filter_map(|finding| finding.about.as_deref()).collect();
+    assert_eq!(about, ["pg/write", "my/write"]);
+}
+
+#[test]
+fn a_lost_target_is_named_and_the_others_are_whole() {
+    let mut script = in_turn(None);
+    let id = script.start_stage(&Load::write(StageKind::Hold, 8, &[]));
+    script.push(Event::TargetLost(TargetLost {
+        target: "my".to_owned(),
+        stage: Some(id),
+        reason: "the server has gone away.".to_owned(),
+    }));
+    script.push(Event::Finished(Finished {
+        outcome: Outcome::Incomplete,
+        reason: Some("my was lost: the server has gone away".to_owned()),
+        seconds: 20.0,
+    }));
+    let report = fold(&script.events);
+    let findings = all(&report, "incomplete");
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!((findings[0].about.as_deref(), findings[0].severity), (Some("my"), Severity::Doubt));
+    assert_eq!(
+        findings[0].evidence,
+        "my was given up 20 s after the run began, in the hold of 0 s at 8 clients: the server has gone away; pg went on"
+    );
+}
+
+#[test]
+fn a_run_that_was_stopped_after_a_loss_is_incomplete_as_well() {
+    let mut script = in_turn(None);
+    script.push(Event::TargetLost(TargetLost {
+        target: "my".to_owned(),
+        stage: None,
+        reason: "gone".to_owned(),
+    }));
+    script.target = "pg";
+    script.start_stage(&Load::write(StageKind::Hold, 8, &[]));
+    script.push(Event::Finished(Finished {
+        outcome: Outcome::Incomplete,
+        reason: Some("interrupted".to_owned()),
+        seconds: 20.0,
+    }));
+    let findings = all(&fold(&script.events), "incomplete");
+    let about: Vec<_> = findings.iter().map(|finding| finding.about.as_deref()).collect();
+    assert_eq!(about, [Some("my"), None]);
+    assert!(findings[1].evidence.contains("cut short: pg: the hold of 0 s at 8 clients"), "{findings:?}");
+}
+
+#[test]
+fn servers_beside_the_driver_are_told_of_one_another() {
+    let mut script = in_turn(Some(true));
+    let roles = ["driver", "pg", "my"].map(str::to_owned).to_vec();
+    script.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
+    let findings = all(&fold(&script.events), "shared-host");
+    assert_eq!(findings.len(), 2);
+    let told = "driver and pg share 2 processors; the driver took 28 % of them; my ran there as well, without load at the \
+                time, and kept its memory and its work in the background";
+    assert_eq!(findings[0].evidence, told);
+    assert!(findings[1].evidence.starts_with("driver and my share 2 processors"));
+}
+
+#[test]
+fn servers_on_a_host_of_their_own_are_found_to_share_it() {
+    let mut script = in_turn(Some(false));
+    let roles = ["pg", "my"].map(str::to_owned).to_vec();
+    script.push(Event::Host(Host { roles, cpus: Some(16), ..Host::default() }));
+    let report = fold(&script.events);
+    let findings = all(&report, "shared-host");
+    assert_eq!(findings.len(), 2);
+    assert_eq!((findings[0].about.as_deref(), findings[0].severity), (Some("pg"), Severity::Note));
+    assert!(
+        findings[0].evidence.starts_with("pg and my share 16 processors; my ran there as well"),
+        "{findings:?}"
+    );
+
+    // Under load at the same time they take from each other.
+    let mut together = report;
+    together.stages[1].start_s = together.stages[0].start_s;
+    let findings = all(&together, "shared-host");
+    assert_eq!(findings[0].severity, Severity::Doubt);
+    assert!(findings[0].evidence.ends_with("; my ran there under load at the same time"), "{findings:?}");
+}
+
+#[test]
+fn servers_apart_share_nothing() {
+    let mut script = in_turn(Some(false));
+    for role in ["pg", "my"] {
+        script.push(Event::Host(Host { roles: vec![role.to_owned()], cpus: Some(16), ..Host::default() }));
+    }
+    assert_eq!(all(&fold(&script.events), "shared-host"), []);
+}

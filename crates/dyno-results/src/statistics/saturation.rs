@@ -1,0 +1,189 @@
+//! Finds the step of a ramp at which a target gave way: more load brought no more throughput while latency rose,
+//! transactions began to fail, or the rate asked for was no longer met.
+//!
+//! A pure function of the steps. A campaign asks it behind each step whether to end a ramp, and the report where it
+//! ended. A sign must stand at a step and at [`BEYOND_MIN`] steps beyond it at least: a machine has neighbours, and one
+//! slow step is no limit. What it rests on, and why these figures, is told in `docs/saturation.md`.
+
+mod flat;
+
+use crate::document::{Estimate, SaturationSign, StageResult};
+use crate::event::Arrival;
+use crate::words::{clients, percent, rate};
+
+/// Steps beyond the one at which a target gave way that must show the same.
+pub const BEYOND_MIN: usize = 2;
+/// Failed transactions from this share on are a sign, as they are a doubt of the figures.
+pub const FAILED_SHARE: f64 = 0.01;
+/// Failures that were there from the beginning are none of the load's: they must have become so many times as many.
+pub const FAILED_GROWTH: f64 = 3.0;
+/// Missing transactions of an open load from this share on are a sign, as in the finding `rate-not-met`.
+pub const SHORTFALL: f64 = 0.02;
+/// Arrivals vary by themselves: standard deviations of their number that are let pass.
+pub const SHORTFALL_DEVIATIONS: f64 = 4.0;
+
+/// One step of a ramp that ran to its end, as it is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The stage's id.
+    pub stage: u32,
+    pub clients: u32,
+    /// The rate asked for, of an open load.
+    pub rate_per_s: Option<f64>,
+    /// Transactions per second.
+    pub throughput: Estimate,
+    /// Of the response time in an open loop or over a pool, else of the service time.
+    pub p99_us: Option<f64>,
+    /// Transactions that ended well.
+    pub done: u64,
+    /// Those that failed for good, or of which the outcome is not known.
+    pub failed: u64,
+}
+
+/// Where a ramp gave way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Index of the first step from which on more load brought no more.
+    pub at: usize,
+    /// Index of the step before it, which was still good; `None` where the first was not.
+    pub last_good: Option<usize>,
+    pub sign: SaturationSign,
+    /// One sentence with the figures that decided it.
+    pub evidence: String,
+}
+
+/// Where a ramp gave way; `None` where it did not, or has too few steps to say. The steps may stand in any order.
+#[must_use]
+pub fn decide(steps: &[Step]) -> Option<Found> {
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_by(|left, right| steps[*left].load().total_cmp(&steps[*right].load()));
+    let rising: Vec<&Step> = order.iter().map(|index| &steps[*index]).collect();
+    let open = rising.iter().all(|step| step.rate_per_s.is_some());
+    let signs =
+        if open { [errors(&rising), rate_not_met(&rising)] } else { [errors(&rising), flat::find(&rising)] };
+    // The earliest counts, and of two at one step the one that needs no comparison.
+    let sign =
+        signs.into_iter().flatten().reduce(|first, other| if other.at < first.at { other } else { first })?;
+    Some(Found {
+        at: order[sign.at],
+        last_good: sign.at.checked_sub(1).map(|before| order[before]),
+        sign: sign.sign,
+        evidence: sign.evidence,
+    })
+}
+
+/// [`Found`] among steps by load ascending.
+struct Sign {
+    at: usize,
+    sign: SaturationSign,
+    evidence: String,
+}
+
+impl Step {
+    /// A stage as a step. `None` where it was cut short or is under way, which is no evidence for or against anything.
+    #[must_use]
+    pub fn of(result: &StageResult) -> Option<Self> {
+        let rate_per_s = match result.stage.arrival {
+            Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+            Arrival::Closed { .. } => None,
+        };
+        Some(Self {
+            stage: result.stage.id,
+            clients: result.stage.clients,
+            rate_per_s,
+            throughput: result.throughput.filter(|_| result.complete)?,
+            p99_us: result.response.or(result.service).map(|latency| latency.p99_us),
+            done: result.totals.done,
+            failed: result.totals.failed + result.totals.unknown,
+        })
+    }
+
+    /// What was raised: clients, or the rate asked for.
+    fn load(&self) -> f64 {
+        self.rate_per_s.unwrap_or_else(|| f64::from(self.clients))
+    }
+
+    /// `40 clients`, `9,000/s`
+    pub(crate) fn words(&self) -> String {
+        self.rate_per_s.map_or_else(|| clients(self.clients), |per_s| format!("{}/s", rate(per_s)))
+    }
+
+    fn failed_share(&self) -> f64 {
+        let ended = self.done + self.failed;
+        if ended == 0 { 0.0 } else { self.failed as f64 / ended as f64 }
+    }
+
+    /// Transactions that ended in any way, each second. One that failed was begun in time all the same.
+    fn ended_per_s(&self) -> f64 {
+        match self.done {
+            0 => 0.0,
+            done => self.throughput.mean * (1.0 + self.failed as f64 / done as f64),
+        }
+    }
+
+    /// Share of the arrivals that did not end, where it is more than chance.
+    fn shortfall(&self) -> Option<f64> {
+        let due_per_s = self.rate_per_s.filter(|due_per_s| *due_per_s > 0.0)?;
+        if self.done == 0 {
+            return (self.failed == 0).then_some(1.0);
+        }
+        let due = due_per_s * self.done as f64 / self.throughput.mean;
+        let missing = 1.0 - self.ended_per_s() / due_per_s;
+        (missing > SHORTFALL.max(SHORTFALL_DEVIATIONS / due.sqrt())).then_some(missing)
+    }
+}
+
+/// The first step from which on every one is as `is_so` says, where enough of them are.
+fn from_which_on(steps: &[&Step], is_so: impl Fn(&Step) -> bool) -> Option<usize> {
+    let at = steps.iter().rposition(|step| !is_so(step)).map_or(0, |last| last + 1);
+    (steps.len().saturating_sub(at) > BEYOND_MIN).then_some(at)
+}
+
+fn errors(steps: &[&Step]) -> Option<Sign> {
+    // The least of the first steps: one of them may have met something that was none of the load's.
+    let usual = steps.iter().take(BEYOND_MIN + 1).map(|step| step.failed_share()).reduce(f64::min)?;
+    let from = FAILED_SHARE.max(FAILED_GROWTH * usual);
+    let at = from_which_on(steps, |step| step.failed_share() >= from)?;
+    let (first, last) = (steps[at], steps.last()?);
+    let before = at
+        .checked_sub(1)
+        .map(|before| {
+            format!(", against {} at {}", percent(steps[before].failed_share()), steps[before].words())
+        })
+        .unwrap_or_default();
+    Some(Sign {
+        at,
+        sign: SaturationSign::Errors,
+        evidence: format!(
+            "from {} on transactions failed: {} of them there and {} at {}{before}",
+            first.words(),
+            percent(first.failed_share()),
+            percent(last.failed_share()),
+            last.words()
+        ),
+    })
+}
+
+fn rate_not_met(steps: &[&Step]) -> Option<Sign> {
+    let at = from_which_on(steps, |step| step.shortfall().is_some())?;
+    let (first, last) = (steps[at], steps.last()?);
+    let before = at
+        .checked_sub(1)
+        .map(|before| format!("; {} was still met", steps[before].words()))
+        .unwrap_or_default();
+    Some(Sign {
+        at,
+        sign: SaturationSign::RateNotMet,
+        evidence: format!(
+            "of {} asked for {}/s ended ({} are missing), and of {} {}/s{before}",
+            first.words(),
+            rate(first.ended_per_s()),
+            percent(first.shortfall()?),
+            last.words(),
+            rate(last.ended_per_s())
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests;

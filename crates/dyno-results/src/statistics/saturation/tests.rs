@@ -1,0 +1,304 @@
+//! Curves whose answer is known, with the noise that machines have.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::statistics::noise::Noise;
+
+/// One client at a time.
+fn ramp() -> Vec<u32> {
+    (1..=120).collect()
+}
+
+fn doubling() -> Vec<u32> {
+    (0..=8).map(|power| 1 << power).collect()
+}
+
+fn step(stage: usize, clients: u32, tps: f64, p99_us: f64) -> Step {
+    Step {
+        stage: stage as u32,
+        clients,
+        rate_per_s: None,
+        throughput: Estimate {
+            mean: tps,
+            half_width: Some(tps * 0.01),
+            samples: 30,
+            effective_samples: None,
+        },
+        p99_us: Some(p99_us),
+        done: (tps * 30.0) as u64,
+        failed: 0,
+    }
+}
+
+/// Steps of a closed load without think time, of a throughput that is `curve` of the clients but for noise: a client
+/// then waits as long as Little's law says, and p99 is twice that.
+fn play(clients: &[u32], curve: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Vec<Step> {
+    let mut source = Noise::seeded(seed);
+    let steps = clients.iter().enumerate().map(|(index, clients)| {
+        let tps = curve(f64::from(*clients)) * (noise * source.normal()).exp();
+        let p99_us = 2e6 * f64::from(*clients) / tps * (0.1 * source.normal()).exp();
+        step(index, *clients, tps, p99_us)
+    });
+    steps.collect()
+}
+
+/// Where a campaign that asks behind each step would stop, and what it would be told.
+fn live(steps: &[Step]) -> Option<(usize, Found)> {
+    (1..=steps.len()).find_map(|tried| Some((tried - 1, decide(&steps[..tried])?)))
+}
+
+fn never(steps: &[Step], what: &str) {
+    if let Some((stopped, found)) = live(steps) {
+        panic!("{what}: stopped behind step {stopped}: {found:?}");
+    }
+}
+
+fn linear(clients: f64) -> f64 {
+    100.0 * clients
+}
+
+fn knee(clients: f64) -> f64 {
+    100.0 * clients.min(40.0)
+}
+
+/// The Universal Scalability Law with its highest throughput at 44 clients.
+fn retrograde(clients: f64) -> f64 {
+    100.0 * clients / (1.0 + 0.02 * (clients - 1.0) + 0.0005 * clients * (clients - 1.0))
+}
+
+fn cliff(clients: f64) -> f64 {
+    if clients < 60.0 { 100.0 * clients } else { 3000.0 }
+}
+
+#[test]
+fn a_load_that_is_served_is_silent_whatever_its_noise() {
+    for seed in 0..8 {
+        for noise in [0.0, 0.01, 0.03, 0.1] {
+            never(&play(&ramp(), linear, noise, seed), "linear");
+            never(&play(&doubling(), linear, noise, seed), "linear, doubling");
+            never(&play(&doubling(), |clients| 100.0 * clients.powf(0.5), noise.min(0.03), seed), "root");
+        }
+        never(&play(&ramp(), |clients| 100.0 * clients.powf(0.7), 0.02, seed), "bent");
+    }
+}
+
+#[test]
+fn a_knee_is_found_where_it_is_and_soon() {
+    for seed in 0..8 {
+        for (noise, latest) in [(0.0, 52), (0.01, 54), (0.03, 62)] {
+            let (stopped, found) = live(&play(&ramp(), knee, noise, seed)).unwrap();
+            let clients = found.at + 1;
+            assert!((37..=44).contains(&clients), "noise {noise}: {found:?}");
+            assert!((42..=latest).contains(&(stopped + 1)), "noise {noise}: stopped at {}", stopped + 1);
+            assert_eq!((found.sign, found.last_good), (SaturationSign::ThroughputFlat, Some(found.at - 1)));
+        }
+        let (stopped, found) = live(&play(&doubling(), knee, 0.02, seed)).unwrap();
+        assert_eq!((found.at, stopped), (6, 8), "64 clients, and two beyond: {found:?}");
+    }
+}
+
+#[test]
+fn a_throughput_that_falls_again_is_found_near_its_highest() {
+    for seed in 0..8 {
+        for noise in [0.0, 0.01, 0.03] {
+            let all = play(&ramp(), retrograde, noise, seed);
+            for found in [decide(&all).unwrap(), live(&all).unwrap().1] {
+                let there = retrograde(found.at as f64 + 1.0);
+                assert!(there > 0.91 * retrograde(44.0), "noise {noise}: {found:?}");
+            }
+        }
+        let (_, found) = live(&play(&doubling(), retrograde, 0.02, seed)).unwrap();
+        assert!((5..=6).contains(&found.at), "{found:?}");
+    }
+}
+
+#[test]
+fn a_cliff_needs_three_steps_to_be_believed() {
+    let all = play(&ramp(), cliff, 0.01, 1);
+    let (stopped, found) = live(&all).unwrap();
+    assert!((57..=59).contains(&(found.at + 1)) && (61..=63).contains(&(stopped + 1)), "{stopped} {found:?}");
+    assert!(found.evidence.contains("on more load brought no more throughput: 5,"), "{}", found.evidence);
+}
+
+#[test]
+fn dips_of_one_step_are_silent() {
+    for seed in 0..8 {
+        let mut steps = play(&ramp(), linear, 0.02, seed);
+        for at in [20, 21, 50, 70, 73, 119] {
+            steps[at] = step(at, at as u32 + 1, steps[at].throughput.mean * 0.5, 50_000.0);
+        }
+        never(&steps, "linear with dips");
+        let mut steps = play(&doubling(), linear, 0.02, seed);
+        steps[5] = step(5, 32, 1500.0, 50_000.0);
+        never(&steps, "doubling with a dip");
+    }
+}
+
+#[test]
+fn a_lucky_step_is_no_summit() {
+    let mut steps = play(&ramp(), linear, 0.01, 3);
+    steps[60] = step(60, 61, 9000.0, 20_000.0);
+    never(&steps, "linear with one step too fast");
+}
+
+#[test]
+fn a_dip_beyond_the_knee_hides_nothing() {
+    let mut steps = play(&ramp()[..60], knee, 0.01, 5);
+    steps[45] = step(45, 46, 2000.0, 50_000.0);
+    let found = decide(&steps).unwrap();
+    assert!((38..=42).contains(&(found.at + 1)), "{found:?}");
+}
+
+#[test]
+fn a_throughput_that_is_flat_from_the_first_step_on_is_told_so() {
+    // One lock that everybody needs.
+    let found = decide(&play(&doubling(), |_| 100.0, 0.01, 1)).unwrap();
+    assert_eq!((found.at, found.last_good), (0, None));
+}
+
+#[test]
+fn a_throughput_that_is_flat_while_latency_is_not_rising_is_no_saturation() {
+    // The driver sends no more: every client is served as fast as before.
+    let flat: Vec<Step> =
+        doubling().iter().enumerate().map(|(index, clients)| step(index, *clients, 1000.0, 2000.0)).collect();
+    assert_eq!(decide(&flat), None);
+    // Without latencies nothing is known of it.
+    let unknown: Vec<Step> =
+        play(&doubling(), knee, 0.0, 1).into_iter().map(|step| Step { p99_us: None, ..step }).collect();
+    assert_eq!(decide(&unknown), None);
+}
+
+#[test]
+fn think_time_does_not_hide_a_knee() {
+    // 9 ms of thought to 1 ms of work on 4 processors: linear up to 40 clients, with a latency that stays.
+    let steps: Vec<Step> = ramp()
+        .iter()
+        .enumerate()
+        .map(|(index, clients)| {
+            let tps = knee(f64::from(*clients));
+            step(index, *clients, tps, 2e6 * (f64::from(*clients) / tps - 0.009))
+        })
+        .collect();
+    never(&steps[..40], "thoughtful");
+    let (stopped, found) = live(&steps).unwrap();
+    assert!((38..=41).contains(&(found.at + 1)) && stopped < 55, "{stopped} {found:?}");
+    assert!(found.evidence.contains("p99 rose from 2.0 ms to"), "{}", found.evidence);
+}
+
+#[test]
+fn a_server_from_which_nothing_comes_any_more_is_found() {
+    let mut steps = play(&[1, 2, 4, 8], linear, 0.0, 1);
+    for (index, clients) in [16, 32, 64].into_iter().enumerate() {
+        steps.push(Step { p99_us: None, done: 0, ..step(4 + index, clients, 0.0, 0.0) });
+    }
+    let found = decide(&steps).unwrap();
+    assert_eq!(found.at, 3);
+    assert!(found.evidence.ends_with("until nothing ended any more"), "{}", found.evidence);
+}
+
+#[test]
+fn errors_that_begin_are_found_and_those_that_were_always_there_are_not() {
+    let failing = |share: &dyn Fn(u32) -> f64| -> Vec<Step> {
+        let fail = |step: Step| Step { failed: (step.done as f64 * share(step.clients)) as u64, ..step };
+        play(&[10, 20, 40, 80, 160], linear, 0.01, 1).into_iter().map(fail).collect()
+    };
+    let found = decide(&failing(&|clients| if clients < 40 { 0.0 } else { 0.05 })).unwrap();
+    assert_eq!((found.at, found.last_good, found.sign), (2, Some(1), SaturationSign::Errors));
+    let told = "from 40 clients on transactions failed: 4.8 % of them there and 4.8 % at 160 clients, against 0 % at 20 clients";
+    assert_eq!(found.evidence, told);
+
+    assert_eq!(decide(&failing(&|_| 0.02)), None, "deadlocks at every load");
+    assert_eq!(decide(&failing(&|clients| if clients == 40 { 0.5 } else { 0.0 })), None, "once");
+    assert_eq!(decide(&failing(&|clients| if clients < 80 { 0.0 } else { 0.5 })), None, "one step beyond");
+    assert_eq!(decide(&failing(&|clients| if clients < 40 { 0.0 } else { 0.005 })), None, "few");
+}
+
+/// Steps of an open load with a server that does no more than 5,000 a second.
+fn open(rates: &[f64], served: impl Fn(f64) -> f64) -> Vec<Step> {
+    let steps = rates.iter().enumerate().map(|(index, rate)| {
+        let step = step(index, 50, served(*rate), 10_000.0);
+        Step { rate_per_s: Some(*rate), ..step }
+    });
+    steps.collect()
+}
+
+#[test]
+fn a_rate_that_is_no_longer_met_is_found() {
+    let rates: Vec<f64> = (1..=16).map(|step| f64::from(step) * 500.0).collect();
+    let (stopped, found) = live(&open(&rates, |rate| rate.min(5000.0))).unwrap();
+    assert_eq!((stopped, found.at, found.last_good), (12, 10, Some(9)));
+    assert_eq!(found.sign, SaturationSign::RateNotMet);
+    let told = "of 5,500/s asked for 5,000/s ended (9.1 % are missing), and of 6,500/s 5,000/s; 5,000/s was still met";
+    assert_eq!(found.evidence, told);
+}
+
+#[test]
+fn a_rate_that_is_not_met_once_is_silent() {
+    let rates: Vec<f64> = (1..=20).map(|step| f64::from(step) * 500.0).collect();
+    let mut steps = open(&rates, |rate| rate);
+    steps[7] = Step { rate_per_s: Some(4000.0), ..step(7, 50, 2500.0, 900_000.0) };
+    never(&steps, "one rate missed");
+    // Ninety of a hundred arrivals, give or take ten.
+    let few: Vec<Step> = open(&[1.0, 2.0, 3.0], |rate| rate * 0.93);
+    assert_eq!(decide(&few), None);
+}
+
+#[test]
+fn the_order_of_the_steps_plays_no_part() {
+    let mut steps = play(&doubling(), knee, 0.01, 1);
+    let found = decide(&steps).unwrap();
+    steps.reverse();
+    let reversed = decide(&steps).unwrap();
+    assert_eq!((steps.len() - 1 - reversed.at, reversed.evidence), (found.at, found.evidence));
+    assert_eq!(reversed.last_good, Some(reversed.at + 1));
+}
+
+#[test]
+fn few_steps_say_nothing() {
+    assert_eq!(decide(&[]), None);
+    assert_eq!(decide(&play(&[1], linear, 0.0, 1)), None);
+    assert_eq!(decide(&play(&[40, 80], knee, 0.0, 1)), None);
+    assert_eq!(decide(&play(&[40, 40, 40, 40], knee, 0.0, 1)), None, "no load was raised");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever the steps say, an answer names steps that are there, and rests on enough of them.
+    #[test]
+    fn an_answer_is_about_steps_that_are_there(
+        measured in prop::collection::vec((1_u32..500, 0.0_f64..1e5, prop::option::of(0.0_f64..1e7), 0_u64..1000), 0..40)
+    ) {
+        let steps: Vec<Step> = measured.iter().enumerate().map(|(index, (clients, tps, p99_us, failed))| {
+            Step { p99_us: *p99_us, failed: *failed, ..step(index, *clients, *tps, 0.0) }
+        }).collect();
+        if let Some(found) = decide(&steps) {
+            let higher = steps.iter().filter(|step| step.clients >= steps[found.at].clients).count();
+            prop_assert!(higher > BEYOND_MIN);
+            prop_assert!(found.last_good.is_none_or(|last| steps[last].clients <= steps[found.at].clients));
+            prop_assert!(!found.evidence.contains("NaN"));
+        }
+    }
+
+    /// A throughput that doubles with the load is never taken for one that gave way.
+    #[test]
+    fn what_rises_with_the_load_does_not_give_way(
+        start in 1_u32..50, factor in 1.05_f64..3.0, each in 1.0_f64..1000.0, seed in 0_u64..1000
+    ) {
+        let mut clients: Vec<u32> = (0..12).map(|power| (f64::from(start) * factor.powi(power)) as u32).collect();
+        clients.dedup();
+        prop_assert_eq!(live(&play(&clients, |clients| each * clients, 0.02, seed)), None);
+    }
+
+    /// One that is capped is, at the cap, wherever it is.
+    #[test]
+    fn what_is_capped_gives_way_at_the_cap(cap in 4_u32..100, each in 1.0_f64..1000.0, seed in 0_u64..1000) {
+        let clients: Vec<u32> = (1..=cap * 2).collect();
+        let steps = play(&clients, |clients| each * clients.min(f64::from(cap)), 0.01, seed);
+        let found = decide(&steps);
+        prop_assert!(found.is_some());
+        let at = found.map_or(0, |found| found.at + 1) as f64;
+        prop_assert!((0.9..=1.12).contains(&(at / f64::from(cap))), "cap {} found at {}", cap, at);
+    }
+}

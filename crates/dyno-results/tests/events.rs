@@ -1,0 +1,240 @@
+//! docs/events.md says what the types say: every kind of event has its section, every field is named in it, and its
+//! examples are events.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dyno_results::event::{
+    Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host, Interval,
+    Notice, Outcome, Pool, PrepareStep, Queries, Sample, Setting, Settings, Severity, Stage, StageFinished,
+    StageKind, Stamped, Started, Table, Target, TargetLost, TypeInterval,
+};
+use dyno_results::latency::Latency;
+use serde_json::{Value, json};
+
+const DOCUMENT: &str = include_str!("../../../docs/events.md");
+
+/// Fields whose own fields are the user's, the server's or described elsewhere.
+const FREE: [&str; 3] = ["scenario", "values", "errors"];
+
+/// One event of each kind, with everything known that can be. A new field must be added here, or this does not compile.
+fn every_event() -> Vec<Event> {
+    let text = || "x".to_owned();
+    let some = || Some(text());
+    vec![
+        Event::Started(Started {
+            run: text(),
+            dyno_version: text(),
+            started_at: text(),
+            command: vec![],
+            scenario: json!({}),
+            seed: 0,
+        }),
+        Event::Target(Target {
+            name: text(),
+            url: text(),
+            product: some(),
+            version: some(),
+            version_text: some(),
+            tls: some(),
+            same_host: Some(true),
+            embedded: Some(Embedded { profile: text(), source: text(), unsafe_profile: false }),
+            connections_max: Some(1),
+            host_source: some(),
+        }),
+        Event::Host(Host::default()),
+        Event::Settings(Settings {
+            target: text(),
+            rows: vec![Setting {
+                name: text(),
+                value: text(),
+                unit: some(),
+                default: some(),
+                source: some(),
+                changed: false,
+                durability: false,
+            }],
+        }),
+        Event::Data(Data {
+            target: text(),
+            workload: text(),
+            scale: Some(1.0),
+            database_bytes: Some(1),
+            cache_bytes: Some(1),
+            memory_bytes: Some(1),
+            tables: vec![Table {
+                name: text(),
+                rows: Some(1),
+                table_bytes: Some(1),
+                index_bytes: Some(1),
+                logged: Some(true),
+            }],
+        }),
+        Event::Prepare(PrepareStep {
+            target: text(),
+            workload: text(),
+            step: text(),
+            seconds: 1.0,
+            rows: Some(1),
+            bytes: Some(1),
+        }),
+        Event::StageStarted(stage(Arrival::Closed { think_time_ms: 0.0 })),
+        Event::StageStarted(stage(Arrival::Open { rate_per_s: 1.0, distribution: Distribution::Poisson })),
+        Event::Interval(interval()),
+        Event::Sample(Sample { source: text(), target: text(), values: BTreeMap::new() }),
+        Event::StageFinished(StageFinished {
+            stage: 0,
+            seconds: 1.0,
+            drain_s: 0.0,
+            complete: true,
+            clients_aborted: 0,
+            not_begun: 0,
+            realtime: Some(false),
+        }),
+        Event::Check(Check {
+            target: text(),
+            workload: text(),
+            name: text(),
+            passed: Some(true),
+            expected: some(),
+            found: some(),
+            detail: text(),
+        }),
+        Event::Hook(Hook {
+            target: text(),
+            about: text(),
+            when: HookTime::Before,
+            action: text(),
+            seconds: 0.0,
+            succeeded: true,
+            said: some(),
+        }),
+        Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
+        Event::Finding(Finding {
+            code: text(),
+            severity: Severity::Note,
+            about: some(),
+            evidence: text(),
+            advice: text(),
+        }),
+        Event::Notice(Notice { target: some(), stage: Some(0), text: text() }),
+        Event::Finished(Finished { outcome: Outcome::Complete, reason: some(), seconds: 1.0 }),
+    ]
+}
+
+fn stage(arrival: Arrival) -> Stage {
+    Stage {
+        id: 0,
+        target: String::new(),
+        series: String::new(),
+        kind: StageKind::Hold,
+        workload: String::new(),
+        clients: 1,
+        clients_end: Some(1),
+        connections: Some(1),
+        threads: 1,
+        protocol: String::new(),
+        arrival,
+        rate_end_per_s: Some(1.0),
+        planned_s: Some(1.0),
+        planned_transactions: Some(1),
+        types: vec![],
+    }
+}
+
+fn interval() -> Interval {
+    let times = || Some(Latency::new());
+    Interval {
+        stage: 0,
+        index: 0,
+        start_ms: 0.0,
+        duration_ms: 1000.0,
+        clients: 1,
+        types: vec![TypeInterval {
+            type_index: 0,
+            done: 0,
+            failed: 0,
+            unknown: 0,
+            retries: 0,
+            statements: 0,
+            service: Latency::new(),
+            response: times(),
+            lag: times(),
+            wait: times(),
+            failed_service: times(),
+            queries: Some(Queries::default()),
+        }],
+        driver_cpu_ms: vec![],
+        reconnects: 0,
+        lost_ms: 0.0,
+        backlog: 0,
+        skipped: 0,
+        pool: Some(Pool {
+            connections: 1,
+            in_use_mean: 0.0,
+            in_use_max: 0,
+            waiting_mean: 0.0,
+            waiting_max: 0,
+        }),
+        errors: BTreeMap::new(),
+        drain: false,
+    }
+}
+
+/// The names of all fields, those of parts included.
+fn fields(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                names.insert(name.clone());
+                if !FREE.contains(&name.as_str()) {
+                    fields(value, names);
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| fields(value, names)),
+        _ => {}
+    }
+}
+
+/// The text under a heading of the third level.
+fn section(heading: &str) -> Option<&'static str> {
+    let (_, behind) = DOCUMENT.split_once(&format!("\n### {heading}\n"))?;
+    Some(behind.split("\n### ").next().unwrap_or(behind))
+}
+
+#[test]
+fn every_kind_and_every_field_is_described() {
+    for event in every_event() {
+        let kind = event.kind();
+        let Some(section) = section(kind) else { panic!("{kind} has no section") };
+        let mut names = BTreeSet::new();
+        fields(&serde_json::to_value(&event).unwrap(), &mut names);
+        names.remove("event");
+        for name in names {
+            assert!(section.contains(&format!("`{name}`")), "`{name}` of {kind} is not described");
+        }
+    }
+    for field in ["seq", "at_ms", "event"] {
+        assert!(DOCUMENT.contains(&format!("| `{field}` |")), "{field}");
+    }
+}
+
+#[test]
+fn the_examples_are_events() {
+    let mut read = 0;
+    for line in DOCUMENT.lines().filter(|line| line.starts_with("{\"seq\"")) {
+        let example: Value = serde_json::from_str(line).unwrap();
+        let kind = example["event"].as_str().unwrap();
+        assert!(
+            section(kind).is_some_and(|section| section.contains(line)),
+            "{kind} stands where it belongs"
+        );
+        // A histogram that is cut short is none.
+        if kind != "interval" {
+            let stamped: Stamped = serde_json::from_str(line).unwrap();
+            assert_eq!(stamped.event.kind(), kind);
+            read += 1;
+        }
+    }
+    assert!(read >= 14, "{read}");
+}

@@ -1,0 +1,77 @@
+//! The server's statistics as readings of counters and levels. What is read is put together from what this server has
+//! and this user may read: the views differ between versions, and more so between products. What could be read with
+//! another right is told, with the statement that grants it.
+
+mod activity;
+mod postgres;
+mod tables;
+mod views;
+
+use std::collections::BTreeMap;
+
+use super::{mysql, speaks_mysql};
+use crate::connection::{Connection, QueryError, Row};
+
+/// The size of the database needs a look at each of its files, so it is read only this often.
+pub(super) const SIZE_EVERY: u64 = 10;
+/// Tables whose sizes are read; more would be more series than anybody reads.
+pub(super) const TABLES_MAX: usize = 24;
+
+/// Reads the statistics of the session's database or its server. Keys and units are in `docs/telemetry.md`.
+#[derive(Debug)]
+pub struct Statistics {
+    source: Source,
+    missing: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Postgres(postgres::Statistics),
+    MySql(mysql::Statistics),
+}
+
+impl Statistics {
+    /// Finds out what this server has. `tables` are those of the workload, as SQL writes them, whose sizes are wanted.
+    ///
+    /// # Errors
+    /// The session was lost.
+    pub fn prepare(connection: &mut Connection, tables: &[String]) -> Result<Self, QueryError> {
+        let tables = &tables[..tables.len().min(TABLES_MAX)];
+        let mut missing = Vec::new();
+        let source = if speaks_mysql(connection) {
+            Source::MySql(mysql::Statistics::prepare(connection, tables, &mut missing)?)
+        } else {
+            Source::Postgres(postgres::Statistics::prepare(connection, tables, &mut missing)?)
+        };
+        Ok(Self { source, missing })
+    }
+
+    /// What this user may not read, a sentence for each kind of it, and what helps.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// Reads once. What is null or not there is left out.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        match &mut self.source {
+            Source::Postgres(statistics) => statistics.read(connection),
+            Source::MySql(statistics) => statistics.read(connection),
+        }
+    }
+}
+
+/// The columns of a row that are numbers.
+pub(super) fn numbers(row: &Row) -> impl Iterator<Item = (String, f64)> {
+    row.iter().filter_map(|(key, value)| Some((key.to_owned(), value?.parse().ok()?)))
+}
+
+/// One row that holds the columns of all parts, each of which is a statement of one row.
+pub(super) fn together(parts: &[String]) -> String {
+    let joined: Vec<String> =
+        parts.iter().enumerate().map(|(index, part)| format!("({part}) AS part_{index}")).collect();
+    format!("SELECT * FROM {}", joined.join(" CROSS JOIN "))
+}

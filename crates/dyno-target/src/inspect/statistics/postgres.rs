@@ -1,0 +1,117 @@
+//! PostgreSQL and its relatives, read in one round trip.
+
+use std::collections::BTreeMap;
+
+use super::tables::TableSizes;
+use super::views::Views;
+use super::{SIZE_EVERY, numbers, together};
+use crate::connection::{Connection, QueryError, Rows};
+use crate::inspect::known;
+
+const SIZE: &str = "SELECT pg_database_size(current_database()) AS database_bytes";
+/// True for superusers too; null where there is no such role.
+const MAY_SEE_OTHERS: &str = "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text";
+
+#[derive(Debug)]
+pub(super) struct Statistics {
+    /// `None` where the server has nothing that is known here.
+    plain: Option<Statement>,
+    with_size: Option<Statement>,
+    tables: TableSizes,
+    readings: u64,
+}
+
+impl Statistics {
+    pub(super) fn prepare(
+        connection: &mut Connection,
+        tables: &[String],
+        missing: &mut Vec<String>,
+    ) -> Result<Self, QueryError> {
+        let views = Views::of(connection)?;
+        let mut parts = Vec::new();
+        for candidate in views.candidates() {
+            if is_one_row(connection, &candidate)? {
+                parts.push(candidate);
+            }
+        }
+        let plain = Statement::of(connection, "dyno_probe", &parts)?;
+        if is_one_row(connection, SIZE)? {
+            parts.push(SIZE.to_owned());
+        }
+        let with_size = Statement::of(connection, "dyno_probe_with_size", &parts)?;
+        tell_missing(connection, &views, missing)?;
+        Ok(Self { plain, with_size, tables: TableSizes::prepare(connection, tables)?, readings: 0 })
+    }
+
+    pub(super) fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        let with_size = self.readings.is_multiple_of(SIZE_EVERY);
+        self.readings += 1;
+        let mut values = BTreeMap::new();
+        if let Some(statement) = if with_size { &mut self.with_size } else { &mut self.plain } {
+            values.extend(statement.read(connection)?.iter().flat_map(numbers));
+        }
+        if with_size {
+            values.extend(self.tables.read(connection)?);
+        }
+        Ok(values)
+    }
+}
+
+/// What is read each second. To understand and to plan it takes the server longer than to run it, so it is prepared.
+#[derive(Debug)]
+struct Statement {
+    sql: String,
+    /// Empty where the server or a pooler before it keeps no prepared statement for this session.
+    execute: Option<String>,
+}
+
+impl Statement {
+    fn of(connection: &mut Connection, name: &str, parts: &[String]) -> Result<Option<Self>, QueryError> {
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let sql = together(parts);
+        let prepared = known(connection.execute(&format!("PREPARE {name} AS {sql}")).map(Some))?.is_some();
+        Ok(Some(Self { sql, execute: prepared.then(|| format!("EXECUTE {name}")) }))
+    }
+
+    fn read(&mut self, connection: &mut Connection) -> Result<Rows, QueryError> {
+        const NO_SUCH_STATEMENT: &str = "26000";
+        if let Some(execute) = &self.execute {
+            match connection.query(execute) {
+                Err(error) if error.sqlstate() == Some(NO_SUCH_STATEMENT) => self.execute = None,
+                answer => return answer,
+            }
+        }
+        connection.query(&self.sql)
+    }
+}
+
+/// Each part is tried by itself, so that one that this server refuses does not cost the others.
+fn is_one_row(connection: &mut Connection, sql: &str) -> Result<bool, QueryError> {
+    Ok(known(connection.query(sql).map(Some))?.is_some_and(|rows| rows.len() == 1))
+}
+
+fn tell_missing(
+    connection: &mut Connection,
+    views: &Views,
+    missing: &mut Vec<String>,
+) -> Result<(), QueryError> {
+    let user: Option<String> = known(connection.query_value("SELECT quote_ident(current_user)"))?;
+    let Some(user) = user else { return Ok(()) };
+    let may_see: Option<String> = known(connection.query_value(MAY_SEE_OTHERS))?;
+    if may_see.as_deref() == Some("false") {
+        missing.push(format!(
+            "the server hides from {user} what sessions of other users and its own workers are at (connections, waits, \
+             transactions, autovacuum): GRANT pg_monitor TO {user}"
+        ));
+    }
+    if !views.closed.is_empty() {
+        let views: Vec<String> = views.closed.iter().map(|view| format!("pg_catalog.{view}")).collect();
+        missing.push(format!(
+            "{user} may not read all statistics of the server: GRANT SELECT ON {} TO {user}",
+            views.join(", ")
+        ));
+    }
+    Ok(())
+}

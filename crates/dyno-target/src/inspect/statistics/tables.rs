@@ -1,0 +1,61 @@
+//! Sizes of the workload's tables on PostgreSQL, as statements of a row for each table.
+
+use crate::connection::{Connection, QueryError, Row};
+use crate::inspect::{known, literal};
+
+/// Where somebody has locked a table, this reading goes without sizes: the rest of it is not to wait.
+pub(super) const LOCK_TIMEOUT: &str = "SET lock_timeout = '200ms'";
+
+/// Reads them.
+#[derive(Debug)]
+pub(super) struct TableSizes {
+    names: Vec<String>,
+    /// What this server understands.
+    statements: Vec<String>,
+}
+
+impl TableSizes {
+    pub(super) fn prepare(connection: &mut Connection, tables: &[String]) -> Result<Self, QueryError> {
+        let mut sizes = Self { names: tables.to_owned(), statements: Vec::new() };
+        if tables.is_empty() {
+            return Ok(sizes);
+        }
+        known(connection.execute(LOCK_TIMEOUT).map(Some))?;
+        for sums in [
+            "sum(pg_table_size(c.oid)) AS table_bytes, sum(pg_indexes_size(c.oid)) AS index_bytes",
+            "sum(pg_stat_get_live_tuples(c.oid)) AS table_rows, sum(pg_stat_get_dead_tuples(c.oid)) AS dead_rows",
+        ] {
+            let sql = statement(tables, sums);
+            if known(connection.query(&sql).map(Some))?.is_some() {
+                sizes.statements.push(sql);
+            }
+        }
+        Ok(sizes)
+    }
+
+    pub(super) fn read(&self, connection: &mut Connection) -> Result<Vec<(String, f64)>, QueryError> {
+        let mut values = Vec::new();
+        for sql in &self.statements {
+            let rows = known(connection.query(sql).map(Some))?.unwrap_or_default();
+            values.extend(self.names.iter().zip(&rows).flat_map(|(name, row)| labelled(name, row)));
+        }
+        Ok(values)
+    }
+}
+
+/// Partitions are added up; what is no table is a row of nulls.
+fn statement(tables: &[String], sums: &str) -> String {
+    let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
+    format!(
+        "SELECT {sums}
+         FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
+         LEFT JOIN pg_class c ON c.relkind <> 'p' AND c.oid IN (
+            SELECT to_regclass(name)::oid UNION ALL SELECT relid::oid FROM pg_partition_tree(to_regclass(name)))
+         GROUP BY place ORDER BY place",
+        names.join(", ")
+    )
+}
+
+fn labelled(table: &str, row: &Row) -> Vec<(String, f64)> {
+    super::numbers(row).map(|(key, value)| (format!("{key}[{table}]"), value)).collect()
+}

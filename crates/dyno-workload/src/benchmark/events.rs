@@ -1,0 +1,235 @@
+//! `events` as a benchmark: join and ingest on two tables of one size.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dyno_engine::workload::Workload;
+use dyno_results::event::Check;
+use dyno_target::connection::Connection;
+use dyno_target::product;
+
+use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Load, Progress, Series, Site};
+use crate::events::{
+    self, Events, Found, Ids, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table, Test, Told,
+    Wanted,
+};
+
+/// Connections that prepare at the same time, at least and at most. More than one even where there is one processor:
+/// while one waits for the disk, another makes rows.
+const PREPARE_THREADS: (u32, u32) = (2, 16);
+
+/// What the user wants of the data of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventsWishes {
+    /// Rows of `event`; `None` where those that are there will do, or what suits the machine.
+    pub rows: Option<u64>,
+    /// Rows of `customer`; `None` for one for each hundred events, at least 10,000.
+    pub customers: Option<u64>,
+    /// An index on `event.customer_id` on every product, and not only where a foreign key brings one.
+    pub customer_index: bool,
+}
+
+/// Tests, and the data that is wanted.
+#[derive(Debug)]
+pub struct EventsBenchmark {
+    tests: Vec<Test>,
+    wishes: EventsWishes,
+}
+
+impl EventsBenchmark {
+    /// # Errors
+    /// Rows without customers, or more than there are ids. Whether they fit the disk shows when the server is known.
+    pub fn new(tests: Vec<Test>, wishes: EventsWishes) -> Result<Self, BenchmarkError> {
+        Size::new(wishes.rows.unwrap_or(0), wishes.customers)?;
+        Ok(Self { tests, wishes })
+    }
+
+    /// The size that is made.
+    fn size(&self, site: &Site<'_>) -> Result<Size, SizeError> {
+        let machine = Machine {
+            cpus: site.cpus,
+            memory_bytes: site.memory_bytes,
+            free_disk_bytes: site.free_disk_bytes,
+            quick: site.quick,
+        };
+        let rows = self.wishes.rows.unwrap_or_else(|| Size::suggested_rows(&machine));
+        Size::new(rows, self.wishes.customers)
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            rows: self.wishes.rows,
+            customers: self.wishes.customers,
+            customer_index: self.wishes.customer_index,
+            events: self.tests.first() == Some(&Test::Join),
+        }
+    }
+}
+
+impl Benchmark for EventsBenchmark {
+    fn name(&self) -> &'static str {
+        events::NAME
+    }
+
+    fn series(&self) -> Vec<Series> {
+        self.tests.iter().copied().map(series).collect()
+    }
+
+    fn bytes_wanted(&self) -> u64 {
+        let size = self.wishes.rows.and_then(|rows| Size::new(rows, self.wishes.customers).ok());
+        size.map_or(0, |size| size.bytes())
+    }
+
+    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+        let found = match events::state(connection)? {
+            // What a preparation left that was broken off is made anew like what is not there.
+            State::Missing | State::Unfinished => return Ok(None),
+            state => state.ready(&self.wanted())?,
+        };
+        Ok(Some(Box::new(Data { tests: self.tests.clone(), found })))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        NotReady::Missing.into()
+    }
+
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let recognised = product::recognise(connection)
+            .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
+        let (least, most) = PREPARE_THREADS;
+        let how = PrepareOptions {
+            target: site.target.to_owned(),
+            size: self.size(site)?,
+            customer_index: self.wishes.customer_index,
+            dialect: recognised.dialect,
+            threads: site.cpus.clamp(least, most),
+            free_disk_bytes: site.free_disk_bytes,
+            stop: Some(site.stop),
+        };
+        Ok(events::prepare(site.open, &how, progress)?)
+    }
+}
+
+fn series(test: Test) -> Series {
+    Series { name: test.name(), workload: test.workload(), writes: test.writes() }
+}
+
+/// The two tables.
+struct Data {
+    tests: Vec<Test>,
+    found: Found,
+}
+
+impl Dataset for Data {
+    fn scale(&self) -> Option<f64> {
+        None
+    }
+
+    fn tables(&self) -> Vec<String> {
+        Table::ALL.map(|table| table.name().to_owned()).to_vec()
+    }
+
+    fn recipe(&self) -> Option<String> {
+        Some(self.found.recipe())
+    }
+
+    fn count(&self, connection: &mut Connection) -> Result<Option<Vec<u64>>, BenchmarkError> {
+        Ok(Some(events::count(connection)?.to_vec()))
+    }
+
+    fn loads(&self) -> Vec<Box<dyn Load>> {
+        let ids = Ids { customers: self.found.size.customers, last_event: self.found.last_event };
+        let load = |test| Box::new(TestLoad { test, ids, unanswered: Arc::default() }) as Box<dyn Load>;
+        self.tests.iter().copied().map(load).collect()
+    }
+}
+
+/// A test on the tables.
+struct TestLoad {
+    test: Test,
+    ids: Ids,
+    /// Joins without exactly one row, of all loads since the last baseline.
+    unanswered: Arc<AtomicU64>,
+}
+
+impl Load for TestLoad {
+    fn series(&self) -> Series {
+        series(self.test)
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        Arc::new(Events::new(self.test, self.ids).counting_unanswered(Arc::clone(&self.unanswered)))
+    }
+
+    /// Customers are many, and their rows are only looked at.
+    fn contention(&self) -> Option<Contention> {
+        None
+    }
+
+    /// Both tests go on from whatever is there.
+    fn reset(
+        &self,
+        _connection: &mut Connection,
+        _tell: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError> {
+        Ok(())
+    }
+
+    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
+        let before = events::Baseline::take(connection)?;
+        self.unanswered.store(0, Ordering::Relaxed);
+        Ok(Box::new(Counted { before, test: self.test, unanswered: Arc::clone(&self.unanswered) }))
+    }
+}
+
+/// The tables before a load of one test.
+struct Counted {
+    before: events::Baseline,
+    test: Test,
+    unanswered: Arc<AtomicU64>,
+}
+
+impl Baseline for Counted {
+    fn verify(
+        &self,
+        connection: &mut Connection,
+        target: &str,
+        done: Done,
+    ) -> Result<Vec<Check>, BenchmarkError> {
+        let told = Told {
+            acknowledged: done.acknowledged,
+            unknown: done.unknown,
+            unanswered: self.unanswered.load(Ordering::Relaxed),
+        };
+        Ok(events::verify(connection, target, &self.before, self.test, told)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused_before_any_server_is_asked() {
+        let of = |rows, customers| {
+            EventsBenchmark::new(Test::ALL.to_vec(), EventsWishes { rows, customers, customer_index: false })
+        };
+        assert!(of(Some(u64::MAX), None).is_err() && of(None, Some(0)).is_err());
+        let benchmark = of(Some(70_000_000), None).unwrap();
+        assert!((5_000_000_000..7_000_000_000).contains(&benchmark.bytes_wanted()));
+        assert_eq!(of(None, None).unwrap().bytes_wanted(), 0);
+    }
+
+    #[test]
+    fn only_a_join_at_the_beginning_needs_events() {
+        let needs = |tests: &[Test]| {
+            EventsBenchmark::new(tests.to_vec(), EventsWishes::default()).unwrap().wanted().events
+        };
+        assert!(needs(&[Test::Join]) && needs(&Test::ALL) && !needs(&[Test::Ingest]));
+    }
+}

@@ -1,0 +1,148 @@
+//! Runs the jobs of a step on several connections at once, and tells the caller's thread how it goes.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use dyno_target::connection::{ConnectError, Connection, QueryError};
+
+/// Opens a further connection.
+pub type Open<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
+
+/// Why a job did not come to its end.
+#[derive(Debug)]
+pub(crate) enum JobError {
+    Stopped,
+    Query(QueryError),
+    /// The server took fewer rows than it was sent.
+    RowsMissing {
+        table: String,
+        sent: u64,
+        taken: u64,
+        why: Option<String>,
+    },
+}
+
+impl From<QueryError> for JobError {
+    fn from(source: QueryError) -> Self {
+        Self::Query(source)
+    }
+}
+
+/// What a job tells.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// Work begins on the table of this number.
+    Table(u32),
+    /// So many rows were sent.
+    Rows(u64),
+    /// Something is done in another way than was meant, and why.
+    Fallback(String),
+}
+
+/// What a job may use beside its connection.
+#[derive(Debug)]
+pub(crate) struct Surroundings<'a> {
+    news: Sender<News>,
+    stop: Option<&'a AtomicBool>,
+    /// Another job has failed.
+    failed: &'a AtomicBool,
+}
+
+impl Surroundings<'_> {
+    /// An error if the work is to end.
+    pub(crate) fn go_on(&self) -> Result<(), JobError> {
+        let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped || self.failed.load(Ordering::Relaxed) { Err(JobError::Stopped) } else { Ok(()) }
+    }
+
+    pub(crate) fn tell(&self, news: News) {
+        // Nobody listens any more once the step is given up.
+        let _ = self.news.send(news);
+    }
+
+    /// Runs a statement, unless the work is to end.
+    pub(crate) fn execute(&self, connection: &mut Connection, sql: &str) -> Result<u64, JobError> {
+        self.go_on()?;
+        Ok(connection.execute(sql)?)
+    }
+}
+
+/// Connections that share work.
+#[derive(Debug)]
+pub(crate) struct Crew<'a> {
+    connections: Vec<Connection>,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Crew<'a> {
+    /// `first`, and so many more that there are `count`.
+    pub(crate) fn new(
+        first: Connection,
+        open: Open<'_>,
+        count: usize,
+        stop: Option<&'a AtomicBool>,
+    ) -> Result<Self, ConnectError> {
+        let mut connections = vec![first];
+        while connections.len() < count {
+            connections.push(open()?);
+        }
+        Ok(Self { connections, stop })
+    }
+
+    pub(crate) fn connections(&mut self) -> &mut [Connection] {
+        &mut self.connections
+    }
+
+    /// Deals `jobs` out in their order until all are done or one has failed; returns the first failure.
+    pub(crate) fn run<J: Sync>(
+        &mut self,
+        jobs: &[J],
+        job: impl Fn(&mut Connection, &J, &Surroundings<'_>) -> Result<(), JobError> + Sync,
+        hear: &mut dyn FnMut(News),
+    ) -> Result<(), JobError> {
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (news, heard) = channel();
+        let stop = self.stop;
+        thread::scope(|scope| {
+            let workers: Vec<_> = self
+                .connections
+                .iter_mut()
+                .take(jobs.len())
+                .map(|connection| {
+                    let around = Surroundings { news: news.clone(), stop, failed: &failed };
+                    let (next, job) = (&next, &job);
+                    scope.spawn(move || work(connection, jobs, next, job, &around))
+                })
+                .collect();
+            drop(news);
+            heard.iter().for_each(hear);
+            let mut outcome = Ok(());
+            for worker in workers {
+                let ended = worker.join().unwrap_or(Err(JobError::Stopped));
+                // One that stopped because another failed has nothing to say.
+                if ended.is_err() && matches!(outcome, Ok(()) | Err(JobError::Stopped)) {
+                    outcome = ended;
+                }
+            }
+            outcome
+        })
+    }
+}
+
+fn work<J>(
+    connection: &mut Connection,
+    jobs: &[J],
+    next: &AtomicUsize,
+    job: &(impl Fn(&mut Connection, &J, &Surroundings<'_>) -> Result<(), JobError> + Sync),
+    around: &Surroundings<'_>,
+) -> Result<(), JobError> {
+    while let Some(chosen) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let outcome = around.go_on().and_then(|()| job(connection, chosen, around));
+        if outcome.is_err() {
+            around.failed.store(true, Ordering::Relaxed);
+            return outcome;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Brings rows into a table in the fastest way that the server takes: COPY, LOAD DATA LOCAL, or large INSERTs; over
+//! several connections that share the work ([`crew`]). Knows no table: a family says which statements and which rows.
+
+pub(crate) mod crew;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dyno_target::connection::{Connection, QueryError};
+use dyno_target::product::Dialect;
+
+use crew::{JobError, News, Surroundings};
+
+/// Rows are written and sent in pieces of this size.
+const PIECE_BYTES: usize = 256 * 1024;
+/// Most of an INSERT. More gains nothing, and the server holds all of it in memory several times.
+const INSERT_BYTES_MAX: u64 = 512 * 1024;
+/// Rows that travel in one transaction where the server need not have all of a table in one: its undo stays small, and
+/// whoever stops the work waits for less.
+pub(crate) const ROWS_PER_TRANSACTION: u64 = 100_000;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For COPY and LOAD DATA: a tab between the values, a line for each row.
+    Lines,
+    /// For INSERT: in brackets, with commas between them.
+    Tuples,
+}
+
+/// Rows that are still to be written.
+pub(crate) trait Rows {
+    /// Appends as many rows as there is room for in what was allocated; returns how many, 0 at the end.
+    fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64;
+}
+
+/// Some rows of one table, and what a server is told that brings them.
+#[derive(Debug, Clone)]
+pub(crate) struct Batch {
+    pub table: String,
+    /// How many rows there are.
+    pub rows: u64,
+    /// `COPY … FROM STDIN`
+    pub copy: String,
+    /// `LOAD DATA LOCAL INFILE …`
+    pub load_local: String,
+    /// What stands before the rows of an `INSERT`.
+    pub insert: String,
+}
+
+/// How rows travel to one server.
+#[derive(Debug)]
+pub(crate) struct Bulk<'a> {
+    dialect: &'a Dialect,
+    /// Set once the server has turned the bulk load down.
+    inserts_only: AtomicBool,
+}
+
+impl<'a> Bulk<'a> {
+    pub(crate) fn new(dialect: &'a Dialect) -> Self {
+        let bulk = if dialect.mysql { dialect.load_local } else { dialect.copy };
+        Self { dialect, inserts_only: AtomicBool::new(!bulk) }
+    }
+
+    /// Why all rows go by INSERT, where that is known beforehand.
+    pub(crate) fn slower(&self) -> Option<String> {
+        let why = match self.dialect.mysql {
+            true => "the server does not take LOAD DATA LOCAL (SET GLOBAL local_infile = ON would allow it)",
+            false => "the server does not take COPY",
+        };
+        self.inserts_only.load(Ordering::Relaxed).then(|| format!("{BY_INSERT} {why}"))
+    }
+
+    /// Whether a table's rows have to come in one transaction: only that which emptied the table may bring rows that
+    /// are frozen from the start, which nobody has to visit again.
+    pub(crate) fn whole_tables(&self) -> bool {
+        !self.dialect.mysql && self.dialect.copy && self.dialect.freeze
+    }
+
+    /// Sends a batch, whose `rows` may have to be written anew.
+    pub(crate) fn send<R: Rows>(
+        &self,
+        connection: &mut Connection,
+        batch: &Batch,
+        rows: impl Fn() -> R,
+        around: &Surroundings<'_>,
+    ) -> Result<(), JobError> {
+        if !self.inserts_only.load(Ordering::Relaxed) {
+            match self.bulk(connection, batch, rows(), around) {
+                Err(JobError::Query(error)) if turned_down(&error) && batch.rows > 0 => {
+                    if !self.inserts_only.swap(true, Ordering::Relaxed) {
+                        around.tell(News::Fallback(why_inserts(self.dialect.mysql, &error)));
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
+        self.inserts(connection, batch, rows(), around)
+    }
+
+    fn bulk(
+        &self,
+        connection: &mut Connection,
+        batch: &Batch,
+        rows: impl Rows,
+        around: &Surroundings<'_>,
+    ) -> Result<(), JobError> {
+        if self.dialect.mysql {
+            load_local(connection, batch, rows, around)
+        } else if self.whole_tables() {
+            in_transaction(connection, around, |connection| {
+                around.execute(connection, &format!("TRUNCATE TABLE {}", batch.table))?;
+                copy(connection, batch, rows, around)
+            })
+        } else {
+            copy(connection, batch, rows, around)
+        }
+    }
+
+    fn inserts(
+        &self,
+        connection: &mut Connection,
+        batch: &Batch,
+        mut rows: impl Rows,
+        around: &Surroundings<'_>,
+    ) -> Result<(), JobError> {
+        let room = usize::try_from(insert_bytes(connection, self.dialect.mysql)?).unwrap_or(PIECE_BYTES);
+        in_transaction(connection, around, |connection| {
+            let mut sql = Vec::with_capacity(room);
+            let mut taken = 0;
+            loop {
+                sql.clear();
+                sql.extend_from_slice(batch.insert.as_bytes());
+                let added = rows.fill(Form::Tuples, &mut sql);
+                if added == 0 {
+                    return complete(batch, taken, Vec::new());
+                }
+                taken += around.execute(connection, &String::from_utf8_lossy(&sql))?;
+                around.tell(News::Rows(added));
+            }
+        })
+    }
+}
+
+fn copy(
+    connection: &mut Connection,
+    batch: &Batch,
+    rows: impl Rows,
+    around: &Surroundings<'_>,
+) -> Result<(), JobError> {
+    let mut copy = connection.copy_in(&batch.copy)?;
+    pieces(rows, |piece, rows| {
+        around.go_on()?;
+        copy.send(piece)?;
+        around.tell(News::Rows(rows));
+        Ok(())
+    })?;
+    let taken = copy.finish()?;
+    complete(batch, taken, Vec::new())
+}
+
+fn load_local(
+    connection: &mut Connection,
+    batch: &Batch,
+    rows: impl Rows,
+    around: &Surroundings<'_>,
+) -> Result<(), JobError> {
+    around.go_on()?;
+    let mut load = connection.load_local(&batch.load_local)?;
+    pieces(rows, |piece, rows| {
+        around.go_on()?;
+        load.send(piece)?;
+        around.tell(News::Rows(rows));
+        Ok(())
+    })?;
+    let taken = load.finish()?;
+    // Rows that do not fit are left out with a warning.
+    complete(batch, taken, connection.take_notices())
+}
+
+/// Hands on rows piece by piece.
+fn pieces(
+    mut rows: impl Rows,
+    mut send: impl FnMut(&[u8], u64) -> Result<(), JobError>,
+) -> Result<(), JobError> {
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    loop {
+        piece.clear();
+        match rows.fill(Form::Lines, &mut piece) {
+            0 => return Ok(()),
+            added => send(&piece, added)?,
+        }
+    }
+}
+
+/// All rows must have come.
+fn complete(batch: &Batch, taken: u64, notices: Vec<String>) -> Result<(), JobError> {
+    if taken == batch.rows {
+        return Ok(());
+    }
+    let why = notices.into_iter().next().map(|notice| notice.trim_end().to_owned());
+    Err(JobError::RowsMissing { table: batch.table.clone(), sent: batch.rows, taken, why })
+}
+
+/// How large an INSERT may be: what the server takes, less what its packet holds beside the text.
+fn insert_bytes(connection: &mut Connection, mysql: bool) -> Result<u64, QueryError> {
+    const BESIDE_TEXT: u64 = 1024;
+    if !mysql {
+        return Ok(INSERT_BYTES_MAX);
+    }
+    let allowed: Option<u64> = connection.query_value("SELECT @@max_allowed_packet")?;
+    Ok(allowed.map_or(INSERT_BYTES_MAX, |bytes| bytes.saturating_sub(BESIDE_TEXT).min(INSERT_BYTES_MAX)))
+}
+
+pub(crate) fn in_transaction(
+    connection: &mut Connection,
+    around: &Surroundings<'_>,
+    run: impl FnOnce(&mut Connection) -> Result<(), JobError>,
+) -> Result<(), JobError> {
+    around.execute(connection, "BEGIN")?;
+    match run(connection) {
+        Ok(()) => {
+            connection.execute("COMMIT")?;
+            Ok(())
+        }
+        Err(error) => {
+            // The first error says what went wrong; a rollback that fails as well adds nothing to it.
+            let _ = connection.execute("ROLLBACK");
+            Err(error)
+        }
+    }
+}
+
+/// Whether the server knows no such bulk load, or does not allow it to this user or client.
+fn turned_down(error: &QueryError) -> bool {
+    match error.number() {
+        // Not allowed by this version or setting, by the client's options, by the user's rights; not supported yet; syntax.
+        Some(number) => matches!(number, 1148 | 3948 | 2068 | 4166 | 1227 | 1235 | 1064 | 1047),
+        // Not supported, syntax, not allowed to read the client's data.
+        None => {
+            matches!(error, QueryError::FileRefused { .. } | QueryError::NotALoad { .. })
+                || matches!(error.sqlstate(), Some("0A000" | "42601"))
+        }
+    }
+}
+
+const BY_INSERT: &str = "rows go by INSERT, which is slower, because";
+
+fn why_inserts(mysql: bool, error: &QueryError) -> String {
+    let bulk = if mysql { "LOAD DATA LOCAL" } else { "COPY" };
+    format!("{BY_INSERT} {bulk} is not allowed here: {error}")
+}

@@ -1,0 +1,43 @@
+//! `events`: the back end of an analytics service in two tables, the same to the byte on both protocols: *ingest* inserts
+//! an event of a random customer, *join* fetches a random event with its customer's name and address.
+//!
+//! The tables carry a mark by which dyno knows its own, for users' databases have tables of these names. Opens no socket.
+
+mod census;
+mod load;
+mod mark;
+pub mod prepare;
+mod rows;
+mod schema;
+mod size;
+mod state;
+mod test;
+mod verdict;
+mod verify;
+
+pub(crate) use census::count;
+pub use load::{Events, Ids};
+pub use prepare::{PrepareError, PrepareOptions, prepare};
+pub use schema::Table;
+pub(crate) use size::Machine;
+pub use size::{Size, SizeError};
+pub use state::{Found, NotReady, State, StateError, Wanted, state};
+pub use test::Test;
+pub use verify::{Baseline, CensusError, Told, verify};
+
+/// The workloads' family in events and on the command line.
+pub const NAME: &str = "events";
+
+/// What a customer may do: the values of `event.action`.
+pub const ACTIONS: [&str; 10] = [
+    "login",
+    "logout",
+    "search",
+    "view product",
+    "add to cart",
+    "remove from cart",
+    "check out",
+    "pay",
+    "write review",
+    "subscribe",
+];

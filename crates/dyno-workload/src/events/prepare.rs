@@ -1,0 +1,253 @@
+//! Makes the two tables and their rows: drop, tables, data, keys, analyze, each step timed.
+//!
+//! Rows are dealt out to several connections in parts (LOAD DATA LOCAL); where only a whole table in one transaction may
+//! come frozen (PostgreSQL), each table is one connection's, and PostgreSQL writes its pages once and in order.
+
+mod error;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use dyno_results::event::PrepareStep;
+use dyno_target::connection::{Connection, QueryError};
+use dyno_target::product::Dialect;
+
+use crate::benchmark::{LOCK_WAIT, Progress};
+use crate::bulk::crew::{Crew, JobError, News, Open, Surroundings};
+use crate::bulk::{Bulk, ROWS_PER_TRANSACTION};
+use crate::limits;
+
+use super::NAME;
+use super::mark::Recipe;
+use super::rows::Rows;
+use super::schema::{Schema, Table};
+use super::size::Size;
+use super::state::{State, state};
+
+pub use error::PrepareError;
+
+/// Memory for an index build on PostgreSQL: enough that four processes may take part.
+const SORT_MEMORY: &str = "SET maintenance_work_mem = '128MB'";
+
+/// What to prepare, and how.
+#[derive(Debug, Clone)]
+pub struct PrepareOptions<'a> {
+    /// The target's short name, for the steps that are reported.
+    pub target: String,
+    pub size: Size,
+    /// An index on `event.customer_id` on every product.
+    pub customer_index: bool,
+    pub dialect: Dialect,
+    /// Connections that work at the same time; at least 1.
+    pub threads: u32,
+    /// Free space on the server's disk, where it is known.
+    pub free_disk_bytes: Option<u64>,
+    /// Once it is set, the preparation ends before the next statement, and a load before the next piece.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Drops dyno's tables, where they are there, and makes new ones.
+///
+/// # Errors
+/// No connection can be opened, a table of the same name is not dyno's, the rows do not fit, the server refuses a step,
+/// or [`PrepareOptions::stop`] was set; the tables are then marked as unfinished, and [`state`] says so.
+pub fn prepare(
+    open: Open<'_>,
+    options: &PrepareOptions<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), PrepareError> {
+    let mut first = open()?;
+    let found = state(&mut first)?;
+    if let State::NotOurs { table, what } = found {
+        return Err(PrepareError::NotOurs { table: table.name(), what });
+    }
+    options.size.check_disk(free_disk_bytes(&mut first, options))?;
+    let recipe = Recipe { size: options.size, customer_index: options.customer_index };
+    let schema = Schema { dialect: &options.dialect, recipe };
+    let load = Load { schema, bulk: Bulk::new(&options.dialect) };
+    let parts = load.parts();
+    let connections = parts.len().clamp(2, options.threads.max(2) as usize);
+    let crew = Crew::new(first, open, connections, options.stop)?;
+    let mut preparation = Preparation { crew, options, progress };
+    preparation.ease_sessions();
+    preparation.drop_tables(found == State::Missing)?;
+    preparation.statements("tables", &[schema.before_load()])?;
+    preparation.load(&load, &parts)?;
+    preparation.keys(&schema)?;
+    preparation.settle(&schema)
+}
+
+/// Free space once the tables of before are gone; how large these are is asked only where it matters.
+fn free_disk_bytes(connection: &mut Connection, options: &PrepareOptions<'_>) -> Option<u64> {
+    let free = options.free_disk_bytes?;
+    let old = "SELECT COALESCE(SUM(pg_total_relation_size(to_regclass(name))), 0)::bigint \
+               FROM unnest(ARRAY['customer', 'event']) AS name";
+    let old = if connection.is_mysql() { None } else { connection.query_value(old).ok().flatten() };
+    Some(free.saturating_add(old.unwrap_or(0)))
+}
+
+/// Some rows of one table, `first` to `last`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    table: Table,
+    first: u64,
+    last: u64,
+}
+
+/// How rows travel.
+struct Load<'a> {
+    schema: Schema<'a>,
+    bulk: Bulk<'a>,
+}
+
+impl Load<'_> {
+    fn parts(&self) -> Vec<Part> {
+        let size = self.schema.recipe.size;
+        let of = |table: Table, rows: u64| {
+            let step = if self.bulk.whole_tables() { rows } else { ROWS_PER_TRANSACTION };
+            let firsts = (0..rows).step_by(usize::try_from(step.max(1)).unwrap_or(usize::MAX));
+            firsts.map(move |before| Part { table, first: before + 1, last: (before + step).min(rows) })
+        };
+        // The larger table first, where each is one connection's.
+        of(Table::Event, size.rows).chain(of(Table::Customer, size.customers)).collect()
+    }
+
+    fn run(
+        &self,
+        connection: &mut Connection,
+        part: &Part,
+        around: &Surroundings<'_>,
+    ) -> Result<(), JobError> {
+        let batch = self.schema.batch(part.table, part.last + 1 - part.first);
+        let customers = self.schema.recipe.size.customers;
+        let rows = || Rows::new(part.table, part.first, part.last, customers);
+        self.bulk.send(connection, &batch, rows, around)
+    }
+}
+
+struct Preparation<'a> {
+    crew: Crew<'a>,
+    options: &'a PrepareOptions<'a>,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Preparation<'_> {
+    /// Takes limits away that are meant for queries, on these sessions only; a server that refuses is only slower. Each
+    /// load is to commit by itself, whatever the server's default.
+    fn ease_sessions(&mut self) {
+        let mysql = self.options.dialect.mysql;
+        for connection in self.crew.connections() {
+            limits::lift(connection);
+            let _ = connection.execute(if mysql { "SET SESSION autocommit = 1" } else { SORT_MEMORY });
+        }
+    }
+
+    /// In one statement, so that no half of them is left. Whoever has them in use is waited for, but not for ever.
+    fn drop_tables(&mut self, missing: bool) -> Result<(), PrepareError> {
+        let (mysql, seconds) = (self.options.dialect.mysql, LOCK_WAIT.as_secs());
+        let [limit, lift] = match mysql {
+            true => [
+                format!("SET SESSION lock_wait_timeout = {seconds}"),
+                "SET SESSION lock_wait_timeout = DEFAULT".to_owned(),
+            ],
+            false => [format!("SET lock_timeout = '{seconds}s'"), "RESET lock_timeout".to_owned()],
+        };
+        self.step("drop", None, |crew, hear| {
+            if missing {
+                return Ok(());
+            }
+            let drop = |connection: &mut Connection, _: &(), around: &Surroundings<'_>| {
+                let _ = connection.execute(&limit);
+                around.execute(connection, "DROP TABLE IF EXISTS event, customer")?;
+                let _ = connection.execute(&lift);
+                Ok(())
+            };
+            crew.run(&[()], drop, hear)
+        })
+    }
+
+    /// A step of lists of statements; the lists may run at the same time.
+    fn statements(&mut self, step: &'static str, lists: &[Vec<String>]) -> Result<(), PrepareError> {
+        self.step(step, None, |crew, hear| run_lists(crew, lists, hear))
+    }
+
+    fn load(&mut self, load: &Load<'_>, parts: &[Part]) -> Result<(), PrepareError> {
+        if let Some(why) = load.bulk.slower() {
+            (self.progress)(Progress::Remark(why));
+        }
+        let total = self.options.size.rows + self.options.size.customers;
+        self.step("data", Some(total), |crew, hear| {
+            crew.run(parts, |connection, part, around| load.run(connection, part, around), hear)
+        })
+    }
+
+    /// The keys; then the foreign key, and what the server has not checked of it itself.
+    fn keys(&mut self, schema: &Schema<'_>) -> Result<(), PrepareError> {
+        let customers = schema.recipe.size.customers;
+        let mut unresolved = 0;
+        self.step("keys", None, |crew, hear| {
+            run_lists(crew, &schema.keys(), hear)?;
+            run_lists(crew, &[schema.foreign_key()], hear)?;
+            if let (true, Some(connection)) = (schema.dialect.mysql, crew.connections().first_mut()) {
+                unresolved = count_unresolved(connection, customers)?;
+            }
+            Ok(())
+        })?;
+        if unresolved == 0 { Ok(()) } else { Err(PrepareError::Unresolved { count: unresolved }) }
+    }
+
+    /// Statistics, and the mark of tables that are whole.
+    fn settle(&mut self, schema: &Schema<'_>) -> Result<(), PrepareError> {
+        let settle = Table::ALL.map(|table| schema.settle(table).into_iter().collect());
+        self.step("analyze", None, |crew, hear| {
+            run_lists(crew, &settle, hear)?;
+            run_lists(crew, &[schema.finish()], hear)
+        })
+    }
+
+    /// Runs and times a step that brings `rows`.
+    fn step(
+        &mut self,
+        step: &'static str,
+        rows: Option<u64>,
+        run: impl FnOnce(&mut Crew<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
+    ) -> Result<(), PrepareError> {
+        (self.progress)(Progress::Begun { step });
+        let started = Instant::now();
+        let (progress, mut done) = (&mut *self.progress, 0);
+        let mut hear = |news: News| match news {
+            News::Table(_) => {}
+            News::Fallback(why) => progress(Progress::Remark(why)),
+            News::Rows(added) => {
+                done += added;
+                progress(Progress::Rows { done, total: rows.unwrap_or(done) });
+            }
+        };
+        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(step, error))?;
+        progress(Progress::Finished(PrepareStep {
+            target: self.options.target.clone(),
+            workload: NAME.to_owned(),
+            step: step.to_owned(),
+            seconds: started.elapsed().as_secs_f64(),
+            rows,
+            bytes: None,
+        }));
+        Ok(())
+    }
+}
+
+fn run_lists(crew: &mut Crew<'_>, lists: &[Vec<String>], hear: &mut dyn FnMut(News)) -> Result<(), JobError> {
+    let list = |connection: &mut Connection, list: &Vec<String>, around: &Surroundings<'_>| {
+        list.iter().try_for_each(|sql| around.execute(connection, sql).map(drop))
+    };
+    crew.run(lists, list, hear)
+}
+
+/// Events of customers that are not there: none, if every customer from 1 to the last is, and no event is of another one.
+fn count_unresolved(connection: &mut Connection, customers: u64) -> Result<u64, QueryError> {
+    let sql = format!(
+        "SELECT ({customers} - (SELECT COUNT(*) FROM customer WHERE id BETWEEN 1 AND {customers})) \
+              + (SELECT COUNT(*) FROM event WHERE customer_id < 1 OR customer_id > {customers})"
+    );
+    Ok(connection.query_value(&sql)?.unwrap_or(0))
+}

@@ -1,0 +1,169 @@
+//! How large the data is, and which size suits a machine. Pure arithmetic.
+
+use thiserror::Error;
+
+use crate::tpcb::grouped;
+
+/// Ids are 32-bit integers, and the load goes on behind the rows that were loaded.
+pub(super) const ROWS_MAX: u64 = 2_000_000_000;
+/// Events for each customer, where the number of customers is not named, and the least customers then: with few, clients
+/// would meet at their rows, which a foreign key locks.
+const EVENTS_PER_CUSTOMER: u64 = 100;
+const CUSTOMERS_MIN: u64 = 10_000;
+
+/// Size of a row with its keys, bytes: an event takes 72 on PostgreSQL and 65 on MySQL 9 as it is loaded; rounded up.
+const EVENT_BYTES: u64 = 80;
+const CUSTOMER_BYTES: u64 = 140;
+/// What the server needs beside the data while it is loaded: its log, and what an index is sorted in.
+const SPARE_DISK_BYTES: u64 = 1 << 30;
+
+/// Rows of the two tables as they are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Of `event`, with the ids from 1 on; 0 for an empty table that only ingest can begin with.
+    pub rows: u64,
+    /// Of `customer`, with the ids from 1 on.
+    pub customers: u64,
+}
+
+/// What decides over a size that nobody names; what is not known does not limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Machine {
+    pub(crate) cpus: u32,
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) free_disk_bytes: Option<u64>,
+    pub(crate) quick: bool,
+}
+
+impl Size {
+    /// So many events, and as many customers, or as suit that.
+    ///
+    /// # Errors
+    /// Rows without customers, or more than there are ids.
+    pub fn new(rows: u64, customers: Option<u64>) -> Result<Self, SizeError> {
+        let customers = customers.unwrap_or((rows / EVENTS_PER_CUSTOMER).max(CUSTOMERS_MIN));
+        if rows > ROWS_MAX {
+            return Err(SizeError::TooManyRows { rows });
+        }
+        if !(1..=ROWS_MAX).contains(&customers) {
+            return Err(SizeError::Customers { customers });
+        }
+        Ok(Self { rows, customers })
+    }
+
+    /// Rows of `event` that suit a machine.
+    ///
+    /// - Wanted: half a million for each processor, one to eight million, or where a rough answer is enough a fifth of
+    ///   that and 200,000 to 800,000. Preparing that should take seconds rather than minutes.
+    /// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the free
+    ///   disk.
+    pub(crate) fn suggested_rows(machine: &Machine) -> u64 {
+        let cpus = u64::from(machine.cpus);
+        let wanted = match machine.quick {
+            true => (cpus * 100_000).clamp(200_000, 800_000),
+            false => (cpus * 500_000).clamp(1_000_000, 8_000_000),
+        };
+        let within =
+            |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / EVENT_BYTES);
+        wanted.min(within(machine.memory_bytes, 2)).min(within(machine.free_disk_bytes, 4)).max(1)
+    }
+
+    /// Bytes of both tables with their keys.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.rows * EVENT_BYTES + self.customers * CUSTOMER_BYTES
+    }
+
+    /// Refuses what does not fit. `free_disk_bytes` is what the server's disk has free with the tables of before already
+    /// gone; `None` where it is not known.
+    pub(super) fn check_disk(&self, free_disk_bytes: Option<u64>) -> Result<(), SizeError> {
+        let needed = self.bytes() + SPARE_DISK_BYTES;
+        match free_disk_bytes {
+            Some(free) if needed > free => Err(SizeError::DoesNotFit {
+                rows: self.rows,
+                needed: gigabytes(needed),
+                free: gigabytes(free),
+                fits: free.saturating_sub(SPARE_DISK_BYTES + self.customers * CUSTOMER_BYTES) / EVENT_BYTES,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// Why a size cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SizeError {
+    #[error("{} rows are too many: ids are 32-bit integers, and events takes at most {}", grouped(*.rows), grouped(ROWS_MAX))]
+    TooManyRows { rows: u64 },
+    #[error("{} customers cannot be: events takes 1 to {}", grouped(*.customers), grouped(ROWS_MAX))]
+    Customers { customers: u64 },
+    #[error(
+        "{} events do not fit: they need about {needed} with what loading takes and the server's disk has {free} free; {}",
+        grouped(*.rows), advice(*.fits)
+    )]
+    DoesNotFit {
+        rows: u64,
+        /// With its unit, `157.5 GB`.
+        needed: String,
+        free: String,
+        /// The most rows that would fit.
+        fits: u64,
+    },
+}
+
+fn advice(fits: u64) -> String {
+    match fits {
+        0 => "make room on it or use another server".to_owned(),
+        fits => format!("{} would fit", grouped(fits)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GB: u64 = 1_000_000_000;
+
+    fn suggested(cpus: u32, memory_bytes: Option<u64>, free_disk_bytes: Option<u64>, quick: bool) -> u64 {
+        Size::suggested_rows(&Machine { cpus, memory_bytes, free_disk_bytes, quick })
+    }
+
+    #[test]
+    fn the_size_suits_the_machine() {
+        assert_eq!(
+            [1, 4, 64].map(|cpus| suggested(cpus, None, None, false)),
+            [1_000_000, 2_000_000, 8_000_000]
+        );
+        assert_eq!([1, 4, 64].map(|cpus| suggested(cpus, None, None, true)), [200_000, 400_000, 800_000]);
+        assert_eq!(suggested(4, Some(80_000_000), None, false), 500_000);
+        assert_eq!(suggested(4, None, Some(80_000_000), false), 250_000);
+        assert_eq!(suggested(4, Some(1), Some(1), false), 1);
+    }
+
+    #[test]
+    fn customers_follow_the_rows_unless_they_are_named() {
+        let customers = |rows, customers| Size::new(rows, customers).unwrap().customers;
+        assert_eq!(customers(70_000_000, None), 700_000);
+        assert_eq!((customers(0, None), customers(500, None)), (10_000, 10_000));
+        assert_eq!(customers(500, Some(3)), 3);
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused_with_numbers() {
+        assert!(Size::new(ROWS_MAX, None).is_ok());
+        assert_eq!(Size::new(u64::MAX, None), Err(SizeError::TooManyRows { rows: u64::MAX }));
+        assert_eq!(Size::new(5, Some(0)), Err(SizeError::Customers { customers: 0 }));
+        let size = Size::new(70_000_000, None).unwrap();
+        let refused = size.check_disk(Some(5 * GB)).unwrap_err().to_string();
+        assert!(refused.contains("70,000,000 events") && refused.contains("5.0 GB free"), "{refused}");
+        let fits = (5 * GB - SPARE_DISK_BYTES - 700_000 * CUSTOMER_BYTES) / EVENT_BYTES;
+        assert!(refused.ends_with(&format!("{} would fit", grouped(fits))), "{refused}");
+        assert_eq!(size.check_disk(Some(20 * GB)), Ok(()));
+        assert_eq!(size.check_disk(None), Ok(()));
+        assert!(size.check_disk(Some(GB)).unwrap_err().to_string().ends_with("use another server"));
+    }
+}

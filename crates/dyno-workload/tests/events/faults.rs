@@ -1,0 +1,109 @@
+//! Faults that a server's bug, or somebody else at the same time, would leave: each is found, by its own check.
+
+use dyno_engine::plan::{EngineConfig, Limit};
+use dyno_workload::benchmark::{Done, Load};
+use dyno_workload::events::Test;
+
+use crate::server::{Server, benchmark, failed, load};
+
+/// What drops the foreign key, so that nothing keeps an event from a customer who is not there.
+fn drop_foreign_key(server: &Server) -> String {
+    let sql = match server.is_mysql() {
+        true => {
+            "SELECT constraint_name FROM information_schema.referential_constraints \
+             WHERE constraint_schema = DATABASE() AND table_name = 'event'"
+        }
+        false => "SELECT conname FROM pg_constraint WHERE contype = 'f' AND conrelid = 'event'::regclass",
+    };
+    let name: String = server.open().query_value(sql).unwrap().unwrap();
+    let kind = if server.is_mysql() { "FOREIGN KEY" } else { "CONSTRAINT" };
+    format!("ALTER TABLE event DROP {kind} {name}")
+}
+
+/// The checks that fail where `faults` happen within an otherwise faultless load.
+fn planted(server: &Server, test: Test, faults: &[&str]) -> String {
+    let loaded = |load: &dyn Load| {
+        let done = server.run(load, 2, Limit::TransactionsPerClient(30), EngineConfig::new(1)).done;
+        assert_eq!((done.acknowledged, done.failed), (60, 0), "{}", server.name());
+        server.execute(faults);
+        done
+    };
+    failed(&server.verified(load(server, test).as_ref(), loaded))
+}
+
+#[test]
+fn planted_faults_are_found() {
+    for server in Server::each() {
+        let name = server.name();
+        server.prepare(&benchmark(&Test::ALL, 800, 50)).unwrap();
+        for test in Test::ALL {
+            assert_eq!(planted(&server, test, &[]), "", "{name}");
+        }
+        let found = |test, sql: &str| planted(&server, test, &[sql]);
+        // An event that was acknowledged, and one that was there before.
+        assert_eq!(found(Test::Ingest, "DELETE FROM event WHERE id = 7"), "every-event-is-there", "{name}");
+        let newest = server.number("SELECT MAX(id) FROM event");
+        let gone = format!("DELETE FROM event WHERE id = {newest}");
+        assert_eq!(found(Test::Ingest, &gone), "every-event-is-there", "{name}");
+        // Somebody else's event, and one with an action of somebody else's.
+        let foreign = "INSERT INTO event (customer_id, action) VALUES (3, 'login')";
+        assert_eq!(found(Test::Ingest, foreign), "every-event-is-there", "{name}");
+        let strange = "INSERT INTO event (customer_id, action) VALUES (3, 'steal')";
+        assert_eq!(found(Test::Ingest, strange), "every-event-is-there actions-are-the-ten", "{name}");
+        let customer = "INSERT INTO customer (name, address) VALUES ('a', 'b')";
+        assert_eq!(found(Test::Ingest, customer), "customers-unchanged", "{name}");
+        assert_eq!(found(Test::Join, "DELETE FROM event WHERE id = 10"), "nothing-changed", "{name}");
+        // A key that does not resolve: the event moved, or the customer is gone.
+        let (drop_key, moved) =
+            (drop_foreign_key(&server), "UPDATE event SET customer_id = 99999 WHERE id = 11");
+        assert_eq!(
+            planted(&server, Test::Ingest, &[&drop_key, moved]),
+            "every-foreign-key-resolves",
+            "{name}"
+        );
+        let back = "UPDATE event SET customer_id = 1 WHERE id = 11";
+        let found = planted_without_key(&server, &[back, "DELETE FROM customer WHERE id = 20"]);
+        assert_eq!(found, "every-foreign-key-resolves customers-unchanged", "{name}");
+        // A campaign does not begin on such tables.
+        let refusal = server.refusal(&benchmark(&Test::ALL, 800, 50));
+        assert!(refusal.contains("no foreign key"), "{name}: {refusal}");
+    }
+}
+
+/// On tables that a campaign would refuse: the checks by themselves.
+fn planted_without_key(server: &Server, faults: &[&str]) -> String {
+    use dyno_workload::events::{Baseline, Told, verify};
+    let before = Baseline::take(&mut server.open()).unwrap();
+    server.execute(faults);
+    failed(&verify(&mut server.open(), "it", &before, Test::Ingest, Told::default()).unwrap())
+}
+
+/// Joins that find nothing are seen by the clients themselves.
+#[test]
+fn joins_without_a_row_are_counted() {
+    for server in Server::each() {
+        let name = server.name();
+        server.prepare(&benchmark(&Test::ALL, 400, 50)).unwrap();
+        let join = load(&server, Test::Join);
+        let joined = |faults: &[&str]| {
+            server.verified(join.as_ref(), |load| {
+                // After the look at the tables: ids that clients draw have no event any more.
+                server.execute(faults);
+                server.run(load, 2, Limit::TransactionsPerClient(1_000), EngineConfig::new(1)).done
+            })
+        };
+        let gone = ["DELETE FROM event WHERE id BETWEEN 101 AND 108"];
+        assert_eq!(failed(&joined(&gone)), "nothing-changed every-join-has-its-row", "{name}");
+        // Known from the start, a few such ids are allowed for: inserts that failed leave them too.
+        let checks = joined(&[]);
+        assert_eq!(failed(&checks), "", "{name}: {checks:#?}");
+        let answers = checks.iter().find(|check| check.name == "every-join-has-its-row").unwrap();
+        assert_ne!(answers.found.as_deref(), Some("0"), "{name}: {answers:?}");
+        assert!(answers.detail.contains("8 of 400 ids have no event"), "{name}: {answers:?}");
+        // Many are too many.
+        server.execute(&["DELETE FROM event WHERE id BETWEEN 201 AND 300"]);
+        assert_eq!(failed(&joined(&[])), "every-join-has-its-row", "{name}");
+        let none = server.verified(join.as_ref(), |_| Done::default());
+        assert_eq!(failed(&none), "", "{name}");
+    }
+}

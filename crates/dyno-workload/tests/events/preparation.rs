@@ -1,0 +1,168 @@
+//! The tables that are made: plain, the same on every product, keyed, and found again.
+
+use dyno_target::connection::Row;
+use dyno_test_servers::{MysqlProduct, MysqlSetup};
+use dyno_workload::benchmark::{Benchmark as _, EventsBenchmark, EventsWishes, Progress};
+use dyno_workload::events::Test;
+
+use crate::server::{Server, benchmark};
+
+fn rows(server: &Server, sql: &str) -> Vec<String> {
+    let line = |row: &Row| {
+        row.iter().map(|(_, value)| value.unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join("|")
+    };
+    server.open().query(sql).unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn every_product_holds_the_same_rows() {
+    // More than one part where rows travel in parts.
+    let benchmark = benchmark(&Test::ALL, 230_000, 12_345);
+    let mut first: Option<(Vec<String>, Vec<String>, Option<String>)> = None;
+    for server in Server::each() {
+        let name = server.name();
+        let progress = server.prepare(&benchmark).unwrap();
+        let begun: Vec<_> = progress
+            .iter()
+            .filter_map(|news| match news {
+                Progress::Begun { step } => Some(*step),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(begun, ["drop", "tables", "data", "keys", "analyze"], "{name}");
+        let last_rows = progress.iter().rev().find(|news| matches!(news, Progress::Rows { .. }));
+        assert_eq!(last_rows, Some(&Progress::Rows { done: 242_345, total: 242_345 }), "{name}");
+        assert!(!progress.iter().any(|news| matches!(news, Progress::Remark(_))), "{name}: {progress:?}");
+        let data = server.find(&benchmark).unwrap();
+        let counted = data.count(&mut server.open()).unwrap();
+        assert_eq!(counted, Some(vec![12_345, 230_000]), "{name}");
+        let made = (
+            rows(&server, "SELECT id, customer_id, action FROM event ORDER BY id"),
+            rows(&server, "SELECT id, name, address FROM customer ORDER BY id"),
+            data.recipe(),
+        );
+        assert_eq!(made.0.len(), 230_000, "{name}");
+        match &first {
+            None => first = Some(made),
+            Some(first) => assert!(*first == made, "{name} holds other rows"),
+        }
+    }
+}
+
+/// The indexes are those of tables that a user makes by hand, from the same schema.
+#[test]
+fn tables_have_their_keys_and_no_more() {
+    for server in Server::each() {
+        let name = server.name();
+        let indexes = |server: &Server| match server.is_mysql() {
+            true => rows(
+                server,
+                "SELECT table_name, column_name FROM information_schema.statistics \
+                 WHERE table_schema = DATABASE() ORDER BY 1, 2",
+            ),
+            false => rows(
+                server,
+                "SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid \
+                 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey) \
+                 WHERE c.relname IN ('customer', 'event') ORDER BY 1, 2",
+            ),
+        };
+        let by_hand: &[&str] = match server.is_mysql() {
+            true => &[
+                "CREATE TABLE customer (id INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(100))",
+                "CREATE TABLE event (id INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY, customer_id INTEGER NOT NULL, \
+                 FOREIGN KEY (customer_id) REFERENCES customer (id))",
+            ],
+            false => &[
+                "CREATE TABLE customer (id SERIAL PRIMARY KEY, name VARCHAR(100))",
+                "CREATE TABLE event (id SERIAL PRIMARY KEY, customer_id INTEGER REFERENCES customer (id))",
+            ],
+        };
+        server.execute(by_hand);
+        let plain = indexes(&server);
+        server.execute(&["DROP TABLE event, customer"]);
+        server.prepare(&benchmark(&Test::ALL, 500, 20)).unwrap();
+        assert_eq!(indexes(&server), plain, "{name}");
+        let expected: &[&str] = match server.is_mysql() && !server.is_seekdb() {
+            true => &["customer|id", "event|customer_id", "event|id"],
+            false => &["customer|id", "event|id"],
+        };
+        assert_eq!(plain, expected, "{name}");
+        let mut connection = server.open();
+        let refused = connection.execute("INSERT INTO event (customer_id, action) VALUES (21, 'login')");
+        assert!(refused.is_err(), "{name}: a customer who is not there was taken");
+        assert!(connection.execute("DELETE FROM customer WHERE id = 7").is_err(), "{name}");
+        connection.execute("INSERT INTO event (customer_id, action) VALUES (20, 'login')").unwrap();
+        assert!(server.number("SELECT MAX(id) FROM event") > 500, "{name}");
+        connection.execute("INSERT INTO customer (name, address) VALUES ('a', 'b')").unwrap();
+        assert!(server.number("SELECT MAX(id) FROM customer") > 20, "{name}");
+        let wishes = EventsWishes { rows: Some(500), customers: Some(20), customer_index: true };
+        let indexed = EventsBenchmark::new(vec![Test::Join], wishes).unwrap();
+        assert!(server.refusal(&indexed).contains("made without an index"), "{name}");
+        server.prepare(&indexed).unwrap();
+        assert_eq!(indexes(&server), ["customer|id", "event|customer_id", "event|id"], "{name}");
+        assert!(server.find(&indexed).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_as_asked_for_is_told() {
+    for server in Server::each() {
+        let name = server.name();
+        let asked = benchmark(&Test::ALL, 1_000, 50);
+        assert!(server.find(&asked).is_none(), "{name}");
+        server.prepare(&asked).unwrap();
+        assert!(server.find(&asked).is_some(), "{name}");
+        let refusal = server.refusal(&benchmark(&Test::ALL, 2_000, 50));
+        assert!(refusal.contains("1,000 events, not 2,000") && refusal.contains("--rows 1000"), "{refusal}");
+        let refusal = server.refusal(&benchmark(&Test::ALL, 1_000, 60));
+        assert!(refusal.contains("50 customers, not 60"), "{name}: {refusal}");
+        server.execute(&["DELETE FROM event WHERE id BETWEEN 200 AND 300"]);
+        let refusal = server.refusal(&asked);
+        assert!(refusal.contains("rows of event that were looked up, "), "{name}: {refusal}");
+        // Nothing to join, and something to begin with.
+        let empty = benchmark(&[Test::Join], 0, 50);
+        server.prepare(&empty).unwrap();
+        assert!(server.refusal(&empty).contains("no events to join"), "{name}");
+        assert!(server.find(&benchmark(&[Test::Ingest], 0, 50)).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_user_who_may_only_read_finds_the_tables() {
+    for server in Server::each() {
+        let name = server.name();
+        let asked = benchmark(&[Test::Join], 300, 20);
+        server.prepare(&asked).unwrap();
+        let mut admin = server.open();
+        let grants: &[&str] = match server.is_mysql() {
+            true => &[
+                "CREATE USER reader@'%' IDENTIFIED BY 'x'",
+                "CREATE USER reader@localhost IDENTIFIED BY 'x'",
+                "GRANT SELECT ON test.* TO reader@'%'",
+                "GRANT SELECT ON test.* TO reader@localhost",
+            ],
+            false => &["CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"],
+        };
+        for grant in grants {
+            admin.execute(grant).unwrap();
+        }
+        let mut reader = server.target_of("reader", "x").connect().unwrap();
+        assert!(asked.find(&mut reader).unwrap().is_some(), "{name}");
+        assert!(reader.execute("DELETE FROM event").is_err(), "{name}");
+    }
+}
+
+#[test]
+fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
+    for product in [MysqlProduct::Mysql, MysqlProduct::MariaDb] {
+        let setup = MysqlSetup::new(product).with("local_infile=0");
+        let Some(server) = Server::mysql(&setup) else { continue };
+        let asked = benchmark(&Test::ALL, 30_000, 300);
+        let progress = server.prepare(&asked).unwrap();
+        let remarks: Vec<_> = progress.iter().filter(|news| matches!(news, Progress::Remark(_))).collect();
+        assert_eq!(remarks.len(), 1, "{}: {remarks:?}", server.name());
+        let data = server.find(&asked).unwrap();
+        assert_eq!(data.count(&mut server.open()).unwrap(), Some(vec![300, 30_000]), "{}", server.name());
+    }
+}

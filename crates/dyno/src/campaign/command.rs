@@ -1,0 +1,176 @@
+//! A command of the user's, run by a shell: in a process group of its own, so that all of it can be ended, and with the
+//! last lines of what it says kept.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// Lines of what a command said that are kept, and letters of each.
+const LINES: usize = 20;
+const LINE_BYTES: u64 = 500;
+/// How often it is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a command that is to end may take until it is ended by force.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long it is waited for the last words of a command that has ended. What it left running may keep its output open.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// The status of a command that was ended because nobody would have answered it.
+const ASKED: &str = "a question at the terminal, which a hook cannot ask (`sudo -n` and `ssh -o BatchMode=yes` fail \
+                     instead)";
+
+/// How a command ended.
+pub(super) struct Ended {
+    pub(super) success: bool,
+    /// `exit status 3`, `signal 15`
+    pub(super) status: String,
+    /// The last lines, of both outputs as they came; `None` where it said nothing.
+    pub(super) said: Option<String>,
+}
+
+/// Runs `sh -c command` with `variables` in its environment, until it ends or `stop` is set: then it is killed.
+pub(super) fn run(
+    command: &str,
+    variables: &[(&'static str, String)],
+    stop: &AtomicBool,
+) -> io::Result<Ended> {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).envs(variables.iter().map(|(name, value)| (name, value)));
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = shell.spawn()?;
+    let lines = Arc::new(Mutex::new(VecDeque::new()));
+    let readers = [
+        child.stdout.take().map(|out| read(out, Arc::clone(&lines))),
+        child.stderr.take().map(|err| read(err, Arc::clone(&lines))),
+    ];
+    let (status, asked) = wait(&mut child, stop)?;
+    // The readers go on as long as anybody writes, so that nobody whom the command started meets a closed pipe.
+    let ended = Instant::now();
+    let all_read = || readers.iter().flatten().all(JoinHandle::is_finished);
+    while !all_read() && ended.elapsed() < LAST_WORDS {
+        std::thread::sleep(LOOK);
+    }
+    let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    let said = lines.iter().cloned().collect::<Vec<String>>().join("\n");
+    let shown = if asked { ASKED.to_owned() } else { shown(status) };
+    Ok(Ended { success: status.success(), status: shown, said: (!said.is_empty()).then_some(said) })
+}
+
+/// The status, and whether it was ended because it wanted to read from the terminal.
+fn wait(child: &mut Child, stop: &AtomicBool) -> io::Result<(ExitStatus, bool)> {
+    let group = Pid::from_child(child);
+    let mut asked: Option<Instant> = None;
+    let mut at_terminal = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, at_terminal));
+        }
+        if is_stopped_by_terminal(group) {
+            at_terminal = true;
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        if stop.load(Ordering::Relaxed) {
+            let signal = match asked {
+                Some(since) if since.elapsed() >= GRACE => Some(Signal::KILL),
+                Some(_) => None,
+                None => Some(Signal::TERM),
+            };
+            if let Some(signal) = signal {
+                // Its leader has not been waited for, so the group is still this one.
+                let _ = kill_process_group(group, signal);
+            }
+            asked.get_or_insert_with(Instant::now);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Whether the terminal has stopped a command: one in the background that asks there for a password waits for ever.
+fn is_stopped_by_terminal(leader: Pid) -> bool {
+    let stopped = waitid(WaitId::Pid(leader), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG);
+    let signal = stopped.ok().flatten().and_then(|status| status.stopping_signal());
+    signal.is_some_and(|signal| [Signal::TTIN, Signal::TTOU].iter().any(|stop| stop.as_raw() == signal))
+}
+
+fn read(output: impl Read + Send + 'static, lines: Arc<Mutex<VecDeque<String>>>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            if text.is_empty() {
+                continue;
+            }
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            if lines.len() == LINES {
+                lines.pop_front();
+            }
+            lines.push_back(text);
+        }
+    })
+}
+
+fn shown(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(command: &str) -> Ended {
+        run(command, &[("DYNO_TARGET", "pg".to_owned())], &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn a_command_says_its_last_lines_and_how_it_ended() {
+        let ended = ran("echo on $DYNO_TARGET; echo oops >&2; exit 3");
+        let said = ended.said.unwrap();
+        assert!(said.contains("on pg") && said.contains("oops"), "{said}");
+        assert_eq!((ended.success, ended.status.as_str()), (false, "exit status 3"));
+        let long = ran("seq 1000").said.unwrap();
+        assert_eq!((long.lines().count(), long.lines().last()), (LINES, Some("1000")));
+        assert!(ran("true").said.is_none());
+        assert_eq!(ran("kill -9 $$").status, "signal 9");
+    }
+
+    #[test]
+    fn what_a_command_leaves_running_is_not_waited_for() {
+        let ended = ran("sleep 30 & echo $!");
+        assert!(ended.success);
+        let left: i32 = ended.said.unwrap().trim().parse().unwrap();
+        rustix::process::kill_process(Pid::from_raw(left).unwrap(), Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn a_command_ends_when_the_run_is_to_stop_with_all_that_it_started() {
+        let stop = AtomicBool::new(true);
+        let ended = run("trap '' TERM; sleep 1000 & echo $!; wait", &[], &stop).unwrap();
+        assert!(!ended.success);
+        let child = ended.said.and_then(|said| said.trim().parse().ok()).and_then(Pid::from_raw);
+        if let Some(child) = child {
+            let gone = rustix::process::test_kill_process(child).is_err();
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero()));
+            assert!(
+                gone || stat.is_ok_and(|stat| stat.contains(") Z ")),
+                "the child of the shell still runs"
+            );
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Which stage comes next: the warm-up, the climb (a ladder or a ramp), the hold. Pure: what was measured goes in, the
+//! next load comes out. So a target's turn can be anybody's, and what becomes of it is its own.
+
+use std::time::Duration;
+
+use dyno_engine::plan::{Arrivals, Limit};
+use dyno_report::live::Expected;
+use dyno_results::event::StageKind;
+use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
+use dyno_results::statistics::saturation::{self, Found, Step};
+use dyno_workload::benchmark::Contention;
+
+use super::room::{self, Room, WARM_UP_CLIENTS_PER_CPU};
+use super::stages::{StageLoad, StageSum};
+use crate::plan::{Load, Ramp, Rungs};
+use crate::units::Quantity;
+
+/// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
+/// that ended lower would say little of the machine.
+const CLIENTS_PER_CPU_MIN: u32 = 2;
+
+/// The stages of one series on one target, in their order.
+#[derive(Debug)]
+pub(super) struct Course<'a> {
+    load: &'a Load,
+    warm_up: Duration,
+    /// How often the hold is run.
+    repeat: u32,
+    ground: Ground,
+    phase: Phase,
+    /// Why the climb ended where it did, if the reader should know; until it is taken.
+    remark: Option<String>,
+}
+
+/// What a target says of the loads that suit it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground {
+    /// Processors of the driver's host.
+    pub(super) cpus: u32,
+    pub(super) room: Room,
+    pub(super) contention: Option<Contention>,
+    /// Connections that the clients share.
+    pub(super) connections: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Climb,
+    /// So many holds have been dealt.
+    Hold(u32),
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(load: &'a Load, warm_up: Duration, repeat: u32, ground: Ground) -> Self {
+        Self { load, warm_up, repeat, ground, phase: Phase::WarmUp, remark: None }
+    }
+
+    /// The next stage behind those that were `measured`; `None` where the series is over.
+    pub(super) fn next(&mut self, measured: &[StageSum]) -> Option<StageLoad> {
+        if self.phase == Phase::WarmUp {
+            self.phase = Phase::Climb;
+            if !self.warm_up.is_zero() {
+                return Some(self.warm_up());
+            }
+        }
+        if self.phase == Phase::Climb {
+            if let Some(rung) = self.rung(measured) {
+                return Some(rung);
+            }
+            self.phase = Phase::Hold(0);
+        }
+        let Phase::Hold(dealt) = self.phase else { return None };
+        self.phase = Phase::Hold(dealt.saturating_add(1));
+        if dealt < self.repeat { self.hold(measured) } else { None }
+    }
+
+    /// Why the climb ended, once.
+    pub(super) fn take_remark(&mut self) -> Option<String> {
+        self.remark.take()
+    }
+
+    /// What the climb has before it, for who watches.
+    pub(super) fn expected(&self, target: &str, series: &str) -> Option<Expected> {
+        let (steps, step, may_end_early) = match self.load {
+            Load::Ladder { rungs: Rungs::Listed(rungs), step, .. } => (rungs.len() as u32, step, false),
+            Load::Ladder { rungs: Rungs::Automatic { factor, max }, step, .. } => {
+                let top = self.top(*max);
+                let rungs = std::iter::successors(Some(1_u32), |clients| {
+                    (*clients < top).then(|| clients.saturating_mul(*factor).min(top))
+                });
+                (rungs.count() as u32, step, true)
+            }
+            Load::Ramp(ramp) => (ramp.steps.count_to(ramp.steps.end?), &ramp.step, !ramp.to_the_end),
+            Load::Single { .. } => return None,
+        };
+        let (target, series) = (target.to_owned(), series.to_owned());
+        Some(Expected { target, series, steps, step_s: step.as_secs_f64(), may_end_early })
+    }
+
+    fn warm_up(&self) -> StageLoad {
+        let usual = self.ground.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU);
+        let within = |most: u32| usual.min(most).min(self.ground.room.most()).max(1);
+        let (clients, arrivals) = match self.load {
+            Load::Ladder { rungs, think_time, .. } => {
+                let most = match rungs {
+                    Rungs::Listed(rungs) => rungs.last().copied().unwrap_or(1),
+                    Rungs::Automatic { max, .. } => *max,
+                };
+                (within(most), Arrivals::Closed { think_time: *think_time })
+            }
+            // A ramp is about how a target fares as the load rises: it begins where it begins.
+            Load::Ramp(ramp) => {
+                let first = self.step_of(ramp, ramp.steps.start);
+                (first.clients, first.arrivals)
+            }
+            Load::Single { clients, arrivals, .. } => {
+                (clients.unwrap_or_else(|| self.default_clients(*arrivals)), start_of(*arrivals))
+            }
+        };
+        StageLoad::timed(StageKind::WarmUp, clients, arrivals, self.warm_up)
+    }
+
+    fn rung(&mut self, measured: &[StageSum]) -> Option<StageLoad> {
+        let climbed: Vec<&StageSum> = rungs_of(measured).collect();
+        let last = climbed.last().map(|sum| sum.load);
+        match self.load {
+            Load::Ladder { rungs, step, think_time, .. } => {
+                let clients = match rungs {
+                    Rungs::Listed(rungs) => rungs.get(climbed.len()).copied(),
+                    Rungs::Automatic { factor, max } => self.automatic(*factor, *max, last, measured),
+                }?;
+                let arrivals = Arrivals::Closed { think_time: *think_time };
+                Some(StageLoad::timed(StageKind::Ladder, clients, arrivals, *step))
+            }
+            Load::Ramp(ramp) => {
+                let level = match last {
+                    None => ramp.steps.start,
+                    Some(last) => self.further(ramp, level_of(ramp, &last), measured)?,
+                };
+                Some(self.step_of(ramp, level))
+            }
+            Load::Single { .. } => None,
+        }
+    }
+
+    /// The clients of the next rung of a ladder that ends where throughput has clearly passed its peak.
+    fn automatic(
+        &mut self,
+        factor: u32,
+        max: u32,
+        last: Option<StageLoad>,
+        measured: &[StageSum],
+    ) -> Option<u32> {
+        let Some(last) = last else { return Some(1) };
+        if matches!(decide(&rungs(measured)), Decision::Stop(_)) {
+            return None;
+        }
+        let top = self.top(max);
+        if last.clients < top {
+            return Some(last.clients.saturating_mul(factor).min(top));
+        }
+        let why = match self.ground.contention {
+            Some(contention) if top < self.within_room(max) => contention.why,
+            _ => self.ground.room.why,
+        };
+        self.remark = Some(format!("the ladder ends at {} clients: {why}", last.clients));
+        None
+    }
+
+    fn within_room(&self, max: u32) -> u32 {
+        self.ground.room.most().min(max).max(1)
+    }
+
+    /// The most clients of an automatic ladder.
+    fn top(&self, max: u32) -> u32 {
+        let least = self.ground.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
+        let uncontended = self.ground.contention.map_or(u32::MAX, |contention| contention.clients.max(least));
+        self.within_room(max).min(uncontended)
+    }
+
+    /// The level of a ramp behind `level`, unless the target has given way or has room for no more.
+    fn further(&mut self, ramp: &Ramp, level: f64, measured: &[StageSum]) -> Option<f64> {
+        let next = ramp.steps.after(level)?;
+        let shown = match ramp.steps.of {
+            Quantity::Clients => format!("{level} clients"),
+            Quantity::RatePerS => format!("{level:.0}/s"),
+        };
+        if !ramp.to_the_end
+            && let Some(found) = saturation::decide(&steps(measured))
+        {
+            self.remark =
+                Some(format!("the ramp ends at {shown}, since the target gave way: {}", found.evidence));
+            return None;
+        }
+        if ramp.steps.of == Quantity::Clients && next > f64::from(self.ground.room.most()) {
+            self.remark = Some(format!("the ramp ends at {shown}: {}", self.ground.room.why));
+            return None;
+        }
+        Some(next)
+    }
+
+    fn step_of(&self, ramp: &Ramp, level: f64) -> StageLoad {
+        let (clients, arrivals) = match ramp.steps.of {
+            // Steps of clients are whole and within the bound.
+            Quantity::Clients => (level as u32, Arrivals::Closed { think_time: ramp.think_time }),
+            Quantity::RatePerS => {
+                let distribution = ramp.distribution;
+                let arrivals = Arrivals::Open { rate_per_s: level, rate_end_per_s: level, distribution };
+                (ramp.clients.unwrap_or_else(|| self.default_clients(arrivals)), arrivals)
+            }
+        };
+        StageLoad::timed(StageKind::Ladder, clients, arrivals, ramp.step)
+    }
+
+    fn hold(&self, measured: &[StageSum]) -> Option<StageLoad> {
+        match self.load {
+            Load::Ladder { hold, think_time, .. } => {
+                let arrivals = Arrivals::Closed { think_time: *think_time };
+                Some(StageLoad::timed(StageKind::Hold, clients_at_peak(measured), arrivals, *hold))
+            }
+            Load::Ramp(ramp) => {
+                let best = best_of_ramp(measured)?;
+                Some(StageLoad::timed(StageKind::Hold, best.clients, best.arrivals, ramp.hold?))
+            }
+            Load::Single { clients, clients_end, arrivals, limit } => {
+                let clients = clients.unwrap_or_else(|| self.default_clients(*arrivals));
+                let clients_end = clients_end.unwrap_or(clients);
+                let ramps = clients_end != clients || is_rate_ramp(*arrivals);
+                let kind = if ramps { StageKind::Ramp } else { StageKind::Hold };
+                Some(StageLoad { kind, clients, clients_end, arrivals: *arrivals, limit: *limit })
+            }
+        }
+    }
+
+    fn default_clients(&self, arrivals: Arrivals) -> u32 {
+        room::clients_default(arrivals, self.ground.cpus, self.ground.connections)
+            .min(self.ground.room.most())
+            .max(1)
+    }
+}
+
+fn rungs_of(measured: &[StageSum]) -> impl Iterator<Item = &StageSum> {
+    measured.iter().filter(|sum| sum.load.kind == StageKind::Ladder)
+}
+
+fn rungs(measured: &[StageSum]) -> Vec<Rung> {
+    let rung = |sum: &StageSum| {
+        Some(Rung { stage: sum.id, clients: sum.load.clients, throughput: sum.rung_throughput()? })
+    };
+    rungs_of(measured).filter_map(rung).collect()
+}
+
+/// The steps of a ramp, each with the load that made it.
+fn steps(measured: &[StageSum]) -> Vec<Step> {
+    rungs_of(measured).filter_map(|sum| Some(step(sum, sum.rung_throughput()?))).collect()
+}
+
+fn step(sum: &StageSum, throughput: dyno_results::document::Estimate) -> Step {
+    Step {
+        stage: sum.id,
+        clients: sum.load.clients,
+        rate_per_s: rate_of(sum.load.arrivals),
+        throughput,
+        p99_us: sum.p99_us,
+        done: sum.told.acknowledged,
+        failed: sum.told.failed + sum.told.unknown,
+    }
+}
+
+fn rate_of(arrivals: Arrivals) -> Option<f64> {
+    match arrivals {
+        Arrivals::Open { rate_per_s, .. } => Some(rate_per_s),
+        Arrivals::Closed { .. } => None,
+    }
+}
+
+/// Where a load stands on a ramp.
+fn level_of(ramp: &Ramp, load: &StageLoad) -> f64 {
+    match ramp.steps.of {
+        Quantity::Clients => f64::from(load.clients),
+        Quantity::RatePerS => rate_of(load.arrivals).unwrap_or(ramp.steps.start),
+    }
+}
+
+/// The load to hold behind a ramp: that of the last step that was good, where the target gave way; else that of the
+/// step with the most throughput.
+fn best_of_ramp(measured: &[StageSum]) -> Option<StageLoad> {
+    let steps = steps(measured);
+    let good = match saturation::decide(&steps) {
+        Some(Found { last_good: Some(at), .. }) => steps.get(at),
+        _ => steps.iter().max_by(|a, b| a.throughput.mean.total_cmp(&b.throughput.mean)),
+    };
+    let stage = good.map(|step| step.stage);
+    let best = rungs_of(measured).find(|sum| Some(sum.id) == stage).or_else(|| rungs_of(measured).last())?;
+    Some(best.load)
+}
+
+/// The clients of the best rung; where none could be measured, of the last one tried.
+fn clients_at_peak(measured: &[StageSum]) -> u32 {
+    let tried = rungs_of(measured).last().map(|sum| sum.load.clients);
+    peak(&rungs(measured)).map(|peak| peak.clients).or(tried).unwrap_or(1)
+}
+
+/// A warm-up before a ramp of the rate runs at its start.
+fn start_of(arrivals: Arrivals) -> Arrivals {
+    match arrivals {
+        Arrivals::Open { rate_per_s, distribution, .. } => {
+            Arrivals::Open { rate_per_s, rate_end_per_s: rate_per_s, distribution }
+        }
+        closed @ Arrivals::Closed { .. } => closed,
+    }
+}
+
+fn is_rate_ramp(arrivals: Arrivals) -> bool {
+    matches!(arrivals, Arrivals::Open { rate_per_s, rate_end_per_s, .. } if rate_per_s.to_bits() != rate_end_per_s.to_bits())
+}
+
+impl StageLoad {
+    /// Closed loop, or as `arrivals` say, for a time.
+    pub(super) fn timed(kind: StageKind, clients: u32, arrivals: Arrivals, duration: Duration) -> Self {
+        Self { kind, clients, clients_end: clients, arrivals, limit: Limit::Duration(duration) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! What is under test and where, told once: targets with their settings, hosts, the size of the data; and the probes
+//! that read them from then on.
+
+use std::path::Path;
+
+use dyno_results::event::{Data, Embedded, Event, Host, Notice};
+use dyno_target::connection::Connection;
+use dyno_target::embedded::EmbeddedServer;
+use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, Probe};
+use dyno_target::{host, inspect};
+use dyno_workload::benchmark::Dataset;
+
+use super::admin::cancellable;
+use super::lane::Lane;
+use super::rollers::{Remote, Rollers};
+use super::{Context, Stream};
+use crate::failure::Failure;
+use crate::plan::TargetPlan;
+
+/// The driver's own host, where readings are told apart.
+const DRIVER: &str = "driver";
+
+/// Tells of every target what it is, and of the hosts that take part.
+pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
+    let mut roles = vec![DRIVER.to_owned()];
+    for lane in &mut *lanes {
+        let name = lane.name();
+        let rollers = &mut lane.rollers;
+        let subject = Described {
+            name,
+            url: &rollers.url,
+            embedded: rollers.embedded.as_ref().map(EmbeddedServer::facts),
+            remote: rollers.remote.as_ref().map(|(exporter, _)| exporter),
+        };
+        rollers.same_host = target(context.stream, &mut rollers.connection, subject)?;
+        if let Some((_, host)) = &rollers.remote {
+            context.stream.emit(Event::Host(Host { roles: vec![name.to_owned()], ..host.clone() }));
+        } else if rollers.same_host == Some(true) {
+            roles.push(name.to_owned());
+        } else {
+            let why = match rollers.same_host {
+                Some(_) => "it is not this one",
+                None => "it cannot be told whether it is this one",
+            };
+            let text = format!(
+                "CPU, memory and disks of the host of {name} are unknown: {why}. Run a node_exporter \
+                 there and say --host-metrics {name}=http://HOST:9100/metrics"
+            );
+            context.stream.notice(name, None, text);
+        }
+    }
+    let disk = lanes.iter().find_map(|lane| lane.rollers.data_directory.as_deref());
+    this_host(context.stream, disk, roles);
+    tell_idle_connections(context);
+    Ok(())
+}
+
+/// More connections than clients do nothing.
+fn tell_idle_connections(context: &Context<'_>) {
+    if let (Some(connections), Some(clients)) = (context.plan.connections, context.plan.clients_named())
+        && connections > clients
+    {
+        let plural = if clients == 1 { "" } else { "s" };
+        let text = format!(
+            "--connections {connections}: {clients} client{plural} can never use more than {clients} of them at a time"
+        );
+        context.stream.emit(Event::Notice(Notice { target: None, stage: None, text }));
+    }
+}
+
+/// Reads a named node_exporter once, so that what is wrong with it is said before anything is begun.
+pub(super) fn remote(target: &TargetPlan) -> Result<Remote, Failure> {
+    let Some(exporter) = &target.host_metrics else { return Ok(None) };
+    let failed = |source| Failure::HostMetrics { name: target.name.clone(), source };
+    exporter.check().map(|host| Some((exporter.clone(), host))).map_err(failed)
+}
+
+/// A database that is to be described.
+pub(crate) struct Described<'a> {
+    /// The short name in the report.
+    pub(crate) name: &'a str,
+    /// Without any password.
+    pub(crate) url: &'a str,
+    pub(crate) embedded: Option<Embedded>,
+    /// Where its host is read, if that is not this one.
+    pub(crate) remote: Option<&'a NodeExporter>,
+}
+
+/// Tells what a target is, with its settings. Whether server and driver share a host.
+pub(crate) fn target(
+    stream: &Stream,
+    connection: &mut Connection,
+    subject: Described<'_>,
+) -> Result<Option<bool>, Failure> {
+    let Described { name, url, embedded, remote } = subject;
+    let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+    let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
+    target.embedded = embedded;
+    let same_host = target.same_host;
+    let reading = match (remote, same_host) {
+        (Some(exporter), _) => HostReading::NodeExporter(exporter.clone()),
+        (None, Some(true)) => HostReading::This(HostOptions::default()),
+        (None, _) => HostReading::None,
+    };
+    target.host_source = reading.source();
+    stream.emit(Event::Target(target));
+    let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
+    stream.emit(Event::Settings(settings));
+    Ok(same_host)
+}
+
+/// Tells what this host is, and who is on it.
+pub(crate) fn this_host(stream: &Stream, data_directory: Option<&Path>, roles: Vec<String>) {
+    stream.emit(Event::Host(Host { roles, ..host::facts(data_directory) }));
+}
+
+/// Tells how large the data is against the caches.
+pub(super) fn data(
+    context: &Context<'_>,
+    plan: &TargetPlan,
+    rollers: &mut Rollers,
+    dataset: &dyn Dataset,
+) -> Result<(), Failure> {
+    let mut data = sizes(context, plan, rollers, dataset)?;
+    if let Some(known) = dataset.table_rows() {
+        correct_estimates(&mut data, known);
+        if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
+            let text = format!(
+                "{} has more than the {known} rows that the load keeps to: name the tables that are meant \
+                 (--tables), or make them anew (--prepare)",
+                larger.name
+            );
+            context.stream.notice(&plan.name, None, text);
+        }
+    }
+    context.stream.emit(Event::Data(data));
+    Ok(())
+}
+
+/// Tells the sizes again, behind a load that may have changed them; with the rows where they were `counted`.
+pub(super) fn data_after_load(
+    context: &Context<'_>,
+    plan: &TargetPlan,
+    rollers: &mut Rollers,
+    dataset: &dyn Dataset,
+    counted: Option<Vec<u64>>,
+) -> Result<(), Failure> {
+    rollers.reconnect_if_broken()?;
+    let mut data = sizes(context, plan, rollers, dataset)?;
+    if let Some(known) = dataset.table_rows() {
+        correct_estimates(&mut data, known);
+    }
+    let tables = data.tables.iter_mut().zip(counted.unwrap_or_default());
+    tables.for_each(|(table, rows)| table.rows = Some(rows));
+    context.stream.emit(Event::Data(data));
+    Ok(())
+}
+
+/// An estimate that is near what was counted is of these rows; one that is not knows of rows beyond them.
+fn correct_estimates(data: &mut Data, known: u64) {
+    let near = |rows: u64| rows.abs_diff(known) <= known / 10;
+    let tables = data.tables.iter_mut().filter(|table| table.rows.is_none_or(near));
+    tables.for_each(|table| table.rows = Some(known));
+}
+
+fn sizes(
+    context: &Context<'_>,
+    plan: &TargetPlan,
+    rollers: &mut Rollers,
+    dataset: &dyn Dataset,
+) -> Result<Data, Failure> {
+    let workload = plan.benchmark.name();
+    let tables = dataset.tables();
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    let url = rollers.url.clone();
+    // It waits for tables that others have locked.
+    let mut data = cancellable(context, &mut rollers.connection, |connection| {
+        inspect::data(connection, &plan.name, workload, dataset.scale(), &tables)
+            .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
+    })?;
+    data.memory_bytes = rollers.server_memory_bytes();
+    Ok(data)
+}
+
+/// How many rows each table holds, where the family counts them.
+pub(super) fn count(
+    context: &Context<'_>,
+    rollers: &mut Rollers,
+    dataset: &dyn Dataset,
+) -> Result<Option<Vec<u64>>, Failure> {
+    cancellable(context, rollers.reconnect_if_broken()?, |connection| dataset.count(connection))
+}
+
+/// Begins to read host and database of a target once a second, until what it returns is dropped.
+pub(super) fn watch(stream: &Stream, name: &str, rollers: &Rollers, tables: Vec<String>) -> Option<Probe> {
+    let options = probe::Options {
+        database: Some(rollers.endpoint.clone()),
+        host: rollers.host_reading(),
+        tables,
+        ..probe::Options::new(name)
+    };
+    watched(stream, options)
+}
+
+/// Begins to read the driver's own host, unless it is that of every target: then it is read with them.
+pub(super) fn watch_driver(context: &Context<'_>, lanes: &[Lane<'_>]) -> Option<Probe> {
+    let shares = |lane: &Lane<'_>| matches!(lane.rollers.host_reading(), HostReading::This(_));
+    if !context.plan.telemetry || lanes.iter().all(shares) {
+        return None;
+    }
+    let host = HostReading::This(HostOptions::default());
+    watched(context.stream, probe::Options { host, ..probe::Options::new(DRIVER) })
+}
+
+/// Starts a probe; a run goes on without one.
+pub(crate) fn watched(stream: &Stream, options: probe::Options) -> Option<Probe> {
+    let name = options.target.clone();
+    let events = stream.clone();
+    match Probe::start(options, move |event| events.emit(event)) {
+        Ok(probe) => Some(probe),
+        Err(error) => {
+            stream.notice(&name, None, format!("neither host nor database is watched: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What the user has done before and after a load (`--before`, `--after`): run, told, and waited for. Its time is in no
+//! stage. One that fails ends the run: what would come behind it is not what the user meant to measure.
+
+use std::time::Instant;
+
+use dyno_results::event::{Event, Hook, HookTime, StageKind};
+use dyno_wire::endpoint::Address;
+
+use super::Context;
+use super::admin::cancellable;
+use super::command::{self, Ended};
+use super::lane::Lane;
+use crate::failure::Failure;
+use crate::plan::{Action, HookPlan, HookStage};
+use crate::secrets::{hidden_in_command, hidden_in_lines};
+
+/// What a hook is told of its surroundings.
+struct Surroundings<'a> {
+    series: Option<&'a str>,
+    stage: Option<StageKind>,
+}
+
+/// Does what is wanted before or after the run, or one of its series, on a target.
+pub(super) fn run_lane(
+    context: &Context<'_>,
+    lane: &mut Lane<'_>,
+    when: HookTime,
+    stage: HookStage,
+) -> Result<(), Failure> {
+    let series = match stage {
+        HookStage::Series(name) => Some(name),
+        _ => None,
+    };
+    let is_meant = |hook: &HookPlan| hook.stage == stage;
+    run(context, lane, when, &Surroundings { series, stage: None }, is_meant)
+}
+
+/// Does what is wanted before or after a stage of this kind.
+pub(super) fn run_stage(
+    context: &Context<'_>,
+    lane: &mut Lane<'_>,
+    when: HookTime,
+    series: &str,
+    kind: StageKind,
+) -> Result<(), Failure> {
+    let surroundings = Surroundings { series: Some(series), stage: Some(kind) };
+    run(context, lane, when, &surroundings, |hook| hook.stage.is_kind(kind))
+}
+
+/// Whether [`run_stage`] would do anything.
+pub(super) fn wanted_for_stage(context: &Context<'_>, target: &str, when: HookTime, kind: StageKind) -> bool {
+    let hooks = &context.plan.hooks;
+    hooks.iter().any(|hook| hook.when == when && hook.is_for(target) && hook.stage.is_kind(kind))
+}
+
+fn run(
+    context: &Context<'_>,
+    lane: &mut Lane<'_>,
+    when: HookTime,
+    surroundings: &Surroundings<'_>,
+    is_meant: impl Fn(&HookPlan) -> bool,
+) -> Result<(), Failure> {
+    let name = lane.name();
+    let hooks = context.plan.hooks.iter();
+    let mut hooks = hooks.filter(|hook| hook.when == when && hook.is_for(name) && is_meant(hook)).peekable();
+    if hooks.peek().is_none() {
+        return Ok(());
+    }
+    for hook in hooks {
+        run_one(context, lane, hook, surroundings)?;
+    }
+    if when == HookTime::After && surroundings.series.is_none() {
+        // Behind the run nobody needs the server any more: it may have been stopped.
+        return Ok(());
+    }
+    // It may have been a restart.
+    context.stream.activity(&format!("waiting for {}", lane.rollers.url));
+    if lane.rollers.wait_until_back(context)? && lane.is_watched() {
+        lane.watch(context);
+    }
+    Ok(())
+}
+
+/// Does one thing, and tells how it went.
+fn run_one(
+    context: &Context<'_>,
+    lane: &mut Lane<'_>,
+    hook: &HookPlan,
+    surroundings: &Surroundings<'_>,
+) -> Result<(), Failure> {
+    let action = hook.shown();
+    context.stream.activity(&action);
+    let started = Instant::now();
+    let done = match &hook.action {
+        Action::Command(command) => {
+            let variables = variables(lane, surroundings);
+            match command::run(command, &variables, context.stop) {
+                // A shell may repeat passwords in what it says.
+                Ok(Ended { success: true, said, .. }) => Ok(said.as_deref().map(hidden_in_lines)),
+                Ok(Ended { status, said, .. }) => Err((status, said.as_deref().map(hidden_in_lines))),
+                Err(error) => Err((error.to_string(), None)),
+            }
+        }
+        Action::Sql(sql) => {
+            let url = lane.rollers.url.clone();
+            let connection = lane.rollers.reconnect_if_broken()?;
+            let executed = cancellable(context, connection, |connection| {
+                let failed = |source| Failure::Query { doing: "running a hook's SQL", url, source };
+                connection.execute(sql).map_err(failed)
+            });
+            // A server's complaint may quote the statement.
+            executed.map(|_| None).map_err(|failure| (hidden_in_command(&failure.to_string()), None))
+        }
+    };
+    let (succeeded, said) = match &done {
+        Ok(said) => (true, said.clone()),
+        Err((status, said)) => (false, said.clone().or_else(|| Some(status.clone()))),
+    };
+    let target = lane.name().to_owned();
+    context.stream.emit(Event::Hook(Hook {
+        target: target.clone(),
+        about: hook.stage.name().to_owned(),
+        when: hook.when,
+        action: action.clone(),
+        seconds: started.elapsed().as_secs_f64(),
+        succeeded,
+        said,
+    }));
+    context.check_stopped()?;
+    done.map(|_| ()).map_err(|(status, said)| Failure::Hook { target, action, status, said })
+}
+
+/// What a command finds in its environment. Never a password.
+fn variables(lane: &Lane<'_>, surroundings: &Surroundings<'_>) -> Vec<(&'static str, String)> {
+    let (host, port) = match &lane.rollers.endpoint.address {
+        Address::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
+        Address::Unix(socket) => {
+            let directory = socket.parent().map(|path| path.display().to_string()).unwrap_or_default();
+            // PostgreSQL has the port in the socket's name.
+            let port = socket.extension().map(|port| port.to_string_lossy().into_owned());
+            (directory, port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or_default())
+        }
+    };
+    let stage = surroundings.stage.map(|kind| HookStage::Kind(kind).name()).unwrap_or_default();
+    vec![
+        ("DYNO_TARGET", lane.name().to_owned()),
+        ("DYNO_URL", lane.rollers.url.clone()),
+        ("DYNO_HOST", host),
+        ("DYNO_PORT", port),
+        ("DYNO_SERIES", surroundings.series.unwrap_or_default().to_owned()),
+        ("DYNO_STAGE", stage.to_owned()),
+    ]
+}

@@ -1,0 +1,154 @@
+//! One target of a run on its rollers: its server, its data, its probe, and what became of it. Targets share nothing
+//! but the stream, so one that is lost takes nothing of the others with it.
+
+use dyno_results::event::{Event, TargetLost};
+use dyno_target::probe::Probe;
+use dyno_workload::benchmark::{Dataset, Load};
+
+use super::rollers::{Remote, Rollers};
+use super::stages::Stages;
+use super::{Context, data, describe};
+use crate::failure::{Failure, LostTarget};
+use crate::plan::TargetPlan;
+
+/// A target under way.
+pub(super) struct Lane<'a> {
+    pub(super) plan: &'a TargetPlan,
+    pub(super) rollers: Rollers,
+    data: Option<Box<dyn Dataset>>,
+    /// Rows of each table when they were counted last.
+    counted: Option<Vec<u64>>,
+    probe: Option<Probe>,
+    pub(super) stages: Stages,
+    /// Why it was given up.
+    lost: Option<LostTarget>,
+}
+
+impl<'a> Lane<'a> {
+    /// Starts the embedded server, or connects to the named one.
+    pub(super) fn set_up(
+        context: &Context<'_>,
+        plan: &'a TargetPlan,
+        remote: Remote,
+    ) -> Result<Self, Failure> {
+        let rollers = Rollers::set_up(context, plan, remote)?;
+        Ok(Self {
+            plan,
+            rollers,
+            data: None,
+            counted: None,
+            probe: None,
+            stages: Stages::default(),
+            lost: None,
+        })
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        &self.plan.name
+    }
+
+    /// Sees to it that the data is there, and tells how large it is.
+    pub(super) fn provide_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        context.check_stopped()?;
+        let data = data::provide(context, self.plan, &mut self.rollers)?;
+        describe::data(context, self.plan, &mut self.rollers, data.as_ref())?;
+        self.data = Some(data);
+        Ok(())
+    }
+
+    /// The data on the server.
+    pub(super) fn data(&self) -> Option<&dyn Dataset> {
+        self.data.as_deref()
+    }
+
+    /// Counts the rows of each table, where the family of workloads does that.
+    pub(super) fn count(&mut self, context: &Context<'_>) -> Result<Option<Vec<u64>>, Failure> {
+        let Some(data) = &self.data else { return Ok(None) };
+        self.counted = describe::count(context, &mut self.rollers, data.as_ref())?;
+        Ok(self.counted.clone())
+    }
+
+    /// Tells the sizes again behind a series. What cannot be read is no news beside what was measured.
+    pub(super) fn describe_data_again(&mut self, context: &Context<'_>, written: bool) {
+        // Counting reads all the rows: once is enough where none came.
+        let counted = if written { self.count(context) } else { Ok(self.counted.clone()) };
+        let Some(data) = &self.data else { return };
+        let told = counted.and_then(|rows| {
+            describe::data_after_load(context, self.plan, &mut self.rollers, data.as_ref(), rows)
+        });
+        if let Err(failure) = told {
+            let text = format!("the sizes after the load are unknown: {failure}");
+            context.stream.notice(self.name(), None, text);
+        }
+    }
+
+    pub(super) fn series_count(&self) -> usize {
+        self.plan.benchmark.series().len()
+    }
+
+    pub(super) fn load(&self, series: usize) -> Option<Box<dyn Load>> {
+        self.data.as_ref()?.loads().into_iter().nth(series)
+    }
+
+    /// Begins to read host and database once a second, also anew where the server is another process by now.
+    pub(super) fn watch(&mut self, context: &Context<'_>) {
+        // The one before is ended first, so that nothing is read twice.
+        self.probe = None;
+        if !context.plan.telemetry {
+            return;
+        }
+        let tables = self.data.as_ref().map(|data| data.tables()).unwrap_or_default();
+        self.probe = describe::watch(context.stream, self.name(), &self.rollers, tables);
+        self.rollers.set_watched(self.probe.is_some());
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    pub(super) fn unwatch(&mut self) {
+        self.probe = None;
+        self.rollers.set_watched(false);
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        self.lost.is_none()
+    }
+
+    /// What becomes of a failure of this target: the others go on without it. The failure is returned where it ends the
+    /// run: there is no other target, no load has begun anywhere, or it is none of the target's.
+    pub(super) fn fail(&mut self, context: &Context<'_>, failure: Failure) -> Result<(), Failure> {
+        let failure = self.stages.explain(failure);
+        if context.plan.targets.len() == 1 || !context.stream.has_begun_load() || failure.ends_run() {
+            return Err(failure);
+        }
+        let name = self.name().to_owned();
+        let at_s = context.stream.seconds();
+        let stage = self.stages.last();
+        let reason = failure.to_string();
+        let advice = failure.help().map(|help| format!("; {help}")).unwrap_or_default();
+        let text = format!("given up at {at_s:.0} s, and the run goes on without it{advice}");
+        context.stream.emit(Event::TargetLost(TargetLost { target: name.clone(), stage, reason }));
+        context.stream.notice(&name, stage, text);
+        self.unwatch();
+        self.lost = Some(LostTarget { name, at_s, failure: Box::new(failure) });
+        Ok(())
+    }
+
+    /// Stops and removes what was started for the run. What was measured counts more than a server that does not stop:
+    /// its failure is told, not returned.
+    pub(super) fn clear(self, context: &Context<'_>) {
+        if self.rollers.embedded.is_some() {
+            context.stream.activity("stopping");
+        }
+        if let Err(error) = self.rollers.clear() {
+            context.stream.notice(&self.plan.name, None, error.to_string());
+        }
+    }
+}
+
+/// The failure of a run that went on without some of its targets.
+pub(super) fn tell_lost(lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
+    let lost: Vec<LostTarget> = lanes.iter_mut().filter_map(|lane| lane.lost.take()).collect();
+    if lost.is_empty() { Ok(()) } else { Err(Failure::TargetsLost { lost }) }
+}

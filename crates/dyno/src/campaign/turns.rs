@@ -1,0 +1,132 @@
+//! Whose turn it is. By default targets take turns, stage by stage, so that a noisy machine is fair to all of them, and
+//! who begins changes from round to round (A B, B A, A B, …), so that none always follows the other. With `--together`
+//! each runs by itself, at the same time, and stages begin at the same moment.
+
+use dyno_results::event::HookTime;
+
+use super::lane::Lane;
+use super::series::SeriesRun;
+use super::start_line::StartLine;
+use super::{Context, hooks};
+use crate::failure::Failure;
+use crate::plan::HookStage;
+
+/// Runs a series on every target that is left.
+pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) -> Result<(), Failure> {
+    let mut drives = Vec::new();
+    for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
+        drives.extend(Drive::begin(context, lane, series)?);
+    }
+    let driven = if context.plan.together && drives.len() > 1 {
+        together(context, &mut drives)
+    } else {
+        in_turn(context, &mut drives)
+    };
+    // What was measured is checked also where the run ends here.
+    let ended: Vec<_> = drives.into_iter().map(|drive| drive.end(context)).collect();
+    driven.and(ended.into_iter().collect())
+}
+
+/// A target with the series that it runs.
+struct Drive<'l, 'a, 'c> {
+    lane: &'l mut Lane<'a>,
+    /// `None` once the target was given up.
+    run: Option<SeriesRun<'c>>,
+    over: bool,
+}
+
+impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
+    /// `None` where the target was given up.
+    fn begin(context: &Context<'c>, lane: &'l mut Lane<'a>, series: usize) -> Result<Option<Self>, Failure> {
+        let Some(load) = lane.load(series) else { return Ok(None) };
+        match SeriesRun::begin(context, lane, load.as_ref()) {
+            Ok(run) => Ok(Some(Self { lane, run: Some(run), over: false })),
+            Err(failure) => lane.fail(context, failure).map(|()| None),
+        }
+    }
+
+    /// Runs the next stage. A failure that is the target's own ends its part, and is no error here.
+    fn turn(&mut self, context: &Context<'_>, ready: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
+        let Some(run) = self.run.as_mut().filter(|_| !self.over) else { return Ok(()) };
+        match run.turn(context, self.lane, ready) {
+            Ok(more) => {
+                self.over = !more;
+                Ok(())
+            }
+            Err(failure) => {
+                self.over = true;
+                // A check that could not be made after a broken load is no news beside what broke it.
+                let _ = self.run.take().map(|run| run.end(context, self.lane));
+                self.lane.fail(context, failure)
+            }
+        }
+    }
+
+    fn end(mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let Some(run) = self.run.take() else { return Ok(()) };
+        let series = run.series();
+        let ended = run.end(context, self.lane).and_then(|()| {
+            context.check_stopped()?;
+            self.lane.describe_data_again(context, series.writes);
+            hooks::run_lane(context, self.lane, HookTime::After, HookStage::Series(series.name))
+        });
+        ended.or_else(|failure| self.lane.fail(context, failure))
+    }
+}
+
+/// A stage of each target in turn, until no target has any left.
+fn in_turn(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Result<(), Failure> {
+    for round in 0.. {
+        for place in order(round, drives.len()) {
+            if let Some(drive) = drives.get_mut(place) {
+                drive.turn(context, &mut || true)?;
+            }
+        }
+        if drives.iter().all(|drive| drive.over) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The order of a round: each begins one further than the one before.
+fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |place| (round + place) % count)
+}
+
+/// All targets at the same time, each on a thread of its own.
+fn together(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Result<(), Failure> {
+    let line = StartLine::new(drives.len());
+    let drive = |drive: &mut Drive<'_, '_, '_>| {
+        let entrant = line.enter();
+        while !drive.over && !line.is_called_off() {
+            let turned = drive.turn(context, &mut || entrant.wait(context.stop));
+            if turned.is_err() {
+                line.call_off();
+                return turned;
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let drive = &drive;
+        let threads: Vec<_> = drives.iter_mut().map(|one| scope.spawn(move || drive(one))).collect();
+        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Failure::LaneBroken)));
+        // All are waited for before any failure is told.
+        ended.collect::<Vec<_>>().into_iter().collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    #[test]
+    fn no_target_is_always_first() {
+        let rounds: Vec<Vec<usize>> = (0..4).map(|round| order(round, 2).collect()).collect();
+        assert_eq!(rounds, [[0, 1], [1, 0], [0, 1], [1, 0]]);
+        let of_three: Vec<usize> = (0..3).filter_map(|round| order(round, 3).next()).collect();
+        assert_eq!(of_three, [0, 1, 2]);
+        assert_eq!(order(7, 0).count(), 0);
+    }
+}

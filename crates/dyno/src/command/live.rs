@@ -1,0 +1,58 @@
+//! `dyno run --live`: the page of the run while it goes, served from the store that the run writes.
+
+use std::path::Path;
+
+use dyno_results::document::Report;
+use dyno_results::store::Store;
+
+use crate::failure::Failure;
+
+/// Makes ready what a page will ask for of a long run. What fails is made again when it is asked for.
+pub(crate) fn keep_for_pages(store: &Store, report: &Report) {
+    #[cfg(feature = "serve")]
+    let _ = dyno_report::serve::keep(store, report);
+    #[cfg(not(feature = "serve"))]
+    let _ = (store, report);
+}
+
+/// A server beside a run.
+pub(crate) struct LivePage {
+    #[cfg(feature = "serve")]
+    server: dyno_report::serve::Server,
+}
+
+#[cfg(feature = "serve")]
+impl LivePage {
+    /// How long who watches is told of the run's end.
+    const FAREWELL: std::time::Duration = std::time::Duration::from_secs(2);
+
+    /// Begins to serve, before the run begins: what is wrong with the address is no reason to end one.
+    pub(crate) fn open(store: &Path, listen: &str) -> Result<Self, Failure> {
+        use dyno_report::serve::{self, Options};
+        let token = std::env::var("DYNO_TOKEN").ok().filter(|token| !token.is_empty());
+        let server = serve::spawn(Options { token, ..Options::new(store.to_owned(), listen) })?;
+        Ok(Self { server })
+    }
+
+    /// Where the page of a run is.
+    pub(crate) fn url(&self, run: &str) -> String {
+        self.server.run_url(run)
+    }
+
+    pub(crate) fn close(self) {
+        self.server.close(Self::FAREWELL);
+    }
+}
+
+#[cfg(not(feature = "serve"))]
+impl LivePage {
+    pub(crate) fn open(_: &Path, _: &str) -> Result<Self, Failure> {
+        Err(Failure::NotServed)
+    }
+
+    pub(crate) fn url(&self, _: &str) -> String {
+        String::new()
+    }
+
+    pub(crate) fn close(self) {}
+}

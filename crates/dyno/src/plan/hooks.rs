@@ -1,0 +1,128 @@
+//! What the user has done before and after a load: on which target, at which stage, and what.
+
+use dyno_results::event::{HookTime, StageKind};
+
+use super::TargetPlan;
+use crate::failure::Failure;
+use crate::scenario::Scenario;
+
+/// Begins an action that is SQL and no command.
+const SQL: &str = "sql:";
+
+/// Something to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HookPlan {
+    pub(crate) when: HookTime,
+    /// `None` for every target, one after the other.
+    pub(crate) target: Option<String>,
+    pub(crate) stage: HookStage,
+    pub(crate) action: Action,
+}
+
+/// What it is done before or after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HookStage {
+    /// All the load of the run.
+    Run,
+    /// All stages of a series.
+    Series(&'static str),
+    /// Each stage of a kind.
+    Kind(StageKind),
+    /// Each step of a ramp, and a stage in which the load changes while it runs.
+    Ramp,
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// By `sh -c`.
+    Command(String),
+    /// On the target.
+    Sql(String),
+}
+
+impl HookStage {
+    /// As the user names it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Series(name) => name,
+            Self::Kind(StageKind::WarmUp) => "warm-up",
+            Self::Kind(StageKind::Ladder) => "ladder",
+            Self::Kind(StageKind::Hold) => "hold",
+            Self::Kind(StageKind::Ramp) | Self::Ramp => "ramp",
+        }
+    }
+
+    /// Whether a stage of this kind is meant.
+    pub(crate) fn is_kind(self, kind: StageKind) -> bool {
+        match self {
+            Self::Run | Self::Series(_) => false,
+            Self::Kind(meant) => meant == kind,
+            Self::Ramp => matches!(kind, StageKind::Ladder | StageKind::Ramp),
+        }
+    }
+}
+
+impl HookPlan {
+    pub(crate) fn is_for(&self, target: &str) -> bool {
+        self.target.as_deref().is_none_or(|name| name == target)
+    }
+
+    /// What is done, as it may be shown.
+    pub(crate) fn shown(&self) -> String {
+        match &self.action {
+            Action::Command(command) => crate::secrets::hidden_in_command(command),
+            Action::Sql(sql) => crate::secrets::hidden_in_command(&format!("{SQL}{sql}")),
+        }
+    }
+}
+
+/// The hooks in the order in which they are named, those before a stage first.
+pub(super) fn resolve(scenario: &Scenario, targets: &[TargetPlan]) -> Result<Vec<HookPlan>, Failure> {
+    let sides = [(HookTime::Before, &scenario.before), (HookTime::After, &scenario.after)];
+    let mut hooks = Vec::new();
+    for (when, words) in sides {
+        for pair in words.chunks_exact(2) {
+            let [named, action] = pair else { continue };
+            hooks.push(hook(when, named, action, targets)?);
+        }
+    }
+    Ok(hooks)
+}
+
+fn hook(when: HookTime, named: &str, action: &str, targets: &[TargetPlan]) -> Result<HookPlan, Failure> {
+    let option = if when == HookTime::Before { "--before" } else { "--after" };
+    let (target, stage) = match named.split_once(':') {
+        Some((name, stage)) if targets.iter().any(|target| target.name == name) => (Some(name), stage),
+        Some((name, _)) => {
+            let known = targets.iter().map(|target| target.name.clone()).collect();
+            return Err(Failure::NoSuchTarget { option, name: name.to_owned(), known });
+        }
+        None => (None, named),
+    };
+    // All targets have the same series.
+    let series = || targets.iter().take(1).flat_map(|target| target.benchmark.series());
+    let of_series = series().map(|series| series.name).find(|name| *name == stage);
+    let stage = match (stage, of_series) {
+        ("run", _) => HookStage::Run,
+        (_, Some(name)) => HookStage::Series(name),
+        ("warm-up" | "warmup", _) => HookStage::Kind(StageKind::WarmUp),
+        ("ladder" | "rung" | "step", _) => HookStage::Kind(StageKind::Ladder),
+        ("hold", _) => HookStage::Kind(StageKind::Hold),
+        ("ramp", _) => HookStage::Ramp,
+        (unknown, None) => {
+            let mut known: Vec<&str> = series().map(|series| series.name).collect();
+            known.extend(["warm-up", "ladder", "ramp", "hold", "run"]);
+            return Err(Failure::NoSuchStage { option, stage: unknown.to_owned(), known: known.join(", ") });
+        }
+    };
+    let action = match action.trim().strip_prefix(SQL) {
+        Some(sql) => Action::Sql(sql.trim().to_owned()),
+        None => Action::Command(action.trim().to_owned()),
+    };
+    if matches!(&action, Action::Command(text) | Action::Sql(text) if text.is_empty()) {
+        return Err(Failure::Absurd { what: format!("{option} {named} names nothing that is to be done") });
+    }
+    Ok(HookPlan { when, target: target.map(str::to_owned), stage, action })
+}

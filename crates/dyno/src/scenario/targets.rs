@@ -1,0 +1,178 @@
+//! How a target is named: by a URL or a connection string, with a short name before it where there are several
+//! (`pg=postgres://…`), or as a server of dyno's own (`old=embedded:postgres@16`).
+
+use std::fmt;
+
+use dyno_target::settings::is_parameter;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+
+use crate::failure::Failure;
+
+/// Longest name of a target; it heads columns.
+const NAME_LENGTH_MAX: usize = 24;
+/// What the driver's own host is called where readings are told apart.
+const DRIVER: &str = "driver";
+const EMBEDDED: &str = "embedded";
+
+/// A target as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) name: Option<String>,
+    pub(crate) what: What,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A server of dyno's own: which binaries, where that is said.
+    Embedded(Option<String>),
+    /// A URL or a connection string.
+    Url(String),
+}
+
+impl Named {
+    /// Takes a target's name apart. Only what can be no connection string is a name: `host=/tmp` is none.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        let text = text.trim();
+        let (name, rest) = split_name(text, |rest| embedded(rest).is_some() || is_address(rest));
+        match name {
+            Some(name) => check_name(name)?,
+            None => refuse_odd_name(text)?,
+        }
+        let what = embedded(rest).unwrap_or_else(|| What::Url(rest.to_owned()));
+        Ok(Self { name: name.map(str::to_owned), what })
+    }
+}
+
+/// `NAME=REST`, where the rest is something that may follow a name.
+pub(crate) fn split_name(text: &str, follows: impl Fn(&str) -> bool) -> (Option<&str>, &str) {
+    match text.split_once('=') {
+        Some((name, rest)) if is_name_like(name) && !is_parameter(name) && follows(rest.trim()) => {
+            (Some(name), rest.trim())
+        }
+        _ => (None, text),
+    }
+}
+
+/// Refuses a name that could not be told from something else.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let what = if name.len() > NAME_LENGTH_MAX {
+        format!("the target's name {name} is longer than {NAME_LENGTH_MAX} letters")
+    } else if name == DRIVER {
+        format!("a target cannot be called {DRIVER}: that is dyno's own host in a report")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Absurd { what })
+}
+
+/// Refuses what stands before a URL and can be neither a name nor a parameter.
+fn refuse_odd_name(text: &str) -> Result<(), Failure> {
+    match text.split_once('=') {
+        Some((name, url))
+            if !name.contains("://") && !is_parameter(name.trim()) && is_address(url.trim()) =>
+        {
+            let what = format!(
+                "`{name}` is no name for a target: it takes letters, digits, `_`, `-` and `.`, and begins with a letter"
+            );
+            Err(Failure::Absurd { what })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_name_like(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+}
+
+fn embedded(text: &str) -> Option<What> {
+    match text.strip_prefix(EMBEDDED)? {
+        "" => Some(What::Embedded(None)),
+        rest => rest.strip_prefix(':').map(|server| What::Embedded(Some(server.to_owned()))),
+    }
+}
+
+/// A URL, or a connection string that begins with a parameter there is.
+fn is_address(text: &str) -> bool {
+    let scheme = text.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty()
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    });
+    scheme || text.split_once('=').is_some_and(|(parameter, _)| is_parameter(parameter.trim()))
+}
+
+/// Reads a text or a list of texts from a scenario.
+pub(super) fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Texts;
+
+    impl<'de> Visitor<'de> for Texts {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text, or a list of texts")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut texts = Vec::new();
+            while let Some(text) = list.next_element()? {
+                texts.push(text);
+            }
+            Ok(texts)
+        }
+    }
+
+    deserializer.deserialize_any(Texts)
+}
+
+/// Reads a list of pairs, `[["join", "systemctl restart mysql"]]`, one after the other.
+pub(super) fn pairs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let pairs: Vec<(String, String)> = de::Deserialize::deserialize(deserializer)?;
+    Ok(pairs.into_iter().flat_map(|(stage, action)| [stage, action]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> (Option<String>, String) {
+        let Named { name, what } = Named::parse(text).unwrap();
+        let what = match what {
+            What::Embedded(server) => format!("embedded {}", server.unwrap_or_default()),
+            What::Url(url) => url,
+        };
+        (name, what)
+    }
+
+    #[test]
+    fn a_name_stands_before_what_can_follow_one() {
+        for (text, name, what) in [
+            ("pg=postgres://u:p@h/d?options=-c%20a=b", Some("pg"), "postgres://u:p@h/d?options=-c%20a=b"),
+            ("my=mysql://h/d?ssl-mode=REQUIRED", Some("my"), "mysql://h/d?ssl-mode=REQUIRED"),
+            ("old-1=host=/tmp dbname=bank", Some("old-1"), "host=/tmp dbname=bank"),
+            ("a=embedded", Some("a"), "embedded "),
+            ("a=embedded:postgres@17", Some("a"), "embedded postgres@17"),
+            ("embedded:postgres@17", None, "embedded postgres@17"),
+            ("postgres://h/d?a=b", None, "postgres://h/d?a=b"),
+            ("host=/tmp dbname=bank", None, "host=/tmp dbname=bank"),
+            ("dbname=postgres://h/d", None, "dbname=postgres://h/d"),
+            // For libpq's words to be put right, nothing may be taken for a name that is a slip.
+            ("hots=/tmp", None, "hots=/tmp"),
+            ("pg=postgers://h/d", Some("pg"), "postgers://h/d"),
+        ] {
+            assert_eq!(parsed(text), (name.map(str::to_owned), what.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_would_be_mistaken_are_refused() {
+        assert!(Named::parse("driver=postgres://h/d").is_err());
+        let odd = Named::parse("1st/db=postgres://u:pw@h/d").unwrap_err().to_string();
+        assert!(odd.contains("`1st/db` is no name") && !odd.contains("pw"), "{odd}");
+        assert!(Named::parse("a-name-much-too-long-for-a-column=postgres://h/d").is_err());
+    }
+}

@@ -1,0 +1,138 @@
+//! `--before` and `--after`: what the user has done between loads, told and kept apart from them.
+
+use dyno_test_servers::{MysqlProduct, Postgres, Setup};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::home::{Home, PATIENCE};
+use crate::mysql;
+use crate::processes::lives;
+use crate::server::{database, shared, url, value};
+
+const BRIEF: [&str; 11] = [
+    "run",
+    "events/join",
+    "--json",
+    "--warm-up",
+    "0",
+    "--rows",
+    "500",
+    "--customers",
+    "50",
+    "--clients",
+    "2",
+];
+
+fn text<'a>(hook: &'a Value, key: &str) -> &'a str {
+    hook[key].as_str().unwrap_or_else(|| panic!("{key}: {hook}"))
+}
+
+#[test]
+fn hooks_run_in_their_order_and_know_where_they_are() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "hooked");
+    let home = Home::new();
+    let password = "s3cret-in-a-hook";
+    let with_password = target.replace("postgres@", &format!("postgres:{password}@"));
+    let say = "echo $DYNO_TARGET/$DYNO_SERIES/$DYNO_STAGE; echo $DYNO_URL $DYNO_HOST $DYNO_PORT >&2";
+    let hooks = [
+        ["--before", "run", "sql:create table hooked (t int)"],
+        ["--before", "join", say],
+        ["--before", "pg:hold", say],
+        ["--after", "hold", &format!("set -x; PGPASSWORD={password} true")],
+        ["--after", "run", "sql:insert into hooked values (1)"],
+    ];
+    let load = ["--step", "200ms", "--hold", "300ms", "--target", &with_password];
+    let ended = home.dyno(&[&BRIEF[..], &load, hooks.as_flattened()].concat()).expect(0);
+    assert!(!ended.out.contains(password), "no password in the report");
+    let report = ended.report();
+    let told = report.document()["hooks"].as_array().unwrap();
+    let about: Vec<String> = told
+        .iter()
+        .map(|hook| format!("{} {} {}", text(hook, "when"), text(hook, "about"), text(hook, "target")))
+        .collect();
+    assert_eq!(about, ["before run pg", "before join pg", "before hold pg", "after hold pg", "after run pg"]);
+    assert!(told.iter().all(|hook| hook["succeeded"] == true), "{told:#?}");
+    assert!(text(&told[1], "said").contains("pg/join/\n") || text(&told[1], "said").contains("pg/join/"));
+    assert!(text(&told[2], "said").contains("pg/join/hold"), "{}", told[2]);
+    assert!(text(&told[2], "said").contains(&format!("127.0.0.1 {}", server.address.port())), "{}", told[2]);
+    assert_eq!(value(&server, "hooked", "select count(*) from hooked"), "1");
+    assert_eq!(report.outcome(), "complete");
+}
+
+#[test]
+fn a_server_that_a_hook_restarts_is_waited_for() {
+    let Some(server) = Postgres::start(&Setup::default()) else { return };
+    let home = Home::new();
+    // What a restart does to sessions, without one who could do it here: all of them end, and new ones are refused for a
+    // while.
+    let target = url(&server, "postgres");
+    let ending = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and \
+                  backend_type = 'client backend'";
+    let psql = dyno_test_servers::postgres_binaries().unwrap().join("psql");
+    let command = format!("{} -X -q -h $DYNO_HOST -p $DYNO_PORT -U postgres -c \"{ending}\"", psql.display());
+    let hooks = ["--before", "hold", &command];
+    let load = ["--step", "200ms", "--hold", "300ms", "--target", &target];
+    let report = home.dyno(&[&BRIEF[..], &load, &hooks].concat()).expect(0).report();
+    assert_eq!(report.outcome(), "complete");
+    let hold = report.stages().iter().find(|stage| stage["kind"] == "hold").unwrap();
+    assert!(hold["throughput"]["mean"].as_f64() > Some(0.0));
+    assert_eq!(hold["totals"]["reconnects"], 0, "connections were opened anew before the stage");
+}
+
+#[test]
+fn a_hook_that_fails_ends_the_run_with_its_words() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "failing_hook");
+    let load = ["--step", "200ms", "--hold", "200ms", "--target", &target];
+    let run =
+        |stage: &str, action: &str| home.dyno(&[&BRIEF[..], &load, &["--before", stage, action]].concat());
+    let ended = run("hold", "echo going; echo no such database server >&2; exit 7").expect(2);
+    ended.says(&["hook failed on pg", "exit status 7", "no such database server"]);
+    let report = home.report();
+    assert_eq!(report.outcome(), "incomplete");
+    let hook = &report.document()["hooks"][0];
+    assert_eq!((&hook["succeeded"], &hook["about"]), (&false.into(), &"hold".into()));
+    assert!(report.stages().iter().all(|stage| stage["kind"] == "ladder"), "the hold did not begin");
+    let alter = run("run", "sql:alter role no_such_role password 's3cret'").expect(1);
+    alter.says(&["hook failed", "no_such_role", "42704"]);
+    assert!(!alter.err.contains("s3cret") && !alter.out.contains("s3cret"), "{}", alter.err);
+    run("run", "sql:drop table no_such_table").expect(1).says(&["hook failed", "no_such_table", "42P01"]);
+}
+
+#[test]
+fn an_interrupt_ends_a_hook() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "interrupted_hook");
+    let file = home.path("pid");
+    let sleep = format!("echo $$ > {}; sleep 1000", file.display());
+    let load = ["--step", "200ms", "--hold", "200ms", "--target", &target, "--before", "hold", &sleep];
+    let running = home.start(&[&BRIEF[..], &load].concat());
+    let begun = std::time::Instant::now();
+    let pid: u32 = loop {
+        let written = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok());
+        if let Some(pid) = written {
+            break pid;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the hook did not begin");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    running.signal(Signal::INT);
+    let ended = running.end().expect(2);
+    assert_eq!(ended.report().reason(), "interrupted");
+    assert!(!lives(pid), "the command was ended");
+}
+
+#[test]
+fn sql_runs_on_mysql_too() {
+    let Some(server) = mysql::shared(MysqlProduct::Mysql) else { return };
+    let home = Home::new();
+    let target = mysql::database(&server, "hooked");
+    let hooks = ["--before", "join", "sql:ANALYZE TABLE event"];
+    let load = ["--duration", "300ms", "--target", &target];
+    let report = home.dyno(&[&BRIEF[..], &load, &hooks].concat()).expect(0).report();
+    let hook = &report.document()["hooks"][0];
+    assert_eq!((&hook["target"], &hook["succeeded"]), (&"my".into(), &true.into()), "{hook}");
+}

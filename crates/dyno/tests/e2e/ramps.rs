@@ -1,0 +1,114 @@
+//! Load that goes up in steps, clients that share connections, and a target that gives way.
+
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::report::Report;
+use crate::server::{database, shared, url, value};
+
+const BRIEF: [&str; 9] =
+    ["run", "events/join", "--json", "--warm-up", "0", "--rows", "2000", "--customers", "100"];
+
+/// Runs on a database of its own name.
+fn run(database_name: &str, arguments: &[&str]) -> Option<Report> {
+    let server = shared()?;
+    let target = database(&server, database_name);
+    let home = Home::new();
+    let report = home.dyno(&[&BRIEF[..], &["--target", &target], arguments].concat()).expect(0).report();
+    assert_eq!(report.outcome(), "complete");
+    report.assert_checks_passed();
+    Some(report)
+}
+
+#[test]
+fn clients_behind_one_connection_saturate_it_and_end_the_ramp() {
+    let steps = ["--ramp", "1..x2", "--step", "1s", "--connections", "1", "--hold", "500ms"];
+    let Some(report) = run("ramp_saturated", &steps) else { return };
+    let stages = report.stages();
+    let (hold, rungs) = stages.split_last().unwrap();
+    assert!((3..16).contains(&rungs.len()), "{:?}", report.stage_names());
+    for (rung, clients) in rungs.iter().zip((0..).map(|step| 1_u64 << step)) {
+        assert_eq!((&rung["kind"], &rung["clients"]), (&"ladder".into(), &clients.into()));
+        assert_eq!(rung["pool"]["connections"], 1);
+    }
+    // More clients only wait longer for the connection.
+    let p99 = |rung: &Value| rung["wait"]["p99_us"].as_f64().unwrap();
+    assert!(p99(rungs.last().unwrap()) > p99(&rungs[0]), "{rungs:#?}");
+    let [series] = report.series() else { panic!("one series") };
+    assert!(series["saturation"]["evidence"].is_string(), "{series:#}");
+    assert!(report.notices().contains("the target gave way: "), "{}", report.notices());
+    let last_good = series["saturation"]["last_good"].as_u64();
+    let good = rungs.iter().find(|rung| rung["id"].as_u64() == last_good);
+    if let Some(good) = good {
+        assert_eq!(hold["clients"], good["clients"], "held where it was still good");
+    }
+}
+
+#[test]
+fn a_ramp_of_the_rate_offers_what_it_says() {
+    let steps = ["--ramp", "50/s..150/s", "--step", "500ms", "--arrivals", "constant", "--to-the-end"];
+    let Some(report) = run("ramp_rate", &[&steps[..], &["--clients", "4"]].concat()) else { return };
+    let rates: Vec<f64> = report.stages().iter().filter_map(|stage| stage["rate_per_s"].as_f64()).collect();
+    assert_eq!(rates, [50.0, 100.0, 150.0]);
+    assert!(report.stages().iter().all(|stage| stage["kind"] == "ladder" && stage["clients"] == 4));
+}
+
+#[test]
+fn many_clients_need_no_more_connections_than_they_share() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "pooled");
+    let home = Home::new();
+    let pooled = ["--clients", "500", "--connections", "3", "--think-time", "100ms", "--duration", "1s"];
+    let mut running = home.start(&[&BRIEF[..], &["--target", &target], &pooled].concat());
+    let sessions =
+        "select count(*) from pg_stat_activity where datname = 'pooled' and application_name = 'dyno'";
+    let _ = running.wait_for("the load", |report| !report.stages().is_empty());
+    let most: u32 = value(&server, "postgres", sessions).parse().unwrap();
+    // Those that are shared, and dyno's own.
+    assert!(most <= 3 + 2, "{most}");
+    let report = running.end().expect(0).report();
+    let stage = report.stage();
+    assert_eq!((&stage["clients"], &stage["connections"]), (&500.into(), &3.into()));
+    assert!(stage["response"]["count"].as_u64() > Some(0));
+}
+
+#[test]
+fn more_connections_than_clients_are_told_and_a_scenario_says_the_same() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "ramp_scenario");
+    let home = Home::new();
+    let text = format!(
+        "workload = 'events/join'\nrows = '2k'\ncustomers = 100\ntarget = ['db={target}']\nramp = '1..2'\n\
+         step = '300ms'\nto-the-end = true\nconnections = 8\nwarm-up = 0\nbefore = [['db:join', 'echo hello']]\n"
+    );
+    let scenario = home.file("mine.toml", &text);
+    let report = home.dyno(&["run", &scenario, "--json"]).expect(0).report();
+    assert_eq!(report.stage_names(), ["ladder 1", "ladder 2"]);
+    assert!(report.notices().contains("2 clients can never use more than 2"), "{}", report.notices());
+    assert_eq!(report.document()["hooks"][0]["said"], "hello");
+    assert_eq!(report.document()["targets"][0]["name"], "db");
+    // What is typed goes before what the file says.
+    let typed = home.dyno(&["run", &scenario, "--json", "--clients", "1", "--duration", "300ms"]).expect(0);
+    assert_eq!(typed.report().stage_names(), ["hold 1"]);
+}
+
+#[test]
+fn the_page_of_a_run_is_served_while_it_goes() {
+    let Some(server) = shared() else { return };
+    let target = url(&server, "postgres");
+    let home = Home::new();
+    let load = ["--clients", "1", "--duration", "300ms", "--live", "--target", &target];
+    let help = home.dyno(&["run", "--help"]).expect(0).out;
+    assert!(help.contains("--live"));
+    let ended = home.dyno(&[&BRIEF[..], &load].concat());
+    if ended.code == Some(1) && ended.err.contains("built without") {
+        println!("skipped: this dyno was built without a server");
+        return;
+    }
+    let ended = ended.expect(0);
+    assert!(ended.err.contains("live      http://127.0.0.1:"), "{}", ended.err);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("--live={}", taken.local_addr().unwrap());
+    let refused = home.dyno(&[&BRIEF[..], &["--target", &target, &address]].concat()).expect(1);
+    refused.says(&["port", "taken"]);
+}

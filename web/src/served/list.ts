@@ -1,0 +1,298 @@
+// The list of stored runs: live ones first, narrowed by filters that stand in the address, and two or more of them
+// chosen to be laid over each other.
+
+import { type Child, el, orUnknown } from "../dom";
+import { count, duration, moment, short } from "../format";
+import { morph } from "../morph";
+import { type Address, type Filters, readFilters, setAll, towards, writeFilters } from "../state";
+import { themeToggle } from "../theme-toggle";
+import { askRuns, type RunEntry } from "./api";
+
+/** The list is asked for anew so often, milliseconds. */
+const AGAIN_MS = 5000;
+/** Rows beyond this are only counted: filters find them. */
+const ROWS_MAX = 300;
+
+export class RunList {
+  readonly #root: HTMLElement;
+  readonly #address: Address;
+  readonly #stop: (() => void)[];
+  #runs: RunEntry[] | null = null;
+  #failure: string | null = null;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(root: HTMLElement, address: Address) {
+    this.#root = root;
+    this.#address = address;
+    const input = (event: Event) => this.#changed(event);
+    root.addEventListener("input", input);
+    this.#stop = [() => root.removeEventListener("input", input), address.onChange(() => this.#draw(true))];
+  }
+
+  async start(): Promise<void> {
+    document.title = "runs · dyno";
+    this.#draw(true);
+    await this.#ask();
+    this.#timer = setInterval(() => {
+      if (!document.hidden) void this.#ask();
+    }, AGAIN_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const stop of this.#stop.splice(0)) stop();
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      this.#runs = await askRuns();
+      this.#failure = null;
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : String(error);
+    }
+    if (this.#stop.length > 0) this.#draw();
+  }
+
+  /** `anew` where the address has changed by itself: the fields then show what it says. */
+  #draw(anew = false): void {
+    const next = el("div", { class: "list" }, ...this.#parts());
+    const now = this.#root.querySelector(":scope > .list");
+    if (now === null) this.#root.replaceChildren(next);
+    else morph(now, next);
+    if (!anew) return;
+    const filters = readFilters(this.#address.get());
+    for (const field of this.#root.querySelectorAll<HTMLInputElement | HTMLSelectElement>("[data-filter]")) {
+      field.value = filters[field.dataset.filter as keyof Filters];
+    }
+    this.#check();
+  }
+
+  #parts(): Child[] {
+    const parameters = this.#address.get();
+    const filters = readFilters(parameters);
+    const picked = parameters.getAll("pick");
+    const all = this.#runs ?? [];
+    const shown = liveFirst(all.filter((run) => matches(run, filters)));
+    return [
+      el(
+        "header",
+        { class: "masthead" },
+        el(
+          "div",
+          { class: "imprint" },
+          el("span", { class: "brand" }, "dyno"),
+          el("span", {}, "stored runs"),
+          themeToggle(() => {}),
+        ),
+        el("h1", {}, "Runs"),
+      ),
+      el(
+        "p",
+        { class: "status", role: "status" },
+        this.#failure === null ? "" : `${this.#failure}; trying again.`,
+      ),
+      filterBar(all, filters),
+      el(
+        "div",
+        { class: "overlay-bar" },
+        el(
+          "span",
+          { "aria-live": "polite" },
+          this.#runs === null ? "loading …" : `${count(shown.length)} of ${count(all.length)} runs`,
+        ),
+        picked.length >= 2
+          ? el(
+              "a",
+              { class: "overlay", href: this.#address.linkTo(towards(parameters, picked)) },
+              `Lay ${picked.length} runs over each other`,
+            )
+          : el("span", { class: "hint" }, "Choose two or more runs to lay them over each other."),
+      ),
+      this.#runs !== null &&
+        rows(shown.slice(0, ROWS_MAX), picked, (run) => this.#address.linkTo(towards(parameters, [run]))),
+      shown.length > ROWS_MAX &&
+        el("p", { class: "nothing" }, `${count(shown.length - ROWS_MAX)} more; narrow the list to see them.`),
+    ];
+  }
+
+  /** Boxes show what the address says; an attribute would only be their first state. */
+  #check(): void {
+    const picked = this.#address.get().getAll("pick");
+    for (const box of this.#root.querySelectorAll<HTMLInputElement>("[data-pick]"))
+      box.checked = picked.includes(box.dataset.pick ?? "");
+  }
+
+  #changed(event: Event): void {
+    const field = event.target;
+    const parameters = this.#address.get();
+    if (field instanceof HTMLInputElement && field.dataset.pick !== undefined) {
+      const run = field.dataset.pick;
+      const others = parameters.getAll("pick").filter((name) => name !== run);
+      setAll(parameters, "pick", field.checked ? [...others, run] : others);
+      this.#address.set(parameters, "replace");
+    } else if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement) {
+      const name = field.dataset.filter as keyof Filters | undefined;
+      if (name === undefined) return;
+      writeFilters(parameters, { ...readFilters(parameters), [name]: field.value });
+      this.#address.set(parameters, name === "text" ? "replace" : "push");
+    }
+    this.#draw();
+  }
+}
+
+/** `live`, `complete`, `incomplete`, or `not ended` of a run that was killed. */
+export function stateOf(run: RunEntry): string {
+  if (run.live) return "live";
+  return run.outcome ?? "not ended";
+}
+
+export function liveFirst(runs: RunEntry[]): RunEntry[] {
+  const begun = (run: RunEntry) => (run.started_at === null ? 0 : Date.parse(run.started_at) || 0);
+  return runs.toSorted((a, b) => Number(b.live) - Number(a.live) || begun(b) - begun(a));
+}
+
+export function matches(run: RunEntry, filters: Filters): boolean {
+  const wanted = filters.text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const text = JSON.stringify([
+    run.name,
+    run.command,
+    run.targets,
+    run.series.map(({ workload }) => workload),
+    run.reason,
+  ]).toLowerCase();
+  return (
+    wanted.every((word) => text.includes(word)) &&
+    (filters.target === "" || run.targets.some(({ name }) => name === filters.target)) &&
+    (filters.product === "" || run.targets.some(({ product }) => product === filters.product)) &&
+    (filters.workload === "" || run.series.some(({ workload }) => workload === filters.workload)) &&
+    (filters.state === "" || stateOf(run) === filters.state)
+  );
+}
+
+function filterBar(runs: RunEntry[], filters: Filters): HTMLElement {
+  const choice = (name: keyof Filters, label: string, values: (string | null)[]) => {
+    const known = [...new Set([...values.filter((value) => value !== null), filters[name]])]
+      .filter((value) => value !== "")
+      .sort();
+    const options = ["", ...known].map((value) =>
+      el("option", { value, selected: value === filters[name] }, value === "" ? "any" : value),
+    );
+    return el("label", {}, label, el("select", { "data-filter": name }, options));
+  };
+  return el(
+    "form",
+    { class: "filters", role: "search" },
+    el(
+      "label",
+      { class: "text" },
+      "text",
+      el("input", {
+        type: "search",
+        "data-filter": "text",
+        value: filters.text,
+        placeholder: "name, command, workload",
+      }),
+    ),
+    choice(
+      "target",
+      "target",
+      runs.flatMap((run) => run.targets.map(({ name }) => name)),
+    ),
+    choice(
+      "product",
+      "product",
+      runs.flatMap((run) => run.targets.map(({ product }) => product)),
+    ),
+    choice(
+      "workload",
+      "workload",
+      runs.flatMap((run) => run.series.map(({ workload }) => workload)),
+    ),
+    choice("state", "state", runs.map(stateOf)),
+  );
+}
+
+function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => string): HTMLElement {
+  const head = ["", "Run", "When", "Took", "Targets", "Workloads", "Headline", "State"];
+  const body = runs.map((run) =>
+    el(
+      "tr",
+      { class: run.live ? "live" : undefined, id: `run-${run.name}` },
+      el(
+        "td",
+        {},
+        el("input", {
+          type: "checkbox",
+          "data-pick": run.name,
+          checked: picked.includes(run.name),
+          "aria-label": `Choose ${run.name}`,
+        }),
+      ),
+      el("th", { scope: "row" }, el("a", { href: linkTo(run.name) }, run.name)),
+      el("td", {}, when(run)),
+      el("td", { class: "figures" }, duration(run.seconds)),
+      el("td", {}, lines(run.targets.map(targetText))),
+      el("td", {}, lines([...new Set(run.series.map(({ workload }) => workload))])),
+      el("td", {}, lines(run.series.map((series) => headline(run, series)))),
+      el("td", {}, state(run)),
+    ),
+  );
+  if (runs.length === 0) return el("p", { class: "nothing" }, "No run matches.");
+  return el(
+    "div",
+    { class: "table runs", role: "region", "aria-label": "Runs", tabindex: 0 },
+    el(
+      "table",
+      {},
+      el("caption", {}, "Stored runs, the live ones first, then the newest"),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          head.map((label) => el("th", { scope: "col", class: label === "Took" && "figures" }, label)),
+        ),
+      ),
+      el("tbody", {}, body),
+    ),
+  );
+}
+
+/** `2026-11-20 08:49`: the clock of where it ran. */
+function when({ started_at }: RunEntry): Child {
+  if (started_at === null) return orUnknown(null);
+  return el(
+    "time",
+    { datetime: started_at, title: moment(started_at) },
+    started_at.slice(0, 16).replace("T", " "),
+  );
+}
+
+function lines(texts: string[]): Child {
+  return texts.length === 0 ? orUnknown(null) : texts.map((text) => el("div", {}, text));
+}
+
+function targetText({ name, product, version, embedded_profile }: RunEntry["targets"][number]): string {
+  return `${name}: ${product ?? "unrecognised"}${version === null ? "" : ` ${version}`}${embedded_profile === null ? "" : ` (${embedded_profile})`}`;
+}
+
+function headline(run: RunEntry, series: RunEntry["series"][number]): string {
+  const whose = run.targets.length > 1 ? `${series.target} ` : "";
+  return `${whose}${series.series} ${short(series.tps)} TPS at ${count(series.clients)}`;
+}
+
+function state(run: RunEntry): Child {
+  const text = stateOf(run);
+  if (run.live)
+    return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
+  return el(
+    "span",
+    { class: text === "complete" ? "badge good" : "badge bad", title: run.reason ?? undefined },
+    text,
+  );
+}

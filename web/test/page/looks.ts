@@ -1,0 +1,81 @@
+// What the tests of the page look at: sizes of windows, pixels, and pictures for those who want to see them.
+
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import type { WrittenReport } from "../../src/document";
+import type { Look } from "./built";
+
+export const LOOKS: Record<"light" | "dark" | "phone", Look> = {
+  light: { colorScheme: "light", width: 1280, height: 900 },
+  dark: { colorScheme: "dark", width: 1280, height: 900 },
+  phone: { colorScheme: "light", width: 360, height: 740 },
+};
+
+export async function expectFindings(page: Page, report: WrittenReport): Promise<void> {
+  const items = page.locator("#findings li");
+  expect(await items.count()).toBe(report.findings.length);
+  const shown = (await items.allInnerTexts()).join("\n");
+  for (const { code, severity, evidence } of report.findings) {
+    for (const words of [code, severity, evidence]) expect(shown).toContain(words);
+  }
+}
+
+/** CSS pixels by which the page is wider than its window. */
+export function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+/** For each canvas, the share of its pixels that anything was drawn on. */
+export function paintedShares(page: Page): Promise<number[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("canvas")].map((canvas) => {
+      const pixels = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+      let painted = 0;
+      // Every fourth byte is opacity; bands and grid are faint, lines and areas are not.
+      for (let index = 3; index < pixels.length; index += 4) if ((pixels[index] ?? 0) > 60) painted += 1;
+      return painted / (pixels.length / 4);
+    }),
+  );
+}
+
+/** Mean of the page's background colour, 0 to 255. */
+export function brightness(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g) ?? [];
+    return parts.slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
+  });
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env.DYNO_SCREENSHOTS;
+  if (directory === undefined) return;
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+}
+
+/** Pixels of a chart's canvas that have about this colour of the style sheet, such as `series-1`. */
+export function pixelsOf(page: Page, chart: string, colour: string): Promise<number> {
+  return page.evaluate(
+    ([selector, name]) => {
+      const canvas = document.querySelector<HTMLCanvasElement>(`${selector} canvas`);
+      const probe = document.createElement("span");
+      probe.style.color = `var(--${name})`;
+      document.body.append(probe);
+      const wanted = (getComputedStyle(probe).color.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+      probe.remove();
+      // Read from a copy: a canvas that is read often is no longer drawn by the means that are tested.
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas?.width ?? 1, canvas?.height ?? 1];
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      if (canvas !== null) context?.drawImage(canvas, 0, 0);
+      const pixels = context?.getImageData(0, 0, copy.width, copy.height).data ?? [];
+      let found = 0;
+      for (let at = 0; at < pixels.length; at += 4) {
+        const near = wanted.every((part, index) => Math.abs(part - (pixels[at + index] ?? 0)) < 12);
+        if (near && (pixels[at + 3] ?? 0) > 200) found += 1;
+      }
+      return found;
+    },
+    [chart, colour] as const,
+  );
+}
