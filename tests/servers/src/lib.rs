@@ -5,6 +5,7 @@
 //! line `skipped: why`.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc)]
 
+mod attempts;
 mod cache;
 mod cap;
 mod certificate;
@@ -18,6 +19,7 @@ mod shared;
 mod sysbench;
 mod user;
 
+pub use attempts::in_some_attempt;
 pub use cap::Cap;
 pub use command::succeed;
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};

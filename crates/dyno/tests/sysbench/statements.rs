@@ -1,5 +1,7 @@
 //! The statements that reach the server: the same ones, as often.
 
+use dyno_test_servers::in_some_attempt;
+
 use crate::program::Program;
 use crate::server::{Database, databases};
 
@@ -29,21 +31,24 @@ fn compare(database: &Database, arguments: &str) {
     if !database.forget_statements() {
         return;
     }
-    let [theirs, ours] = programs.map(|program| {
-        database.forget_statements();
-        let ran = program.run(&[], &database.with(arguments));
-        assert_eq!(
-            ran.code,
-            Some(0),
-            "{program:?} {arguments} on {}: {}{}",
-            database.product(),
-            ran.stdout,
-            ran.stderr
-        );
-        database.statements()
+    // MySQL counts statements of two sessions that come for the first time as one, now and then.
+    in_some_attempt(arguments, || {
+        let [theirs, ours] = programs.clone().map(|program| {
+            database.forget_statements();
+            let ran = program.run(&[], &database.with(arguments));
+            assert_eq!(
+                ran.code,
+                Some(0),
+                "{program:?} {arguments} on {}: {}{}",
+                database.product(),
+                ran.stdout,
+                ran.stderr
+            );
+            database.statements()
+        });
+        assert!(!theirs.is_empty(), "{arguments} on {}", database.product());
+        assert_eq!(ours, theirs, "{arguments} on {}", database.product());
     });
-    assert!(!theirs.is_empty(), "{arguments} on {}", database.product());
-    assert_eq!(ours, theirs, "{arguments} on {}", database.product());
 }
 
 fn made(name: &str, tables: u32) -> Vec<Database> {
