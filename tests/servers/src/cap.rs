@@ -24,8 +24,13 @@ impl Cap {
     #[must_use]
     pub fn processors(cores: f64) -> Option<Self> {
         let quota_us = (cores * f64::from(PERIOD_US)) as u32;
-        let one = [("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())];
-        let two = [("cpu.max", format!("{quota_us} {PERIOD_US}"))];
+        // With the greatest weight there is, so that the quota is what it comes to however busy the machine is.
+        let one = [
+            ("cpu.cfs_period_us", PERIOD_US.to_string()),
+            ("cpu.cfs_quota_us", quota_us.to_string()),
+            ("cpu.shares", "262144".to_owned()),
+        ];
+        let two = [("cpu.max", format!("{quota_us} {PERIOD_US}")), ("cpu.weight", "10000".to_owned())];
         Self::make("cpu", &one, &two)
     }
 

@@ -147,7 +147,8 @@ fn start_long(home: &Home) -> (Running<'_>, Report, u32) {
 fn wait_for_load(running: &mut Running<'_>) -> Report {
     running.wait_for("three intervals of the load", |report| {
         let last = report.stages().last().is_some_and(|stage| stage["kind"] == "hold");
-        last && report.stage()["throughput"]["samples"].as_u64() >= Some(3)
+        let measured = || &report.stage()["throughput"];
+        last && measured()["samples"].as_u64() >= Some(3) && measured()["mean"].as_f64() > Some(0.0)
     })
 }
 

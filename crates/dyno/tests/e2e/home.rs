@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -15,7 +16,19 @@ use tempfile::TempDir;
 use crate::report::Report;
 
 /// How long a test waits for what must come sooner or later; no measure of anything.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+/// A run gives up a server that stays away for 10 s.
+pub(crate) const RECONNECTING: Duration = Duration::from_secs(8);
+
+/// Looks until it is so.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !so() {
+        assert!(begun.elapsed() < PATIENCE, "it did not come to this: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 pub(crate) struct Home {
     directory: TempDir,
@@ -106,16 +119,21 @@ impl Running<'_> {
     /// Waits until the stored run is as far as that; returns it.
     pub(crate) fn wait_for(&mut self, what: &str, mut reached: impl FnMut(&Report) -> bool) -> Report {
         let begun = Instant::now();
+        let mut growth = Growth::of(self.home);
         loop {
-            if let Some(report) = self.home.report_so_far().filter(&mut reached) {
-                return report;
+            // Before the report: what a run has stored that has ended since is still to be looked at.
+            let ended = self.process().try_wait().unwrap().is_some();
+            if growth.is_seen() || ended {
+                if let Some(report) = self.home.report_so_far().filter(&mut reached) {
+                    return report;
+                }
             }
-            if self.process().try_wait().unwrap().is_some() {
+            if ended {
                 let Ended { called, code, out, err } = self.collect();
                 panic!("`dyno {called}` ended with {code:?} before {what}:\n--- out\n{out}--- err\n{err}");
             }
             assert!(begun.elapsed() < PATIENCE, "`dyno {}` did not come to {what}", self.called);
-            thread::sleep(Duration::from_millis(100));
+            thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -140,6 +158,31 @@ impl Drop for Running<'_> {
             let _ = process.kill();
             let _ = process.wait();
         }
+    }
+}
+
+/// Whether more was stored since the last look, which costs far less than a report.
+struct Growth {
+    store: PathBuf,
+    /// `None` until there is a store.
+    reader: Option<Connection>,
+    events: i64,
+}
+
+impl Growth {
+    fn of(home: &Home) -> Self {
+        Self { store: home.store(), reader: None, events: 0 }
+    }
+
+    fn is_seen(&mut self) -> bool {
+        if self.reader.is_none() {
+            self.reader = Connection::open_with_flags(&self.store, OpenFlags::SQLITE_OPEN_READ_ONLY).ok();
+        }
+        // A store in the making has no such table yet.
+        let count =
+            |reader: &Connection| reader.query_row("select count(*) from event", [], |row| row.get(0));
+        let events = self.reader.as_ref().and_then(|reader| count(reader).ok()).unwrap_or(self.events);
+        std::mem::replace(&mut self.events, events) != events
     }
 }
 

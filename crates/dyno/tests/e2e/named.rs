@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::home::Home;
 use crate::report::Report;
-use crate::server::{database, shared, url, value};
+use crate::server::{database, shared, url, value, wait_until_alone};
 
 /// Runs on a database of its own name, with the least data.
 fn run(database_name: &str, arguments: &[&str]) -> Option<Report> {
@@ -51,8 +51,9 @@ fn a_ladder_climbs_what_it_was_told_and_holds_the_peak() {
 
 #[test]
 fn a_ladder_of_dynos_own_does_not_climb_into_contention() {
-    // Clients that pause do not come to a peak by themselves.
-    let pausing = ["--workload", "tpcb/tpcb-like", "--think-time", "50ms", "--step", "1s", "--hold", "1s"];
+    // Clients that pause do not come to a peak by themselves: each does one transaction in a step, and has half a second
+    // for it.
+    let pausing = ["--workload", "tpcb/tpcb-like", "--think-time", "500ms", "--step", "1s", "--hold", "1s"];
     let Some(report) = run("uncontended", &pausing) else { return };
     let cpus = std::thread::available_parallelism().unwrap().get();
     let rungs: Vec<_> = report.stage_names().into_iter().filter(|name| name.starts_with("ladder")).collect();
@@ -111,6 +112,8 @@ fn as_many_clients_as_fit_are_had_by_every_series() {
     let arguments = [&["run", "--target", &target], &brief[..]].concat();
     let refused = home.dyno(&[&arguments[..], &["--clients", "50"]].concat()).expect(1);
     let most = refused.err.split("at most ").nth(1).unwrap().split(')').next().unwrap().to_owned();
+    // The server is not at once done with sessions that have ended.
+    wait_until_alone(&server);
     let report = home.dyno(&[&arguments[..], &["--clients", &most]].concat()).expect(0).report();
     assert_eq!(report.series().len(), 2);
 }
@@ -131,7 +134,7 @@ fn the_arrivals_of_a_scenarios_rate_can_be_typed() {
 
 #[test]
 fn a_ramp_adds_clients_and_loses_none() {
-    let ramp = ["--workload", "tpcb/simple-update", "--clients", "1..4", "--duration", "2s"];
+    let ramp = ["--workload", "tpcb/simple-update", "--clients", "1..4", "--duration", "3s"];
     let Some(report) = run("ramp", &ramp) else { return };
     let stage = report.stage();
     assert_eq!(

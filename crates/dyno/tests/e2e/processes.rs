@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::home::PATIENCE;
+use crate::home::wait_until;
 
 /// The main process of the PostgreSQL that works in `directory`, an embedded server's own.
 pub(crate) fn postmaster(directory: &Path) -> u32 {
@@ -15,11 +13,7 @@ pub(crate) fn postmaster(directory: &Path) -> u32 {
 
 /// Waits until a process is gone.
 pub(crate) fn wait_until_ended(pid: u32) {
-    let begun = Instant::now();
-    while lives(pid) {
-        assert!(begun.elapsed() < PATIENCE, "process {pid} still lives");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until(&format!("process {pid} has ended"), || !lives(pid));
 }
 
 /// A process that has ended is a zombie until its parent waits for it.

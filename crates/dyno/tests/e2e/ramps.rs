@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::home::Home;
 use crate::report::Report;
-use crate::server::{database, shared, url, value};
+use crate::server::{database, shared, url};
 
 const BRIEF: [&str; 9] =
     ["run", "events/join", "--json", "--warm-up", "0", "--rows", "2000", "--customers", "100"];
@@ -26,7 +26,8 @@ fn clients_behind_one_connection_saturate_it_and_end_the_ramp() {
     let Some(report) = run("ramp_saturated", &steps) else { return };
     let stages = report.stages();
     let (hold, rungs) = stages.split_last().unwrap();
-    assert!((3..16).contains(&rungs.len()), "{:?}", report.stage_names());
+    // As many as it takes to see it.
+    assert!(rungs.len() >= 3, "{:?}", report.stage_names());
     for (rung, clients) in rungs.iter().zip((0..).map(|step| 1_u64 << step)) {
         assert_eq!((&rung["kind"], &rung["clients"]), (&"ladder".into(), &clients.into()));
         assert_eq!(rung["pool"]["connections"], 1);
@@ -56,20 +57,22 @@ fn a_ramp_of_the_rate_offers_what_it_says() {
 #[test]
 fn many_clients_need_no_more_connections_than_they_share() {
     let Some(server) = shared() else { return };
-    let target = database(&server, "pooled");
     let home = Home::new();
-    let pooled = ["--clients", "500", "--connections", "3", "--think-time", "100ms", "--duration", "1s"];
-    let mut running = home.start(&[&BRIEF[..], &["--target", &target], &pooled].concat());
-    let sessions =
-        "select count(*) from pg_stat_activity where datname = 'pooled' and application_name = 'dyno'";
-    let _ = running.wait_for("the load", |report| !report.stages().is_empty());
-    let most: u32 = value(&server, "postgres", sessions).parse().unwrap();
-    // Those that are shared, and dyno's own.
-    assert!(most <= 3 + 2, "{most}");
-    let report = running.end().expect(0).report();
+    let run = |limit: u32| {
+        let name = format!("pooled_{limit}");
+        server.psql(&format!("create role {name} login connection limit {limit}"));
+        server.psql(&format!("create database {name} owner {name}"));
+        let target = format!("postgres://{name}@{}/{name}", server.address);
+        let pooled = ["--clients", "500", "--connections", "3", "--think-time", "100ms", "--duration", "1s"];
+        home.dyno(&[&BRIEF[..], &["--target", &target], &pooled].concat())
+    };
+    // Those that are shared, and dyno's own three: the server lets nobody have more.
+    let report = run(3 + 3).expect(0).report();
     let stage = report.stage();
+    assert_eq!(stage["errors"], serde_json::json!({}), "{stage:#}");
     assert_eq!((&stage["clients"], &stage["connections"]), (&500.into(), &3.into()));
     assert!(stage["response"]["count"].as_u64() > Some(0));
+    run(3 + 2).expect(1).says(&["share", "--connections"]);
 }
 
 #[test]

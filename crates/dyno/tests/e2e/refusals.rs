@@ -3,7 +3,7 @@
 use dyno_test_servers::{Postgres, Setup};
 
 use crate::home::Home;
-use crate::server::{database, installed, shared, url, value};
+use crate::server::{NOBODY, database, installed, shared, url, value};
 
 #[test]
 fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
@@ -110,11 +110,9 @@ fn a_page_that_cannot_be_written_is_told_before_the_run() {
 #[test]
 fn a_server_that_is_not_there_is_told_with_its_address() {
     let home = Home::new();
-    // Bound and given back: nobody listens there.
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let target = format!("postgres://me@{address}/bank");
+    let target = format!("postgres://me@{NOBODY}/bank");
     let ended = home.dyno(&["run", "--target", &target]).expect(1);
-    ended.says(&["cannot connect", &address.to_string(), "connection refused"]);
+    ended.says(&["cannot connect", NOBODY, "connection refused"]);
     let missing = home.path("no-socket");
     let target = format!("host={} user=me", missing.display());
     home.dyno(&["run", "--target", &target]).expect(1).says(&["no-socket", "socket"]);
@@ -166,7 +164,7 @@ fn a_table_that_somebody_else_keeps_locked_is_told() {
     let _ = server.client("pgbench", "locked", &["-i", "-q", "-s", "1"]);
     let home = Home::new();
     // As somebody who writes and does not commit, until the session is ended from here.
-    let holding = "begin; lock pgbench_history in row exclusive mode; select pg_sleep(60)";
+    let holding = "begin; lock pgbench_history in row exclusive mode; select pg_sleep(3600)";
     std::thread::scope(|scope| {
         let holder = scope.spawn(|| server.command("psql", "locked").args(["-X", "-c", holding]).output());
         let is_locked =
@@ -176,7 +174,7 @@ fn a_table_that_somebody_else_keeps_locked_is_told() {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         let ended = home.dyno(&["run", "--target", &target, "--workload", "tpcb/tpcb-like"]);
-        let end = "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)' \
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(3600)' \
                    and pid <> pg_backend_pid()";
         let _ = value(&server, "locked", end);
         ended.expect(1).says(&["pgbench_history", "locked for 10 s", "pg_locks"]);

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -12,9 +13,12 @@ use serde_json::Value;
 use crate::home::{Home, PATIENCE};
 use crate::server::{database, shared};
 
-/// A load that lasts long enough to be watched.
+/// A load in three stages.
 const LOAD: [&str; 10] =
     ["--clients", "1,2", "--step", "2s", "--hold", "2s", "--warm-up", "0", "--scale", "1"];
+/// One that lasts until it is ended.
+const LASTING: [&str; 10] =
+    ["--clients", "1,2", "--step", "1s", "--hold", "1h", "--warm-up", "0", "--scale", "1"];
 
 /// A server that was started. Killed with the test if the test fails.
 struct Serving {
@@ -107,7 +111,7 @@ fn a_run_is_watched_from_outside_while_it_goes() {
     let target = database(&server, "watched");
     let home = Home::new();
     let serving = Serving::start(&home, &[]);
-    let mut running = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LOAD[..]].concat());
+    let mut running = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LASTING[..]].concat());
     running.wait_for("its first seconds", |report| {
         !report.document()["timelines"].as_array().unwrap().is_empty()
     });
@@ -117,26 +121,27 @@ fn a_run_is_watched_from_outside_while_it_goes() {
     let (kind, first) = next_event(&mut stream);
     assert_eq!((kind.as_str(), &first["schema"]), ("report", &"dyno.report/1".into()));
     let asked = asked_by_the_dashboard();
-    let (mut updates, mut missing) = (0, asked.clone());
-    loop {
+    assert!(asked.len() > 15, "{asked:?}");
+    let (mut updates, mut missing, begun) = (0, asked, Instant::now());
+    while updates < 3 || !missing.is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "{updates} updates, and /metrics had all but {missing:?}");
         let (kind, data) = next_event(&mut stream);
-        match kind.as_str() {
-            "update" => {
-                updates += 1;
-                let exposed = serving.get("/metrics", "").1;
-                missing.retain(|metric| !exposed.contains(&format!("\n{metric}{{")));
-                assert!(data["append"].is_array());
-            }
-            "end" => {
-                assert_eq!(data["reason"], Value::Null);
-                break;
-            }
-            other => panic!("{other}"),
-        }
+        assert_eq!(kind, "update");
+        assert!(data["append"].is_array());
+        updates += 1;
+        let exposed = serving.get("/metrics", "").1;
+        missing.retain(|metric| !exposed.contains(&format!("\n{metric}{{")));
     }
-    running.end().expect(0);
-    assert!(updates >= 3, "{updates} updates");
-    assert!(asked.len() > 15 && missing.is_empty(), "/metrics had all but {missing:?}");
+    running.signal(Signal::INT);
+    let reason = loop {
+        let (kind, data) = next_event(&mut stream);
+        if kind == "end" {
+            break data["reason"].clone();
+        }
+        assert_eq!(kind, "update");
+    };
+    assert_eq!(reason, Value::Null, "it has said that it has finished");
+    running.end().expect(2);
 
     let served = serving.json("/api/runs/last");
     let report = home.report();
@@ -156,7 +161,7 @@ fn a_killed_run_is_not_live() {
     let target = database(&server, "killed_live");
     let home = Home::new();
     let serving = Serving::start(&home, &[]);
-    let mut running = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LOAD[..]].concat());
+    let mut running = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LASTING[..]].concat());
     running.wait_for("its first seconds", |report| {
         !report.document()["timelines"].as_array().unwrap().is_empty()
     });

@@ -1,13 +1,13 @@
 //! `dyno run sysbench/…`: the same tests on PostgreSQL and on what speaks MySQL's protocol.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dyno_test_servers::{MysqlProduct, Postgres, Setup};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::{Home, PATIENCE};
+use crate::home::{Home, RECONNECTING, wait_until};
 use crate::report::Report;
 use crate::server::{database, installed, shared, url, value};
 use crate::{mysql, secrets};
@@ -15,9 +15,6 @@ use crate::{mysql, secrets};
 /// Little data, and one client, whose transactions nobody disturbs.
 const BRIEF: [&str; 9] =
     ["--json", "--warm-up", "0", "--clients", "1", "--transactions", "25", "--table-size", "500"];
-
-/// A run gives up a server that stays away for 10 s.
-const RECONNECTING: Duration = Duration::from_secs(8);
 
 /// The ten tests, and what an event of each reads, writes and does otherwise.
 const TESTS: [(&str, [u64; 3]); 10] = [
@@ -218,12 +215,13 @@ fn a_server_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
     let Some(mut server) = mysql::start(&mysql::setup(MysqlProduct::Mysql)) else { return };
     let target = mysql::database(&server, "killed");
     let home = Home::new();
-    let load =
-        ["--tables", "2", "--table-size", "500", "--clients", "3", "--warm-up", "0", "--duration", "16s"];
-    let mut running = home.start(&[&["run", "insert", "--json", "--target", &target], &load[..]].concat());
-    running.wait_for("two intervals of the load", |report| {
-        let last = report.stages().last().is_some_and(|stage| stage["kind"] == "hold");
-        last && report.stage()["throughput"]["samples"].as_u64() >= Some(2)
+    // It goes on until they are done, however long the server is away.
+    let counted = ["--clients", "3", "--think-time", "20ms", "--transactions", "400"];
+    let load = ["--tables", "2", "--table-size", "500", "--warm-up", "0"];
+    let called = [&["run", "insert", "--json", "--target", &target], &load[..], &counted].concat();
+    let mut running = home.start(&called);
+    running.wait_for("work", |report| {
+        report.stages().last().is_some_and(|stage| stage["totals"]["done"].as_u64() > Some(0))
     });
     let begun = Instant::now();
     server.kill();
@@ -275,11 +273,7 @@ fn an_interrupted_preparation_ends_on_all_its_connections() {
     running.end().expect(1).says(&["interrupted"]);
     // What was sent is undone first.
     let working = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'LOAD DATA%'";
-    let begun = Instant::now();
-    while server.sql(working).trim() != "0" {
-        assert!(begun.elapsed() < PATIENCE, "the server still loads rows");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("the server loads no rows any more", || server.sql(working).trim() == "0");
     // What it left is not taken for data.
     let again = home.dyno(&["run", "point_select", "--target", &target, "--tables", "2"]).expect(1);
     again.says(&["sysbench", "--prepare"]);
@@ -332,8 +326,9 @@ fn prepared_statements_that_the_server_has_no_room_for_are_told_with_the_arithme
     refused.says(&["--clients 1,10,30", "--protocol simple", "max_prepared_stmt_count = 80"]);
     let simple = ["--clients", "40", "--transactions", "2", "--json"];
     run(&[&simple[..], &["--protocol", "simple"]].concat()).expect(0).report().assert_checks_passed();
-    // A ladder of dyno's own ends where there is no room for more. Clients that pause do not come to a peak before.
-    let pausing = ["--think-time", "20ms", "--step", "200ms", "--hold", "200ms", "--json"];
+    // A ladder of dyno's own ends where there is no room for more. Clients that pause do not come to a peak before: each
+    // does one transaction in a step, and has half a second for it.
+    let pausing = ["--think-time", "500ms", "--step", "1s", "--hold", "200ms", "--json"];
     let report = run(&pausing).expect(0).report();
     let notices = report.notices();
     assert!(

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::home::Home;
 use crate::report::Report;
-use crate::server::{database, installed, shared, url};
+use crate::server::{NOBODY, database, installed, shared, url};
 use crate::{mysql, secrets};
 
 /// Little data and no warm-up.
@@ -71,8 +71,14 @@ fn two_databases_take_turns_at_every_step_on_the_same_data() {
     assert!(same["expected"].as_str().unwrap().contains("event 2000"), "{same}");
     for stage in report.stages() {
         assert_eq!(stage["connections"], 2);
-        assert!(stage["pool"].is_object() && stage["wait"].is_object(), "{stage:#}");
-        assert!(stage["throughput"]["mean"].as_f64() > Some(0.0));
+        assert!(stage["pool"].is_object(), "{stage:#}");
+    }
+    for target in ["pg", "my"] {
+        let mut stages = report.stages().iter().filter(|stage| stage["target"] == target);
+        // In a step of some hundred milliseconds a machine that is busy elsewhere may do nothing.
+        let worked =
+            |stage: &Value| stage["throughput"]["mean"].as_f64() > Some(0.0) && stage["wait"].is_object();
+        assert!(stages.any(worked), "{target} did something: {:#?}", report.stages());
     }
     assert_eq!(names(&document["series"], "target"), ["pg", "my"]);
     let timelines = document["timelines"].as_array().unwrap();
@@ -126,8 +132,17 @@ fn together_they_begin_each_step_at_the_same_time() {
     };
     let (pg, my) = (spans("pg"), spans("my"));
     assert_eq!((pg.len(), my.len()), (3, 3));
-    for ((pg_start, pg_end), (my_start, my_end)) in pg.into_iter().zip(my) {
-        assert!(pg_start < my_end && my_start < pg_end, "they ran at the same time");
+    let overlap = |((pg_start, pg_end), (my_start, my_end)): (&(f64, f64), &(f64, f64))| {
+        pg_start < my_end && my_start < pg_end
+    };
+    // One of the two may be late when a machine that is busy elsewhere lets it wait; in turns they never overlap.
+    assert!(pg.iter().zip(&my).any(overlap), "they ran at the same time: {pg:?} {my:?}");
+    for ([(_, pg_end), (pg_next, _)], [(_, my_end), (my_next, _)]) in
+        pg.array_windows().zip(my.array_windows())
+    {
+        // A start is told in whole milliseconds.
+        let begun_late = pg_next + 2e-3 >= *my_end && my_next + 2e-3 >= *pg_end;
+        assert!(begun_late, "nobody begins before all have ended: {pg:?} {my:?}");
     }
 }
 
@@ -141,18 +156,23 @@ fn a_target_that_is_lost_beside_another_is_waited_for_no_longer() {
     lose_one("survivor_beside", &["--together"]);
 }
 
-/// Kills one of two servers in its hold.
+/// Kills one of two servers in its hold, of which the other one comes to the end.
 #[track_caller]
 fn lose_one(name: &str, further: &[&str]) {
     let Some(healthy) = shared() else { return };
-    let Some(mut doomed) = Postgres::start(&Setup::default()) else { return };
+    // Each commit takes a tenth of a second there, so that its hold would last a minute.
+    let slow = ["fsync=on", "commit_delay=100000", "commit_siblings=0"];
+    let slow = slow.iter().fold(Setup::default(), |setup, setting| setup.with(setting));
+    let Some(mut doomed) = Postgres::start(&slow) else { return };
     let home = Home::new();
     let (a, b) = (format!("a={}", database(&healthy, name)), format!("b={}", url(&doomed, "postgres")));
-    let load = ["--clients", "2", "--step", "300ms", "--hold", "3s"];
-    let targets = ["run", "events/join", "--target", &b, "--target", &a];
+    let load = ["--clients", "2", "--transactions", "600"];
+    let targets = ["run", "events/ingest", "--target", &b, "--target", &a];
     let mut running = home.start(&[&targets[..], &BRIEF, &load, further].concat());
-    running.wait_for("the hold of the target that will be lost", |report| {
-        report.stages().iter().any(|stage| stage["target"] == "b" && stage["kind"] == "hold")
+    running.wait_for("work in the hold of the target that will be lost", |report| {
+        let mut holds =
+            report.stages().iter().filter(|stage| stage["target"] == "b" && stage["kind"] == "hold");
+        holds.any(|stage| stage["totals"]["done"].as_u64() > Some(0))
     });
     doomed.crash();
     let ended = running.end().expect(2);
@@ -216,12 +236,11 @@ fn what_is_wrong_with_one_target_ends_the_run_before_any_load() {
     let Some(server) = shared() else { return };
     let home = Home::new();
     let good = format!("good={}", database(&server, "one_is_wrong"));
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let bad = format!("bad=postgres://me@{address}/bank");
+    let bad = format!("bad=postgres://me@{NOBODY}/bank");
     let run = |further: &[&str]| home.dyno(&[&["run", "events/join", "--target", &good], further].concat());
-    run(&["--target", &bad]).expect(1).says(&["cannot connect", &address.to_string()]);
-    let exporter = format!("good=http://{address}/metrics");
-    run(&["--host-metrics", &exporter]).expect(1).says(&["--host-metrics of good", &address.to_string()]);
+    run(&["--target", &bad]).expect(1).says(&["cannot connect", NOBODY]);
+    let exporter = format!("good=http://{NOBODY}/metrics");
+    run(&["--host-metrics", &exporter]).expect(1).says(&["--host-metrics of good", NOBODY]);
     run(&["--connections", "400", "--clients", "500"]).expect(1).says(&["share", "--connections"]);
     assert_eq!(crate::server::value(&server, "one_is_wrong", "select to_regclass('event')"), "");
 }
