@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { type BrowserContext, type Browser as Chromium, chromium, type Page } from "playwright-core";
 import type { WrittenReport } from "../../src/document";
 
 /** A longer report stands in the file compressed. */
@@ -52,38 +52,46 @@ export interface Look {
   height: number;
 }
 
-/** A browser with a profile of its own, and the files it opens; both gone after `close`. */
+/** Only a browser that does not work takes longer, however busy the machine is. */
+const PATIENCE_MS = 120_000;
+
+/** A browser, started when it is needed first, and the files it opens; both gone after `close`. */
 export class Browser {
   readonly directory = mkdtempSync(join(tmpdir(), "dyno-page-"));
-  readonly #contexts: BrowserContext[] = [];
   readonly #executable: string;
+  #chromium: Promise<Chromium> | undefined;
+  readonly #contexts: BrowserContext[] = [];
+  #opened = 0;
 
   constructor(executable: string) {
     this.#executable = executable;
   }
 
-  /** Opens HTML from disk, a file that is there already, or an address of this machine. */
+  /** Opens HTML from disk, a file that is there already, or an address of this machine, as a browser of its own would. */
   async open(source: { html: string } | { file: string } | { url: string }, look: Look): Promise<Opened> {
-    const context = await chromium.launchPersistentContext(
-      join(this.directory, `profile-${this.#contexts.length}`),
-      {
-        executablePath: this.#executable,
-        headless: true,
-        viewport: { width: look.width, height: look.height },
-        colorScheme: look.colorScheme,
-        args: [
-          "--no-sandbox",
-          "--disable-gpu",
-          "--disable-quic",
-          "--no-first-run",
-          "--disable-background-networking",
-          "--disable-component-update",
-          "--disable-sync",
-        ],
-      },
-    );
+    this.#chromium ??= chromium.launch({
+      executablePath: this.#executable,
+      headless: true,
+      timeout: PATIENCE_MS,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    });
+    const context = await (await this.#chromium).newContext({
+      viewport: { width: look.width, height: look.height },
+      colorScheme: look.colorScheme,
+      // Where something is, is where it stays.
+      reducedMotion: "reduce",
+    });
+    context.setDefaultTimeout(PATIENCE_MS);
     this.#contexts.push(context);
-    const page = context.pages()[0] ?? (await context.newPage());
+    const page = await context.newPage();
     const complaints: string[] = [];
     const requests: string[] = [];
     const address = this.#addressOf(source);
@@ -101,13 +109,20 @@ export class Browser {
   #addressOf(source: { html: string } | { file: string } | { url: string }): string {
     if ("url" in source) return source.url;
     if ("file" in source) return pathToFileURL(source.file).href;
-    const file = join(this.directory, `page-${this.#contexts.length}.html`);
+    this.#opened += 1;
+    const file = join(this.directory, `page-${this.#opened}.html`);
     writeFileSync(file, source.html);
     return pathToFileURL(file).href;
   }
 
+  /** Closes what is open. */
+  async leave(): Promise<void> {
+    for (const context of this.#contexts.splice(0)) await context.close();
+  }
+
   async close(): Promise<void> {
-    for (const context of this.#contexts) await context.close();
+    await this.leave();
+    await (await this.#chromium)?.close();
     rmSync(this.directory, { recursive: true, force: true });
   }
 }

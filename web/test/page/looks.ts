@@ -21,6 +21,11 @@ export async function expectFindings(page: Page, report: WrittenReport): Promise
   }
 }
 
+/** What is asked for behind the path of the page's address. */
+export function searchOf(page: Page): Promise<string> {
+  return page.evaluate(() => location.search);
+}
+
 /** CSS pixels by which the page is wider than its window. */
 export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import { inflateSync } from "node:zlib";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { WrittenReport } from "../../src/document";
 import { emptyReport, HOSTILE, hostileReport, syntheticReport } from "../fixture";
 import { Browser, findBrowser, type Look, pageWith } from "./built";
@@ -24,6 +24,7 @@ if (executable === undefined) {
 
 describe.skipIf(executable === undefined)("the page", () => {
   const browser = new Browser(executable ?? "");
+  afterEach(() => browser.leave());
   afterAll(() => browser.close());
 
   test("is small enough", () => {
@@ -142,24 +143,26 @@ describe.skipIf(executable === undefined)("the page", () => {
     const readout = page.locator(".readout");
     await expect.poll(() => readout.innerText()).toMatch(/ · (read|write) · /);
     // One cursor for all: every chart shows its values at that time.
-    const shown = await page.locator(".over-time .strip .key").allInnerTexts();
-    for (const key of shown) expect(key).toMatch(/\d/);
+    await expect
+      .poll(() => page.locator(".over-time .strip .key").allInnerTexts())
+      .toSatisfy((shown: string[]) => shown.every((key) => /\d/.test(key)));
     await picture(page, "cursor");
 
     const before = await plot.screenshot();
     const write = page.getByRole("button", { name: "write", exact: true });
     await write.click();
     expect(await write.getAttribute("aria-pressed")).toBe("true");
-    expect(Buffer.compare(before, await plot.screenshot())).not.toBe(0);
+    await expect.poll(async () => Buffer.compare(before, await plot.screenshot())).not.toBe(0);
     // What is shown stands in the hash, and going back shows what was shown before.
-    expect(await page.evaluate(() => location.hash)).toMatch(/^#span=/);
+    const hash = () => page.evaluate(() => location.hash);
+    await expect.poll(hash).toMatch(/^#span=/);
     await page.goBack();
-    expect(await page.evaluate(() => location.hash)).toBe("");
+    await expect.poll(hash).toBe("");
     await expect.poll(() => write.getAttribute("aria-pressed")).toBe("false");
     await page.goForward();
     await expect.poll(() => write.getAttribute("aria-pressed")).toBe("true");
     await page.getByRole("navigation").getByText("Settings").click();
-    expect(await page.evaluate(() => location.hash)).toMatch(/^#span=/);
+    await expect.poll(hash).toMatch(/^#span=/);
 
     const clients = page.locator("#clients .plot").first();
     await clients.focus();
@@ -169,7 +172,7 @@ describe.skipIf(executable === undefined)("the page", () => {
       .toContain("1 client: 13,300 TPS");
 
     await page.getByRole("button", { name: /Show in dark/ }).click();
-    expect(await brightness(page)).toBeLessThan(80);
+    await expect.poll(() => brightness(page)).toBeLessThan(80);
     expect(complaints).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 // Two targets on one page, as a file: told apart, turned off and on, laid over time and over steps, zoomed into.
 
 import type { Page } from "playwright-core";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { duelReport } from "../duel";
 import { Browser, findBrowser, pageWith } from "./built";
 import { LOOKS, paintedShares, picture, pixelsOf, sidewaysScroll } from "./looks";
@@ -13,6 +13,7 @@ const THROUGHPUT = '[data-chart="throughput"]';
 
 describe.skipIf(executable === undefined)("the page of two targets", () => {
   const browser = new Browser(executable ?? "");
+  afterEach(() => browser.leave());
   afterAll(() => browser.close());
   const open = async (
     look: keyof typeof LOOKS,
@@ -61,15 +62,15 @@ describe.skipIf(executable === undefined)("the page of two targets", () => {
     const both = await pixelsOf(page, THROUGHPUT, "series-2");
     const my = page.getByRole("button", { name: /^my/ });
     await my.click();
-    expect(await my.getAttribute("aria-pressed")).toBe("false");
+    await expect.poll(() => my.getAttribute("aria-pressed")).toBe("false");
     expect(both).toBeGreaterThan(200);
-    expect(await pixelsOf(page, THROUGHPUT, "series-2")).toBe(0);
+    await expect.poll(() => pixelsOf(page, THROUGHPUT, "series-2")).toBe(0);
     expect(await pixelsOf(page, "#clients figure", "series-2")).toBe(0);
     expect(await pixelsOf(page, THROUGHPUT, "series-1")).toBeGreaterThan(200);
     expect(await page.evaluate(() => location.hash)).toBe("#hide=my");
     await my.focus();
     await page.keyboard.press("Enter");
-    expect(await pixelsOf(page, THROUGHPUT, "series-2")).toBe(both);
+    await expect.poll(() => pixelsOf(page, THROUGHPUT, "series-2")).toBe(both);
     await page.goBack();
     await expect.poll(() => my.getAttribute("aria-pressed")).toBe("false");
     expect(complaints).toEqual([]);
@@ -78,13 +79,16 @@ describe.skipIf(executable === undefined)("the page of two targets", () => {
   test("lays turns over the steps at first, and over time when asked", async () => {
     const { page, complaints } = await open("light");
     expect(await page.innerText("#time h2")).toBe("Over the steps");
-    expect(await readoutAt(page, 0.5)).toMatch(/^ingest · 3[01] clients/);
+    await expect.poll(() => readoutAt(page, 0.5)).toMatch(/^ingest · 3[01] clients/);
     await page.getByRole("button", { name: "time", exact: true }).click();
-    expect(await page.innerText("#time h2")).toBe("Over time");
+    await expect.poll(() => page.innerText("#time h2")).toBe("Over time");
     // Between two turns nobody runs; one of three places near each other is within one.
-    const words: string[] = [];
-    for (const share of [0.5, 0.504, 0.508]) words.push(await readoutAt(page, share));
-    expect(words.join("\n")).toMatch(/^\d+:\d\d · (pg|my) · ingest · ladder · 3[01] clients/m);
+    const words = async () => {
+      const said: string[] = [];
+      for (const share of [0.5, 0.504, 0.508]) said.push(await readoutAt(page, share));
+      return said.join("\n");
+    };
+    await expect.poll(words).toMatch(/^\d+:\d\d · (pg|my) · ingest · ladder · 3[01] clients/m);
     // The hook came before the steps: only time has a place for it.
     expect(await page.innerText(".notes")).toContain("my: before ingest");
     expect(await page.evaluate(() => location.hash)).toBe("#axis=time");
