@@ -1,6 +1,7 @@
 // Where the seconds of a lane stand on the axis that is shown: as they were, from the start of its series, or on the
 // steps of its ladder, so that loads of targets that ran in turn lie over each other. Pure.
 
+import { rowAt } from "./charts/trace";
 import type { Column, StageResult } from "./document";
 
 /** A stretch of a run and where it stands: at `x` and on, `scale` units for each second. */
@@ -116,9 +117,10 @@ export function tookTurns(stages: StageResult[]): boolean {
   return turns.length > 1 && !overlaps;
 }
 
+/** Rows of a stretch, both of its ends included. */
 function rowsOf(t: Column, { from, to }: Stretch): [number, number] {
-  let [first, last] = [0, t.length];
-  while (first < last && (t[first] ?? 0) < from) first += 1;
-  while (last > first && (t[last - 1] ?? 0) > to) last -= 1;
-  return [first, last];
+  const first = rowAt(t, from);
+  let last = rowAt(t, to);
+  while (t[last] === to) last += 1;
+  return [first, Math.max(first, last)];
 }

@@ -73,6 +73,16 @@ describe("a lane on the steps of its ladder", () => {
     expect(secondsOf([7, 9], placing)).toBeNull();
   });
 
+  test("has of a stretch the seconds from its first to its last, both of them", () => {
+    const t = column([0, 1, 2, 3, 4]);
+    const stretch = (from: number, to: number) => [{ from, to, x: 0, scale: 1 }];
+    const shown = (from: number, to: number) => [...placed(t, [t], stretch(from, to), true).x];
+    expect(shown(1, 3)).toEqual([0, 1, 2]);
+    expect(shown(0.5, 2.5)).toEqual([0.5, 1.5]);
+    expect([shown(-9, -1), shown(1.2, 1.8), shown(9, 10)]).toEqual([[], [], []]);
+    expect(shown(-1, 9)).toHaveLength(5);
+  });
+
   test("shares a step where its load was repeated", () => {
     const [one] = rungs("pg");
     const again = { ...(one as StageResult), id: 99, start_s: 500 };
