@@ -107,11 +107,11 @@ function areOfOneKind(key: Cost, all: (Costs | null)[]): boolean {
   return source === undefined || new Set(all.map((costs) => costs?.[source] ?? null)).size === 1;
 }
 
-/** The hold; where there is none the last rung that was good, else the peak. */
+/** The hold; where there is none the rung that gave way, else the peak, else the last: as the terminal's table has it. */
 export function stageFor(report: Report, series: Series): StageResult | null {
   const hold = holdOf(report, series);
   if (hold?.throughput != null) return hold;
-  const id = series.saturation?.last_good ?? series.peak?.stage;
+  const id = series.saturation?.stage ?? series.peak?.stage ?? series.ladder.at(-1);
   return report.stages.find((stage) => stage.id === id) ?? null;
 }
 
