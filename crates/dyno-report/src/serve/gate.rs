@@ -113,7 +113,9 @@ impl Gate {
 
     /// Puts the token where it shows in no address bar, no history and no bookmark.
     fn welcome(&self, token: &Token, uri: &Uri) -> Response {
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, token.0);
+        // `Strict` would be left at home by whoever follows a link from a chat or a wiki, the one with the token among
+        // them. `Lax` goes with a link and with nothing that another page loads, and here nothing can be changed.
+        let cookie = format!("{}={}; HttpOnly; SameSite=Lax; Path=/", self.cookie, token.0);
         let headers = [(header::LOCATION, without_token(uri)), (header::SET_COOKIE, cookie)];
         (StatusCode::SEE_OTHER, headers).into_response()
     }
