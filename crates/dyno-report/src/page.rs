@@ -273,6 +273,7 @@ mod tests {
                 embedded: None,
                 connections_max: None,
                 host_source: None,
+                isolation: None,
             }],
             hosts: vec![],
             settings: vec![Settings {

@@ -159,6 +159,7 @@ fn target(name: &str) -> Target {
         embedded: None,
         connections_max: None,
         host_source: None,
+        isolation: None,
     }
 }
 

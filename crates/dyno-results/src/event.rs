@@ -109,6 +109,9 @@ pub struct Target {
     /// `None` where its host cannot be read: then CPU, memory and disks of it are unknown.
     #[serde(default)]
     pub host_source: Option<String>,
+    /// The isolation level with which sessions begin, `read committed`; `None` where the server does not say.
+    #[serde(default)]
+    pub isolation: Option<String>,
 }
 
 impl Target {

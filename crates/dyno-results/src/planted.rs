@@ -335,6 +335,7 @@ pub(crate) fn target(name: &str) -> Target {
         embedded: None,
         connections_max: Some(100),
         host_source: None,
+        isolation: None,
     }
 }
 

@@ -40,6 +40,7 @@ fn every_event() -> Vec<Event> {
             embedded: Some(Embedded { profile: text(), source: text(), unsafe_profile: false }),
             connections_max: Some(1),
             host_source: some(),
+            isolation: some(),
         }),
         Event::Host(Host::default()),
         Event::Settings(Settings {

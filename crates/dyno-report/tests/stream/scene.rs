@@ -105,6 +105,7 @@ impl Scene {
                 (false, true) => Some("this host".to_owned()),
                 (false, false) => Some("http://db2:9100/metrics".to_owned()),
             },
+            isolation: None,
         }
     }
 

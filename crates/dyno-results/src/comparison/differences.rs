@@ -74,6 +74,19 @@ fn unequal(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Opti
     Some(difference)
 }
 
+/// As [`unequal`]; a side to which the thing does not apply, or of which it is not known, is no difference.
+fn unequal_where_known(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Option<Difference> {
+    let (present, known): (Vec<&Side>, Vec<Option<String>>) = sides
+        .iter()
+        .zip(&values)
+        .filter(|(_, value)| value.is_some())
+        .map(|(side, value)| (side, value.clone()))
+        .unzip();
+    let present: Vec<Side> = present.into_iter().cloned().collect();
+    let difference = unequal(&present, aspect, known)?;
+    Some(Difference { values, ..difference })
+}
+
 /// `scale: 10 (a, b), 100 (c)`
 fn told(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Difference {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();

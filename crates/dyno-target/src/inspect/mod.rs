@@ -25,6 +25,7 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
     let recognised = product::recognise(connection)?;
     let same_host = place::same_host(connection)?;
     let limits = known(limits(connection).map(Some))?;
+    let isolation = isolation(connection)?;
     Ok(event::Target {
         name: name.to_owned(),
         url: url.to_owned(),
@@ -36,7 +37,24 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
         embedded: None,
         connections_max: limits.and_then(|it| it.max),
         host_source: None,
+        isolation,
     })
+}
+
+/// The isolation level with which the load's sessions begin, in the words of the SQL standard.
+fn isolation(connection: &mut Connection) -> Result<Option<String>, QueryError> {
+    // MySQL 5.7 and MariaDB up to 11.0 know it by the second name alone, MySQL since 8.0 by the first.
+    let questions: &[&str] = if speaks_mysql(connection) {
+        &["SELECT @@GLOBAL.transaction_isolation", "SELECT @@GLOBAL.tx_isolation"]
+    } else {
+        &["SELECT current_setting('default_transaction_isolation')"]
+    };
+    for question in questions {
+        if let Some(level) = known(connection.query_value::<String>(question))? {
+            return Ok(Some(level.to_lowercase().replace('-', " ")));
+        }
+    }
+    Ok(None)
 }
 
 /// How many more connections this user can open now; `None` where the server does not say. The session that

@@ -17,6 +17,7 @@ fn the_product_and_its_place_are_recognised() {
         assert_eq!(facts.same_host, Some(true));
         assert_eq!(facts.tls, None);
         assert_eq!(facts.connections_max, Some(27), "30 without the 3 that are reserved");
+        assert_eq!(facts.isolation.as_deref(), Some("read committed"));
     }
 }
 

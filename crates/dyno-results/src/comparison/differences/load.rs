@@ -1,6 +1,6 @@
 //! Whether the sides were asked for the same: workload, arrivals, clients, connections, protocol, time.
 
-use super::{Aspect, joined, told, unequal};
+use super::{Aspect, joined, told, unequal_where_known};
 use crate::comparison::document::Difference;
 use crate::comparison::sections::Shared;
 use crate::comparison::side::{Demand, Picked, Side};
@@ -100,7 +100,7 @@ fn workload(sides: &[Side], shared: &Shared<'_>) -> Option<Difference> {
     let of_side = |side: &Vec<(&_, &crate::document::Series)>| {
         joined(side.iter().map(|(_, series)| series.workload.clone()))
     };
-    of_present(sides, &WORKLOAD, shared.sides.iter().map(of_side).collect())
+    unequal_where_known(sides, &WORKLOAD, shared.sides.iter().map(of_side).collect())
 }
 
 /// A difference among the stages that speak for the sides.
@@ -111,20 +111,7 @@ fn of_stages(
     value: impl Fn(&StageResult) -> Option<String>,
 ) -> Option<Difference> {
     let of_side = |picked: &Picked<'_>| joined(picked.stages().filter_map(|(_, stage)| value(stage)));
-    of_present(sides, aspect, picks.iter().map(of_side).collect())
-}
-
-/// As [`unequal`]; a side that lacks the series, or to which the thing does not apply, is no difference.
-fn of_present(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Option<Difference> {
-    let (present, known): (Vec<&Side>, Vec<Option<String>>) = sides
-        .iter()
-        .zip(&values)
-        .filter(|(_, value)| value.is_some())
-        .map(|(side, value)| (side, value.clone()))
-        .unzip();
-    let present: Vec<Side> = present.into_iter().cloned().collect();
-    let difference = unequal(&present, aspect, known)?;
-    Some(Difference { values, ..difference })
+    unequal_where_known(sides, aspect, picks.iter().map(of_side).collect())
 }
 
 fn arrivals(result: &StageResult) -> String {
@@ -209,7 +196,7 @@ fn length(sides: &[Side], picks: &[Picked<'_>]) -> Option<Difference> {
     }
     let severity = if longest >= SECONDS_FAR * shortest { LENGTH.severity } else { Severity::Note };
     let texts = lengths.into_iter().map(|length| length.map(seconds)).collect();
-    of_present(sides, &Aspect { severity, ..LENGTH }, texts)
+    unequal_where_known(sides, &Aspect { severity, ..LENGTH }, texts)
 }
 
 /// Stages of one run that overlap in time, on a host that is not known to be two.

@@ -1,11 +1,11 @@
 //! Whether the servers are alike: product, hardware, place, and what a crash would do to what they acknowledged.
 
-use super::{Aspect, unequal, values};
+use super::{Aspect, unequal, unequal_where_known, values};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Finding, HookTime, Host, Setting, Severity};
 use crate::judge::settings_changed::{bears_weight, with_unit};
-use crate::words::{bytes, list};
+use crate::words::{bytes, list, rate};
 
 /// Settings that are named.
 const SETTINGS_SHOWN: usize = 6;
@@ -36,6 +36,11 @@ const PROCESSORS: Aspect =
 const MODEL: Aspect = Aspect { name: "processor model", ..PROCESSORS };
 const MEMORY: Aspect = Aspect { name: "memory of the server", ..PROCESSORS };
 const DISK: Aspect = Aspect { name: "disk of the server", ..PROCESSORS };
+const CAPS: Aspect = Aspect {
+    name: "limits of the server's control group",
+    severity: Severity::Doubt,
+    advice: "a cap is reached before what the machine can do: give the servers the same limits, or none",
+};
 const MACHINE: Aspect = Aspect { name: "hardware of the server", ..PROCESSORS };
 const DRIVER: Aspect = Aspect { name: "processors of the driver", ..PROCESSORS };
 const PLACE: Aspect = Aspect {
@@ -47,6 +52,12 @@ const TLS: Aspect = Aspect {
     name: "encryption",
     severity: Severity::Doubt,
     advice: "encrypting takes processor time on both ends: connect to all the same way",
+};
+const ISOLATION: Aspect = Aspect {
+    name: "isolation level",
+    severity: Severity::Doubt,
+    advice: "a stricter level locks more, and lets less run side by side: set default_transaction_isolation and \
+             transaction_isolation alike, unless the products' own levels are what you compare",
 };
 const HOOKS: Aspect = Aspect {
     name: "before the load",
@@ -62,6 +73,8 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
         unequal(sides, &DRIVER, values(sides, |member| processors(host(member, "driver")?))),
         unequal(sides, &PLACE, values(sides, place)),
         unequal(sides, &TLS, values(sides, encryption)),
+        unequal_where_known(sides, &CAPS, values(sides, caps)),
+        isolation(sides, same_products),
         unequal(sides, &HOOKS, values(sides, |member| Some(hooks(member).to_owned()))),
         settings(sides).filter(|_| same_products),
     ]);
@@ -231,6 +244,32 @@ fn place(member: &Member) -> Option<String> {
 
 fn encryption(member: &Member) -> Option<String> {
     Some(if member.described()?.tls.is_some() { "TLS" } else { "none" }.to_owned())
+}
+
+/// What the server's control group may use, as it was read under load; `None` where no such group would have been seen.
+fn caps(member: &Member) -> Option<String> {
+    let mut loads = member.report().stages.iter().filter(|result| result.stage.target == member.target);
+    let read = &loads.rfind(|result| result.resources.contains_key("server_cpu_cores"))?.resources;
+    let moved = |way: &str, unit: &str| read.get(&format!("server_cgroup_disk_{way}_limit_{unit}"));
+    let disk = ["read", "write"].into_iter().flat_map(|way| {
+        let of_bytes = moved(way, "bytes").map(|cap| format!("{} {way} each second", bytes(*cap as u64)));
+        let of_operations = moved(way, "operations").map(|cap| format!("{} {way} operations/s", rate(*cap)));
+        [of_bytes, of_operations]
+    });
+    let processors = read.get("server_cgroup_cpus_limit").map(|cap| format!("{cap} processors"));
+    let memory = read.get("server_cgroup_memory_limit_bytes").map(|cap| bytes(*cap as u64) + " of memory");
+    let caps: Vec<String> = [processors, memory].into_iter().chain(disk).flatten().collect();
+    Some(if caps.is_empty() { "none".to_owned() } else { list(&caps) })
+}
+
+/// Products differ in it by default, and a note of that is enough.
+fn isolation(sides: &[Side], same_products: bool) -> Option<Difference> {
+    let level = values(sides, |member| member.described()?.isolation.clone());
+    let mut difference = unequal_where_known(sides, &ISOLATION, level)?;
+    if !same_products {
+        difference.severity = Severity::Note;
+    }
+    Some(difference)
 }
 
 /// What was done before the load. How it was done differs from product to product.

@@ -233,6 +233,18 @@ fn where_and_what_the_server_is_is_told() {
     assert_found(&found, "product", Severity::Note, &["PostgreSQL 15.18 (a)", "MySQL"]);
     assert!(found.iter().all(|difference| difference.aspect != "version"), "said once: {found:?}");
 
+    let begins_with = |level: &'static str| {
+        move |script: &mut Script| targets(script, |target| target.isolation = Some(level.to_owned()))
+    };
+    let found = after(begins_with("read committed"), begins_with("serializable"));
+    assert_found(&found, "isolation level", Severity::Doubt, &["read committed (a), serializable (b)"]);
+    let found = after(begins_with("read committed"), |script| {
+        begins_with("repeatable read")(script);
+        targets(script, |target| target.product = Some("MySQL".to_owned()));
+    });
+    assert_found(&found, "isolation level", Severity::Note, &["repeatable read (b)"]);
+    assert_eq!(planted(begins_with("read committed")), [], "an older run says nothing of it");
+
     let embedded = |profile: &'static str| {
         move |script: &mut Script| {
             targets(script, |target| {
@@ -246,6 +258,41 @@ fn where_and_what_the_server_is_is_told() {
     };
     let found = after(embedded("default"), embedded("production"));
     assert_found(&found, "embedded profile", Severity::Doubt, &["default (a), production (b)"]);
+}
+
+#[test]
+fn a_server_that_is_capped_on_one_side_only_is_told() {
+    let capped = |key: &'static str, cap: f64| {
+        move |script: &mut Script| {
+            for stamped in &mut script.events {
+                if let Event::Sample(sample) = &mut stamped.event
+                    && sample.source == "host"
+                {
+                    sample.values.insert(key.to_owned(), cap);
+                }
+            }
+        }
+    };
+    let aspect = "limits of the server's control group";
+    for (key, cap, words) in [
+        ("server_cgroup_cpus_limit", 0.5, "0.5 processors (b)"),
+        ("server_cgroup_memory_limit_bytes", 2e9, "2.0 GB of memory (b)"),
+        ("server_cgroup_disk_write_limit_bytes", 5e6, "5.0 MB write each second (b)"),
+        ("server_cgroup_disk_read_limit_operations", 100.0, "100 read operations/s (b)"),
+    ] {
+        assert_found(&planted(capped(key, cap)), aspect, Severity::Doubt, &["none (a)", words]);
+        assert_eq!(after(capped(key, cap), |_| ()), []);
+    }
+    // Of a machine that is read from afar nothing is known of its groups.
+    let from_afar = |script: &mut Script| {
+        for stamped in &mut script.events {
+            if let Event::Sample(sample) = &mut stamped.event {
+                sample.values.retain(|key, _| !key.starts_with("server_"));
+            }
+        }
+    };
+    let found = after(capped("server_cgroup_cpus_limit", 0.5), from_afar);
+    assert!(found.iter().all(|difference| difference.aspect != aspect), "{found:?}");
 }
 
 #[test]
