@@ -21,6 +21,7 @@ pub use self::events::{EventsBenchmark, EventsWishes};
 pub use self::sysbench::{SysbenchBenchmark, SysbenchWishes};
 pub use self::tpcb::TpcbBenchmark;
 use crate::events as of_events;
+use crate::preparation;
 use crate::sysbench as of_sysbench;
 use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
 
@@ -240,8 +241,6 @@ pub enum BenchmarkError {
     #[error(transparent)]
     SysbenchNotReady(#[from] of_sysbench::NotReady),
     #[error(transparent)]
-    SysbenchPrepare(Box<of_sysbench::PrepareError>),
-    #[error(transparent)]
     SysbenchCensus(#[from] of_sysbench::CensusError),
     #[error(transparent)]
     EventsSize(#[from] of_events::SizeError),
@@ -250,7 +249,7 @@ pub enum BenchmarkError {
     #[error(transparent)]
     EventsNotReady(#[from] of_events::NotReady),
     #[error(transparent)]
-    EventsPrepare(Box<of_events::PrepareError>),
+    Preparation(Box<preparation::PrepareError>),
     #[error(transparent)]
     EventsCensus(#[from] of_events::CensusError),
     #[error("another session has kept {table} locked for {seconds} s: {source}")]
@@ -259,14 +258,8 @@ pub enum BenchmarkError {
     Query { doing: &'static str, source: QueryError },
 }
 
-impl From<of_sysbench::PrepareError> for BenchmarkError {
-    fn from(error: of_sysbench::PrepareError) -> Self {
-        Self::SysbenchPrepare(Box::new(error))
-    }
-}
-
-impl From<of_events::PrepareError> for BenchmarkError {
-    fn from(error: of_events::PrepareError) -> Self {
-        Self::EventsPrepare(Box::new(error))
+impl From<preparation::PrepareError> for BenchmarkError {
+    fn from(error: preparation::PrepareError) -> Self {
+        Self::Preparation(Box::new(error))
     }
 }

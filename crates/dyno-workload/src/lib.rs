@@ -8,6 +8,7 @@ mod bulk;
 pub mod events;
 mod limits;
 pub mod pgbench;
+pub mod preparation;
 pub mod random;
 pub mod registry;
 pub mod script;

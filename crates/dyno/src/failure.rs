@@ -8,10 +8,10 @@ use dyno_report::page::PageError;
 use dyno_results::comparison::CompareError;
 use dyno_results::store::StoreError;
 use dyno_target::TargetError;
+use dyno_target::cause::Cause;
 use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_target::probe::NodeExporterError;
-use dyno_wire::refusal::Refusal;
 use dyno_workload::benchmark::BenchmarkError;
 use dyno_workload::registry::UnknownWorkload;
 use dyno_workload::sysbench::OptionsError;
@@ -256,15 +256,15 @@ fn engine_help(error: &EngineError) -> Option<String> {
         EngineError::Poll(_) => return Some("the load needs epoll_pwait2: Linux 5.11 or newer".to_owned()),
         _ => return None,
     };
-    match source.server_error().map(Refusal::code).as_deref() {
-        Some("53300" | "1040" | "1203" | "1226") => Some(format!(
+    match source.server_error().and_then(Cause::of) {
+        Some(Cause::TooManyConnections) => Some(format!(
             "the server took {connected} connections: use fewer clients, or raise max_connections"
         )),
-        Some("1461") => Some(
+        Some(Cause::TooManyStatements) => Some(
             "others prepare statements there too: use fewer clients or --protocol simple, or raise max_prepared_stmt_count"
                 .to_owned(),
         ),
-        Some("42P01" | "1146") => Some("the tables are missing: run again with --prepare".to_owned()),
+        Some(Cause::NoSuchTable) => Some("the tables are missing: run again with --prepare".to_owned()),
         _ if matches!(source, SessionError::Prepare(_)) => {
             Some("the data does not fit the workload: run again with --prepare to make it anew".to_owned())
         }

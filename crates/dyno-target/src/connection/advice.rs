@@ -4,6 +4,8 @@ use dyno_wire::endpoint::{Endpoint, Tls};
 use dyno_wire::pg::error::ServerError;
 use dyno_wire::refusal::Refusal;
 
+use crate::cause::Cause;
+
 /// How the settings of TLS are called, which differs with the protocol.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TlsTerms {
@@ -41,8 +43,8 @@ impl TlsTerms {
 pub(super) fn further(error: &Refusal) -> String {
     match error {
         Refusal::Postgres(error) => details(error),
-        Refusal::MySql(error) => {
-            of_number(error.number, &error.message).map_or_else(String::new, |advice| format!("; {advice}"))
+        Refusal::MySql(_) => {
+            Cause::of(error).and_then(of_cause).map_or_else(String::new, |advice| format!("; {advice}"))
         }
     }
 }
@@ -53,24 +55,21 @@ fn details(error: &ServerError) -> String {
     part("detail", &error.detail) + &part("hint", &error.hint)
 }
 
-fn of_number(number: u16, message: &str) -> Option<&'static str> {
-    const LOCAL_INFILE: &str = "allow it in the server (SET GLOBAL local_infile = ON) and in the target (local-infile), or do without";
-    const READ_ONLY: &str = "the server takes no changes: is it a replica, or set read_only?";
-    Some(match number {
-        // One number for all commands that are not allowed.
-        1148 if message.contains("used command") => LOCAL_INFILE,
-        3948 | 4166 => LOCAL_INFILE,
-        1153 | 1301 => "raise max_allowed_packet in the server",
-        1836 => READ_ONLY,
-        // Whatever an option forbids.
-        1290 if message.contains("read-only") || message.contains("read_only") => READ_ONLY,
-        1461 => {
+/// What helps on MySQL's protocol, whatever was being done.
+fn of_cause(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::LocalFile => {
+            "allow it in the server (SET GLOBAL local_infile = ON) and in the target (local-infile), or do without"
+        }
+        Cause::StatementTooLarge => "raise max_allowed_packet in the server",
+        Cause::ReadOnly => "the server takes no changes: is it a replica, or set read_only?",
+        Cause::TooManyStatements => {
             "raise max_prepared_stmt_count in the server, or use fewer connections or no prepared statements"
         }
-        1044 | 1142 | 1143 | 1227 => "GRANT the user what it needs, or name another",
-        1820 => "set the user's password anew (ALTER USER)",
-        1114 | 1021 => "make room on the server's disk",
-        _ => return None,
+        Cause::Denied => "GRANT the user what it needs, or name another",
+        Cause::PasswordExpired => "set the user's password anew (ALTER USER)",
+        Cause::DiskFull => "make room on the server's disk",
+        Cause::NoSuchTable | Cause::TableExists | Cause::Locked | Cause::TooManyConnections => return None,
     })
 }
 

@@ -12,6 +12,7 @@ use dyno_wire::{my, pg};
 use rustls::CertificateError;
 
 use super::advice::{self, TlsTerms};
+use crate::cause::Cause;
 use crate::settings::TargetError;
 
 /// No session came about.
@@ -359,6 +360,15 @@ impl QueryError {
     pub fn sqlstate(&self) -> Option<&str> {
         match self {
             Self::Server { error, .. } => Some(sqlstate(error)),
+            _ => None,
+        }
+    }
+
+    /// What is behind it, where it was the server that said no and dyno knows.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        match self {
+            Self::Server { error, .. } => Cause::of(error),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Counts the two tables, and the events whose customer is not there. PostgreSQL reads the events once, in several
 //! processes; on MySQL's protocol the events of other customers are a range of the foreign key's index.
 
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
@@ -102,9 +103,9 @@ pub enum CensusError {
 
 impl CensusError {
     fn of(source: QueryError) -> Self {
-        match (source.number(), source.sqlstate()) {
-            (Some(1146), _) | (None, Some("42P01")) => Self::Missing(source),
-            (Some(1142 | 1143), _) | (None, Some("42501")) => Self::Denied(source),
+        match source.cause() {
+            Some(Cause::NoSuchTable) => Self::Missing(source),
+            Some(Cause::Denied) => Self::Denied(source),
             _ => Self::Failed(source),
         }
     }

@@ -15,9 +15,9 @@ mod test;
 mod verdict;
 mod verify;
 
-pub(crate) use census::count;
+pub use crate::preparation::PrepareError;
 pub use load::{Events, Ids};
-pub use prepare::{PrepareError, PrepareOptions, prepare};
+pub use prepare::{PrepareOptions, prepare};
 pub use schema::Table;
 pub(crate) use size::Machine;
 pub use size::{Size, SizeError};

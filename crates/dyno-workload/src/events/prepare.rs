@@ -3,8 +3,6 @@
 //! Rows are dealt out to several connections in parts (LOAD DATA LOCAL); where only a whole table in one transaction may
 //! come frozen (PostgreSQL), each table is one connection's, and PostgreSQL writes its pages once and in order.
 
-mod error;
-
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -16,6 +14,7 @@ use crate::benchmark::{LOCK_WAIT, Progress};
 use crate::bulk::crew::{Crew, JobError, News, Open, Surroundings};
 use crate::bulk::{Bulk, ROWS_PER_TRANSACTION};
 use crate::limits;
+use crate::preparation::{PrepareError, Terms};
 
 use super::NAME;
 use super::mark::Recipe;
@@ -24,7 +23,16 @@ use super::schema::{Schema, Table};
 use super::size::Size;
 use super::state::{State, state};
 
-pub use error::PrepareError;
+/// Of the messages.
+static TERMS: Terms = Terms {
+    family: NAME,
+    instead: "name another database, made for this",
+    locked: Some("customer or event"),
+    exists: None,
+    room: "make room or take fewer rows (a million is about 80 MB)",
+    rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
+    stopped: ", and are made anew next time",
+};
 
 /// Memory for an index build on PostgreSQL: enough that four processes may take part.
 const SORT_MEMORY: &str = "SET maintenance_work_mem = '128MB'";
@@ -56,10 +64,12 @@ pub fn prepare(
     options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
-    let mut first = open()?;
+    let connecting = PrepareError::connecting(&TERMS);
+    let mut first = open().map_err(&connecting)?;
     let found = state(&mut first)?;
     if let State::NotOurs { table, what } = found {
-        return Err(PrepareError::NotOurs { table: table.name(), what });
+        let whose = format!("dyno has not made it ({what})");
+        return Err(PrepareError::NotOurs { terms: &TERMS, table: table.name().to_owned(), whose });
     }
     options.size.check_disk(free_disk_bytes(&mut first, options))?;
     let recipe = Recipe { size: options.size, customer_index: options.customer_index };
@@ -67,7 +77,7 @@ pub fn prepare(
     let load = Load { schema, bulk: Bulk::new(&options.dialect) };
     let parts = load.parts();
     let connections = parts.len().clamp(2, options.threads.max(2) as usize);
-    let crew = Crew::new(first, open, connections, options.stop)?;
+    let crew = Crew::new(first, open, connections, options.stop).map_err(&connecting)?;
     let mut preparation = Preparation { crew, options, progress };
     preparation.ease_sessions();
     preparation.drop_tables(found == State::Missing)?;
@@ -223,7 +233,7 @@ impl Preparation<'_> {
                 progress(Progress::Rows { done, total: rows.unwrap_or(done) });
             }
         };
-        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(step, error))?;
+        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
         progress(Progress::Finished(PrepareStep {
             target: self.options.target.clone(),
             workload: NAME.to_owned(),

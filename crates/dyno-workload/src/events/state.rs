@@ -1,6 +1,7 @@
 //! What stands on a server: nothing, dyno's tables whole or not, or tables that are somebody else's. Reads only, and
 //! little: it looks rows up and scans no table.
 
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError, Row};
 use thiserror::Error;
 
@@ -211,7 +212,7 @@ pub enum StateError {
 
 impl StateError {
     fn of(error: QueryError) -> Self {
-        if matches!(error.number(), Some(1142 | 1143)) || error.sqlstate() == Some("42501") {
+        if error.cause() == Some(Cause::Denied) {
             Self::Denied(error)
         } else {
             Self::Failed(error)

@@ -1,6 +1,7 @@
 //! Counts the rows of a table in two ways that have to agree: by the table itself, and by its index on `k`. Each way
 //! reads all of it once.
 
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError, Rows};
 use thiserror::Error;
 
@@ -126,9 +127,9 @@ pub enum CensusError {
 impl CensusError {
     fn of(table: &str, source: QueryError) -> Self {
         let table = table.to_owned();
-        match (source.number(), source.sqlstate()) {
-            (Some(1146), _) | (None, Some("42P01")) => Self::Missing { table, source },
-            (Some(1142 | 1143), _) | (None, Some("42501")) => Self::Denied { table, source },
+        match source.cause() {
+            Some(Cause::NoSuchTable) => Self::Missing { table, source },
+            Some(Cause::Denied) => Self::Denied { table, source },
             _ => Self::Failed { table, source },
         }
     }

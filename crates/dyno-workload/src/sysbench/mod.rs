@@ -22,12 +22,13 @@ mod upkeep;
 mod verdict;
 mod verify;
 
+pub use crate::preparation::PrepareError;
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
 pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};
 pub use load::Sysbench;
 pub use options::{Options, OptionsError};
-pub use prepare::{Existing, PrepareError, PrepareOptions, prepare};
+pub use prepare::{Existing, PrepareOptions, prepare};
 pub use schema::{index_name, table_name};
 pub use state::{Found, NotReady, State, StateError, Wanted, state};
 pub use test::Test;

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError, Row};
 use thiserror::Error;
 
@@ -228,7 +229,7 @@ pub enum StateError {
 
 impl StateError {
     fn of(error: QueryError) -> Self {
-        if matches!(error.number(), Some(1142 | 1143)) || error.sqlstate() == Some("42501") {
+        if error.cause() == Some(Cause::Denied) {
             Self::Denied(error)
         } else {
             Self::Failed(error)

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use dyno_results::event::PrepareStep;
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
@@ -309,9 +310,9 @@ impl PrepareError {
             StepError::Stopped => return Self::Stopped { step },
             StepError::Query(source) => source,
         };
-        match source.sqlstate() {
-            Some("53100") => Self::DiskFull { step, source },
-            Some("42501") => Self::Denied { step, source },
+        match source.cause() {
+            Some(Cause::DiskFull) => Self::DiskFull { step, source },
+            Some(Cause::Denied) => Self::Denied { step, source },
             _ => Self::Failed { step, source },
         }
     }

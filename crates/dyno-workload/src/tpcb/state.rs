@@ -1,6 +1,7 @@
 //! What stands on a target: nothing, data that can be used, damaged data, or tables that only share the names.
 //! Reads only, and little: it looks rows up, it never scans the accounts.
 
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
@@ -232,7 +233,7 @@ pub enum StateError {
 
 impl StateError {
     fn of(error: QueryError) -> Self {
-        if error.sqlstate() == Some("42501") { Self::Denied(error) } else { Self::Failed(error) }
+        if error.cause() == Some(Cause::Denied) { Self::Denied(error) } else { Self::Failed(error) }
     }
 }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use dyno_results::event::Check;
+use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
@@ -175,9 +176,9 @@ pub enum VerifyError {
 impl VerifyError {
     fn of(table: Table, source: QueryError) -> Self {
         let table = table.name();
-        match source.sqlstate() {
-            Some("42P01") => Self::Missing { table, source },
-            Some("42501") => Self::Denied { table, source },
+        match source.cause() {
+            Some(Cause::NoSuchTable) => Self::Missing { table, source },
+            Some(Cause::Denied) => Self::Denied { table, source },
             _ => Self::Failed { table, source },
         }
     }

@@ -25,7 +25,7 @@ fn a_users_own_tables_are_never_touched() {
             let refusal = server.refusal(&asked);
             assert!(refusal.contains(what) && refusal.contains("name another database"), "{name}: {refusal}");
             let error = server.prepare(&asked).unwrap_err();
-            let BenchmarkError::EventsPrepare(error) = error else { panic!("{name}: {error}") };
+            let BenchmarkError::Preparation(error) = error else { panic!("{name}: {error}") };
             assert!(matches!(*error, PrepareError::NotOurs { .. }), "{name}: {error}");
         };
         refused("dyno has not made it (a table with the columns id int");
@@ -62,19 +62,22 @@ fn tables_elsewhere_on_the_search_path_are_not_touched_either() {
     assert_eq!(server.number("SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('public.event')"), 1);
 }
 
+/// Rows that nobody loads before a stop is noticed.
+const TOO_MANY: u64 = 9_000_000;
+
 #[test]
 fn a_preparation_that_was_broken_off_is_made_anew() {
     for server in Server::each() {
         let name = server.name();
-        let (asked, stop) = (benchmark(&Test::ALL, 900_000, 100), AtomicBool::new(false));
+        let (asked, stop) = (benchmark(&Test::ALL, TOO_MANY, 100), AtomicBool::new(false));
         let outcome = server.prepare_until(&asked, &stop, &mut |progress| {
             if matches!(progress, Progress::Rows { .. }) {
                 stop.store(true, Ordering::Relaxed);
             }
         });
-        let Err(BenchmarkError::EventsPrepare(error)) = outcome else { panic!("{name}: {outcome:?}") };
-        assert!(matches!(*error, PrepareError::Stopped { step: "data" }), "{name}: {error}");
-        assert!(server.number("SELECT COUNT(*) FROM event") < 900_000, "{name}");
+        let Err(BenchmarkError::Preparation(error)) = outcome else { panic!("{name}: {outcome:?}") };
+        assert!(matches!(*error, PrepareError::Stopped { step: "data", .. }), "{name}: {error}");
+        assert!(server.number("SELECT COUNT(*) FROM event") < TOO_MANY, "{name}");
         // As where nothing is, so that a campaign prepares.
         let asked = benchmark(&Test::ALL, 1_000, 100);
         assert!(server.find(&asked).is_none(), "{name}");
@@ -91,7 +94,7 @@ fn who_may_not_make_tables_is_told_what_to_do() {
     let target = server.target_of("guest", "");
     let asked = benchmark(&Test::ALL, 10, 10);
     let denied = server.prepare_as(&target, &asked, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
-    let BenchmarkError::EventsPrepare(error) = &denied else { panic!("{denied}") };
+    let BenchmarkError::Preparation(error) = &denied else { panic!("{denied}") };
     assert!(matches!(**error, PrepareError::Denied { step: "tables", .. }), "{denied}");
     assert!(denied.to_string().contains("connect as a user who may make"), "{denied}");
 }
@@ -106,7 +109,7 @@ fn tables_in_use_are_waited_for_but_not_for_ever() {
         holder.execute("BEGIN").unwrap();
         holder.query("SELECT COUNT(*) FROM event").unwrap();
         let locked = server.prepare(&asked).unwrap_err();
-        let BenchmarkError::EventsPrepare(error) = &locked else { panic!("{name}: {locked}") };
+        let BenchmarkError::Preparation(error) = &locked else { panic!("{name}: {locked}") };
         assert!(matches!(**error, PrepareError::Locked { .. }), "{name}: {locked}");
         holder.execute("ROLLBACK").unwrap();
         server.prepare(&asked).unwrap();

@@ -40,11 +40,14 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
     assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(5_000));
 }
 
+/// Rows that nobody loads before a stop is noticed.
+const TOO_MANY: u64 = 5_000_000;
+
 #[test]
 fn a_preparation_can_be_stopped_and_made_again() {
     for server in Server::each() {
         let name = server.name();
-        let (target, options, stop) = (server.target(), options(2, 400_000), AtomicBool::new(false));
+        let (target, options, stop) = (server.target(), options(2, TOO_MANY), AtomicBool::new(false));
         let how = PrepareOptions {
             target: "it".to_owned(),
             options: &options,
@@ -59,8 +62,8 @@ fn a_preparation_can_be_stopped_and_made_again() {
                 stop.store(true, Ordering::Relaxed);
             }
         });
-        assert!(matches!(outcome, Err(PrepareError::Stopped { step: "data" })), "{name}: {outcome:?}");
-        let any = Wanted { tables: None, table_size: Some(400_000), key: true, index: true };
+        assert!(matches!(outcome, Err(PrepareError::Stopped { step: "data", .. })), "{name}: {outcome:?}");
+        let any = Wanted { tables: None, table_size: Some(TOO_MANY), key: true, index: true };
         assert!(state(&mut server.open(), &options).unwrap().ready(any).is_err(), "{name}");
         let small = Options { table_size: 1_000, ..options };
         server.prepare(&small).unwrap();

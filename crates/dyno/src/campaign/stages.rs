@@ -7,15 +7,12 @@ use dyno_results::document::Estimate;
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
 use dyno_results::latency::Latency;
 use dyno_results::statistics::{Slice, estimate};
-use dyno_wire::refusal::Refusal;
+use dyno_target::cause::Cause;
 use dyno_workload::benchmark::Done;
 use rustix::io::Errno;
 
 use super::Context;
 use crate::failure::Failure;
-
-/// MySQL's error for a statement that is larger than `max_allowed_packet`.
-const TOO_LARGE: &str = "1153";
 
 /// The stages of one target.
 #[derive(Debug, Default)]
@@ -259,10 +256,13 @@ impl<'a> Observer<'a> {
             Observation::Error(error) => {
                 let text = error.to_string();
                 self.context.stream.notice(self.target, Some(self.stage), text.clone());
+                let cause = error.server_error().and_then(Cause::of);
                 // What a server says that shuts down goes before how its connections fail then. One that closes a
                 // session because of what came over it is still there.
                 match &error {
-                    SessionError::Server(server) if server.ends_session() && server.code() != TOO_LARGE => {
+                    SessionError::Server(server)
+                        if server.ends_session() && cause != Some(Cause::StatementTooLarge) =>
+                    {
                         self.lost = Some(text.clone());
                     }
                     SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
@@ -270,26 +270,25 @@ impl<'a> Observer<'a> {
                     }
                     _ => {}
                 }
-                let code = error.server_error().map(Refusal::code);
-                self.advice = code.as_deref().and_then(advice).or(self.advice);
+                self.advice = cause.and_then(advice).or(self.advice);
                 self.last_error = Some(text);
             }
         }
     }
 }
 
-/// What to do about what a server says under load, by its SQLSTATE or MySQL's number.
-fn advice(code: &str) -> Option<&'static str> {
-    Some(match code {
-        "25006" | "1290" | "1792" | "1836" => {
+/// What to do about what a server says under load.
+fn advice(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::ReadOnly => {
             "the server takes no changes: it was set read-only, or is a replica since a failover; name the one that \
              takes them"
         }
-        TOO_LARGE => {
+        Cause::StatementTooLarge => {
             "a statement is too large for the server: raise max_allowed_packet there, or send fewer values"
         }
-        "53100" | "1021" | "1114" => "make room on the server's disk, or prepare less data",
-        "42P01" | "1146" => "somebody dropped a table: run again with --prepare",
+        Cause::DiskFull => "make room on the server's disk, or prepare less data",
+        Cause::NoSuchTable => "somebody dropped a table: run again with --prepare",
         _ => return None,
     })
 }

@@ -73,6 +73,8 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
         PrepareError::Exists { source, .. }
         | PrepareError::DiskFull { source, .. }
         | PrepareError::Denied { source, .. }
+        | PrepareError::ReadOnly { source, .. }
+        | PrepareError::Locked { source, .. }
         | PrepareError::Failed { source, .. } => {
             let refused = failed(context, COMMAND, source);
             if context.settings.extras != Extras::Off {

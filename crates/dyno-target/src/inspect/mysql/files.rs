@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{known, literal};
+use crate::cause::Cause;
 use crate::connection::{Connection, QueryError};
 
 /// Since 8.0, and what the same is called before and in MariaDB.
@@ -66,7 +67,7 @@ impl FileSizes {
 /// Whether the server refused for want of a right.
 pub(super) fn is_denied(error: &QueryError) -> bool {
     // Access to a database, to a table, to a column; a right for all (PROCESS).
-    matches!(error, QueryError::Server { error, .. } if matches!(error.number(), Some(1044 | 1142 | 1143 | 1227)))
+    error.cause() == Some(Cause::Denied)
 }
 
 /// A name as the server gives it to a file; `None` for one with letters beyond ASCII, some of which have codes of their

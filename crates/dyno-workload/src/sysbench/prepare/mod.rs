@@ -3,7 +3,6 @@
 //! Work is dealt out to several connections: whole tables where rows are loaded best in one transaction (PostgreSQL's
 //! COPY with FREEZE), else parts of tables, so that a single large table is loaded by all of them too.
 
-mod error;
 mod load;
 mod rows;
 
@@ -19,12 +18,23 @@ use super::options::Options;
 use super::schema::Schema;
 use super::state::{State, state};
 use crate::limits;
+use crate::preparation::{PrepareError, Terms};
 
 pub use crate::bulk::crew::Open;
-pub use error::PrepareError;
 
 use crate::bulk::crew::{Crew, JobError, News, Surroundings};
 use load::Load;
+
+/// Of the messages.
+static TERMS: Terms = Terms {
+    family: NAME,
+    instead: "name another database, or rename the table",
+    locked: None,
+    exists: Some("drop them first with the command cleanup"),
+    room: "make room or take fewer rows (a million is about 250 MB)",
+    rights: "connect as the tables' owner, or grant the right to make, fill and drop tables in this database",
+    stopped: ": drop them or prepare again",
+};
 
 /// What to prepare, and how.
 #[derive(Debug, Clone)]
@@ -77,17 +87,19 @@ pub fn prepare(
     options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
-    let mut first = open()?;
+    let connecting = PrepareError::connecting(&TERMS);
+    let mut first = open().map_err(&connecting)?;
     if options.existing == Existing::Replace
         && let State::NotOurs { table, why } = state(&mut first, options.options)?
     {
-        return Err(PrepareError::NotOurs { table, why });
+        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose: format!("is not sysbench's: {why}") });
     }
     let schema = Schema { options: options.options, dialect: &options.dialect };
     let load = Load::new(schema, options.seed);
     let parts = load.parts();
     let jobs = parts.len().max(options.options.tables as usize);
-    let crew = Crew::new(first, open, jobs.min(options.threads.max(1) as usize), options.stop)?;
+    let crew = Crew::new(first, open, jobs.min(options.threads.max(1) as usize), options.stop)
+        .map_err(&connecting)?;
     let mut preparation = Preparation { crew, options, schema, progress };
     preparation.ease_sessions();
     if options.existing != Existing::Keep {
@@ -181,7 +193,7 @@ impl Preparation<'_> {
                 progress(Progress::Rows { done, total: rows.unwrap_or(done) });
             }
         };
-        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(step, error))?;
+        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
         progress(Progress::Finished(PrepareStep {
             target: self.options.target.clone(),
             workload: NAME.to_owned(),

@@ -1,0 +1,91 @@
+//! What is behind a server's error, in either protocol: the one table of the errors that dyno has something to say about.
+//! What helps is said where it is known what was being done.
+
+use dyno_wire::refusal::Refusal;
+
+/// Behind errors of several codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The disk is full, or the table, or what a log or a temporary file may take.
+    DiskFull,
+    /// The server takes no changes.
+    ReadOnly,
+    /// The user has no right to it.
+    Denied,
+    NoSuchTable,
+    TableExists,
+    /// Somebody else has kept it locked.
+    Locked,
+    /// No more connections, of the server or of this user.
+    TooManyConnections,
+    /// No more prepared statements; MySQL's.
+    TooManyStatements,
+    /// The statement is larger than the server takes; MySQL's.
+    StatementTooLarge,
+    /// Files of the client's are not taken; MySQL's.
+    LocalFile,
+    /// The password has to be changed first; MySQL's.
+    PasswordExpired,
+}
+
+impl Cause {
+    /// `None` for an error of which nothing further is known.
+    #[must_use]
+    pub fn of(error: &Refusal) -> Option<Self> {
+        match error {
+            Refusal::Postgres(error) => Self::of_state(error.code.as_str()),
+            Refusal::MySql(error) => Self::of_number(error.number, &error.message),
+        }
+    }
+
+    fn of_state(sqlstate: &str) -> Option<Self> {
+        Some(match sqlstate {
+            "53100" => Self::DiskFull,
+            "25006" => Self::ReadOnly,
+            "42501" => Self::Denied,
+            "42P01" => Self::NoSuchTable,
+            "42P07" => Self::TableExists,
+            "55P03" => Self::Locked,
+            "53300" => Self::TooManyConnections,
+            _ => return None,
+        })
+    }
+
+    /// Some numbers stand for several things, which the message tells apart.
+    fn of_number(number: u16, message: &str) -> Option<Self> {
+        Some(match number {
+            1021 | 1114 | 3675 => Self::DiskFull,
+            1792 | 1836 => Self::ReadOnly,
+            // Whatever an option forbids.
+            1290 if message.contains("read-only") || message.contains("read_only") => Self::ReadOnly,
+            // On the database, the table, the column; for want of a privilege.
+            1044 | 1142 | 1143 | 1227 => Self::Denied,
+            1146 => Self::NoSuchTable,
+            1050 => Self::TableExists,
+            1205 => Self::Locked,
+            1040 | 1203 | 1226 => Self::TooManyConnections,
+            1461 => Self::TooManyStatements,
+            1153 | 1301 => Self::StatementTooLarge,
+            // One number for all commands that are not allowed.
+            1148 if message.contains("used command") => Self::LocalFile,
+            3948 | 4166 => Self::LocalFile,
+            1820 => Self::PasswordExpired,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cause;
+
+    #[test]
+    fn one_number_may_stand_for_several_things() {
+        let read_only = "The MySQL server is running with the --read-only option so it cannot execute this statement";
+        assert_eq!(Cause::of_number(1290, read_only), Some(Cause::ReadOnly));
+        let secured = "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
+        assert_eq!(Cause::of_number(1290, secured), None);
+        assert_eq!(Cause::of_number(1148, "The used command is not allowed"), Some(Cause::LocalFile));
+        assert_eq!((Cause::of_state("53100"), Cause::of_state("00000")), (Some(Cause::DiskFull), None));
+    }
+}

@@ -1,0 +1,104 @@
+//! Why tables could not be prepared: the same for every family of workloads that loads its rows in bulk, each in its own
+//! terms.
+
+use dyno_target::cause::Cause;
+use dyno_target::connection::{ConnectError, QueryError};
+use thiserror::Error;
+
+use crate::benchmark::LOCK_WAIT;
+use crate::bulk::crew::JobError;
+use crate::events::{SizeError, StateError};
+use crate::sysbench;
+
+/// How a family speaks of its tables.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// `events`
+    pub(crate) family: &'static str,
+    /// What to do about somebody else's table.
+    pub(crate) instead: &'static str,
+    /// Which tables are waited for, where that has an end.
+    pub(crate) locked: Option<&'static str>,
+    /// What to do about tables that are there, where that is an error of its own.
+    pub(crate) exists: Option<&'static str>,
+    /// What to do about a full disk.
+    pub(crate) room: &'static str,
+    /// Who may prepare.
+    pub(crate) rights: &'static str,
+    /// What becomes of the tables of a preparation that was stopped.
+    pub(crate) stopped: &'static str,
+}
+
+/// Why tables could not be prepared.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    #[error("cannot open a connection to prepare {}: {source}", terms.family)]
+    Connect { terms: &'static Terms, source: ConnectError },
+    #[error(transparent)]
+    SysbenchState(#[from] sysbench::StateError),
+    #[error(transparent)]
+    EventsState(#[from] StateError),
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    /// `whose` says what it is instead.
+    #[error("{table} is there and {whose}; it is left as it is: {}", terms.instead)]
+    NotOurs { terms: &'static Terms, table: String, whose: String },
+    #[error(
+        "another session has kept {tables} locked for {} s: {source}; end it, and prepare again", LOCK_WAIT.as_secs()
+    )]
+    Locked { tables: &'static str, source: QueryError },
+    #[error("{source}; the tables are there already: {advice}")]
+    Exists { advice: &'static str, source: QueryError },
+    #[error(
+        "no room left on the server while preparing {} (step {step}): {source}; the tables are not complete: {}",
+        terms.family, terms.room
+    )]
+    DiskFull { terms: &'static Terms, step: &'static str, source: QueryError },
+    #[error(
+        "the server takes no changes, so {} cannot be prepared (step {step}): {source}; \
+         it was set read-only, or is a replica: name the one that takes them",
+        terms.family
+    )]
+    ReadOnly { terms: &'static Terms, step: &'static str, source: QueryError },
+    #[error("not allowed to prepare {} (step {step}): {source}; {}", terms.family, terms.rights)]
+    Denied { terms: &'static Terms, step: &'static str, source: QueryError },
+    #[error(
+        "the server took {taken} of {sent} rows that were sent to {table}{}; the tables are not complete",
+        why.as_ref().map(|why| format!(", and says: {why}")).unwrap_or_default()
+    )]
+    RowsMissing { table: String, sent: u64, taken: u64, why: Option<String> },
+    #[error(
+        "of the rows that were loaded {count} do not resolve the foreign key; the server has changed or lost rows: \
+         look into its log"
+    )]
+    Unresolved { count: u64 },
+    #[error("stopped while preparing {} (step {step}); the tables are not complete{}", terms.family, terms.stopped)]
+    Stopped { terms: &'static Terms, step: &'static str },
+    #[error("cannot prepare {} (step {step}): {source}", terms.family)]
+    Failed { terms: &'static Terms, step: &'static str, source: QueryError },
+}
+
+impl PrepareError {
+    /// Why a step ended.
+    pub(crate) fn of(terms: &'static Terms, step: &'static str, error: JobError) -> Self {
+        let source = match error {
+            JobError::Stopped => return Self::Stopped { terms, step },
+            JobError::RowsMissing { table, sent, taken, why } => {
+                return Self::RowsMissing { table, sent, taken, why };
+            }
+            JobError::Query(source) => source,
+        };
+        match (source.cause(), terms.locked, terms.exists) {
+            (Some(Cause::Locked), Some(tables), _) => Self::Locked { tables, source },
+            (Some(Cause::TableExists), _, Some(advice)) => Self::Exists { advice, source },
+            (Some(Cause::DiskFull), ..) => Self::DiskFull { terms, step, source },
+            (Some(Cause::ReadOnly), ..) => Self::ReadOnly { terms, step, source },
+            (Some(Cause::Denied), ..) => Self::Denied { terms, step, source },
+            _ => Self::Failed { terms, step, source },
+        }
+    }
+
+    pub(crate) fn connecting(terms: &'static Terms) -> impl Fn(ConnectError) -> Self {
+        move |source| Self::Connect { terms, source }
+    }
+}
