@@ -127,6 +127,12 @@ pub(crate) enum Failure {
     LaneBroken,
     #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TargetsLost { lost: Vec<LostTarget> },
+    /// A load that had to end because the run does. What it comes from is told by who ends it.
+    #[error("the run ends with a failure on another target")]
+    CalledOff,
+    /// Never of one alone.
+    #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nand "))]
+    Several { failures: Vec<Failure> },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot write {}: {source}", path.display())]
@@ -146,6 +152,8 @@ pub(crate) enum Failure {
     #[cfg(not(feature = "serve"))]
     #[error("this dyno was built without its server (cargo feature `serve`)")]
     NotServed,
+    #[error("there is no store {}", path.display())]
+    NoStore { path: PathBuf },
     #[error("no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set")]
     NoHome,
     #[error("cannot write to standard output: {0}")]
@@ -166,6 +174,32 @@ impl Failure {
     /// True for what is not one target's own: then the others do not go on either.
     pub(crate) fn ends_run(&self) -> bool {
         matches!(self, Self::Interrupted | Self::Hook { .. } | Self::LaneBroken)
+    }
+
+    /// Two targets are the same tables, and the load writes.
+    pub(crate) fn same_database(one: &str, other: &str) -> Self {
+        Self::Absurd {
+            what: format!(
+                "{one} and {other} are the same database, and what is written to the one would be found in the other: give \
+                 each a database of its own"
+            ),
+        }
+    }
+
+    /// What failed, all of it. That it was interrupted is said once, whoever noticed.
+    pub(crate) fn of_all(mut failures: Vec<Self>) -> Result<(), Self> {
+        let mut interrupted = false;
+        failures.retain(|failure| {
+            !(matches!(failure, Self::Interrupted) && std::mem::replace(&mut interrupted, true))
+        });
+        match failures.pop() {
+            None => Ok(()),
+            Some(only) if failures.is_empty() => Err(only),
+            Some(last) => {
+                failures.push(last);
+                Err(Self::Several { failures })
+            }
+        }
     }
 
     /// What to do next, where the message does not say so itself.
@@ -244,6 +278,11 @@ impl Failure {
                 "use --connections {free} or fewer, end other sessions, or raise max_connections"
             )),
             Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),
+            Self::Several { failures } => failures.iter().find_map(Self::help),
+            Self::NoStore { path } => Some(format!(
+                "look for a mistyped --store (or DYNO_STORE); `dyno run --store {}` makes one there",
+                path.display()
+            )),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
             _ => None,
         }

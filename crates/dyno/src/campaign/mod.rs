@@ -108,14 +108,22 @@ fn load_and_verify(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), 
         lane.watch(context);
         hooks::run_lane(context, lane, HookTime::Before, HookStage::Run)?;
     }
+    let loaded = load(context, lanes);
+    // Targets that were given up are told also where something else ended the run.
+    Failure::of_all([loaded, lane::tell_lost(lanes)].into_iter().filter_map(Result::err).collect())
+}
+
+/// Runs every series on every target that is left, and what is to be done behind them.
+fn load(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
     for series in 0..lanes.iter().map(Lane::series_count).max().unwrap_or(0) {
         context.check_stopped()?;
         turns::run(context, lanes, series)?;
     }
+    let mut failures = Vec::new();
     for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
         lane.unwatch();
         let ran = hooks::run_lane(context, lane, HookTime::After, HookStage::Run);
-        ran.or_else(|failure| lane.fail(context, failure))?;
+        failures.extend(ran.or_else(|failure| lane.fail(context, failure)).err());
     }
-    lane::tell_lost(lanes)
+    Failure::of_all(failures)
 }

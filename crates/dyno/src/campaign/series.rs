@@ -14,7 +14,7 @@ use super::course::{Course, Ground};
 use super::hooks;
 use super::lane::Lane;
 use super::rollers::Rollers;
-use super::stages::{StageLoad, StageSum, Subject};
+use super::stages::{Signals, StageLoad, StageSum, Subject};
 use super::verification::Verification;
 use super::{Context, room};
 use crate::failure::Failure;
@@ -69,13 +69,12 @@ impl<'a> SeriesRun<'a> {
         Ok(Self { series, workload, verification, engine: None, engines: 0, course, sums: Vec::new() })
     }
 
-    /// Runs the next stage; false where there was none left. `ready` is called when all that a stage needs stands,
-    /// returns when it is to begin, and says whether it is to.
+    /// Runs the next stage; false where there was none left.
     pub(super) fn turn(
         &mut self,
         context: &Context<'_>,
         lane: &mut Lane<'_>,
-        ready: &mut dyn FnMut() -> bool,
+        signals: Signals<'_>,
     ) -> Result<bool, Failure> {
         context.check_stopped()?;
         let next = self.course.next(&self.sums);
@@ -97,7 +96,7 @@ impl<'a> SeriesRun<'a> {
             url: &lane.rollers.url,
             threads: engine.threads(),
         };
-        lane.stages.run(context, &mut engine, &subject, load, &mut self.sums, ready)?;
+        lane.stages.run(context, &mut engine, &subject, load, &mut self.sums, signals)?;
         self.engine = Some(engine);
         self.hooks(context, lane, HookTime::After, load)?;
         Ok(true)

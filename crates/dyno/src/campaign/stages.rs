@@ -1,5 +1,7 @@
 //! One stage after the other on one engine: each told to the stream from its start to its end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_engine::plan::{Arrivals, Limit, StagePlan};
@@ -44,6 +46,14 @@ pub(super) struct Subject<'a> {
     pub(super) threads: u32,
 }
 
+/// When a stage is to begin, and when to end before its time.
+pub(super) struct Signals<'a> {
+    /// Called when all that the stage needs stands; returns when it is to begin, and says whether it is to.
+    pub(super) ready: &'a mut dyn FnMut() -> bool,
+    /// Set when it has to end where it stands.
+    pub(super) end: &'a AtomicBool,
+}
+
 /// The load of a stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct StageLoad {
@@ -76,8 +86,8 @@ impl Stages {
         self.last
     }
 
-    /// Runs a stage, from when its clients are connected and `ready` returns; not at all where that says no. Its sum is
-    /// put into `sums` even where it ends early, which is then the error.
+    /// Runs a stage, from when its clients are connected and the signal comes. Its sum is put into `sums` even where it
+    /// ends early, which is then the error.
     pub(super) fn run(
         &mut self,
         context: &Context<'_>,
@@ -85,11 +95,12 @@ impl Stages {
         subject: &Subject<'_>,
         load: StageLoad,
         sums: &mut Vec<StageSum>,
-        ready: &mut dyn FnMut() -> bool,
+        signals: Signals<'_>,
     ) -> Result<(), Failure> {
-        connect(context, engine, subject.url, load.clients.max(load.clients_end))?;
-        if !ready() {
-            return context.check_stopped();
+        let end = signals.end;
+        connect(context, engine, subject.url, load.clients.max(load.clients_end), end)?;
+        if !(signals.ready)() {
+            return Err(ended_early(context));
         }
         let id = context.stream.begin_stage(announced(context, subject, &load));
         self.last = Some(id);
@@ -101,7 +112,7 @@ impl Stages {
             limit: load.limit,
         };
         let mut observer = Observer::new(context, subject.target, id);
-        let ran = engine.run_stage(&plan, context.stop, &mut |observation| observer.see(observation));
+        let ran = engine.run_stage(&plan, end, &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
         self.tell_priority(context, subject.target, load.arrivals, outcome.realtime);
@@ -127,7 +138,9 @@ impl Stages {
         if outcome.complete {
             return Ok(());
         }
-        context.check_stopped()?;
+        if end.load(Ordering::Relaxed) {
+            return Err(ended_early(context));
+        }
         Err(Failure::StageCut {
             workload,
             clients: load.clients,
@@ -187,13 +200,24 @@ impl StageSum {
 
 /// Connects the clients of a stage before it is announced, since its clock runs from its first transaction. The
 /// engine would do so itself when it runs the stage, and then finds that nothing is left to do.
-fn connect(context: &Context<'_>, engine: &mut Engine, url: &str, clients: u32) -> Result<(), Failure> {
-    engine.connect(clients, context.stop, &mut |_| {}).map_err(|source| {
-        if context.is_stopped() {
-            return Failure::Interrupted;
+fn connect(
+    context: &Context<'_>,
+    engine: &mut Engine,
+    url: &str,
+    clients: u32,
+    end: &AtomicBool,
+) -> Result<(), Failure> {
+    engine.connect(clients, end, &mut |_| {}).map_err(|source| {
+        if end.load(Ordering::Relaxed) {
+            return ended_early(context);
         }
         Failure::Engine { url: url.to_owned(), source: Box::new(source) }
     })
+}
+
+/// Why a stage has ended that was told to.
+fn ended_early(context: &Context<'_>) -> Failure {
+    if context.is_stopped() { Failure::Interrupted } else { Failure::CalledOff }
 }
 
 /// Tells the stream what the engine sees, and adds up what the campaign itself needs.

@@ -1,11 +1,13 @@
 //! Whose turn it is. By default targets take turns, stage by stage, so that a noisy machine is fair to all of them, and
 //! who begins changes from round to round (A B, B A, A B, …), so that none always follows the other. With `--together`
-//! each runs by itself, at the same time, and stages begin at the same moment.
+//! each runs by itself, at the same time, and stages begin at the same moment; what ends the run for one of them then
+//! ends the stages of the others where they stand.
 
 use dyno_results::event::HookTime;
 
 use super::lane::Lane;
 use super::series::SeriesRun;
+use super::stages::Signals;
 use super::start_line::StartLine;
 use super::{Context, hooks};
 use crate::failure::Failure;
@@ -17,14 +19,14 @@ pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) 
     for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
         drives.extend(Drive::begin(context, lane, series)?);
     }
-    let driven = if context.plan.together && drives.len() > 1 {
+    let mut failures = if context.plan.together && drives.len() > 1 {
         together(context, &mut drives)
     } else {
-        in_turn(context, &mut drives)
+        in_turn(context, &mut drives).err().into_iter().collect()
     };
     // What was measured is checked also where the run ends here.
-    let ended: Vec<_> = drives.into_iter().map(|drive| drive.end(context)).collect();
-    driven.and(ended.into_iter().collect())
+    failures.extend(drives.into_iter().filter_map(|drive| drive.end(context).err()));
+    Failure::of_all(failures)
 }
 
 /// A target with the series that it runs.
@@ -46,11 +48,18 @@ impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
     }
 
     /// Runs the next stage. A failure that is the target's own ends its part, and is no error here.
-    fn turn(&mut self, context: &Context<'_>, ready: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
+    fn turn(&mut self, context: &Context<'_>, signals: Signals<'_>) -> Result<(), Failure> {
         let Some(run) = self.run.as_mut().filter(|_| !self.over) else { return Ok(()) };
-        match run.turn(context, self.lane, ready) {
+        match run.turn(context, self.lane, signals) {
             Ok(more) => {
                 self.over = !more;
+                Ok(())
+            }
+            Err(Failure::CalledOff) => {
+                // Nothing is wrong with this target: what it has done is kept and checked.
+                self.over = true;
+                let text = "the load ended here before its time: the run ends with a failure on another target";
+                context.stream.notice(self.lane.name(), self.lane.stages.last(), text.to_owned());
                 Ok(())
             }
             Err(failure) => {
@@ -79,7 +88,7 @@ fn in_turn(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Result<()
     for round in 0.. {
         for place in order(round, drives.len()) {
             if let Some(drive) = drives.get_mut(place) {
-                drive.turn(context, &mut || true)?;
+                drive.turn(context, Signals { ready: &mut || true, end: context.stop })?;
             }
         }
         if drives.iter().all(|drive| drive.over) {
@@ -94,13 +103,14 @@ fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (round + place) % count)
 }
 
-/// All targets at the same time, each on a thread of its own.
-fn together(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Result<(), Failure> {
+/// All targets at the same time, each on a thread of its own. What failed on each of them.
+fn together(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Vec<Failure> {
     let line = StartLine::new(drives.len());
     let drive = |drive: &mut Drive<'_, '_, '_>| {
         let entrant = line.enter();
         while !drive.over && !line.is_called_off() {
-            let turned = drive.turn(context, &mut || entrant.wait(context.stop));
+            let signals = Signals { ready: &mut || entrant.wait(), end: line.called_off() };
+            let turned = drive.turn(context, signals);
             if turned.is_err() {
                 line.call_off();
                 return turned;
@@ -111,9 +121,9 @@ fn together(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Result<(
     std::thread::scope(|scope| {
         let drive = &drive;
         let threads: Vec<_> = drives.iter_mut().map(|one| scope.spawn(move || drive(one))).collect();
+        line.attend(context.stop);
         let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Failure::LaneBroken)));
-        // All are waited for before any failure is told.
-        ended.collect::<Vec<_>>().into_iter().collect()
+        ended.filter_map(Result::err).collect()
     })
 }
 
