@@ -75,15 +75,17 @@ pub(crate) enum Failure {
     #[error("another session of {url} has kept {table} locked for {seconds} s: {source}")]
     Locked { table: String, url: String, seconds: u64, source: Box<QueryError> },
     /// The server does not allow as many connections as the load needs.
-    #[error("the load asks for {wanted} clients, and {url} has room for {free} more connections")]
-    TooFewConnections { url: String, wanted: u32, free: u32, fits: Vec<u32> },
+    #[error(
+        "the load asks for {wanted} clients, and {url} has room for {free} more connections{}", of_each(sharing)
+    )]
+    TooFewConnections { url: String, wanted: u32, free: u32, sharing: Vec<String>, fits: Vec<u32> },
     /// MySQL counts prepared statements over all sessions.
     #[error(
         "{wanted} clients with {each} prepared statements each need {}, and max_prepared_stmt_count of {url} leaves \
-         room for {free}",
-        u64::from(*.wanted) * .each
+         room for {free}{}",
+        u64::from(*.wanted) * .each, of_each(sharing)
     )]
-    TooFewStatements { url: String, wanted: u32, each: u64, free: u64, fits: Vec<u32> },
+    TooFewStatements { url: String, wanted: u32, each: u64, free: u64, sharing: Vec<String>, fits: Vec<u32> },
     /// Several targets of which a load would read, each something else.
     #[error("{detail}: {expected} against {found}")]
     DataDiffer { detail: String, expected: String, found: String },
@@ -113,8 +115,8 @@ pub(crate) enum Failure {
     NodeExporter(#[from] NodeExporterError),
     #[error("--host-metrics of {name}: {source}")]
     HostMetrics { name: String, source: NodeExporterError },
-    #[error("the clients are to share {wanted} connections, and {url} has room for {free} more")]
-    TooFewToShare { url: String, wanted: u32, free: u32 },
+    #[error("the clients are to share {wanted} connections, and {url} has room for {free} more{}", of_each(sharing))]
+    TooFewToShare { url: String, wanted: u32, free: u32, sharing: Vec<String> },
     /// `said` are the last lines of it, if it said anything.
     #[error(
         "a hook failed on {target} with {status}: {action}{}",
@@ -158,6 +160,11 @@ pub(crate) enum Failure {
     NoHome,
     #[error("cannot write to standard output: {0}")]
     Output(#[source] std::io::Error),
+}
+
+/// Targets between which a server's room is divided; nothing where there is one.
+fn of_each(sharing: &[String]) -> String {
+    if sharing.is_empty() { String::new() } else { format!(" for each of its targets {}", sharing.join(", ")) }
 }
 
 /// A target that was given up while others went on.

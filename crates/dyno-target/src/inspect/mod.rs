@@ -1,6 +1,7 @@
 //! What a server says of itself: product, version, settings, sizes, connections, and its statistics. Reads only,
 //! and leaves out what the server does not say or this user may not see; nothing is guessed.
 
+mod identity;
 mod mysql;
 mod place;
 mod settings;
@@ -9,6 +10,7 @@ mod statistics;
 
 use dyno_results::event;
 
+pub use identity::{Identity, identity};
 pub use place::{ServerProcess, server_process};
 pub use settings::settings;
 pub use sizes::data;
@@ -35,7 +37,7 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
         tls: connection.tls_version().map(str::to_owned),
         same_host,
         embedded: None,
-        connections_max: limits.and_then(|it| it.max),
+        connections_max: limits.and_then(|it| it.max()),
         host_source: None,
         isolation,
     })
@@ -57,13 +59,34 @@ fn isolation(connection: &mut Connection) -> Result<Option<String>, QueryError> 
     Ok(None)
 }
 
-/// How many more connections this user can open now; `None` where the server does not say. The session that
-/// asks is counted as taken.
+/// How many more connections this user can open now, by each limit that holds for it. The session that asks is counted
+/// as taken.
 ///
 /// # Errors
 /// What the server said.
-pub fn connections_allowed(connection: &mut Connection) -> Result<Option<u32>, QueryError> {
-    Ok(limits(connection)?.free)
+pub fn connections_allowed(connection: &mut Connection) -> Result<Free, QueryError> {
+    let Limits { server, account, database } = limits(connection)?;
+    let free = |limit: Option<Limit>| limit.and_then(|limit| limit.free);
+    Ok(Free { server: free(server), account: free(account), database: free(database) })
+}
+
+/// Connections that may still be opened; `None` where there is no such limit, or the server does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Free {
+    /// By everybody.
+    pub server: Option<u32>,
+    /// By this account.
+    pub account: Option<u32>,
+    /// In this database.
+    pub database: Option<u32>,
+}
+
+impl Free {
+    /// By this session's user.
+    #[must_use]
+    pub fn least(&self) -> Option<u32> {
+        [self.server, self.account, self.database].into_iter().flatten().min()
+    }
 }
 
 fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
@@ -74,11 +97,26 @@ fn speaks_mysql(connection: &Connection) -> bool {
     connection.endpoint().wire.is_mysql()
 }
 
-/// Connections of this user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What holds for this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Limits {
-    max: Option<u32>,
+    server: Option<Limit>,
+    account: Option<Limit>,
+    database: Option<Limit>,
+}
+
+/// Connections: how many there may be, and how many of these are free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Limit {
+    most: u32,
+    /// `None` where it is not known how many there are.
     free: Option<u32>,
+}
+
+impl Limits {
+    fn max(&self) -> Option<u32> {
+        [self.server, self.account, self.database].into_iter().flatten().map(|limit| limit.most).min()
+    }
 }
 
 fn postgres_limits(connection: &mut Connection) -> Result<Limits, QueryError> {
@@ -98,21 +136,25 @@ fn postgres_limits(connection: &mut Connection) -> Result<Limits, QueryError> {
             SELECT coalesce(sum(setting::int), 0) AS slots FROM pg_settings
             WHERE name IN ('superuser_reserved_connections', 'reserved_connections')
         ), limits AS (
-            SELECT current_setting('max_connections')::int
-                   - CASE WHEN rolsuper THEN 0 ELSE slots END AS most,
+            SELECT 'server' AS scope,
+                   current_setting('max_connections')::int - CASE WHEN rolsuper THEN 0 ELSE slots END AS most,
                    (SELECT count(*) FROM sessions) AS used
             FROM me, reserved
           UNION ALL
-            SELECT rolconnlimit, (SELECT count(*) FROM sessions WHERE usesysid = me.oid)
+            SELECT 'account', rolconnlimit, (SELECT count(*) FROM sessions WHERE usesysid = me.oid)
             FROM me WHERE rolconnlimit >= 0 AND NOT rolsuper
           UNION ALL
-            SELECT datconnlimit, (SELECT count(*) FROM sessions WHERE sessions.datid = me.datid)
+            SELECT 'database', datconnlimit, (SELECT count(*) FROM sessions WHERE sessions.datid = me.datid)
             FROM me WHERE datconnlimit >= 0 AND NOT rolsuper
         )
-        SELECT min(most) AS most, greatest(min(most - used), 0) AS free FROM limits";
+        SELECT scope, greatest(most, 0) AS most, greatest(most - used, 0) AS free FROM limits";
     let rows = connection.query(SQL)?;
-    let number = |column| rows.first().and_then(|row| row.get(column)?.parse().ok());
-    Ok(Limits { max: number("most"), free: number("free") })
+    let of = |scope: &str| {
+        let row = rows.iter().find(|row| row.get("scope") == Some(scope))?;
+        let number = |column: &str| row.get(column)?.parse::<u32>().ok();
+        Some(Limit { most: number("most")?, free: number("free") })
+    };
+    Ok(Limits { server: of("server"), account: of("account"), database: of("database") })
 }
 
 /// A refused question is an unknown answer; a lost session is an error.

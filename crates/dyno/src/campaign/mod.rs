@@ -10,6 +10,7 @@ mod data;
 pub(crate) mod describe;
 mod hooks;
 mod lane;
+mod neighbours;
 pub(crate) mod rollers;
 mod room;
 mod series;
@@ -93,7 +94,8 @@ fn set_up<'a>(context: &Context<'a>, lanes: &mut Vec<Lane<'a>>) -> Result<(), Fa
 }
 
 fn load_and_verify(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    context.check_stopped()?;
+    neighbours::refuse_same_tables(context, lanes)?;
+    neighbours::share(lanes);
     describe::all(context, lanes)?;
     // Before the data, which may take long to make.
     for lane in &mut *lanes {

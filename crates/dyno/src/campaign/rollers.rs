@@ -8,10 +8,12 @@ use dyno_results::event::Host;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Machine, Options};
 use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
+use dyno_target::inspect::{Free, Identity};
 use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
 
 use super::Context;
+use super::neighbours::Sharers;
 use crate::failure::Failure;
 use crate::plan::{Place, TargetPlan};
 
@@ -42,6 +44,10 @@ pub(crate) struct Rollers {
     /// For dyno's own work: preparing, looking, verifying.
     pub(crate) connection: Connection,
     pub(crate) same_host: Option<bool>,
+    /// As the server was when it was first connected to.
+    identity: Identity,
+    /// Targets that are on this server too.
+    sharers: Sharers,
     /// Of the server's main process, where it runs on this machine and can be seen.
     server_pid: Option<u32>,
     pub(crate) data_directory: Option<PathBuf>,
@@ -74,13 +80,20 @@ impl Rollers {
                 (target.endpoint()?, target.url(), None)
             }
         };
-        let connection = connect(&endpoint, &url)?;
+        let mut connection = connect(&endpoint, &url)?;
+        let identity = inspect::identity(&mut connection).map_err(|source| Failure::Query {
+            doing: "asking which server it is",
+            url: url.clone(),
+            source,
+        })?;
         let mut rollers = Self {
             endpoint,
             url,
             embedded,
             connection,
             same_host: None,
+            identity,
+            sharers: Sharers::alone(),
             server_pid: None,
             data_directory: None,
             cpus,
@@ -133,7 +146,24 @@ impl Rollers {
         self.watched = watched;
     }
 
-    /// Connections that the load may open, of which it can use `wanted`. Sessions that were just ended count until
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(super) fn sharers(&self) -> &Sharers {
+        &self.sharers
+    }
+
+    /// Says who else is on the server. What it has room for is then looked at anew.
+    pub(super) fn set_sharers(&mut self, sharers: Sharers) {
+        if sharers != self.sharers {
+            self.room = None;
+            self.sharers = sharers;
+        }
+    }
+
+    /// Connections that the load may open, of which it can use `wanted`; its part, where other targets are on the
+    /// server too. Sessions that were just ended count until
     /// the server is done with them: where there are too few, it is waited as long as they become more.
     pub(crate) fn free_connections(&mut self, wanted: u32) -> Result<Option<u32>, Failure> {
         let wanted = self.room.map_or(wanted, |room| wanted.min(room));
@@ -154,9 +184,18 @@ impl Rollers {
     fn count_free(&mut self) -> Result<Option<u32>, Failure> {
         let free = inspect::connections_allowed(self.reconnect_if_broken()?);
         let free = free.map_err(|source| self.query_failed("counting the free connections", source))?;
-        // The connection that asks is already among those in use, and then the probe's.
-        let open = 1 + u32::from(self.watched);
-        Ok(free.map(|free| free.saturating_sub(OWN_CONNECTIONS - open)))
+        // The connection that asks is already among those in use, and then the probe's. Of the others on this server as
+        // many are.
+        let own = OWN_CONNECTIONS - (1 + u32::from(self.watched));
+        let part = |free: Option<u32>, sharers: u32| Some(free?.saturating_sub(own * sharers) / sharers);
+        let Free { server, account, database } = free;
+        let sharers = &self.sharers;
+        let parts = [
+            part(server, sharers.server),
+            part(account, sharers.account),
+            part(database, sharers.database),
+        ];
+        Ok(parts.into_iter().flatten().min())
     }
 
     /// Opens the connection anew if the server has broken it in the meantime.

@@ -1,6 +1,6 @@
 //! How many clients a server has room for: their connections, and on MySQL the statements that they prepare. A load
 //! that does not fit is refused before it begins, with what would fit; a ladder that dyno chooses ends where the room
-//! does.
+//! does. Where several targets are on one server, each has room for its part.
 
 use std::time::{Duration, Instant};
 
@@ -52,11 +52,11 @@ pub(super) fn connections(context: &Context<'_>, rollers: &mut Rollers) -> Resul
     if wanted <= free {
         return Ok(room);
     }
-    let url = rollers.url.clone();
+    let (url, sharing) = (rollers.url.clone(), rollers.sharers().names.clone());
     if plan.connections.is_some() {
-        return Err(Failure::TooFewToShare { url, wanted, free });
+        return Err(Failure::TooFewToShare { url, wanted, free, sharing });
     }
-    Err(Failure::TooFewConnections { url, wanted, free, fits: fitting(context, free) })
+    Err(Failure::TooFewConnections { url, wanted, free, sharing, fits: fitting(context, free) })
 }
 
 /// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
@@ -82,9 +82,9 @@ pub(super) fn of_load(
     let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
     let wanted = plan.connections_of(plan.clients_named().or(plan.connections).unwrap_or(1));
     if wanted > fits {
-        let url = rollers.url.clone();
+        let (url, sharing) = (rollers.url.clone(), rollers.sharers().names.clone());
         let fits = if plan.connections.is_some() { Vec::new() } else { fitting(context, fits) };
-        return Err(Failure::TooFewStatements { url, wanted, each, free, fits });
+        return Err(Failure::TooFewStatements { url, wanted, each, free, sharing, fits });
     }
     match clients {
         Some(clients) if clients <= fits => Ok(by_connections),
@@ -110,9 +110,11 @@ fn free_statements_for(rollers: &mut Rollers, wanted: u64) -> Result<Option<u64>
     }
 }
 
-/// Statements that may still be prepared on a MySQL server, by all its sessions together; `None` where it does not say.
+/// Statements that may still be prepared on a MySQL server, which counts those of all its sessions together; the part of
+/// one target, where others are on it too. `None` where it does not say.
 fn free_statements(rollers: &mut Rollers) -> Result<Option<u64>, Failure> {
     let url = rollers.url.clone();
+    let sharers = u64::from(rollers.sharers().server);
     let connection = rollers.reconnect_if_broken()?;
     let mut ask = |sql: &str, column: usize| match connection.query(sql) {
         Ok(rows) => Ok(rows.first().and_then(|row| row.text(column)?.parse::<u64>().ok())),
@@ -124,7 +126,7 @@ fn free_statements(rollers: &mut Rollers) -> Result<Option<u64>, Failure> {
     };
     let most = ask("SELECT @@GLOBAL.max_prepared_stmt_count", 0)?;
     let used = ask("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1)?;
-    Ok(most.map(|most| most.saturating_sub(used.unwrap_or(0))))
+    Ok(most.map(|most| most.saturating_sub(used.unwrap_or(0)) / sharers))
 }
 
 /// Rungs of the list that was asked for that fit, with the most that does.

@@ -9,12 +9,14 @@ use super::lane::Lane;
 use super::series::SeriesRun;
 use super::stages::Signals;
 use super::start_line::StartLine;
-use super::{Context, hooks};
+use super::{Context, hooks, neighbours};
 use crate::failure::Failure;
 use crate::plan::HookStage;
 
 /// Runs a series on every target that is left.
 pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) -> Result<(), Failure> {
+    // A target that was given up has left its part to the others.
+    neighbours::share(lanes);
     let mut drives = Vec::new();
     for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
         drives.extend(Drive::begin(context, lane, series)?);

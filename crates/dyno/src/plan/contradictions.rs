@@ -68,13 +68,7 @@ pub(super) fn refuse_for_targets(scenario: &Scenario, targets: &[TargetPlan]) ->
         let writes = target.benchmark.series().iter().any(|series| series.writes);
         let is_same = |other: &&TargetPlan| other.url().is_some() && other.url() == target.url();
         if let Some(other) = targets[..at].iter().find(is_same).filter(|_| writes) {
-            return Err(Failure::Absurd {
-                what: format!(
-                    "{} and {} are the same database, and what is written to the one would be found in the other: give \
-                     each a database of its own",
-                    other.name, target.name
-                ),
-            });
+            return Err(Failure::same_database(&other.name, &target.name));
         }
     }
     let extended = scenario.protocol == Some(ProtocolName::Extended);

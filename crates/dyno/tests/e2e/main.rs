@@ -22,4 +22,5 @@ mod store;
 mod stored;
 mod sysbench;
 mod targets;
+mod together;
 mod unreliable;

@@ -1,6 +1,6 @@
 //! How many connections a user may open.
 
-use super::super::Limits;
+use super::super::{Limit, Limits};
 use super::{known, named_values};
 use crate::connection::{Connection, QueryError};
 
@@ -12,16 +12,13 @@ pub(in crate::inspect) fn limits(connection: &mut Connection) -> Result<Limits, 
     let connected = known(named_values(connection, "SHOW GLOBAL STATUS", &["Threads_connected"]).map(Some))?;
     let connected: Option<u32> =
         connected.unwrap_or_default().first().and_then(|(_, value)| value.parse().ok());
-    let account = account(connection)?;
-    let of_server = server.zip(connected).map(|(most, used)| most.saturating_sub(used));
-    Ok(Limits {
-        max: lesser(server, account.map(|(most, _)| most)),
-        free: lesser(of_server, account.map(|(most, used)| most.saturating_sub(used))),
-    })
+    let server =
+        server.map(|most| Limit { most, free: connected.map(|used| most.saturating_sub(used)) });
+    Ok(Limits { server, account: account(connection)?, database: None })
 }
 
-/// The account's limit and the sessions that it has; `None` where it has no limit.
-fn account(connection: &mut Connection) -> Result<Option<(u32, u32)>, QueryError> {
+/// `None` where the account has no limit.
+fn account(connection: &mut Connection) -> Result<Option<Limit>, QueryError> {
     // The session's own value is the account's, or the server's for all accounts alike.
     let most = number(connection, "SELECT @@session.max_user_connections")?;
     let Some(most) = most.filter(|most| *most > 0) else { return Ok(None) };
@@ -32,18 +29,11 @@ fn account(connection: &mut Connection) -> Result<Option<(u32, u32)>, QueryError
     // One's own sessions are shown to everybody.
     let sessions = known(connection.query("SHOW PROCESSLIST").map(Some))?.unwrap_or_default();
     let used = sessions.iter().filter(|row| row.text(1) == Some(&user)).count();
-    Ok(Some((most, u32::try_from(used).unwrap_or(u32::MAX))))
+    Ok(Some(Limit { most, free: Some(most.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))) }))
 }
 
 /// `None` for what is no such number as well.
 fn number(connection: &mut Connection, sql: &str) -> Result<Option<u32>, QueryError> {
     let text = known(connection.query_value::<String>(sql))?;
     Ok(text.and_then(|text| text.parse().ok()))
-}
-
-fn lesser(one: Option<u32>, other: Option<u32>) -> Option<u32> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
 }

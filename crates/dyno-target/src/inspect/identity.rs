@@ -1,0 +1,123 @@
+//! Which server a session is on, by what the server says of itself: two URLs may lead to one.
+
+use super::{known, speaks_mysql};
+use crate::connection::{Connection, QueryError};
+
+/// Between two readings of when a MySQL server started, which it knows in whole seconds, seconds.
+const STARTED_APART_S: i64 = 2;
+
+/// A server, and what of it a session uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    server: Server,
+    /// The account.
+    user: String,
+    database: String,
+    /// Where tables are made that are named without one; PostgreSQL's.
+    schema: String,
+}
+
+/// A server that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Server {
+    /// What no other server says of itself at the same time; its address where it says nothing of the kind.
+    names: Vec<String>,
+    /// Seconds since 1970. A copy of a server's files calls itself as the server does.
+    started_s: Option<i64>,
+}
+
+impl Identity {
+    /// Whether both are on one server that runs, whatever their URLs call it.
+    #[must_use]
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        let apart = self.server.started_s.zip(other.server.started_s).map(|(one, two)| one.abs_diff(two));
+        self.server.names == other.server.names
+            && apart.is_none_or(|seconds| seconds <= STARTED_APART_S.unsigned_abs())
+    }
+
+    /// Whether limits of the account hold for both together.
+    #[must_use]
+    pub fn is_same_account(&self, other: &Self) -> bool {
+        self.is_same_server(other) && self.user == other.user
+    }
+
+    #[must_use]
+    pub fn is_same_database(&self, other: &Self) -> bool {
+        self.is_same_server(other) && self.database == other.database
+    }
+
+    /// Whether a table's name means the same table for both.
+    #[must_use]
+    pub fn has_same_tables(&self, other: &Self) -> bool {
+        self.is_same_database(other) && self.schema == other.schema
+    }
+}
+
+/// Which server a session is on.
+///
+/// # Errors
+/// The session was lost. What the server does not say is left out.
+pub fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
+    let is_mysql = speaks_mysql(connection);
+    let mut server = if is_mysql { mysql_server(connection)? } else { postgres_server(connection)? };
+    if server.names.is_empty() {
+        server.names.push(connection.endpoint().address.to_string());
+    }
+    let [user, database, schema] = match is_mysql {
+        true => ["SELECT CURRENT_USER()", "SELECT DATABASE()", "SELECT ''"],
+        false => ["SELECT session_user", "SELECT current_database()", "SELECT current_schema()"],
+    };
+    let mut ask = |sql| Ok::<_, QueryError>(text(connection, sql)?.unwrap_or_default());
+    Ok(Identity { server, user: ask(user)?, database: ask(database)?, schema: ask(schema)? })
+}
+
+/// To the microsecond, no two servers on the same files have started at one time; a standby has its primary's identifier.
+fn postgres_server(connection: &mut Connection) -> Result<Server, QueryError> {
+    let started = text(connection, "SELECT extract(epoch FROM pg_postmaster_start_time())::text")?;
+    let identifier = text(connection, "SELECT system_identifier::text FROM pg_control_system()")?;
+    // Without its time, the identifier is that of a standby too.
+    let address = if started.is_some() { None } else { Some(connection.endpoint().address.to_string()) };
+    Ok(Server { names: [started, identifier, address].into_iter().flatten().collect(), started_s: None })
+}
+
+/// MariaDB has no `server_uuid`, and `server_uid` in its newer versions only.
+fn mysql_server(connection: &mut Connection) -> Result<Server, QueryError> {
+    let mut names = Vec::new();
+    for variable in ["server_uuid", "server_uid", "hostname", "port", "datadir"] {
+        names.extend(text(connection, &format!("SELECT @@GLOBAL.{variable}"))?);
+    }
+    let status = known(connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'").map(Some))?.unwrap_or_default();
+    let up_s = status.first().and_then(|row| row.text(1)?.parse::<i64>().ok());
+    let now_s = text(connection, "SELECT UNIX_TIMESTAMP()")?.and_then(|now| now.parse::<i64>().ok());
+    Ok(Server { names, started_s: now_s.zip(up_s).map(|(now, up)| now - up) })
+}
+
+/// `None` for what the server does not say.
+fn text(connection: &mut Connection, sql: &str) -> Result<Option<String>, QueryError> {
+    Ok(known(connection.query_value::<String>(sql))?.filter(|text| !text.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(names: &[&str], started_s: Option<i64>, user: &str, database: &str) -> Identity {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        let [user, database] = [user, database].map(str::to_owned);
+        Identity { server: Server { names, started_s }, user, database, schema: String::new() }
+    }
+
+    #[test]
+    fn a_server_is_known_by_what_it_says_and_since_when_it_runs() {
+        let one = on(&["uuid"], Some(100), "a", "d");
+        assert!(one.is_same_server(&on(&["uuid"], Some(102), "b", "e")));
+        assert!(one.is_same_server(&on(&["uuid"], None, "b", "e")));
+        for other in [on(&["uuid"], Some(160), "a", "d"), on(&["other"], Some(100), "a", "d")] {
+            assert!(!one.is_same_server(&other) && !one.has_same_tables(&other) && !one.is_same_account(&other));
+        }
+        let other_user = on(&["uuid"], Some(100), "b", "d");
+        assert!(one.has_same_tables(&other_user) && !one.is_same_account(&other_user));
+        let other_schema = Identity { schema: "s".to_owned(), ..one.clone() };
+        assert!(one.is_same_database(&other_schema) && !one.has_same_tables(&other_schema));
+    }
+}
