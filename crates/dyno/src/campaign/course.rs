@@ -68,6 +68,7 @@ impl<'a> Course<'a> {
             if let Some(rung) = self.rung(measured) {
                 return Some(rung);
             }
+            self.remark_idle_connections(measured);
             self.phase = Phase::Hold(0);
         }
         let Phase::Hold(dealt) = self.phase else { return None };
@@ -78,6 +79,24 @@ impl<'a> Course<'a> {
     /// Why the climb ended, once.
     pub(super) fn take_remark(&mut self) -> Option<String> {
         self.remark.take()
+    }
+
+    /// A pool with more connections than the climb came to clients made nobody wait, which is what it was asked for. Where
+    /// the plan itself names fewer clients, that was told before.
+    fn remark_idle_connections(&mut self, measured: &[StageSum]) {
+        let most = rungs_of(measured).map(|sum| sum.load.clients).max();
+        let (Some(connections), Some(most)) = (self.ground.connections, most) else { return };
+        if most >= connections || self.load.clients_named().is_some_and(|named| named < connections) {
+            return;
+        }
+        let why = format!(
+            "the climb came to {most} clients, fewer than the {connections} connections that they share: none of them ever \
+             waited for one (--connections)"
+        );
+        self.remark = Some(match self.remark.take() {
+            Some(remark) => format!("{remark}; {why}"),
+            None => why,
+        });
     }
 
     /// What the climb has before it, for who watches.

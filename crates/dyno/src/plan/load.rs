@@ -52,7 +52,7 @@ pub(crate) struct Ramp {
 
 impl Load {
     /// The most clients that are named; `None` where that is open.
-    pub(super) fn clients_named(&self) -> Option<u32> {
+    pub(crate) fn clients_named(&self) -> Option<u32> {
         match self {
             Self::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied(),
             Self::Ladder { rungs: Rungs::Automatic { .. }, .. } => None,

@@ -108,6 +108,22 @@ fn an_automatic_ladder_ends_where_the_room_does_and_says_so() {
 }
 
 #[test]
+fn a_pool_that_no_climb_came_up_to_is_told() {
+    let pooled = |connections| Ground { connections: Some(connections), ..ground(None) };
+    let remark = |load: &Load, connections| {
+        let mut course = Course::new(load, Duration::ZERO, 1, pooled(connections));
+        run(&mut course, peaks_at(4));
+        course.take_remark().unwrap_or_default()
+    };
+    let automatic = ladder(Rungs::Automatic { factor: 2, max: 1024 });
+    assert!(remark(&automatic, 1000).contains("fewer than the 1000 connections"));
+    assert_eq!(remark(&automatic, 2), "");
+    let ramped = remark(&ramp("1..200", None, false), 100);
+    assert!(ramped.contains("gave way") && ramped.contains("fewer than the 100 connections"), "{ramped}");
+    assert_eq!(remark(&ladder(Rungs::Listed(vec![1, 2])), 40), "", "told before the load");
+}
+
+#[test]
 fn contention_ends_an_automatic_ladder_and_no_named_one() {
     let contention = Some(Contention { clients: 1, why: "they would wait" });
     let contended = Ground { contention, ..ground(None) };
