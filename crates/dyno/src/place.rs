@@ -1,5 +1,8 @@
 //! Where dyno keeps what it has measured.
 
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use dyno_results::store::Store;
@@ -8,6 +11,8 @@ use crate::cli::StoreArguments;
 use crate::failure::Failure;
 
 const STORE_FILE: &str = "dyno.sqlite";
+/// Who may read a file: the owner alone, where nothing else is known.
+const OWNER_ONLY: u32 = 0o600;
 
 /// The store's file: as named, or in the user's data directory.
 pub(crate) fn store_path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
@@ -21,8 +26,24 @@ pub(crate) fn store_path(arguments: &StoreArguments) -> Result<PathBuf, Failure>
         .ok_or(Failure::NoHome)
 }
 
+/// Opens the store for a run, and makes it where there is none.
 pub(crate) fn open_store(arguments: &StoreArguments) -> Result<Store, Failure> {
     Ok(Store::open(store_path(arguments)?)?)
+}
+
+/// Opens the store to read what is in it.
+pub(crate) fn open_stored(arguments: &StoreArguments) -> Result<Store, Failure> {
+    Ok(Store::open(stored_path(arguments)?)?)
+}
+
+/// The store's file, for who reads it: one that is named and not there is more likely mistyped than wanted. Where nothing
+/// is named, no run has been stored yet.
+pub(crate) fn stored_path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
+    let path = store_path(arguments)?;
+    if arguments.store.is_some() && !path.exists() {
+        return Err(Failure::NoStore { path });
+    }
+    Ok(path)
 }
 
 /// The directory of a run's files, beside the store.
@@ -34,18 +55,18 @@ pub(crate) fn run_directory(store: &Path, run: &str) -> PathBuf {
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     let existed = path.symlink_metadata().is_ok();
     check_file(path)?;
-    std::fs::OpenOptions::new()
+    OpenOptions::new()
         .append(true)
         .create(true)
         .open(path)
-        .and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(path) })
+        .and_then(|_| if existed { Ok(()) } else { fs::remove_file(path) })
         .map_err(|source| Failure::Write { path: path.to_owned(), source })
 }
 
 /// Writes the page where the user wants it. A directory that is missing is more likely mistyped than wanted.
 pub(crate) fn write_named(path: &Path, text: &str) -> Result<(), Failure> {
     check_file(path)?;
-    std::fs::write(path, text).map_err(|source| Failure::Write { path: path.to_owned(), source })
+    fs::write(path, text).map_err(|source| Failure::Write { path: path.to_owned(), source })
 }
 
 fn check_file(path: &Path) -> Result<(), Failure> {
@@ -63,16 +84,25 @@ fn check_file(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file beside the store, making its directory.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file of a run beside the store, making its directory. Whoever may read the store may read it, and nobody
+/// else: it says the same.
+pub(crate) fn write_beside(store: &Path, path: &Path, text: &str) -> Result<(), Failure> {
+    let mode = fs::metadata(store).map_or(OWNER_ONLY, |store| store.permissions().mode() & 0o666);
+    let write = || {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(OWNER_ONLY).open(path)?;
+        // Not as the umask has it, and also where the file was there.
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.write_all(text.as_bytes())
+    };
     make_directory_of(path)
-        .and_then(|()| std::fs::write(path, text))
+        .and_then(|()| write())
         .map_err(|source| Failure::Write { path: path.to_owned(), source })
 }
 
 fn make_directory_of(path: &Path) -> std::io::Result<()> {
     match path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        Some(directory) => std::fs::create_dir_all(directory),
+        Some(directory) => fs::create_dir_all(directory),
         None => Ok(()),
     }
 }

@@ -58,7 +58,6 @@ pub(crate) struct Recording {
     stream: Stream,
     /// The target's short name in the report.
     target: &'static str,
-    name: String,
     store: std::path::PathBuf,
     /// What of the host is to be watched, once that is known.
     host: Option<HostOptions>,
@@ -79,7 +78,7 @@ impl Recording {
         let name = writer.name().to_owned();
         let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
         stream.emit(started(&name, &now, command, scenario, seed));
-        Ok(Self { stream, target, name, store: store.path().to_owned(), host: None, probe: None })
+        Ok(Self { stream, target, store: store.path().to_owned(), host: None, probe: None })
     }
 
     /// Tells what is under test, and how large `tables` are.
@@ -143,7 +142,7 @@ impl Recording {
         campaign::finish(&self.stream, reason);
         self.stream.close_live();
         let report = self.stream.report();
-        let pages = Pages::write(&report, &place::run_directory(&self.store, &self.name), None);
+        let pages = Pages::write(&report, &self.store, None);
         if let Some(failure) = self.stream.take_store_failure() {
             return Err(failure.into());
         }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::{DONE, INVALID, place};
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<u8, Failure> {
-    let store = place::open_store(&arguments.store)?;
+    let store = place::open_stored(&arguments.store)?;
     let comparison = comparison::of_store(&store, &arguments.sides, arguments.base.as_deref())?;
     if arguments.json {
         print_json(&comparison)?;

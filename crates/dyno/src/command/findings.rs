@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::{DONE, INVALID, place};
 
 pub(crate) fn run(arguments: &FindingsArguments) -> Result<u8, Failure> {
-    let store = place::open_store(&arguments.store)?;
+    let store = place::open_stored(&arguments.store)?;
     let report = super::report::judged(&store, &arguments.run)?;
     if arguments.json {
         print_json(

@@ -24,7 +24,7 @@ const EVENTS_PAGE: u32 = 500;
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
-    let store = place::open_store(&arguments.store)?;
+    let store = place::open_stored(&arguments.store)?;
     if arguments.events {
         return events(&store, arguments);
     }

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
         stream.discard()?;
         return Ok(NOT_STARTED);
     }
-    let pages = Pages::write(&report, &place::run_directory(store.path(), &name), html.as_deref());
+    let pages = Pages::write(&report, store.path(), html.as_deref());
     keep_for_pages(&store, &report);
     if json {
         print_json(&report)?;
@@ -99,15 +99,15 @@ pub(crate) struct Pages {
 impl Pages {
     /// Writes first the page beside the store, which is kept whatever becomes of the other. A dyno built without the
     /// page writes none, and says so only to who asked for one.
-    pub(crate) fn write(report: &Report, directory: &Path, wanted: Option<&Path>) -> Self {
+    pub(crate) fn write(report: &Report, store: &Path, wanted: Option<&Path>) -> Self {
         let html = match page::render(report) {
             Ok(html) => html,
             Err(PageError::NotBuilt) if wanted.is_none() => return Self::default(),
             Err(error) => return Self { failure: Some(error.into()), ..Self::default() },
         };
         let mut pages = Self::default();
-        let beside = directory.join("report.html");
-        let written = place::write(&beside, &html).map(|()| beside);
+        let beside = place::run_directory(store, &report.run.name).join("report.html");
+        let written = place::write_beside(store, &beside, &html).map(|()| beside);
         let wanted = wanted.map(|path| place::write_named(path, &html).map(|()| path.to_owned()));
         for written in [Some(written), wanted].into_iter().flatten() {
             match written {

@@ -30,7 +30,7 @@ fn a_store_of_a_newer_dyno_is_left_alone() {
     let home = Home::new();
     let store = home.path("new.sqlite");
     let named = store.to_str().unwrap();
-    home.dyno(&["runs", "--store", named]).expect(0);
+    make(&home, &["--store", named]);
     Connection::open(&store).unwrap().pragma_update(None, "user_version", 99).unwrap();
     refused(&home, named, &["newer dyno", "99"]);
 }
@@ -53,8 +53,24 @@ fn a_locked_store_is_told_and_nothing_is_started() {
 fn a_store_is_made_where_it_is_wanted() {
     let home = Home::new();
     let wanted = home.path("of/mine/runs.sqlite");
-    let mut command = home.command(&["runs"]);
-    command.env("DYNO_STORE", &wanted);
-    assert!(command.status().unwrap().success());
+    make(&home, &["--store", wanted.to_str().unwrap()]);
     assert!(wanted.is_file() && !home.store().exists());
+    home.dyno(&["runs", "--store", wanted.to_str().unwrap()]).expect(0);
+}
+
+/// A run that cannot start, which makes the store.
+fn make(home: &Home, store: &[&str]) {
+    home.dyno(&[&["run", "--target", "postgres://nobody@127.0.0.1:1/none"], store].concat()).expect(1);
+}
+
+#[test]
+fn a_store_that_is_named_to_be_read_must_be_there() {
+    let home = Home::new();
+    let mistyped = home.path("mistyped.sqlite");
+    for command in [&["report"][..], &["runs"], &["findings"], &["compare", "last"], &["serve", "--listen", "127.0.0.1:0"]] {
+        let ended = home.dyno(&[command, &["--store", mistyped.to_str().unwrap()]].concat()).expect(1);
+        ended.says(&["there is no store", "mistyped.sqlite", "dyno run --store"]);
+    }
+    assert!(!mistyped.exists(), "none was made");
+    home.dyno(&["runs"]).expect(0);
 }
