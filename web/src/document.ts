@@ -118,6 +118,8 @@ export interface Table {
   table_bytes: number | null;
   index_bytes: number | null;
   logged: boolean | null;
+  /** Columns with which its indexes begin, but for the primary key's; absent from runs of an earlier dyno. */
+  indexed?: string[] | null;
 }
 
 export interface PrepareStep {

@@ -209,6 +209,9 @@ pub struct Table {
     pub index_bytes: Option<u64>,
     /// False where a crash empties the table (UNLOGGED); `None` where not known.
     pub logged: Option<bool>,
+    /// The columns with which its indexes begin, but for the primary key's; `None` where not known.
+    #[serde(default)]
+    pub indexed: Option<Vec<String>>,
 }
 
 /// A step of the preparation that has ended.

@@ -318,6 +318,7 @@ fn describe(script: &mut Script) {
             table_bytes: Some(64 * GIB),
             index_bytes: Some(11 * GIB),
             logged: Some(true),
+            indexed: None,
         }],
     }));
 }

@@ -68,6 +68,7 @@ fn every_event() -> Vec<Event> {
                 table_bytes: Some(1),
                 index_bytes: Some(1),
                 logged: Some(true),
+                indexed: None,
             }],
         }),
         Event::Prepare(PrepareStep {

@@ -98,6 +98,11 @@ pub(crate) struct Scenario {
     #[arg(long, value_name = "N", help_heading = "Workload")]
     pub(crate) customers: Option<Count>,
 
+    /// Of the workload events: an index on event.customer_id on every product, and not only where the foreign key brings
+    /// one (MySQL, MariaDB), so that all targets have the same
+    #[arg(long, help_heading = "Workload")]
+    pub(crate) customer_index: bool,
+
     /// Make the data anew: auto (where it is missing), always (drops what is there) or never [default: auto;
     /// --prepare alone means always]
     #[arg(
@@ -338,6 +343,7 @@ impl Scenario {
             scale: self.scale.or(other.scale),
             rows: self.rows.or(other.rows),
             customers: self.customers.or(other.customers),
+            customer_index: self.customer_index || other.customer_index,
             prepare: self.prepare.or(other.prepare),
             protocol: self.protocol.or(other.protocol),
             seed: self.seed.or(other.seed),

@@ -126,6 +126,7 @@ impl Scene {
             table_bytes: bytes.map(|bytes| bytes / 4 * 3),
             index_bytes: bytes.map(|bytes| bytes / 4),
             logged: Some(true),
+            indexed: None,
         };
         let tpcb = self.workload == "tpcb";
         Data {

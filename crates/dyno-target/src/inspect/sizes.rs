@@ -32,8 +32,40 @@ pub fn data(
         database_bytes: known(database)?,
         cache_bytes: known(connection.query_value(cache))?,
         memory_bytes: None,
-        tables: table_sizes(connection, tables)?,
+        tables: {
+            let mut sizes = table_sizes(connection, tables)?;
+            add_indexes(connection, tables, &mut sizes)?;
+            sizes
+        },
     })
+}
+
+/// Says of each table that is there what it is indexed by.
+fn add_indexes(
+    connection: &mut Connection,
+    names: &[&str],
+    tables: &mut [event::Table],
+) -> Result<(), QueryError> {
+    let names: Vec<String> = names.iter().map(|name| literal(name)).collect();
+    let sql = format!(
+        "SELECT (place - 1)::text AS place, attname AS column
+         FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
+         JOIN pg_index ON indrelid = to_regclass(name) AND NOT indisprimary
+         JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+         ORDER BY attname",
+        names.join(", ")
+    );
+    mark_indexed(tables, known(connection.query(&sql).map(Some))?.as_deref());
+    Ok(())
+}
+
+/// `rows` have the place of a table and the column that an index of it begins with.
+pub(super) fn mark_indexed(tables: &mut [event::Table], rows: Option<&[Row]>) {
+    let Some(rows) = rows else { return };
+    for (place, table) in tables.iter_mut().enumerate().filter(|(_, table)| table.table_bytes.is_some()) {
+        let of_table = rows.iter().filter(|row| row.get("place") == Some(&place.to_string()));
+        table.indexed = Some(of_table.filter_map(|row| Some(row.get("column")?.to_owned())).collect());
+    }
 }
 
 fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {
@@ -64,5 +96,6 @@ fn table(name: &str, row: Option<&Row>) -> event::Table {
         table_bytes: number("table_bytes"),
         index_bytes: number("index_bytes"),
         logged: flag("logged"),
+        indexed: None,
     }
 }

@@ -19,7 +19,7 @@ pub(super) enum Mark {
     OtherFormat,
 }
 
-/// What decides over the data to the byte.
+/// What the tables were made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recipe {
     pub size: Size,
@@ -29,9 +29,14 @@ pub(super) struct Recipe {
 impl Recipe {
     /// `dyno events/1 rows=70000000 customers=700000 customer_index=no`
     pub(super) fn text(&self) -> String {
-        let Size { rows, customers } = self.size;
         let index = if self.customer_index { "yes" } else { "no" };
-        format!("{BEGINNING}{FORMAT} rows={rows} customers={customers} customer_index={index}")
+        format!("{} customer_index={index}", self.of_rows())
+    }
+
+    /// What decides over the rows to the byte: no index does.
+    pub(super) fn of_rows(&self) -> String {
+        let Size { rows, customers } = self.size;
+        format!("{BEGINNING}{FORMAT} rows={rows} customers={customers}")
     }
 
     fn parse(words: &[&str]) -> Option<Self> {

@@ -38,7 +38,9 @@ pub enum State {
 pub struct Found {
     /// As it was made.
     pub size: Size,
-    /// An index on `event.customer_id` was asked for.
+    /// An index on `event.customer_id` was asked for when they were made.
+    pub customer_index_asked: bool,
+    /// There is one: asked for, or brought by the foreign key.
     pub customer_index: bool,
     /// The highest id of an event: [`Size::rows`], or more once events were inserted.
     pub last_event: u64,
@@ -46,7 +48,7 @@ pub struct Found {
 
 impl Found {
     pub(crate) fn recipe(&self) -> String {
-        Recipe { size: self.size, customer_index: self.customer_index }.text()
+        Recipe { size: self.size, customer_index: self.customer_index }.of_rows()
     }
 }
 
@@ -174,7 +176,32 @@ fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State, State
         }
     }
     let last_event = number(connection, "SELECT COALESCE(MAX(id), 0) FROM event")?;
-    Ok(State::Ready(Found { size, customer_index: recipe.customer_index, last_event }))
+    Ok(State::Ready(Found {
+        size,
+        customer_index_asked: recipe.customer_index,
+        customer_index: has_customer_index(connection)?.unwrap_or(recipe.customer_index),
+        last_event,
+    }))
+}
+
+/// Whether an index of `event` begins with `customer_id`; `None` where the server does not say.
+fn has_customer_index(connection: &mut Connection) -> Result<Option<bool>, StateError> {
+    let sql = match connection.is_mysql() {
+        true => {
+            "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
+             AND table_name = 'event' AND column_name = 'customer_id' AND seq_in_index = 1"
+        }
+        false => {
+            "SELECT COUNT(*) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] \
+             WHERE indrelid = to_regclass('event') AND attname = 'customer_id' AND indisvalid AND indpred IS NULL"
+        }
+    };
+    match connection.query_value::<u64>(sql) {
+        Ok(count) => Ok(count.map(|count| count > 0)),
+        // A relative that has no such catalog.
+        Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
+        Err(error) => Err(StateError::of(error)),
+    }
 }
 
 /// What is wrong with a table that was made with so many rows, as far as a sample tells.
@@ -212,11 +239,7 @@ pub enum StateError {
 
 impl StateError {
     fn of(error: QueryError) -> Self {
-        if error.cause() == Some(Cause::Denied) {
-            Self::Denied(error)
-        } else {
-            Self::Failed(error)
-        }
+        if error.cause() == Some(Cause::Denied) { Self::Denied(error) } else { Self::Failed(error) }
     }
 }
 
@@ -237,7 +260,9 @@ pub enum NotReady {
          run with --customers {found}, or with --prepare to replace them", grouped(*.found), grouped(*.wanted)
     )]
     OtherCustomers { found: u64, wanted: u64 },
-    #[error("event was made without an index on customer_id; run again with --prepare to replace the tables")]
+    #[error(
+        "event has no index on customer_id; run again with --prepare to replace the tables, or without --customer-index"
+    )]
     NoIndex,
     #[error("there are no events to join; run with --rows and --prepare, or events/ingest first")]
     NoEvents,
@@ -255,14 +280,16 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_must_be_there() {
-        let found =
-            Found { size: Size { rows: 1_000, customers: 50 }, customer_index: false, last_event: 1_200 };
+        let size = Size { rows: 1_000, customers: 50 };
+        let found = Found { size, customer_index_asked: false, customer_index: false, last_event: 1_200 };
         let ready = |wanted| State::Ready(found).ready(&wanted).map_err(|error| error.to_string());
         let any = Wanted::default();
         assert_eq!(ready(Wanted { rows: Some(1_000), customers: Some(50), events: true, ..any }), Ok(found));
         assert!(ready(Wanted { rows: Some(999), ..any }).unwrap_err().contains("with 1,000 events, not 999"));
         assert!(ready(Wanted { customers: Some(5), ..any }).unwrap_err().contains("--customers 50"));
-        assert!(ready(Wanted { customer_index: true, ..any }).unwrap_err().contains("without an index"));
+        assert!(ready(Wanted { customer_index: true, ..any }).unwrap_err().contains("no index"));
+        let brought = State::Ready(Found { customer_index: true, ..found });
+        assert!(brought.ready(&Wanted { customer_index: true, ..any }).is_ok(), "by the foreign key");
         let empty = State::Ready(Found { last_event: 0, ..found });
         assert_eq!(empty.ready(&Wanted { events: true, ..any }), Err(NotReady::NoEvents));
         assert_eq!(State::Missing.ready(&any), Err(NotReady::Missing));

@@ -57,6 +57,7 @@ pub(super) fn wishes(scenario: &Scenario) -> Value {
         "scale": scenario.scale,
         "rows": scenario.rows.map(|rows| rows.0),
         "customers": scenario.customers.map(|customers| customers.0),
+        "customer_index": scenario.customer_index,
         "sysbench": said(&scenario.sysbench),
     })
 }

@@ -143,22 +143,22 @@ fn exporters(
 fn benchmark(scenario: &Scenario, named: &str, mysql: bool) -> Result<Box<dyn Benchmark>, Failure> {
     let absurd = |what: &str| Err(Failure::Absurd { what: what.to_owned() });
     let selection = registry::find(named)?;
-    let sized_by_rows = scenario.rows.is_some() || scenario.customers.is_some();
+    let of_events = scenario.rows.is_some() || scenario.customers.is_some() || scenario.customer_index;
     match selection {
         Selection::TpcB(_) if mysql => Err(Failure::NotOnMysql { workload: named.to_owned() }),
         Selection::TpcB(_) if scenario.sysbench.says_anything() => {
             absurd("--tables, --table-size and their like are for sysbench's tests; tpcb takes a --scale")
         }
-        Selection::TpcB(_) if sized_by_rows => {
-            absurd("--rows and --customers are for events; tpcb takes a --scale")
+        Selection::TpcB(_) if of_events => {
+            absurd("--rows, --customers and --customer-index are for events; tpcb takes a --scale")
         }
         Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, scenario.scale)?)),
         Selection::Sysbench(_) if scenario.scale.is_some() => {
             absurd("--scale is for tpcb; sysbench's tests take --tables and --table-size")
         }
-        Selection::Sysbench(_) if sized_by_rows => {
-            absurd("--rows and --customers are for events; sysbench's tests take --tables and --table-size")
-        }
+        Selection::Sysbench(_) if of_events => absurd(
+            "--rows, --customers and --customer-index are for events; sysbench's tests take --tables and --table-size",
+        ),
         Selection::Sysbench(tests) => {
             let fields = &scenario.sysbench;
             if let Some(errors) = fields.ignore_errors.as_ref().filter(|errors| !errors.fits(mysql)) {
@@ -183,7 +183,7 @@ fn benchmark(scenario: &Scenario, named: &str, mysql: bool) -> Result<Box<dyn Be
             let wishes = EventsWishes {
                 rows: scenario.rows.map(|rows| rows.0),
                 customers: scenario.customers.map(|customers| customers.0),
-                ..EventsWishes::default()
+                customer_index: scenario.customer_index,
             };
             Ok(Box::new(EventsBenchmark::new(tests, wishes)?))
         }

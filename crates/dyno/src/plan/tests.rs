@@ -28,6 +28,8 @@ fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     assert_eq!(families("target = ['postgres://h/d', 'a=embedded']"), ["tpcb", "tpcb"]);
     assert_eq!(families("target = ['postgres://h/d', 'mysql://h/d']").len(), 2);
     assert!(refusal("workload = 'tpcb'").contains("PostgreSQL"));
+    assert!(refusal("customer-index = true").contains("--customer-index are for events"));
+    assert_eq!(plan("workload = 'events'\ncustomer-index = true").unwrap().as_json()["customer_index"], true);
     assert!(refusal("target = ['postgres://h/d', 'postgres://i/d']").contains("two targets are called pg"));
 }
 

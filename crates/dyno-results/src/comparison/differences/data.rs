@@ -1,6 +1,7 @@
 //! Whether the sides have the same data, and whether these lie in memory alike.
 
-use super::{Aspect, told, unequal, values};
+use super::server::same_products;
+use super::{Aspect, told, unequal, unequal_where_known, values};
 use crate::comparison::data::family;
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
@@ -22,6 +23,14 @@ const SCALE: Aspect = Aspect {
     advice: "prepare the same data on every side (--scale, --rows, --table-size) and run again",
 };
 const ROWS: Aspect = Aspect { name: "rows", ..SCALE };
+const INDEXES: Aspect = Aspect {
+    name: "indexes",
+    severity: Severity::Doubt,
+    advice: "each index is written with every row, and may be read instead of the table: prepare the same on every side \
+             (--customer-index for events, --create-secondary for sysbench)",
+};
+/// Indexes that are named; of more, their number is.
+const INDEXES_SHOWN: usize = 3;
 const CACHE: Aspect = Aspect {
     name: "data against memory",
     severity: Severity::Doubt,
@@ -62,7 +71,29 @@ fn of_family(sides: &[Side], family: &str) -> Vec<Difference> {
     let levels: Vec<Option<&str>> =
         place.iter().map(|text| text.as_deref().map(|text| text.split(':').next().unwrap_or(text))).collect();
     let placed_alike = levels.windows(2).all(|pair| pair[0] == pair[1]);
-    scale.into_iter().chain((!placed_alike).then(|| told(sides, &CACHE, place))).collect()
+    let cache = (!placed_alike).then(|| told(sides, &CACHE, place));
+    scale.into_iter().chain(indexes(sides, family)).chain(cache).collect()
+}
+
+/// What the tables are indexed by beside their keys. Some products make more of the same schema than others.
+fn indexes(sides: &[Side], family: &str) -> Option<Difference> {
+    let indexed = |member: &Member| {
+        let mut all: Vec<String> = Vec::new();
+        for table in &found(member, family)?.tables {
+            all.extend(table.indexed.as_ref()?.iter().map(|column| format!("{}.{column}", table.name)));
+        }
+        let shown = all.iter().take(INDEXES_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        Some(match all.len() {
+            0 => "none beside the keys".to_owned(),
+            many if many > INDEXES_SHOWN => format!("{shown} and {} more", many - INDEXES_SHOWN),
+            _ => shown,
+        })
+    };
+    let mut difference = unequal_where_known(sides, &INDEXES, values(sides, indexed))?;
+    if !same_products(sides) {
+        difference.severity = Severity::Note;
+    }
+    Some(difference)
 }
 
 /// `10`, `0.1`

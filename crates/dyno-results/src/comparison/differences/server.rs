@@ -120,7 +120,7 @@ fn product_name(member: &Member) -> Option<String> {
     member.described()?.product.clone()
 }
 
-fn same_products(sides: &[Side]) -> bool {
+pub(super) fn same_products(sides: &[Side]) -> bool {
     values(sides, product_name).windows(2).all(|pair| pair[0] == pair[1])
 }
 

@@ -130,6 +130,7 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
             table_bytes: None,
             index_bytes: None,
             logged: None,
+            indexed: None,
         };
         rows.iter().map(table).collect()
     };
@@ -160,6 +161,23 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
     assert_found(&found, "rows", Severity::Invalid, &["1,000,000 in event", "2,000,000 in event"]);
     let found = after(base, with(&[("event", 1_000_000)]));
     assert_found(&found, "rows", Severity::Invalid, &["2 tables", "1,000,000 in event (b)"]);
+}
+
+#[test]
+fn an_index_that_one_side_has_more_is_told() {
+    let indexed = |columns: &'static [&str]| {
+        move |script: &mut Script| {
+            data(script, |data| {
+                let columns = columns.iter().map(|&column| column.to_owned()).collect();
+                data.tables[0].indexed = Some(columns);
+                data.tables.truncate(1);
+            });
+        }
+    };
+    let found = after(indexed(&["customer_id"]), indexed(&[]));
+    assert_found(&found, "indexes", Severity::Doubt, &["customer_id (a)", "none beside the keys (b)"]);
+    assert_eq!(after(indexed(&["customer_id"]), indexed(&["customer_id"])), []);
+    assert_eq!(after(indexed(&["customer_id"]), |_| ()), [], "of a run of before nobody knows");
 }
 
 #[test]

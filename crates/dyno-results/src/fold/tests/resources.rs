@@ -208,6 +208,7 @@ fn rows_take_what_was_last_read_of_them() {
         table_bytes,
         index_bytes,
         logged: None,
+        indexed: None,
     };
     let sizes = |tables: Vec<Table>| {
         let mut script = Script::started("2026-11-20-1");

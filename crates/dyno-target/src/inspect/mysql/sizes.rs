@@ -3,6 +3,7 @@
 
 use dyno_results::event;
 
+use super::super::sizes::mark_indexed;
 use super::files::FileSizes;
 use super::{known, literal};
 use crate::connection::{Connection, QueryError, Row};
@@ -26,7 +27,8 @@ pub(in crate::inspect) fn sizes(
         None => None,
     };
     let places = Places::of(connection, tables.iter().copied())?;
-    let Sizes { database_bytes, tables } = places.sizes(connection)?;
+    let Sizes { database_bytes, mut tables } = places.sizes(connection)?;
+    places.add_indexes(connection, &mut tables)?;
     Ok(event::Data {
         target: String::new(),
         workload: String::new(),
@@ -123,6 +125,28 @@ impl Places {
         Ok(Sizes { database_bytes, tables: self.tables.iter().enumerate().map(table).collect() })
     }
 
+    /// Says of each table that is there what it is indexed by.
+    fn add_indexes(
+        &self,
+        connection: &mut Connection,
+        tables: &mut [event::Table],
+    ) -> Result<(), QueryError> {
+        let one = |(index, place): (usize, &Place)| {
+            format!(
+                "SELECT '{index}' AS place, column_name AS `column` FROM information_schema.statistics
+                 WHERE table_schema = {} AND table_name = {} AND seq_in_index = 1 AND index_name <> 'PRIMARY'",
+                literal(&place.database),
+                literal(&place.table)
+            )
+        };
+        let all: Vec<String> = self.tables.iter().enumerate().map(one).collect();
+        if !all.is_empty() {
+            let sql = format!("{} ORDER BY 1, 2", all.join(" UNION ALL "));
+            mark_indexed(tables, known(connection.query(&sql).map(Some))?.as_deref());
+        }
+        Ok(())
+    }
+
     /// A look at each by its name: to look for several at once makes servers look at all that there are.
     fn statement(&self) -> Option<String> {
         let one = |(index, place): (usize, &Place)| {
@@ -150,7 +174,7 @@ fn described(name: &str, row: Option<&Row>, file_bytes: Option<u64>) -> event::T
         Some(bytes) => counted.brought_to(bytes),
         None => counted,
     };
-    event::Table { name: name.to_owned(), rows, table_bytes, index_bytes, logged }
+    event::Table { name: name.to_owned(), rows, table_bytes, index_bytes, logged, indexed: None }
 }
 
 /// What the server's statistics say of a table.
