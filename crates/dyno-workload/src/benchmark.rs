@@ -80,8 +80,8 @@ pub trait Dataset: Send {
         None
     }
 
-    /// Counts the rows of each of [`tables`](Self::tables), in their order. It reads them all; nothing may move
-    /// meanwhile. `None` where the family counts in its checks alone.
+    /// How many rows each of [`tables`](Self::tables) has, in their order. It reads them all, unless they were counted
+    /// before and nothing has moved since; nothing may move meanwhile. `None` where the family counts in its checks alone.
     ///
     /// # Errors
     /// The tables cannot be read.
@@ -89,6 +89,14 @@ pub trait Dataset: Send {
         let _ = connection;
         Ok(None)
     }
+
+    /// Whether [`count`](Self::count) counts.
+    fn is_counted(&self) -> bool {
+        false
+    }
+
+    /// Somebody else may have written to the tables: what was counted of them does not count any more.
+    fn forget(&self) {}
 
     /// The loads, one for each of [`Benchmark::series`] and in its order.
     fn loads(&self) -> Vec<Box<dyn Load>>;

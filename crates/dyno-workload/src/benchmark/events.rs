@@ -10,8 +10,8 @@ use dyno_target::product;
 
 use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Load, Progress, Series, Site};
 use crate::events::{
-    self, Events, Found, Ids, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table, Test, Told,
-    Wanted,
+    self, Events, Found, Ids, LastCensus, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table,
+    Test, Told, Wanted,
 };
 
 /// Connections that prepare at the same time, at least and at most. More than one even where there is one processor:
@@ -86,7 +86,7 @@ impl Benchmark for EventsBenchmark {
             State::Missing | State::Unfinished => return Ok(None),
             state => state.ready(&self.wanted())?,
         };
-        Ok(Some(Box::new(Data { tests: self.tests.clone(), found })))
+        Ok(Some(Box::new(Data { tests: self.tests.clone(), found, counted: LastCensus::default() })))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -123,6 +123,7 @@ fn series(test: Test) -> Series {
 struct Data {
     tests: Vec<Test>,
     found: Found,
+    counted: LastCensus,
 }
 
 impl Dataset for Data {
@@ -139,12 +140,23 @@ impl Dataset for Data {
     }
 
     fn count(&self, connection: &mut Connection) -> Result<Option<Vec<u64>>, BenchmarkError> {
-        Ok(Some(events::count(connection)?.to_vec()))
+        Ok(Some(self.counted.rows(connection)?.to_vec()))
+    }
+
+    fn is_counted(&self) -> bool {
+        true
+    }
+
+    fn forget(&self) {
+        self.counted.forget();
     }
 
     fn loads(&self) -> Vec<Box<dyn Load>> {
         let ids = Ids { customers: self.found.size.customers, last_event: self.found.last_event };
-        let load = |test| Box::new(TestLoad { test, ids, unanswered: Arc::default() }) as Box<dyn Load>;
+        let load = |test| {
+            let counted = self.counted.clone();
+            Box::new(TestLoad { test, ids, unanswered: Arc::default(), counted }) as Box<dyn Load>
+        };
         self.tests.iter().copied().map(load).collect()
     }
 }
@@ -155,6 +167,7 @@ struct TestLoad {
     ids: Ids,
     /// Joins without exactly one row, of all loads since the last baseline.
     unanswered: Arc<AtomicU64>,
+    counted: LastCensus,
 }
 
 impl Load for TestLoad {
@@ -181,9 +194,10 @@ impl Load for TestLoad {
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
-        let before = events::Baseline::take(connection)?;
+        let before = self.counted.baseline(connection)?;
         self.unanswered.store(0, Ordering::Relaxed);
-        Ok(Box::new(Counted { before, test: self.test, unanswered: Arc::clone(&self.unanswered) }))
+        let (unanswered, counted) = (Arc::clone(&self.unanswered), self.counted.clone());
+        Ok(Box::new(Counted { before, test: self.test, unanswered, counted }))
     }
 }
 
@@ -192,6 +206,7 @@ struct Counted {
     before: events::Baseline,
     test: Test,
     unanswered: Arc<AtomicU64>,
+    counted: LastCensus,
 }
 
 impl Baseline for Counted {
@@ -206,7 +221,7 @@ impl Baseline for Counted {
             unknown: done.unknown,
             unanswered: self.unanswered.load(Ordering::Relaxed),
         };
-        Ok(events::verify(connection, target, &self.before, self.test, told)?)
+        Ok(self.counted.verify(connection, target, &self.before, self.test, told)?)
     }
 }
 

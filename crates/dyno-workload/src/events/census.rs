@@ -6,7 +6,6 @@ use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
 use super::ACTIONS;
-use crate::limits;
 
 /// The tables at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,17 +54,15 @@ impl Census {
 /// Events, the highest id, and events that are `dangling`: each as the server finds it soonest.
 fn one_by_one(connection: &mut Connection, dangling: &str) -> Result<[i64; 3], CensusError> {
     let [events] = numbers(connection, "SELECT COUNT(*) FROM event")?;
-    let [last_event] = numbers(connection, "SELECT COALESCE(MAX(id), 0) FROM event")?;
+    let last_event = highest_id(connection)? as i64;
     let [dangling] = numbers(connection, &format!("SELECT COUNT(*) FROM event WHERE {dangling}"))?;
     Ok([events, last_event, dangling])
 }
 
-/// Rows of the two tables, `customer` and `event`.
-pub(crate) fn count(connection: &mut Connection) -> Result<[u64; 2], CensusError> {
-    limits::lift(connection);
-    let [customers] = numbers(connection, "SELECT COUNT(*) FROM customer")?;
-    let [events] = numbers(connection, "SELECT COUNT(*) FROM event")?;
-    Ok([customers as u64, events as u64])
+/// The highest id of an event, by a look at the end of the key; 0 where there is none.
+pub(super) fn highest_id(connection: &mut Connection) -> Result<u64, CensusError> {
+    let [last_event] = numbers(connection, "SELECT COALESCE(MAX(id), 0) FROM event")?;
+    Ok(last_event as u64)
 }
 
 /// Events behind `last` whose action is none of the ten.

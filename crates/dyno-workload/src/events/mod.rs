@@ -23,6 +23,7 @@ pub(crate) use size::Machine;
 pub use size::{Size, SizeError};
 pub use state::{Found, NotReady, State, StateError, Wanted, state};
 pub use test::Test;
+pub(crate) use verify::LastCensus;
 pub use verify::{Baseline, CensusError, Told, verify};
 
 /// The workloads' family in events and on the command line.

@@ -1,10 +1,13 @@
 //! What must hold after a load: as many events as were acknowledged, each of a customer who is there, and nothing else
-//! changed. Reads the tables once before and once after; the load must stand still meanwhile.
+//! changed. Reads the tables once before and once after; the load must stand still meanwhile. What was counted after one
+//! load is what is there before the next, and is not counted again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
-use super::census::{Census, strange_actions};
+use super::census::{Census, highest_id, strange_actions};
 use super::test::Test;
 use super::verdict::{self, After, Verdict};
 use crate::limits;
@@ -29,6 +32,65 @@ impl Baseline {
     }
 }
 
+/// The tables as they were counted last, for as long as nothing may have written to them since. To count many rows takes
+/// minutes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastCensus(Arc<Mutex<Option<Census>>>);
+
+impl LastCensus {
+    /// Rows of the two tables, `customer` and `event`.
+    pub(crate) fn rows(&self, connection: &mut Connection) -> Result<[u64; 2], CensusError> {
+        let census = self.current(connection)?;
+        Ok([census.customers, census.events])
+    }
+
+    /// What a load is compared with that begins now: it is not what is there for long.
+    pub(crate) fn baseline(&self, connection: &mut Connection) -> Result<Baseline, CensusError> {
+        let census = self.current(connection)?;
+        self.forget();
+        Ok(Baseline { census })
+    }
+
+    /// As [`verify`] does.
+    pub(crate) fn verify(
+        &self,
+        connection: &mut Connection,
+        target: &str,
+        before: &Baseline,
+        test: Test,
+        told: Told,
+    ) -> Result<Vec<Check>, CensusError> {
+        limits::lift(connection);
+        let census = Census::take(connection)?;
+        *self.lock() = Some(census);
+        compare(connection, target, (before.census, census), test, told)
+    }
+
+    /// Something may have written to the tables.
+    pub(crate) fn forget(&self) {
+        *self.lock() = None;
+    }
+
+    /// An event that somebody else has inserted meanwhile shows by its id.
+    fn current(&self, connection: &mut Connection) -> Result<Census, CensusError> {
+        limits::lift(connection);
+        let known = *self.lock();
+        if let Some(known) = known
+            && known.last_event == highest_id(connection)?
+        {
+            return Ok(known);
+        }
+        let census = Census::take(connection)?;
+        *self.lock() = Some(census);
+        Ok(census)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Census>> {
+        // It is whole whoever panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Compares what is there now with `before`, after a load of one test. `target` is the short name for the checks.
 ///
 /// # Errors
@@ -40,9 +102,16 @@ pub fn verify(
     test: Test,
     told: Told,
 ) -> Result<Vec<Check>, CensusError> {
-    limits::lift(connection);
-    let before = before.census;
-    let census = Census::take(connection)?;
+    LastCensus::default().verify(connection, target, before, test, told)
+}
+
+fn compare(
+    connection: &mut Connection,
+    target: &str,
+    (before, census): (Census, Census),
+    test: Test,
+    told: Told,
+) -> Result<Vec<Check>, CensusError> {
     let strange_actions = match test {
         Test::Ingest => strange_actions(connection, before.last_event)?,
         Test::Join => 0,

@@ -5,13 +5,15 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_target::connection::{CancelHandle, Connection};
 
 use super::Context;
 use crate::failure::Failure;
 
+/// How often it is told how long something takes that may take minutes.
+const TELL_EVERY: Duration = Duration::from_secs(5);
 /// How often it is looked whether the user wants to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 /// A request to cancel is a connection of its own, and one that came between two statements is lost: so it is made
@@ -27,6 +29,25 @@ pub(super) fn cancellable<T, E: Into<Failure>>(
     context.check_stopped()?;
     let done = cancelling(context.stop, connection, work);
     done.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })
+}
+
+/// Does `work`, and says what it is and from time to time for how long it goes on. No server tells how far it is with a
+/// count.
+pub(super) fn telling<T>(context: &Context<'_>, what: &str, work: impl FnOnce() -> T) -> T {
+    context.stream.activity(what);
+    std::thread::scope(|scope| {
+        // Hung up when the work has ended, by a panic too: nothing is ever sent.
+        let (working, end) = channel::<Infallible>();
+        let begun = Instant::now();
+        scope.spawn(move || {
+            while end.recv_timeout(TELL_EVERY) == Err(RecvTimeoutError::Timeout) {
+                context.stream.activity(&format!("{what}, for {} s so far", begun.elapsed().as_secs()));
+            }
+        });
+        let done = work();
+        drop(working);
+        done
+    })
 }
 
 /// Does `work` on the connection; once `stop` is set, its statements are cancelled.

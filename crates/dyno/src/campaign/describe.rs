@@ -137,21 +137,36 @@ pub(super) fn data(
     Ok(())
 }
 
-/// Tells the sizes again, behind a load that may have changed them; with the rows where they were `counted`.
+/// What is known of the rows behind a load.
+pub(super) enum Rows {
+    /// Of each table.
+    Counted(Vec<u64>),
+    /// As the server estimates them, of tables that are as large as they were.
+    Estimated,
+    /// The server's estimate is of before the load.
+    Unknown,
+}
+
+/// Tells the sizes again, behind a load that may have changed them.
 pub(super) fn data_after_load(
     context: &Context<'_>,
     plan: &TargetPlan,
     rollers: &mut Rollers,
     dataset: &dyn Dataset,
-    counted: Option<Vec<u64>>,
+    rows: Rows,
 ) -> Result<(), Failure> {
     rollers.reconnect_if_broken()?;
     let mut data = sizes(context, plan, rollers, dataset)?;
     if let Some(known) = dataset.table_rows() {
         correct_estimates(&mut data, known);
     }
-    let tables = data.tables.iter_mut().zip(counted.unwrap_or_default());
-    tables.for_each(|(table, rows)| table.rows = Some(rows));
+    match rows {
+        Rows::Counted(rows) => {
+            data.tables.iter_mut().zip(rows).for_each(|(table, rows)| table.rows = Some(rows));
+        }
+        Rows::Estimated => {}
+        Rows::Unknown => data.tables.iter_mut().for_each(|table| table.rows = None),
+    }
     context.stream.emit(Event::Data(data));
     Ok(())
 }

@@ -66,6 +66,8 @@ fn run(
     if hooks.peek().is_none() {
         return Ok(());
     }
+    // It may write to the tables, whatever becomes of it.
+    lane.forget_counts();
     for hook in hooks {
         run_one(context, lane, hook, surroundings)?;
     }

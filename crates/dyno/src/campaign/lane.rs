@@ -5,9 +5,10 @@ use dyno_results::event::{Event, TargetLost};
 use dyno_target::probe::Probe;
 use dyno_workload::benchmark::{Dataset, Load};
 
+use super::describe::Rows;
 use super::rollers::{Remote, Rollers};
 use super::stages::Stages;
-use super::{Context, data, describe};
+use super::{Context, admin, data, describe};
 use crate::failure::{Failure, LostTarget};
 use crate::plan::TargetPlan;
 
@@ -16,8 +17,6 @@ pub(super) struct Lane<'a> {
     pub(super) plan: &'a TargetPlan,
     pub(super) rollers: Rollers,
     data: Option<Box<dyn Dataset>>,
-    /// Rows of each table when they were counted last.
-    counted: Option<Vec<u64>>,
     probe: Option<Probe>,
     pub(super) stages: Stages,
     /// Why it was given up.
@@ -32,15 +31,7 @@ impl<'a> Lane<'a> {
         remote: Remote,
     ) -> Result<Self, Failure> {
         let rollers = Rollers::set_up(context, plan, remote)?;
-        Ok(Self {
-            plan,
-            rollers,
-            data: None,
-            counted: None,
-            probe: None,
-            stages: Stages::default(),
-            lost: None,
-        })
+        Ok(Self { plan, rollers, data: None, probe: None, stages: Stages::default(), lost: None })
     }
 
     pub(super) fn name(&self) -> &'a str {
@@ -63,17 +54,28 @@ impl<'a> Lane<'a> {
 
     /// Counts the rows of each table, where the family of workloads does that.
     pub(super) fn count(&mut self, context: &Context<'_>) -> Result<Option<Vec<u64>>, Failure> {
-        let Some(data) = &self.data else { return Ok(None) };
-        self.counted = describe::count(context, &mut self.rollers, data.as_ref())?;
-        Ok(self.counted.clone())
+        let Some(data) = self.data.as_deref().filter(|data| data.is_counted()) else { return Ok(None) };
+        admin::telling(context, &format!("counting the rows of {}", self.plan.name), || {
+            describe::count(context, &mut self.rollers, data)
+        })
+    }
+
+    /// Says that somebody may have written to the tables since they were counted.
+    pub(super) fn forget_counts(&self) {
+        self.data.iter().for_each(|data| data.forget());
     }
 
     /// Tells the sizes again behind a series. What cannot be read is no news beside what was measured.
     pub(super) fn describe_data_again(&mut self, context: &Context<'_>, written: bool) {
-        // Counting reads all the rows: once is enough where none came.
-        let counted = if written { self.count(context) } else { Ok(self.counted.clone()) };
+        // Where the load was checked they have just been counted; else that is what the user wants to be left out.
+        let counted = if context.plan.verify { self.count(context) } else { Ok(None) };
         let Some(data) = &self.data else { return };
         let told = counted.and_then(|rows| {
+            let rows = match rows {
+                Some(rows) => Rows::Counted(rows),
+                None if written && data.is_counted() => Rows::Unknown,
+                None => Rows::Estimated,
+            };
             describe::data_after_load(context, self.plan, &mut self.rollers, data.as_ref(), rows)
         });
         if let Err(failure) = told {

@@ -5,7 +5,7 @@ use dyno_results::event::{Check, Event};
 use dyno_workload::benchmark::{Baseline, Done, Load, Series};
 
 use super::Context;
-use super::admin::cancellable;
+use super::admin::{cancellable, telling};
 use super::lane::Lane;
 use super::stages::StageSum;
 use crate::failure::Failure;
@@ -33,9 +33,10 @@ impl Verification {
         if !context.plan.verify {
             return Ok(Self { series, baseline: None });
         }
-        context.stream.activity("reading the data before the load");
+        let what = format!("reading the data of {} before the load", lane.name());
         let connection = lane.rollers.reconnect_if_broken()?;
-        let baseline = cancellable(context, connection, |connection| load.baseline(connection))?;
+        let read = || cancellable(context, connection, |connection| load.baseline(connection));
+        let baseline = telling(context, &what, read)?;
         Ok(Self { series, baseline: Some(baseline) })
     }
 
@@ -91,12 +92,12 @@ fn compare(
     baseline: &dyn Baseline,
     sums: &[StageSum],
 ) -> Result<(), Failure> {
-    context.stream.activity("verifying");
     let mut done = Done::default();
     sums.iter().for_each(|sum| done.add(&sum.told));
     let name = lane.name();
     let connection = lane.rollers.reconnect_if_broken()?;
-    let checks = cancellable(context, connection, |connection| baseline.verify(connection, name, done))?;
+    let verify = || cancellable(context, connection, |connection| baseline.verify(connection, name, done));
+    let checks = telling(context, &format!("verifying {name}"), verify)?;
     for check in checks {
         context.stream.emit(Event::Check(check));
     }
