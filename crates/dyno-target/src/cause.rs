@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn one_number_may_stand_for_several_things() {
-        let read_only = "The MySQL server is running with the --read-only option so it cannot execute this statement";
+        let read_only =
+            "The MySQL server is running with the --read-only option so it cannot execute this statement";
         assert_eq!(Cause::of_number(1290, read_only), Some(Cause::ReadOnly));
         let secured = "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
         assert_eq!(Cause::of_number(1290, secured), None);

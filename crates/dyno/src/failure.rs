@@ -76,7 +76,8 @@ pub(crate) enum Failure {
     Locked { table: String, url: String, seconds: u64, source: Box<QueryError> },
     /// The server does not allow as many connections as the load needs.
     #[error(
-        "the load asks for {wanted} clients, and {url} has room for {free} more connections{}", of_each(sharing)
+        "the load asks for {wanted} clients, and {url} has room for {free} more connections{}",
+        of_each(sharing)
     )]
     TooFewConnections { url: String, wanted: u32, free: u32, sharing: Vec<String>, fits: Vec<u32> },
     /// MySQL counts prepared statements over all sessions.
@@ -115,7 +116,10 @@ pub(crate) enum Failure {
     NodeExporter(#[from] NodeExporterError),
     #[error("--host-metrics of {name}: {source}")]
     HostMetrics { name: String, source: NodeExporterError },
-    #[error("the clients are to share {wanted} connections, and {url} has room for {free} more{}", of_each(sharing))]
+    #[error(
+        "the clients are to share {wanted} connections, and {url} has room for {free} more{}",
+        of_each(sharing)
+    )]
     TooFewToShare { url: String, wanted: u32, free: u32, sharing: Vec<String> },
     /// `said` are the last lines of it, if it said anything.
     #[error(
@@ -164,7 +168,11 @@ pub(crate) enum Failure {
 
 /// Targets between which a server's room is divided; nothing where there is one.
 fn of_each(sharing: &[String]) -> String {
-    if sharing.is_empty() { String::new() } else { format!(" for each of its targets {}", sharing.join(", ")) }
+    if sharing.is_empty() {
+        String::new()
+    } else {
+        format!(" for each of its targets {}", sharing.join(", "))
+    }
 }
 
 /// A target that was given up while others went on.

@@ -113,7 +113,9 @@ mod tests {
         assert!(one.is_same_server(&on(&["uuid"], Some(102), "b", "e")));
         assert!(one.is_same_server(&on(&["uuid"], None, "b", "e")));
         for other in [on(&["uuid"], Some(160), "a", "d"), on(&["other"], Some(100), "a", "d")] {
-            assert!(!one.is_same_server(&other) && !one.has_same_tables(&other) && !one.is_same_account(&other));
+            assert!(
+                !one.is_same_server(&other) && !one.has_same_tables(&other) && !one.is_same_account(&other)
+            );
         }
         let other_user = on(&["uuid"], Some(100), "b", "d");
         assert!(one.has_same_tables(&other_user) && !one.is_same_account(&other_user));

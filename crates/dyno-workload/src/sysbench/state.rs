@@ -229,11 +229,7 @@ pub enum StateError {
 
 impl StateError {
     fn of(error: QueryError) -> Self {
-        if error.cause() == Some(Cause::Denied) {
-            Self::Denied(error)
-        } else {
-            Self::Failed(error)
-        }
+        if error.cause() == Some(Cause::Denied) { Self::Denied(error) } else { Self::Failed(error) }
     }
 }
 

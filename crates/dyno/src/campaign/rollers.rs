@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use dyno_results::event::Host;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Machine, Options};
-use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
 use dyno_target::inspect::{Free, Identity};
+use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
 use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
 
@@ -190,11 +190,8 @@ impl Rollers {
         let part = |free: Option<u32>, sharers: u32| Some(free?.saturating_sub(own * sharers) / sharers);
         let Free { server, account, database } = free;
         let sharers = &self.sharers;
-        let parts = [
-            part(server, sharers.server),
-            part(account, sharers.account),
-            part(database, sharers.database),
-        ];
+        let parts =
+            [part(server, sharers.server), part(account, sharers.account), part(database, sharers.database)];
         Ok(parts.into_iter().flatten().min())
     }
 

@@ -60,7 +60,8 @@ impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
             Err(Failure::CalledOff) => {
                 // Nothing is wrong with this target: what it has done is kept and checked.
                 self.over = true;
-                let text = "the load ended here before its time: the run ends with a failure on another target";
+                let text =
+                    "the load ended here before its time: the run ends with a failure on another target";
                 context.stream.notice(self.lane.name(), self.lane.stages.last(), text.to_owned());
                 Ok(())
             }

@@ -67,7 +67,13 @@ fn make(home: &Home, store: &[&str]) {
 fn a_store_that_is_named_to_be_read_must_be_there() {
     let home = Home::new();
     let mistyped = home.path("mistyped.sqlite");
-    for command in [&["report"][..], &["runs"], &["findings"], &["compare", "last"], &["serve", "--listen", "127.0.0.1:0"]] {
+    for command in [
+        &["report"][..],
+        &["runs"],
+        &["findings"],
+        &["compare", "last"],
+        &["serve", "--listen", "127.0.0.1:0"],
+    ] {
         let ended = home.dyno(&[command, &["--store", mistyped.to_str().unwrap()]].concat()).expect(1);
         ended.says(&["there is no store", "mistyped.sqlite", "dyno run --store"]);
     }

@@ -27,7 +27,8 @@ fn a_hook_that_fails_ends_the_stages_of_the_others_and_keeps_what_they_did() {
     let report = home.report();
     let stage = |target: &str| report.stages().iter().find(|stage| stage["target"] == target).unwrap();
     assert_eq!((&stage("a")["complete"], &stage("b")["complete"]), (&true.into(), &false.into()));
-    let of_b = || report.checks().iter().filter(|check| check["target"] == "b" && check["name"] != "same-data");
+    let of_b =
+        || report.checks().iter().filter(|check| check["target"] == "b" && check["name"] != "same-data");
     assert!(of_b().count() > 1 && of_b().all(|check| check["passed"] == true), "{:#?}", report.checks());
     assert!(report.notices().contains("failure on another target"), "{}", report.notices());
 }
@@ -66,6 +67,7 @@ fn targets_on_one_server_share_what_it_has_room_for() {
     ended.says(&["25 clients", "for each of its targets a, b", "--connections"]);
     home.dyno(&[&BRIEF[..], &targets, &["--clients", "12", "--together"]].concat()).expect(0);
     let twice = ["--target", &a, "--target", &by_socket("mine")];
-    let ingest = home.dyno(&[&["run", "events/ingest", "--rows", "100", "--customers", "20"][..], &twice].concat());
+    let ingest =
+        home.dyno(&[&["run", "events/ingest", "--rows", "100", "--customers", "20"][..], &twice].concat());
     ingest.expect(1).says(&["a and b are the same database", "a database of its own"]);
 }

@@ -12,8 +12,7 @@ pub(in crate::inspect) fn limits(connection: &mut Connection) -> Result<Limits, 
     let connected = known(named_values(connection, "SHOW GLOBAL STATUS", &["Threads_connected"]).map(Some))?;
     let connected: Option<u32> =
         connected.unwrap_or_default().first().and_then(|(_, value)| value.parse().ok());
-    let server =
-        server.map(|most| Limit { most, free: connected.map(|used| most.saturating_sub(used)) });
+    let server = server.map(|most| Limit { most, free: connected.map(|used| most.saturating_sub(used)) });
     Ok(Limits { server, account: account(connection)?, database: None })
 }
 

@@ -92,7 +92,11 @@ pub fn prepare(
     if options.existing == Existing::Replace
         && let State::NotOurs { table, why } = state(&mut first, options.options)?
     {
-        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose: format!("is not sysbench's: {why}") });
+        return Err(PrepareError::NotOurs {
+            terms: &TERMS,
+            table,
+            whose: format!("is not sysbench's: {why}"),
+        });
     }
     let schema = Schema { options: options.options, dialect: &options.dialect };
     let load = Load::new(schema, options.seed);
