@@ -1,7 +1,7 @@
 //! The stored runs as a table, for `dyno runs`.
 
 use dyno_results::event::Outcome;
-use dyno_results::store::{RunSummary, SeriesSummary};
+use dyno_results::store::{Doubts, RunSummary, SeriesSummary};
 
 use crate::format;
 use crate::terminal::Terminal;
@@ -91,9 +91,16 @@ pub fn render(runs: &[RunSummary], terminal: Terminal) -> String {
         Column::new("run", runs, |run| visible(&run.name).into_owned()),
         Column::new("started", runs, started),
         Column::new("took", runs, |run| format::duration_s(run.seconds)),
-        Column::new("ended", runs, |run| outcome(run.outcome).to_owned()),
+        Column::new("ended", runs, |run| state(run).to_owned()),
         Column::new("target", runs, targets),
+        Column::new("findings", runs, |run| judged(run.content.findings.as_ref()).to_owned()),
     ];
+    // How far a figure can be believed stands beside it however narrow the terminal is; where nothing is to be said, no
+    // column is needed for it.
+    let marked = runs
+        .iter()
+        .any(|run| run.content.findings.as_ref().is_some_and(|doubts| *doubts != Doubts::default()));
+    columns[5].shown = marked;
     // The name begins with the date, so that the start says least; then come the duration and the target.
     for least_telling in [1, 2, 4, 3] {
         if total(&columns) + FIGURES_WIDTH_MIN > terminal.width {
@@ -113,6 +120,11 @@ pub fn render(runs: &[RunSummary], terminal: Terminal) -> String {
     line(&mut shown().map(|column| (column.width, column.name)), "figures", true);
     for (index, run) in runs.iter().enumerate() {
         line(&mut shown().map(|column| (column.width, column.cells[index].as_str())), &figures(run), false);
+    }
+    if marked {
+        let words = "invalid: not to be used · doubtful: see `dyno findings RUN`";
+        out.push_str(&paint.faint(&cut(words, terminal.width)));
+        out.push('\n');
     }
     out
 }
@@ -144,11 +156,21 @@ fn started(run: &RunSummary) -> String {
     visible(&minutes).replacen('T', " ", 1)
 }
 
-fn outcome(outcome: Option<Outcome>) -> &'static str {
-    match ended(outcome) {
+fn state(run: &RunSummary) -> &'static str {
+    match ended(run.outcome) {
         Ended::Complete => "complete",
         Ended::Incomplete => "incomplete",
-        Ended::Not => "not ended",
+        Ended::Not if run.live => "running",
+        Ended::Not => "killed",
+    }
+}
+
+/// In a word, the gravest. Nothing stands for a run of which no findings are known: it goes on, or was killed.
+fn judged(doubts: Option<&Doubts>) -> &'static str {
+    match doubts {
+        Some(doubts) if !doubts.invalid.is_empty() => "invalid",
+        Some(doubts) if !doubts.doubt.is_empty() => "doubtful",
+        Some(_) | None => "",
     }
 }
 
@@ -174,14 +196,14 @@ fn targets(run: &RunSummary) -> String {
     if names.is_empty() { format::UNKNOWN.to_owned() } else { names.join(", ") }
 }
 
-/// `read 84.9k TPS at 8 · write 4.21k TPS at 16`; of several targets `join pg 61.6k at 16, my 33.8k at 16 TPS`.
+/// `read 84.9k TPS at 8 · write 4.21k TPS at 500/s`; of several targets `join pg 61.6k at 16, my 33.8k at 16 TPS`.
 fn figures(run: &RunSummary) -> String {
     let content = &run.content;
     let mut figures: Vec<String> = Vec::new();
     for (index, series) in content.series.iter().enumerate() {
         if content.targets.len() < 2 {
-            let (tps, clients) = (format::short(series.tps), series.clients);
-            figures.push(format!("{} {tps} TPS at {clients}", visible(&series.series)));
+            let tps = format::short(series.tps);
+            figures.push(format!("{} {tps} TPS at {}", visible(&series.series), load(series)));
         } else if !content.series[..index].iter().any(|before| before.series == series.series) {
             let place = |s: &&SeriesSummary| content.targets.iter().position(|t| t.name == s.target);
             let mut alike: Vec<_> =
@@ -189,12 +211,24 @@ fn figures(run: &RunSummary) -> String {
             alike.sort_by_key(place);
             let alike: Vec<String> = alike
                 .iter()
-                .map(|s| format!("{} {} at {}", visible(&s.target), format::short(s.tps), s.clients))
+                .map(|s| format!("{} {} at {}", visible(&s.target), format::short(s.tps), load(s)))
                 .collect();
             figures.push(format!("{} {} TPS", visible(&series.series), alike.join(", ")));
         }
     }
     if figures.is_empty() { "nothing was measured".to_owned() } else { figures.join(DOT) }
+}
+
+/// What was asked of the server: clients, or of an open load the rate, whose clients are only as many as it took.
+fn load(series: &SeriesSummary) -> String {
+    match (series.rate_per_s, series.rate_end_per_s) {
+        (Some(rate), Some(end)) => format!("{} to {}/s", format::plain(rate), format::plain(end)),
+        (Some(rate), None) => format!("{}/s", format::plain(rate)),
+        (None, _) => match series.clients_end.filter(|end| *end != series.clients) {
+            Some(end) => format!("{} to {end}", series.clients),
+            None => series.clients.to_string(),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -211,6 +245,9 @@ mod tests {
             workload: "tpcb/select-only".to_owned(),
             kind: StageKind::Hold,
             clients,
+            clients_end: None,
+            rate_per_s: None,
+            rate_end_per_s: None,
             tps,
         };
         let complete = RunSummary {
@@ -218,6 +255,7 @@ mod tests {
             started_at: Some("2026-11-20T08:50:12+01:00".to_owned()),
             outcome: Some(Outcome::Complete),
             reason: None,
+            live: false,
             seconds: 161.0,
             content: Content {
                 command: vec!["dyno".to_owned(), "run".to_owned()],
@@ -228,6 +266,7 @@ mod tests {
                     embedded_profile: Some("production".to_owned()),
                 }],
                 series: vec![series("read", 8, 84_912.0), series("write", 16, 4_211.0)],
+                findings: Some(Doubts::default()),
             },
         };
         let killed = RunSummary {
@@ -235,6 +274,7 @@ mod tests {
             started_at: None,
             outcome: None,
             reason: None,
+            live: false,
             seconds: 0.0,
             content: Content::default(),
         };
@@ -244,18 +284,18 @@ mod tests {
     #[test]
     fn one_line_for_each_run() {
         insta::assert_snapshot!(render(&runs(), Terminal::plain(140)), @r"
-        run                started           took        ended      target                        figures
-        2026-11-20-2       2026-11-20 08:50  2 min 41 s  complete   PostgreSQL 18.1 (production)  read 84.9k TPS at 8 · write 4.21k TPS at 16
-        2026-11-20-1\e[2J  –                 0 s         not ended  –                             nothing was measured
+        run                started           took        ended     target                        figures
+        2026-11-20-2       2026-11-20 08:50  2 min 41 s  complete  PostgreSQL 18.1 (production)  read 84.9k TPS at 8 · write 4.21k TPS at 16
+        2026-11-20-1\e[2J  –                 0 s         killed    –                             nothing was measured
         ");
     }
 
     #[test]
     fn columns_give_way_when_it_is_narrow() {
         insta::assert_snapshot!(render(&runs(), Terminal::plain(60)), @r"
-        run                ended      figures
-        2026-11-20-2       complete   read 84.9k TPS at 8 · write 4…
-        2026-11-20-1\e[2J  not ended  nothing was measured
+        run                ended     figures
+        2026-11-20-2       complete  read 84.9k TPS at 8 · write 4.…
+        2026-11-20-1\e[2J  killed    nothing was measured
         ");
         for width in 24..150 {
             let table = render(&runs(), Terminal::plain(width));
@@ -277,6 +317,40 @@ mod tests {
         // It began first, and is named second all the same.
         run.content.series.insert(0, other);
         run
+    }
+
+    #[test]
+    fn a_figure_stands_beside_what_it_must_be_doubted_for() {
+        let [judged, mut going] = <[RunSummary; 2]>::try_from(runs()).unwrap();
+        let codes = |code: &str| vec![code.to_owned()];
+        let with = |doubts: Doubts| {
+            let mut run = judged.clone();
+            run.content.findings = Some(doubts);
+            run
+        };
+        let doubtful = with(Doubts { invalid: vec![], doubt: codes("shared-host") });
+        let invalid = with(Doubts { invalid: codes("data-check-failed"), doubt: codes("shared-host") });
+        (going.name, going.live) = ("2026-11-20-1".to_owned(), true);
+        insta::assert_snapshot!(render(&[invalid, doubtful, judged, going], Terminal::plain(76)), @r"
+        run           ended     findings  figures
+        2026-11-20-2  complete  invalid   read 84.9k TPS at 8 · write 4.21k TPS at …
+        2026-11-20-2  complete  doubtful  read 84.9k TPS at 8 · write 4.21k TPS at …
+        2026-11-20-2  complete            read 84.9k TPS at 8 · write 4.21k TPS at …
+        2026-11-20-1  running             nothing was measured
+        invalid: not to be used · doubtful: see `dyno findings RUN`
+        ");
+    }
+
+    #[test]
+    fn a_load_is_named_by_what_was_asked_of_the_server() {
+        let series = runs().remove(0).content.series.remove(0);
+        let ramp = SeriesSummary { clients_end: Some(200), ..series.clone() };
+        let rate = SeriesSummary { rate_per_s: Some(5000.0), clients: 64, ..series.clone() };
+        let rates = SeriesSummary { rate_end_per_s: Some(12_500.0), ..rate.clone() };
+        assert_eq!(
+            [series, ramp, rate, rates].each_ref().map(load),
+            ["8", "8 to 200", "5,000/s", "5,000 to 12,500/s"]
+        );
     }
 
     #[test]

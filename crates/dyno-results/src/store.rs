@@ -19,7 +19,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use self::alive::Alive;
 pub use self::error::StoreError;
 use self::summary::Summarizer;
-pub use self::summary::{Content, RunSummary, SeriesSummary, TargetSummary};
+pub use self::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
 pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
 use crate::event::{Outcome, Stamped};
@@ -89,14 +89,30 @@ impl Store {
     /// All runs, the newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RunSummary>> {
-            let mut statement = self.connection.prepare(
-                "SELECT name, started_at, outcome, reason, summary,
-                        (SELECT at_ms FROM event WHERE run_id = run.id ORDER BY seq DESC LIMIT 1)
-                 FROM run ORDER BY id DESC",
-            )?;
-            statement.query_map([], run_summary)?.collect()
+            let mut runs = self.summaries("ORDER BY id DESC", params![])?;
+            for run in runs.iter_mut().filter(|run| run.outcome.is_none()) {
+                run.live = self.is_alive(&run.name);
+                if !run.live {
+                    // One that has ended since it was read has said so, and was not killed.
+                    *run = self
+                        .summaries("WHERE name = ?1", params![run.name])?
+                        .pop()
+                        .unwrap_or_else(|| run.clone());
+                }
+            }
+            Ok(runs)
         };
         read().map_err(|source| self.error("list the runs of", source))
+    }
+
+    /// Runs as they are stored: whether one that has not ended is under way, its row does not say.
+    fn summaries(&self, which: &str, parameters: impl rusqlite::Params) -> rusqlite::Result<Vec<RunSummary>> {
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT name, started_at, outcome, reason, summary,
+                    (SELECT at_ms FROM event WHERE run_id = run.id ORDER BY seq DESC LIMIT 1)
+             FROM run {which}"
+        ))?;
+        statement.query_map(parameters, run_summary)?.collect()
     }
 
     /// The full name of the run that is meant: `last`, a full name, or the beginning of exactly one.
@@ -273,6 +289,7 @@ fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
             if text == outcome_text(Outcome::Complete) { Outcome::Complete } else { Outcome::Incomplete }
         }),
         reason: row.get(3)?,
+        live: false,
         seconds: at_ms.unwrap_or(0) as f64 / 1000.0,
         content: serde_json::from_str(&content).map_err(|error| {
             rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, Box::new(error))

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use dyno_results::comparison::{self, CompareError};
 use dyno_results::decimate::Span;
-use dyno_results::store::{RunSummary, StoreError};
+use dyno_results::store::StoreError;
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -60,21 +60,8 @@ async fn index() -> Result<Response, ApiError> {
     Ok((headers, shell).into_response())
 }
 
-/// A run in the list.
-#[derive(Serialize)]
-struct Listed {
-    #[serde(flatten)]
-    run: RunSummary,
-    live: bool,
-}
-
 async fn runs(State(library): Shared) -> Result<Response, ApiError> {
-    let listed = blocking(move || -> Result<_, StoreError> {
-        let store = library.store()?;
-        let live = |run: &RunSummary| run.outcome.is_none() && store.is_alive(&run.name);
-        Ok(store.runs()?.into_iter().map(|run| Listed { live: live(&run), run }).collect::<Vec<_>>())
-    })
-    .await??;
+    let listed = blocking(move || library.store()?.runs()).await??;
     json_answer(&json!({ "schema": "dyno.runs/1", "runs": listed }))
 }
 
@@ -187,7 +174,7 @@ async fn metrics(State(library): Shared, headers: HeaderMap) -> Result<Response,
 
 fn expose(library: &Library, format: Format) -> Result<String, StoreError> {
     let store = library.store()?;
-    let runs = store.runs()?.into_iter().filter(|run| run.outcome.is_none() && store.is_alive(&run.name));
+    let runs = store.runs()?.into_iter().filter(|run| run.live);
     let mut expositions = Vec::new();
     for run in runs {
         match library.read(&run.name, |book, store| book.exposition(store).cloned()) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Interval, Outcome, Stage, StageKind};
+use crate::event::{Arrival, Event, Finding, Interval, Outcome, Severity, Stage, StageKind};
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +16,8 @@ pub struct RunSummary {
     pub outcome: Option<Outcome>,
     /// Why it is incomplete.
     pub reason: Option<String>,
+    /// True while it goes on. A run without an outcome that is not live was killed.
+    pub live: bool,
     /// From the start to the last event stored, seconds.
     pub seconds: f64,
     #[serde(flatten)]
@@ -30,6 +32,16 @@ pub struct Content {
     pub targets: Vec<TargetSummary>,
     /// One for each series of each target, in the order they began.
     pub series: Vec<SeriesSummary>,
+    /// What its figures must be doubted for. `None` until the run has ended, and of runs that an earlier dyno stored.
+    #[serde(default)]
+    pub findings: Option<Doubts>,
+}
+
+/// Codes of a run's findings, each once, as they were judged when it ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubts {
+    pub invalid: Vec<String>,
+    pub doubt: Vec<String>,
 }
 
 /// A target in a list.
@@ -50,8 +62,30 @@ pub struct SeriesSummary {
     pub workload: String,
     pub kind: StageKind,
     pub clients: u32,
+    /// Clients at the end, where they were ramped.
+    #[serde(default)]
+    pub clients_end: Option<u32>,
+    /// Transactions per second that were asked for, of an open load.
+    #[serde(default)]
+    pub rate_per_s: Option<f64>,
+    /// That rate at the end, where it was ramped.
+    #[serde(default)]
+    pub rate_end_per_s: Option<f64>,
     /// Transactions per second.
     pub tps: f64,
+}
+
+impl Doubts {
+    fn add(&mut self, finding: &Finding) {
+        let codes = match finding.severity {
+            Severity::Invalid => &mut self.invalid,
+            Severity::Doubt => &mut self.doubt,
+            Severity::Note => return,
+        };
+        if !codes.contains(&finding.code) {
+            codes.push(finding.code.clone());
+        }
+    }
 }
 
 /// Keeps a run's summary current while its events go by.
@@ -63,6 +97,8 @@ pub(super) struct Summarizer {
     pub(super) content: Content,
     /// Headlines of the stages that have ended.
     ended: Vec<SeriesSummary>,
+    /// Findings so far; the list has them once the run has ended.
+    doubts: Doubts,
     /// Stages under way, with transactions done and milliseconds.
     stages: BTreeMap<u32, (Stage, u64, f64)>,
 }
@@ -93,7 +129,12 @@ impl Summarizer {
                 }
                 _ => return false,
             },
+            Event::Finding(finding) => {
+                self.doubts.add(finding);
+                return false;
+            }
             Event::Finished(finished) => {
+                self.content.findings = Some(std::mem::take(&mut self.doubts));
                 self.outcome = Some(finished.outcome);
                 self.reason.clone_from(&finished.reason);
             }
@@ -130,12 +171,19 @@ impl Summarizer {
 
 /// Sets a stage's figure as its series' headline, where it is one.
 fn show(series: &mut Vec<SeriesSummary>, stage: &Stage, tps: f64) {
+    let rate_per_s = match stage.arrival {
+        Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+        Arrival::Closed { .. } => None,
+    };
     let headline = SeriesSummary {
         target: stage.target.clone(),
         series: stage.series.clone(),
         workload: stage.workload.clone(),
         kind: stage.kind,
         clients: stage.clients,
+        clients_end: stage.clients_end,
+        rate_per_s,
+        rate_end_per_s: stage.rate_end_per_s,
         tps,
     };
     match series.iter_mut().find(|shown| shown.target == stage.target && shown.series == stage.series) {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::event::{Event, Sample, StageKind};
+use crate::event::{Event, Finding, Sample, Severity, StageKind};
 use crate::fold::{NOT_FINISHED, fold};
 use crate::planted::{Load, Script, clean_script};
 
@@ -69,12 +69,13 @@ fn a_run_is_in_the_list_from_its_beginning() {
         writer.append(stamped).unwrap();
     }
     let unfinished = &store.runs().unwrap()[0];
-    assert_eq!(unfinished.outcome, None);
-    assert_eq!(unfinished.seconds, 45.0);
+    assert_eq!((unfinished.outcome, unfinished.live), (None, true));
+    assert_eq!((unfinished.seconds, &unfinished.content.findings), (45.0, &None));
 
     writer.append(last).unwrap();
     let summary = &store.runs().unwrap()[0];
-    assert_eq!(summary.outcome, Some(Outcome::Complete));
+    assert_eq!((summary.outcome, summary.live), (Some(Outcome::Complete), false));
+    assert_eq!(summary.content.findings, Some(Doubts::default()));
     assert_eq!(summary.content.targets[0].version.as_deref(), Some("15.18"));
     let series = &summary.content.series[0];
     assert_eq!((series.kind, series.clients), (StageKind::Hold, 8));
@@ -149,6 +150,9 @@ fn a_run_is_found_by_the_beginning_of_its_name() {
         store.begin_run(date).unwrap();
     }
     assert_eq!(store.find("last").unwrap(), "2026-11-20-2");
+    assert_eq!(store.find("last~1").unwrap(), "2026-11-20-1");
+    assert!(matches!(store.find("last~7"), Err(StoreError::TooFarBack { .. })));
+    assert!(matches!(store.find("last~x"), Err(StoreError::NoSuchRun { .. })));
     assert_eq!(store.find("2026-11-19").unwrap(), "2026-11-19-1");
     assert_eq!(store.find("2026-11-20-1").unwrap(), "2026-11-20-1");
     let ambiguous = store.find("2026-11-20").unwrap_err().to_string();
@@ -291,7 +295,8 @@ fn a_killed_run_is_stored_up_to_its_last_event() {
     assert_eq!(report.run.outcome, Outcome::Incomplete);
     assert_eq!(report.run.reason.as_deref(), Some(NOT_FINISHED));
     assert!(report.stages[0].totals.done > 0);
-    assert_eq!(store.runs().unwrap()[0].outcome, None);
+    let run = &store.runs().unwrap()[0];
+    assert_eq!((run.outcome, run.live), (None, false), "it was killed");
 }
 
 fn write_until_killed(path: &Path) -> ! {
@@ -326,6 +331,47 @@ fn a_killed_run_is_listed_with_what_its_intervals_say() {
     assert_eq!(run.outcome, None);
     let [only] = run.content.series.as_slice() else { panic!("{:?}", run.content.series) };
     assert!((only.tps - 1000.0).abs() < 1e-9 && only.clients == 8, "{only:?}");
+}
+
+/// What a reader must know before the figure: findings, and the rate where that is what was asked for.
+#[test]
+fn a_list_tells_findings_and_rates() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut script = Script::started("2026-11-20-1");
+    script.play(&Load { open: Some((500.0, 10)), ..Load::read(StageKind::Hold, 64, &[500, 500]) });
+    for (code, severity) in [
+        ("shared-host", Severity::Doubt),
+        ("shared-host", Severity::Doubt),
+        ("durable", Severity::Note),
+        ("data-check-failed", Severity::Invalid),
+    ] {
+        let text = String::new;
+        let finding =
+            Finding { code: code.to_owned(), severity, about: None, evidence: text(), advice: text() };
+        script.push(Event::Finding(finding));
+    }
+    script.finish();
+    write(&store, &script.events);
+    let content = store.runs().unwrap().remove(0).content;
+    let codes = |code: &str| vec![code.to_owned()];
+    let expected = Doubts { invalid: codes("data-check-failed"), doubt: codes("shared-host") };
+    assert_eq!(content.findings, Some(expected));
+    let [only] = content.series.as_slice() else { panic!("{:?}", content.series) };
+    assert_eq!((only.rate_per_s, only.rate_end_per_s, only.clients_end), (Some(500.0), None, None));
+}
+
+/// A summary that an earlier dyno wrote has neither.
+#[test]
+fn a_list_of_an_earlier_dyno_is_read() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    write(&store, &clean_script().events);
+    let old = r#"{"command":[],"targets":[],"series":[{"target":"pg","series":"read","workload":"tpcb/select-only",
+        "kind":"hold","clients":8,"tps":990.0}]}"#;
+    store.connection.execute("UPDATE run SET summary = ?1", [old]).unwrap();
+    let content = store.runs().unwrap().remove(0).content;
+    assert_eq!((content.series[0].rate_per_s, content.findings), (None, None));
 }
 
 /// Every query that the documentation shows is one that works.
