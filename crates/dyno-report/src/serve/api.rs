@@ -1,10 +1,12 @@
 //! What can be asked: the page, the list of runs, a run and what belongs to it. Documented in `docs/serve.md`.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +15,7 @@ use dyno_results::comparison::{self, CompareError};
 use dyno_results::decimate::Span;
 use dyno_results::store::StoreError;
 use futures_util::stream;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 use super::book::View;
@@ -65,35 +67,92 @@ async fn runs(State(library): Shared) -> Result<Response, ApiError> {
     json_answer(&json!({ "schema": "dyno.runs/1", "runs": listed }))
 }
 
-/// Which part of the curves, and how fine.
-#[derive(Deserialize)]
-struct Wanted {
-    points: Option<usize>,
-    from: Option<f64>,
-    to: Option<f64>,
-}
+/// The name of a run, out of the path.
+struct Name(String);
 
-impl Wanted {
-    fn view(&self) -> Result<View, ApiError> {
-        let span =
-            Span { from_s: self.from.unwrap_or(f64::NEG_INFINITY), to_s: self.to.unwrap_or(f64::INFINITY) };
-        if span.from_s <= span.to_s {
-            Ok(View { span, points: self.points.unwrap_or(View::POINTS).clamp(POINTS_MIN, POINTS_MAX) })
-        } else {
-            Err(ApiError::new(
-                StatusCode::BAD_REQUEST,
-                "`from` and `to` are seconds since the run started, in order",
-            ))
-        }
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        name.map(|Path(name)| Self(name)).map_err(|_| {
+            let path = parts.uri.path();
+            let why =
+                format!("`{path}` has a name that is no UTF-8: runs are named as `/api/runs` lists them");
+            ApiError::new(StatusCode::BAD_REQUEST, why)
+        })
     }
 }
 
-async fn run(
-    State(library): Shared,
-    Path(name): Path<String>,
-    Query(wanted): Query<Wanted>,
-) -> Result<Response, ApiError> {
-    let view = wanted.view()?;
+/// The parameters, each as often as it was given.
+struct Parameters(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Parameters {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        pairs.map(|Query(pairs)| Self(pairs)).map_err(|error| {
+            let why = format!("the parameters cannot be read ({error}): write name=value&name=value");
+            ApiError::new(StatusCode::BAD_REQUEST, why)
+        })
+    }
+}
+
+impl Parameters {
+    /// All values of a parameter.
+    fn all(&self, wanted: &str) -> Vec<String> {
+        self.0.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The value of a parameter that is given once at most. `what` says what it must be.
+    fn one<T: FromStr>(&self, wanted: &str, what: &str) -> Result<Option<T>, ApiError> {
+        let wrong = |why: String| ApiError::new(StatusCode::BAD_REQUEST, format!("{why}; it is {what}"));
+        match self.all(wanted).as_slice() {
+            [] => Ok(None),
+            [text] => {
+                let value = text.parse();
+                value.map(Some).map_err(|_| wrong(format!("`{wanted}` cannot be `{text}`")))
+            }
+            several => Err(wrong(format!("`{wanted}` is given {} times", several.len()))),
+        }
+    }
+
+    /// Which part of the curves, and how fine.
+    fn view(&self) -> Result<View, ApiError> {
+        let points = self.one("points", "a whole number, such as points=2000")?;
+        let [from, to] = ["from", "to"].map(|name| self.seconds(name));
+        let span = Span { from_s: from?.unwrap_or(f64::NEG_INFINITY), to_s: to?.unwrap_or(f64::INFINITY) };
+        if span.from_s > span.to_s {
+            let why = format!(
+                "`from` ({}) is after `to` ({}): the span is written from=0&to=60, in seconds since the run started",
+                span.from_s, span.to_s
+            );
+            return Err(ApiError::new(StatusCode::BAD_REQUEST, why));
+        }
+        Ok(View { span, points: points.unwrap_or(View::POINTS).clamp(POINTS_MIN, POINTS_MAX) })
+    }
+
+    fn seconds(&self, name: &str) -> Result<Option<f64>, ApiError> {
+        let seconds: Option<Seconds> =
+            self.one(name, &format!("seconds since the run started, such as {name}=60"))?;
+        Ok(seconds.map(|Seconds(seconds)| seconds))
+    }
+}
+
+/// A number: what Rust reads as one beside, such as `NaN` and `inf`, is no time.
+struct Seconds(f64);
+
+impl FromStr for Seconds {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        text.parse().ok().filter(|seconds: &f64| seconds.is_finite()).map(Self).ok_or(())
+    }
+}
+
+async fn run(State(library): Shared, Name(name): Name, parameters: Parameters) -> Result<Response, ApiError> {
+    let view = parameters.view()?;
     let from = Arc::clone(&library);
     let asked = move || from.document(&name, view).map(|document| (document, name));
     let text = match blocking(asked).await?? {
@@ -111,15 +170,15 @@ async fn run(
 
 async fn watch(
     State(library): Shared,
-    Path(name): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Name(name): Name,
+    parameters: Parameters,
 ) -> Result<Response, ApiError> {
-    let body: Body = live::stream(library, name, wanted.view()?).await?;
+    let body: Body = live::stream(library, name, parameters.view()?).await?;
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
 }
 
 /// The stream of events, one on each line, as it is stored.
-async fn events(State(library): Shared, Path(name): Path<String>) -> Result<Response, ApiError> {
+async fn events(State(library): Shared, Name(name): Name) -> Result<Response, ApiError> {
     let name = {
         let library = Arc::clone(&library);
         blocking(move || library.store()?.find(&name)).await??
@@ -145,20 +204,19 @@ fn events_page(
     Ok(last.map(|last| (lines, last)))
 }
 
-async fn series(State(library): Shared, Path(name): Path<String>) -> Result<Response, ApiError> {
+async fn series(State(library): Shared, Name(name): Name) -> Result<Response, ApiError> {
     let csv = blocking(move || library.read(&name, |book, _| book.csv())).await??;
     Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")], csv).into_response())
 }
 
 /// `?side=A&side=B&base=A`; the first side is the base unless another is named.
-async fn compare(
-    State(library): Shared,
-    Query(pairs): Query<Vec<(String, String)>>,
-) -> Result<Response, ApiError> {
-    let named = |wanted: &str| -> Vec<String> {
-        pairs.iter().filter(|(key, _)| key == wanted).map(|(_, value)| value.clone()).collect()
-    };
-    let (sides, base) = (named("side"), named("base").pop());
+async fn compare(State(library): Shared, parameters: Parameters) -> Result<Response, ApiError> {
+    let base: Option<String> = parameters.one("base", "the side to which the others are compared")?;
+    let sides = parameters.all("side");
+    if sides.is_empty() {
+        let why = "nothing to compare is named: write side=RUN&side=RUN, or side=RUN:TARGET for one target of a run";
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, why));
+    }
     let comparison =
         blocking(move || comparison::of_store(&library.store()?, &sides, base.as_deref())).await??;
     json_answer(&comparison)
@@ -221,7 +279,9 @@ impl ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
-            StoreError::NoSuchRun { .. } | StoreError::NoRuns { .. } => StatusCode::NOT_FOUND,
+            StoreError::NoSuchRun { .. } | StoreError::TooFarBack { .. } | StoreError::NoRuns { .. } => {
+                StatusCode::NOT_FOUND
+            }
             StoreError::Ambiguous { .. } => StatusCode::BAD_REQUEST,
             StoreError::Locked { .. } | StoreError::Missing { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,

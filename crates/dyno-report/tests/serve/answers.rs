@@ -58,9 +58,38 @@ fn curves_are_thinned_and_cut_as_asked() {
     let within = part.iter().filter(|t_s| (100.0..=160.0).contains(*t_s)).count();
     assert_eq!(part.len(), within + 2);
     assert_eq!(times("points=100&from=100&to=160"), part);
-    for wrong in ["from=5&to=1", "from=x", "points=-1", "from=NaN"] {
-        assert_eq!(get(stand.address(), &format!("/api/runs/last?{wrong}")).status, 400, "{wrong}");
+}
+
+/// A question that cannot be understood is answered like any other that has no answer, with what would be right.
+#[test]
+fn a_wrong_parameter_is_told_with_what_would_be_right() {
+    let stand = Stand::new();
+    stand.stored(&short());
+    let run = "/api/runs/last?";
+    for (path, said) in [
+        (&*format!("{run}points=abc"), ["`points` cannot be `abc`", "points=2000"]),
+        (&format!("{run}points=-1"), ["`points` cannot be `-1`", "whole number"]),
+        (&format!("{run}points=10&points=20"), ["`points` is given 2 times", "points=2000"]),
+        (&format!("{run}from=x"), ["`from` cannot be `x`", "seconds since the run started"]),
+        (&format!("{run}to=NaN"), ["`to` cannot be `NaN`", "to=60"]),
+        (&format!("{run}from=5&to=1"), ["`from` (5) is after `to` (1)", "from=0&to=60"]),
+        ("/api/runs/last/live?points=", ["`points` cannot be ``", "points=2000"]),
+        ("/api/runs/%ff", ["no UTF-8", "/api/runs"]),
+        ("/api/compare", ["nothing to compare", "side=RUN&side=RUN"]),
+        ("/api/compare?side=last&base=a&base=b", ["`base` is given 2 times", "the others are compared"]),
+        ("/api/compare?side=last&side=nowhere", ["nowhere", "a side is RUN"]),
+    ] {
+        let refused = get(stand.address(), path);
+        assert_eq!(refused.header("content-type"), Some("application/json"), "{path}: {}", refused.body);
+        let told: Value = serde_json::from_str(&refused.body).unwrap();
+        let told = (refused.status, told["error"].as_str().unwrap());
+        assert!(told.0 == 400 && said.iter().all(|words| told.1.contains(words)), "{path}: {told:?}");
     }
+    assert_eq!(
+        get(stand.address(), &format!("{run}points=1&to=1e9")).status,
+        200,
+        "less than is given is enough"
+    );
 }
 
 #[test]
