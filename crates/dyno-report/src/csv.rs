@@ -7,11 +7,13 @@ use std::io::{self, Write};
 use dyno_results::document::{Load, StageResult};
 use dyno_results::event::StageKind;
 use dyno_results::timeline_view::{MetricView, TimelineView};
+use jiff::{SignedDuration, Timestamp};
 
 /// Columns before those of telemetry, with their units.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "target",
     "second (s)",
+    "clock (UTC)",
     "time (s)",
     "stage",
     "series",
@@ -30,14 +32,21 @@ const COLUMNS: [&str; 18] = [
     "wait p99 (us)",
 ];
 /// Of these, the ones that an interval of load fills.
-const LOAD_COLUMNS: usize = COLUMNS.len() - 2;
+const LOAD_COLUMNS: usize = COLUMNS.len() - 3;
 
 /// Writes the timelines with a header. Columns of telemetry are named by source and key and have their unit in brackets,
-/// `host.cpu_user_share (share)`; each is there once, whichever targets have it.
+/// `host.cpu_user_share (share)`; each is there once, whichever targets have it. `started_at` (RFC 3339) is when the run
+/// began, from which all times count.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(timelines: &[TimelineView<'_>], stages: &[StageResult], out: &mut impl Write) -> io::Result<()> {
+pub fn write(
+    started_at: &str,
+    timelines: &[TimelineView<'_>],
+    stages: &[StageResult],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let began: Option<Timestamp> = started_at.parse().ok();
     let metrics = metric_columns(timelines);
     let mut line = Line::default();
     COLUMNS.iter().for_each(|name| line.text(name));
@@ -46,7 +55,7 @@ pub fn write(timelines: &[TimelineView<'_>], stages: &[StageResult], out: &mut i
     }
     line.end(out)?;
     for timeline in timelines {
-        target(timeline, stages, &metrics, &mut line, out)?;
+        target(timeline, (stages, began), &metrics, &mut line, out)?;
     }
     Ok(())
 }
@@ -64,7 +73,7 @@ fn metric_columns<'a>(timelines: &'a [TimelineView<'a>]) -> Vec<MetricView<'a>> 
 
 fn target(
     timeline: &TimelineView<'_>,
-    stages: &[StageResult],
+    (stages, began): (&[StageResult], Option<Timestamp>),
     columns: &[MetricView<'_>],
     line: &mut Line,
     out: &mut impl Write,
@@ -88,6 +97,7 @@ fn target(
         for (index, load_row) in rows_or_none(first..row).enumerate() {
             line.text(timeline.target);
             line.text(&second.to_string());
+            line.text(&clock(began, second).unwrap_or_default());
             match load_row {
                 Some(load_row) => load(&timeline.load, load_row, stages, line),
                 None => line.skip(LOAD_COLUMNS),
@@ -102,6 +112,12 @@ fn target(
         }
     }
     Ok(())
+}
+
+/// The time of day at the beginning of a second, where it is known when the run began.
+fn clock(began: Option<Timestamp>, second: usize) -> Option<String> {
+    let at = began?.checked_add(SignedDuration::from_secs(i64::try_from(second).ok()?)).ok()?;
+    Some(at.to_string())
 }
 
 /// Each of the rows, or once `None` where there are none.
@@ -238,7 +254,7 @@ mod tests {
 
     fn written(timelines: &[TimelineView<'_>], stages: &[StageResult]) -> String {
         let mut out = Vec::new();
-        write(timelines, stages, &mut out).unwrap();
+        write("2026-11-20T08:50:12+01:00", timelines, stages, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -291,10 +307,10 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
-                "\"the \"\"pg\"\"\",0,0.7,2,,,,2,20,0,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,5,2,,,,2,0.5,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12Z,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12Z,0.7,2,,,,2,20,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15Z,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17Z,5,2,,,,2,0.5,0,,,,,,,,,",
             ]
         );
     }

@@ -156,9 +156,9 @@ impl Book {
     /// The series as CSV, with every point.
     pub(super) fn csv(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let stages = self.fold.report_without_timelines().stages;
+        let report = self.fold.report_without_timelines();
         // Memory takes everything.
-        let _ = csv::write(&self.fold.timelines(), &stages, &mut out);
+        let _ = csv::write(&report.run.started_at, &self.fold.timelines(), &report.stages, &mut out);
         out
     }
 

@@ -205,7 +205,7 @@ fn events_and_series_come_as_files_that_others_read() {
     let csv = get(stand.address(), "/api/runs/last/series.csv");
     assert!(csv.header("content-type").unwrap().starts_with("text/csv"));
     let mut rows = csv.body.split_terminator("\r\n");
-    assert!(rows.next().unwrap().starts_with("target,second (s),time (s),stage,"));
+    assert!(rows.next().unwrap().starts_with("target,second (s),clock (UTC),time (s),stage,"));
     assert!(rows.count() > 10);
     for path in ["/api/runs/none/events", "/api/runs/none/series.csv"] {
         assert_eq!(get(stand.address(), path).status, 404, "{path}");

@@ -48,15 +48,17 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
 /// The series as CSV, to a file or to standard output.
 fn series(report: &Report, file: Option<&Path>) -> Result<u8, Failure> {
     let timelines: Vec<_> = report.timelines.iter().map(TimelineView::of).collect();
+    let write = |out: &mut dyn io::Write| {
+        let mut out = BufWriter::new(out);
+        csv::write(&report.run.started_at, &timelines, &report.stages, &mut out).and_then(|()| out.flush())
+    };
     match file.filter(|path| path.as_os_str() != "-") {
         Some(path) => {
             let failed = |source| Failure::Write { path: path.to_owned(), source };
-            let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-            csv::write(&timelines, &report.stages, &mut out).and_then(|()| out.flush()).map_err(failed)?;
+            write(&mut File::create(path).map_err(failed)?).map_err(failed)?;
         }
         None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            still_reading(csv::write(&timelines, &report.stages, &mut out).and_then(|()| out.flush()))?;
+            still_reading(write(&mut io::stdout().lock()))?;
         }
     }
     Ok(DONE)
