@@ -31,7 +31,12 @@ export function throughput(lanes: PlacedLane[], several: boolean): Panel {
   return panel("throughput", "Throughput", "TPS", "load", {
     ...WIDE,
     curves,
-    unknown: unknownOf(lanes, curves, "load", several),
+    unknown: unknownOf(
+      lanes,
+      lanes.filter(({ lane }) => curves.some(({ label }) => label === lane.label)),
+      "load",
+      several,
+    ),
   });
 }
 

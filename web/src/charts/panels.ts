@@ -6,13 +6,14 @@ import { placed } from "../align";
 import type { Metric } from "../document";
 import { bytes, bytesPerSecond, cores, latency, long, share } from "../format";
 import type { Lane } from "../scene";
+import type { Colour } from "../theme";
 import type { Curve } from "./chart";
 import { failed, latencyPanel, pool, poolFigure, throughput } from "./load";
+import { alone, lookOf, type Machine, machineOf, machinesOf, namesOf } from "./machines";
 import { CPU_STATES, type Group, METRIC_CHARTS, type MetricChart, OWN_CHARTS, type Part } from "./metrics";
 import {
   curveOf,
   known,
-  look,
   type Panel,
   type PlacedLane,
   panel,
@@ -60,7 +61,10 @@ export function panelsOf(lanes: PlacedLane[], several: boolean, shown: (chart: s
       poolFigure(lanes, several, "waiting", "Clients waiting for a connection", "clients", "waiting", long),
     ],
     wait: () => [poolFigure(lanes, several, "wait", "Wait for a connection", "p99", "wait_p99_us", latency)],
-    cpu: () => lanes.flatMap((lane) => cpu(lane, several)),
+    cpu: () =>
+      [...machinesOf(lanes, "host"), ...machinesOf(lanes, "driver")].flatMap((machine) =>
+        cpu(machine, several),
+      ),
     waits: () => lanes.map((lane) => waits(lane, several)),
     tables: () => tables(lanes, several),
   };
@@ -83,30 +87,28 @@ function reasons(lanes: PlacedLane[], group: Group): string {
   return [...new Set(lanes.map(({ lane }) => whyUnknown(lane, group)))].join("; ");
 }
 
-/** Shares of all processors, stacked, to the whole of the host: one chart for each lane. */
-function cpu(placedLane: PlacedLane, several: boolean): Panel[] {
+/** Shares of all processors, stacked, to the whole of a machine: one chart for each. */
+function cpu({ of, placedLane, lanes }: Machine, several: boolean): Panel[] {
   const { lane } = placedLane;
-  const sources = new Set(lane.timeline?.metrics.map((metric) => metric.source));
+  const parts = CPU_STATES.flatMap((part) => {
+    const metric = find(lane, part.key, of);
+    return metric === undefined ? [] : [{ metric, part }];
+  });
+  const curves = stack(placedLane, parts, several ? (lanes.length > 1 ? "muted" : lane.colour) : null, share);
   const shared = lane.target.same_host === true;
-  return ["host", "driver"]
-    .filter((source) => sources.has(source))
-    .map((source) => {
-      const whose = source === "driver" ? "driver's host" : shared ? "the shared host" : "server's host";
-      const title = several ? `CPU, ${lane.label}: ${whose}` : `CPU, ${whose}`;
-      const parts = CPU_STATES.flatMap((part) => {
-        const metric = find(lane, part.key, source);
-        return metric === undefined ? [] : [{ metric, part }];
-      });
-      const curves = stack(placedLane, parts, several, share);
-      return panel(
-        `cpu-${source}-${lane.key}`,
-        title,
-        "share of all processors",
-        source === "driver" ? "driver" : "host",
-        { chart: "cpu", axis: "share", stacked: true, curves },
-      );
-    })
-    .filter((one) => one.curves.length > 0);
+  const whose =
+    of === "driver" ? "the driver's host" : shared ? "the host shared with the driver" : "the server's host";
+  const title = several ? `CPU, ${namesOf(lanes)}: ${whose}` : `CPU, ${whose}`;
+  // One machine has one chart, whichever of its targets are shown.
+  const id = `cpu-${of}-${lanes.map(({ key }) => key).join("+")}`;
+  const group = of === "driver" ? "driver" : "host";
+  const made = panel(id, title, "share of all processors", group, {
+    chart: "cpu",
+    axis: "share",
+    stacked: true,
+    curves,
+  });
+  return curves.length === 0 ? [] : [made];
 }
 
 /** Sessions that wait, by what for, the most frequent classes first. */
@@ -121,7 +123,7 @@ function waits(placedLane: PlacedLane, several: boolean): Panel {
     part: { key: metric.key, label, colour: "series-1" },
   }));
   const left = found.length > LABELS_MAX ? [`and ${found.length - LABELS_MAX} rarer classes`] : [];
-  const curves = stack(placedLane, parts, true, long);
+  const curves = stack(placedLane, parts, lane.colour, long);
   return panel(
     `waits-${lane.key}`,
     several ? `Waits by class, ${lane.label}` : "Waits by class",
@@ -131,11 +133,11 @@ function waits(placedLane: PlacedLane, several: boolean): Panel {
   );
 }
 
-/** Areas on top of each other: in the colours of their parts, or in tints of the lane's. */
+/** Areas on top of each other: in tints of a colour, or in the colours of their parts. */
 function stack(
-  { lane, placing }: PlacedLane,
+  { placing }: PlacedLane,
   parts: { metric: Metric; part: Part }[],
-  inTints: boolean,
+  tinted: Colour | null,
   format: (value: number) => string,
 ): TimeCurve[] {
   const first = parts[0];
@@ -149,8 +151,8 @@ function stack(
   const sums = stacked(columns);
   return alike.map(({ part }, index) => ({
     label: part.label,
-    colour: inTints ? lane.colour : part.colour,
-    tint: inTints ? Math.max(0.14, 0.85 - index * 0.2) : 0.75,
+    colour: tinted ?? part.colour,
+    tint: tinted !== null ? Math.max(0.14, 0.85 - index * 0.2) : 0.75,
     width: 0.75,
     format,
     x,
@@ -208,32 +210,34 @@ function metricPanels(chart: MetricChart, lanes: PlacedLane[], several: boolean)
     const { x, columns } = placed(metric.t_s, [metric.values], placedLane.placing, metric.unit === "bytes");
     return columns.map((values) => curveOf(x, values, { ...own, width: 1.5, format: formatOf(metric.unit) }));
   };
-  const make = (id: string, title: string, curves: TimeCurve[]): Panel => {
+  const make = (id: string, title: string, curves: TimeCurve[], told: PlacedLane[]): Panel => {
     const reach = chart.unit === "cores" ? reachOf(lanes) : undefined;
     const rest = {
       chart: chart.id,
       axis: chart.axis,
       curves,
-      unknown: unknownOf(lanes, curves, chart.group, several),
+      unknown: unknownOf(lanes, told, chart.group, several),
     };
     return panel(id, title, chart.unit, chart.group, reach === undefined ? rest : { ...rest, reach });
   };
   if (!several) {
-    return [
-      make(
-        chart.id,
-        chart.title,
-        chart.parts.flatMap((part) => lanes.flatMap((lane) => of(part, lane, part))),
-      ),
-    ];
+    const curves = chart.parts.flatMap((part) => lanes.flatMap((lane) => of(part, lane, part)));
+    return [make(chart.id, chart.title, curves, lanes)];
   }
   return chart.parts.map((part) => {
     const title = part.label === "" ? chart.title : `${chart.title}, ${part.label}`;
     const id = part.label === "" ? chart.id : `${chart.id}-${part.label}`;
+    const whose = machineOf(part.key);
+    const machines = whose === null ? lanes.map(alone) : machinesOf(lanes, whose);
+    const drawn = machines.flatMap((machine) =>
+      of(part, machine.placedLane, lookOf(machine)).map((curve) => ({ curve, machine })),
+    );
+    const told = lanes.filter(({ lane }) => drawn.some(({ machine }) => machine.lanes.includes(lane)));
     return make(
       id,
       title,
-      lanes.flatMap((lane) => of(part, lane, look(lane.lane))),
+      drawn.map(({ curve }) => curve),
+      told,
     );
   });
 }

@@ -101,14 +101,15 @@ export function whyUnknown(lane: Lane, group: Group): string {
   return source === "this host" ? "not read on this host" : `not offered by ${source}`;
 }
 
+/** What is said of lanes of which nothing is known, where something is of others. */
 export function unknownOf(
   lanes: PlacedLane[],
-  curves: TimeCurve[],
+  known: PlacedLane[],
   group: Group,
   several: boolean,
 ): string[] {
-  if (!several || curves.length === 0) return [];
+  if (!several || known.length === 0) return [];
   return lanes
-    .filter(({ lane }) => !curves.some((curve) => curve.label === lane.label))
+    .filter((placedLane) => !known.includes(placedLane))
     .map(({ lane }) => `${lane.label}: unknown, ${whyUnknown(lane, group)}`);
 }
