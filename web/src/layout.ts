@@ -17,7 +17,7 @@ import type { PlacedLane } from "./charts/parts";
 import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
 import type { Finding, StageResult } from "./document";
-import { clock, counted, duration, long, short, tick } from "./format";
+import { clock, counted, duration, long, tick } from "./format";
 import { arrivalText, clientsText } from "./reading";
 import { type Lane, rungsOfLane, type Scene, seriesNames, seriesOfLane, stagesOfLane } from "./scene";
 import type { AxisKind, View } from "./state";
@@ -222,7 +222,7 @@ function stageWords(lane: Lane, stage: StageResult): string {
 }
 
 function stageLabels(stage: StageResult): string[] {
-  const load = stage.arrival === "open" ? `${short(stage.rate_per_s)}/s` : String(stage.clients);
+  const load = stage.arrival === "open" ? `${tick(stage.rate_per_s)}/s` : String(stage.clients);
   switch (stage.kind) {
     case "warm-up":
       return ["warm-up", "warm"];

@@ -1,8 +1,8 @@
 // How the document is read where more than one place needs the same answer. No opinion of its own: which
 // figure stands for a series, which findings concern it, which stages belong to it.
 
-import type { Finding, Percentiles, Report, Series, Severity, StageResult } from "./document";
-import { count, long, plain } from "./format";
+import type { Finding, Peak, Percentiles, Report, Series, Severity, StageResult } from "./document";
+import { count, counted, long, plain } from "./format";
 import type { Colour } from "./theme";
 
 /** Response time in an open loop and over a pool, service time where each client has its own connection. */
@@ -56,6 +56,19 @@ export function seriesColour(report: Report, series: Pick<Series, "target" | "na
     (other) => other.target === series.target && other.name === series.name,
   );
   return SERIES_COLOURS[Math.max(0, index) % SERIES_COLOURS.length] ?? "series-1";
+}
+
+/** What was asked of the server: `8 clients`, or of an open load, whose clients are only as many as it took, `5,000/s`. */
+export function askedText(stage: StageResult): string {
+  return stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
+}
+
+/** What was asked for at the peak, and other client counts that were as good; of rates none are known to be. */
+export function peakAt(report: Report, peak: Peak): { text: string; alike: number[] } {
+  const stage = stageOf(report, peak.stage);
+  if (stage?.arrival === "open") return { text: askedText(stage), alike: [] };
+  const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
+  return { text: counted(peak.clients, "client"), alike };
 }
 
 /** How the clients of a stage work: `8 clients`, `1 → 64 clients`. */

@@ -3,7 +3,7 @@ import { panelsOf } from "../src/charts/panels";
 import { readReport } from "../src/columns";
 import type { Finding, Series, Timeline } from "../src/document";
 import { layoutOf } from "../src/layout";
-import { arrivalText, bySeverity, clientsText, concerns, holdOf, ladderOf } from "../src/reading";
+import { arrivalText, bySeverity, clientsText, concerns, holdOf, ladderOf, peakAt } from "../src/reading";
 import { sceneOf } from "../src/scene";
 import { readView } from "../src/state";
 import { duelReport } from "./duel";
@@ -25,6 +25,20 @@ test("a ladder is read by clients, whatever the order it ran in", () => {
   const mixed = { ...read, ladder: [...read.ladder].reverse() };
   expect(ladderOf(report, mixed).map((stage) => stage.clients)).toEqual([1, 2, 4, 8, 16, 32]);
   expect(ladderOf(report, { ...read, ladder: [999] })).toEqual([]);
+});
+
+test("a peak is where clients were as many, or the rate that was asked for", () => {
+  const peak = {
+    ...(read.peak as NonNullable<Series["peak"]>),
+    clients: 8,
+    clients_indistinguishable: [8, 16],
+  };
+  expect(peakAt(report, peak)).toEqual({ text: "8 clients", alike: [16] });
+  const open = structuredClone(report);
+  const rung = open.stages.find(({ id }) => id === peak.stage);
+  if (rung !== undefined)
+    Object.assign(rung, { arrival: "open", rate_per_s: 5_000, distribution: "poisson" });
+  expect(peakAt(open, peak)).toEqual({ text: "5,000/s", alike: [] });
 });
 
 describe("findings", () => {

@@ -157,7 +157,7 @@ function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
       hooks: {
         drawClear: [
           (plot: uPlot) => {
-            if (alonePeak !== null) markPeak(plot, alonePeak, palette);
+            if (alonePeak !== null) markPeak(plot, alonePeak, rungOf(ladders[0], alonePeak), palette);
             for (const ladder of saturated) markSaturation(plot, ladder, palette);
           },
         ],
@@ -165,7 +165,7 @@ function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
           (plot: uPlot) => {
             for (const line of chart.lines) drawLine(plot, line, chart.intervals, palette);
             if (chart.intervals) for (const ladder of ladders) drawHold(plot, ladder, palette);
-            if (alonePeak !== null) labelPeak(plot, alonePeak, palette);
+            if (alonePeak !== null) labelPeak(plot, alonePeak, rungOf(ladders[0], alonePeak), palette);
             for (const [index, ladder] of saturated.entries())
               labelSaturation(plot, ladder, index, heads, palette);
           },
@@ -343,10 +343,15 @@ function upright(plot: uPlot, load: number, style: { colour: string; dash: numbe
   ctx.restore();
 }
 
+function rungOf(ladder: Ladder | undefined, peak: Peak): StageResult | undefined {
+  return ladder?.rungs.find(({ id }) => id === peak.stage);
+}
+
 /** A line at the peak, and a band over the clients whose throughput cannot be told from it. */
-function markPeak(plot: uPlot, peak: Peak, palette: Palette): void {
+function markPeak(plot: uPlot, peak: Peak, rung: StageResult | undefined, palette: Palette): void {
   const { ctx, bbox } = plot;
-  const alike = peak.clients_indistinguishable;
+  // Of a rate, the clients say nothing.
+  const alike = rung?.arrival === "open" ? [] : peak.clients_indistinguishable;
   if (alike.length > 1) {
     const from = plot.valToPos(Math.min(...alike), "x", true);
     const to = plot.valToPos(Math.max(...alike), "x", true);
@@ -355,7 +360,8 @@ function markPeak(plot: uPlot, peak: Peak, palette: Palette): void {
     ctx.fillRect(from, bbox.top, to - from, bbox.height);
     ctx.restore();
   }
-  upright(plot, peak.clients, { colour: palette("muted"), dash: [3, 3], width: 1 });
+  const load = rung === undefined ? peak.clients : loadOf(rung);
+  upright(plot, load, { colour: palette("muted"), dash: [3, 3], width: 1 });
 }
 
 function markSaturation(plot: uPlot, { saturation, colour }: Ladder, palette: Palette): void {
@@ -367,14 +373,10 @@ function markSaturation(plot: uPlot, { saturation, colour }: Ladder, palette: Pa
   });
 }
 
-function labelPeak(plot: uPlot, peak: Peak, palette: Palette): void {
-  label(
-    plot,
-    `peak ${short(peak.throughput.mean)} at ${count(peak.clients)}`,
-    peak.clients,
-    10,
-    palette("ink"),
-  );
+function labelPeak(plot: uPlot, peak: Peak, rung: StageResult | undefined, palette: Palette): void {
+  const load = rung === undefined ? peak.clients : loadOf(rung);
+  const at = rung?.arrival === "open" ? `${tick(load)}/s` : count(load);
+  label(plot, `peak ${short(peak.throughput.mean)} at ${at}`, load, 10, palette("ink"));
 }
 
 function labelSaturation(plot: uPlot, ladder: Ladder, index: number, of: number, palette: Palette): void {
@@ -382,7 +384,7 @@ function labelSaturation(plot: uPlot, ladder: Ladder, index: number, of: number,
   if (saturation === null) return;
   const load = saturation.rate_per_s ?? saturation.clients;
   const whose = ladder.label === "" ? "saturated" : `${ladder.label} saturated`;
-  const text = `${whose} at ${saturation.rate_per_s === null ? count(load) : `${short(load)}/s`}`;
+  const text = `${whose} at ${saturation.rate_per_s === null ? count(load) : `${tick(load)}/s`}`;
   label(plot, text, load, 10 + (of - 1 - index) * 14, palette(ladder.colour));
 }
 

@@ -162,7 +162,8 @@ function nameGroups(plot: uPlot, bands: Band[], palette: Palette, width: number)
     if (to <= from || band.group === before) continue;
     before = band.group;
     if (from < reached) continue;
-    write(plot, band.group, from + unit, y, { colour: palette("ink"), size, bold: true });
+    // Beside the line of a note that may stand there.
+    write(plot, band.group, from + 4 * unit, y, { colour: palette("ink"), size, bold: true });
     reached = from + band.group.length * size * unit * 0.62;
   }
 }

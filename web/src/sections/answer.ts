@@ -19,6 +19,7 @@ import {
 } from "../format";
 import {
   arrivalText,
+  askedText,
   bySeverity,
   clientsText,
   concerns,
@@ -26,7 +27,9 @@ import {
   isLive,
   latencyName,
   latencyOf,
+  peakAt,
   seriesColour,
+  stageOf,
 } from "../reading";
 import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
 import { severityMark } from "./findings";
@@ -145,7 +148,7 @@ function subject(report: Report, target: Target): Child[] {
         : "on a host of its own",
   );
   return parts.flatMap((part, index): Child[] =>
-    index === 0 ? [part] : [el("span", { class: "dot", "aria-hidden": "true" }, " · "), part],
+    index === 0 ? [part] : [el("span", { class: "dot" }, " · "), part],
   );
 }
 
@@ -197,9 +200,9 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
         hold !== null && ` · ${arrivalText(hold)}`,
       ),
     ),
-    headline(series, hold),
+    headline(report, series, hold),
     figures(report, series, hold),
-    peakLine(series, hold),
+    peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
     marks(own),
@@ -227,10 +230,7 @@ function saturationLines(report: Report, series: Series): Child {
       ? counted(saturation.clients, "client")
       : `${long(saturation.rate_per_s)}/s`;
   const last = report.stages.find((one) => one.id === saturation.last_good);
-  const good =
-    last === undefined
-      ? ""
-      : `. Still good at ${last.arrival === "open" ? `${long(last.rate_per_s)}/s` : counted(last.clients, "client")}.`;
+  const good = last === undefined ? "" : `. Still good at ${askedText(last)}.`;
   return el(
     "div",
     { class: "saturation" },
@@ -261,15 +261,12 @@ function limit({ resource, share: full, evidence }: Limit): HTMLElement {
 }
 
 /** The figure that stands for the series: its hold's, else its peak's. */
-function headline(series: Series, hold: StageResult | null): Child {
+function headline(report: Report, series: Series, hold: StageResult | null): Child {
   const estimate = hold?.throughput ?? series.peak?.throughput;
   if (estimate === null || estimate === undefined) {
     return el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null)));
   }
-  const how =
-    hold?.throughput == null
-      ? `${isSearch(series) ? "peak of the ladder, " : "with "}${counted(series.peak?.clients, "client")}`
-      : held(hold);
+  const how = hold?.throughput == null ? whereOf(report, series) : held(hold);
   return el(
     "p",
     { class: "headline" },
@@ -278,6 +275,14 @@ function headline(series: Series, hold: StageResult | null): Child {
     el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
     el("span", { class: "how" }, how, hold?.complete === false && el("strong", {}, " (cut short)")),
   );
+}
+
+/** `peak of the ladder, 8 clients`; of a single step `with 8 clients`, `at 5,000/s`. */
+function whereOf(report: Report, series: Series): string {
+  if (series.peak === null) return "";
+  const { text } = peakAt(report, series.peak);
+  if (isSearch(series)) return `peak of the ladder, ${text}`;
+  return stageOf(report, series.peak.stage)?.arrival === "open" ? `at ${text}` : `with ${text}`;
 }
 
 function held(hold: StageResult): string {
@@ -311,28 +316,28 @@ function isSearch(series: Series): boolean {
   return series.ladder.length > 1;
 }
 
-function onlyRung(only: Peak): Child {
+function onlyRung(report: Report, only: Peak): Child {
   const figure = el("strong", {}, `${short(only.throughput.mean)} TPS`);
-  const where = ` ${relativeError(only.throughput)} at ${counted(only.clients, "client")}`;
+  const where = ` ${relativeError(only.throughput)} at ${peakAt(report, only).text}`;
   return el("p", { class: "detail" }, "Before it, ", figure, `${where}.`);
 }
 
-function peakLine(series: Series, hold: StageResult | null): Child {
+function peakLine(report: Report, series: Series, hold: StageResult | null): Child {
   const { peak } = series;
   // One client count is a choice and no search for a peak.
-  if (peak !== null && !isSearch(series)) return hold?.throughput != null && onlyRung(peak);
+  if (peak !== null && !isSearch(series)) return hold?.throughput != null && onlyRung(report, peak);
   if (peak === null) return el("p", { class: "detail" }, "No ladder was run, so no peak is known.");
-  const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
+  const { text, alike } = peakAt(report, peak);
   const parts: Child[] = [];
   if (hold?.throughput == null && alike.length === 0 && peak.passed) return null;
   if (hold?.throughput != null) {
     parts.push(
       "Peak ",
       el("strong", {}, `${short(peak.throughput.mean)} TPS`),
-      ` ${relativeError(peak.throughput)} at ${counted(peak.clients, "client")}`,
+      ` ${relativeError(peak.throughput)} at ${text}`,
     );
   } else {
-    parts.push(`At ${counted(peak.clients, "client")}`);
+    parts.push(`At ${text}`);
   }
   if (alike.length > 0) parts.push(` (${alike.map(count).join(", ")} cannot be told from it)`);
   parts.push(peak.passed ? "." : "; the ladder ended before throughput had clearly passed it.");
@@ -363,6 +368,7 @@ function marks(findings: Finding[]): Child {
           "a",
           { href: "#findings", class: `mark ${finding.severity}` },
           severityMark(finding),
+          " ",
           finding.code,
         ),
       ),

@@ -6,7 +6,7 @@ import { type ClientsChart, type Ladder, latencyAgainstLoad, throughputAgainstLo
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
 import { count, counted, latency, long, relativeError, short } from "../format";
-import { holdOf, ladderOf, latencyName, latencyOf, seriesColour } from "../reading";
+import { askedText, holdOf, ladderOf, latencyName, latencyOf, seriesColour } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
 
@@ -161,30 +161,29 @@ function throughputUnit(ladders: Ladder[]): string {
   return known < rungs.length ? "TPS, with 95% intervals where known" : "TPS, with 95% intervals";
 }
 
-function loadText(stage: StageResult): string {
-  return stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
-}
-
 function rungText(stage: StageResult | undefined): string {
-  return stage === undefined ? "" : `${short(stage.throughput?.mean)} TPS at ${loadText(stage)}`;
+  return stage === undefined ? "" : `${short(stage.throughput?.mean)} TPS at ${askedText(stage)}`;
 }
 
 function aloneWords({ rungs, peak, hold }: Ladder): string {
-  const cut = rungs.filter((rung) => !rung.complete).map(loadText);
+  const cut = rungs.filter((rung) => !rung.complete).map(askedText);
   const held = hold?.throughput == null || hold.kind !== "hold" ? "" : " The diamond is the hold.";
   return throughputWords(rungs, peak) + (cut.length > 0 ? ` Cut short: ${cut.join(", ")}.` : "") + held;
 }
 
 function besideWords({ label, rungs, peak, saturation }: Ladder): string {
-  const top =
-    peak === null
-      ? rungText(rungs.at(-1))
-      : `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${counted(peak.clients, "client")}`;
+  const top = peak === null ? rungText(rungs.at(-1)) : peakText(rungs, peak);
   const where =
     saturation === null
       ? "no saturation found"
       : `saturated at ${saturation.rate_per_s === null ? counted(saturation.clients, "client") : `${long(saturation.rate_per_s)}/s`}`;
   return `${label}: from ${rungText(rungs[0])} to ${top}; ${where}.`;
+}
+
+function peakText(rungs: StageResult[], peak: Peak): string {
+  const rung = rungs.find(({ id }) => id === peak.stage);
+  const at = rung === undefined ? counted(peak.clients, "client") : askedText(rung);
+  return `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${at}`;
 }
 
 function hiddenWords(scene: Scene, ladders: Ladder[]): string {
@@ -206,19 +205,20 @@ function throughputWords(rungs: StageResult[], peak: Peak | null): string {
   const [first, last] = [rungs[0], rungs.at(-1)];
   if (rungs.length === 1) return `${rungText(first)}.`;
   if (peak === null) return `From ${rungText(first)} to ${rungText(last)}.`;
-  const top = `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${count(peak.clients)}`;
-  const alike = peak.clients_indistinguishable.length > 1;
+  const top = peakText(rungs, peak);
+  const alike = first?.arrival !== "open" && peak.clients_indistinguishable.length > 1;
   const band = alike
     ? ` Shaded: ${peak.clients_indistinguishable.map(count).join(" and ")} clients cannot be told apart.`
     : "";
-  return `From ${rungText(first)} to the peak of ${top}; ${rungText(last)}.${band}`;
+  const after = last?.id === peak.stage ? "" : `; ${rungText(last)}`;
+  return `From ${rungText(first)} to the peak of ${top}${after}.${band}`;
 }
 
 function latencyWords(rungs: StageResult[]): string {
   const words = (stage: StageResult | undefined): string => {
     const found = stage === undefined ? null : latencyOf(stage);
     if (stage === undefined || found === null) return "unknown";
-    return `${loadText(stage)}: p50 ${latency(found.p50_us)}, p99 ${latency(found.p99_us)}, p99.9 ${latency(found.p999_us)}`;
+    return `${askedText(stage)}: p50 ${latency(found.p50_us)}, p99 ${latency(found.p99_us)}, p99.9 ${latency(found.p999_us)}`;
   };
   const [first, last] = [rungs[0], rungs.at(-1)];
   return rungs.length === 1 ? `${words(first)}.` : `${words(first)}. ${words(last)}.`;
