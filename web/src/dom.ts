@@ -69,7 +69,7 @@ export function orUnknown(value: string | null | undefined): Node {
 }
 
 export interface Column {
-  label: string;
+  label: Child;
   /** Figures stand right-aligned. */
   figures?: boolean;
   /** What the heading means, for those who ask. */

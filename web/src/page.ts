@@ -33,7 +33,7 @@ export class ReportPage {
   /** What of each run is shown, when it has changed: a served page asks for more points of it. */
   onSeconds: (shown: Map<Report, Span>) => void = () => {};
   /** A part that a served page puts under the answer. */
-  extra: (() => HTMLElement | null) | null = null;
+  extra: ((scene: Scene) => HTMLElement | null) | null = null;
   readonly #root: HTMLElement;
   readonly #address: Address;
   readonly #stop: (() => void)[];
@@ -160,7 +160,7 @@ export class ReportPage {
             el("div", { class: "beside" }, findings, verificationSection(scene)),
           )
         : el("div", { class: "top stacked" }, answers(scene)),
-      this.extra?.() ?? null,
+      this.extra?.(scene) ?? null,
       beside ? null : el("div", { class: "below" }, findings, verificationSection(scene)),
       this.#place("clients", this.#clients.element),
       this.#place("time", this.#time.element),

@@ -1,8 +1,21 @@
 import { expect, test } from "vitest";
 import type { RunEntry } from "../src/served/api";
 import { ratioText } from "../src/served/comparison";
-import { liveFirst, matches, stateOf } from "../src/served/list";
+import { headline, liveFirst, matches, stateOf } from "../src/served/list";
+import { figureText, isShown, nameOf } from "../src/served/terms";
 
+const series = (rest: Partial<RunEntry["series"][number]> = {}): RunEntry["series"][number] => ({
+  target: "pg",
+  series: "read",
+  workload: "tpcb/select-only",
+  kind: "hold",
+  clients: 8,
+  clients_end: null,
+  rate_per_s: null,
+  rate_end_per_s: null,
+  tps: 85_300,
+  ...rest,
+});
 const run = (name: string, rest: Partial<RunEntry> = {}): RunEntry => ({
   name,
   started_at: "2026-11-20T08:00:00+01:00",
@@ -11,9 +24,8 @@ const run = (name: string, rest: Partial<RunEntry> = {}): RunEntry => ({
   seconds: 60,
   command: ["dyno", "run"],
   targets: [{ name: "pg", product: "PostgreSQL", version: "18.1", embedded_profile: null }],
-  series: [
-    { target: "pg", series: "read", workload: "tpcb/select-only", kind: "hold", clients: 8, tps: 85_300 },
-  ],
+  series: [series()],
+  findings: { invalid: [], doubt: [] },
   live: false,
   ...rest,
 });
@@ -35,7 +47,7 @@ test("filters narrow the list, each by itself and together", () => {
     outcome: null,
   });
   expect(matches(mysql, all)).toBe(true);
-  expect(matches(mysql, { ...all, product: "MySQL", state: "not ended" })).toBe(true);
+  expect(matches(mysql, { ...all, product: "MySQL", state: "killed" })).toBe(true);
   expect(matches(mysql, { ...all, product: "PostgreSQL" })).toBe(false);
   expect(matches(run("a"), { ...all, text: "SELECT-only dyno" })).toBe(true);
   expect(matches(run("a"), { ...all, text: "select-only mysql" })).toBe(false);
@@ -51,14 +63,70 @@ test("a run that was killed is neither complete nor live", () => {
       run("c", { outcome: null, live: true }),
       run("d", { outcome: "incomplete" }),
     ].map(stateOf),
-  ).toEqual(["complete", "not ended", "live", "incomplete"]);
+  ).toEqual(["complete", "killed", "live", "incomplete"]);
 });
 
-test("a ratio says no more than its interval allows", () => {
-  const ratio = (value: number, interval: [number, number] | null, verdict: string) =>
-    ratioText({ value: 1, ratio: { value, interval, verdict } });
-  expect(ratio(1.834, [1.79, 1.88], "better")).toBe("1.83× (1.79 to 1.88) better");
-  expect(ratio(1.01, [0.97, 1.05], "no-difference-shown")).toBe("no difference shown");
-  expect(ratio(2.5, null, "no-interval")).toBe("2.50× no interval");
-  expect(ratioText({ value: null, ratio: null })).toBe("");
+test("a headline names what was asked of the server", () => {
+  const of = (rest: Partial<RunEntry["series"][number]>) => headline(run("a"), series(rest));
+  expect(of({})).toBe("read 85.3k TPS at 8 clients");
+  expect(of({ clients: 1, clients_end: 200 })).toBe("read 85.3k TPS at 1 to 200 clients");
+  expect(of({ rate_per_s: 5_000, clients: 64 })).toBe("read 85.3k TPS at 5,000/s");
+  expect(of({ rate_per_s: 100, rate_end_per_s: 5_000 })).toBe("read 85.3k TPS at 100 to 5,000/s");
+});
+
+test("a ratio says no more than its interval allows, in the words of its figure", () => {
+  const throughput = { key: "throughput", unit: "1/s", better: "higher" } as const;
+  const p99 = { key: "p99", unit: "us", better: "lower" } as const;
+  const ratio = (
+    row: typeof throughput | typeof p99,
+    value: number,
+    within: [number, number] | null,
+    verdict: string,
+  ) => ratioText(row, { ratio: { value, interval: within, verdict } });
+  expect(ratio(throughput, 1.834, [1.79, 1.88], "better")).toBe("1.83× (1.79 to 1.88) faster");
+  expect(ratio(p99, 0.518, [0.512, 0.524], "better")).toBe("0.518× (0.512 to 0.524) faster");
+  expect(ratio(throughput, 1.01, [0.97, 1.05], "no-difference-shown")).toBe(
+    "no difference shown (0.970 to 1.050)",
+  );
+  expect(ratio(throughput, 2.5, null, "no-interval")).toBe("2.50× no interval");
+  expect(ratio(p99, 2.5, [2, 3], "other-load")).toBe("2.50× (2.00 to 3.00) at another load");
+  expect(ratioText(throughput, { ratio: null })).toBe("");
+  const clients = { key: "peak_clients", unit: "clients", better: "neither" } as const;
+  expect(ratioText(clients, { ratio: { value: 2, interval: null, verdict: "no-interval" } })).toBe("");
+});
+
+test("figures of a comparison have names and units", () => {
+  const text = (key: string, unit: string, value: number, interval: [number, number] | null = null) =>
+    `${nameOf(key)}: ${figureText({ key, unit }, { value, interval, ratio: null })}`;
+  expect([
+    text("throughput", "1/s", 84_912, [84_063, 85_761]),
+    text("p99.9", "us", 1_100),
+    text("errors", "share", 0.004),
+    text("server_cpu", "us", 21),
+    text("disk_write_bytes", "bytes", 0.004),
+    text("disk_write_operations", "operations", 0.35),
+    text("wal_bytes", "bytes", 41.5),
+    text("peak_rate", "1/s", 5_000),
+    text("saturation_clients", "clients", 1),
+    text("bytes_per_row", "bytes", 96),
+    text("size", "bytes", 797e6),
+    text("prepare", "s", 4.1),
+    text("of_tomorrow", "lines", 3),
+  ]).toEqual([
+    "throughput: 84,912 TPS ±1.0%",
+    "latency, p99.9: 1.1 ms",
+    "failed or of unknown outcome: 0.4%",
+    "CPU of the server, per transaction: 21 µs",
+    "written to disk, per transaction: <0.01 B",
+    "disk writes, per transaction: 0.35 operations",
+    "WAL or redo log, per transaction: 41.5 B",
+    "peak at: 5,000/s",
+    "gives way at: 1 client",
+    "on disk, per row: 96.0 B",
+    "data on disk: 760 MiB",
+    "time to prepare: 4.1 s",
+    "of tomorrow: 3.00 lines",
+  ]);
+  const cells = [{ value: 0.001, interval: null, ratio: null }];
+  expect([isShown({ unit: "bytes", cells }), isShown({ unit: "share", cells })]).toEqual([false, true]);
 });

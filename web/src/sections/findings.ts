@@ -7,13 +7,13 @@ import type { Scene } from "../scene";
 
 const SIGNS: Record<Severity, IconName> = { invalid: "fail", doubt: "doubt", note: "note" };
 
-export function severityMark(finding: Finding): HTMLElement {
-  return el(
-    "span",
-    { class: `severity ${finding.severity}` },
-    icon(SIGNS[finding.severity]),
-    finding.severity,
-  );
+export function severityMark({ severity }: Pick<Finding, "severity">): HTMLElement {
+  return severitySign(severity);
+}
+
+/** A severity by its sign and its word, or another word for it. */
+export function severitySign(severity: Severity, word: string = severity): HTMLElement {
+  return el("span", { class: `severity ${severity}` }, icon(SIGNS[severity]), word);
 }
 
 /** All findings, the gravest first; of several runs with the run's name. */

@@ -11,7 +11,7 @@ export interface RunEntry {
   name: string;
   /** RFC 3339; null where the run ended before its first event. */
   started_at: string | null;
-  /** Null where the run goes on, or was killed. */
+  /** Null where the run goes on, or was killed: `live` tells which. */
   outcome: "complete" | "incomplete" | null;
   reason: string | null;
   seconds: number;
@@ -22,7 +22,21 @@ export interface RunEntry {
     version: string | null;
     embedded_profile: string | null;
   }[];
-  series: { target: string; series: string; workload: string; kind: string; clients: number; tps: number }[];
+  series: {
+    target: string;
+    series: string;
+    workload: string;
+    kind: string;
+    clients: number;
+    /** At the end, where clients were ramped. */
+    clients_end: number | null;
+    /** That were asked for, of an open load. */
+    rate_per_s: number | null;
+    rate_end_per_s: number | null;
+    tps: number;
+  }[];
+  /** Codes of its findings; null until it has ended, and of runs that an earlier dyno stored. */
+  findings: { invalid: string[]; doubt: string[] } | null;
   live: boolean;
 }
 

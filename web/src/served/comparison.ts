@@ -1,129 +1,254 @@
-// The comparison of runs or targets (`dyno.comparison/1`, described in `docs/compare.md`) as a small table: each figure,
-// and how it stands to the base's. What a ratio says is the document's own verdict.
+// The comparison of runs or targets (`dyno.comparison/1`, described in `docs/compare.md`) as tables: each figure under the
+// field's name for it and with its unit, and how it stands to the base's. What a ratio says is the document's own verdict,
+// in the words of `dyno compare`.
 
+import { signOf } from "../charts/marks";
+import type { Severity } from "../document";
 import { type Child, el, icon, section, table } from "../dom";
-import { bytes, count, duration, latency, long, share } from "../format";
+import { count, counted, duration, long } from "../format";
+import type { Scene } from "../scene";
+import { severitySign } from "../sections/findings";
+import { figureText, isShown, nameOf, verdictOf } from "./terms";
 
 /** What the page reads of the document; there is more in it. */
 export interface Comparison {
   schema: string;
   base: number;
-  sides: { name: string; product: string | null }[];
+  sides: { name: string; runs: string[]; target: string; product: string | null }[];
   series: { name: string; basis: { text: string }; sections: Part[] }[];
-  findings: { severity: string; evidence: string; about: string | null }[];
+  data: { workload: string; rows: FigureRow[] }[];
+  absent: { series: string; present: string[]; lacking: string[]; compared: boolean }[];
+  differences: Difference[];
 }
 
 interface Part {
   kind: "headline" | "common-load" | "peak";
-  loads: ({ clients: number; rate_per_s: number | null } | null)[];
+  loads: (Load | null)[];
   same_load: boolean;
-  rows: { key: string; unit: string; cells: Cell[] }[];
+  rows: FigureRow[];
+}
+
+interface Load {
+  kind: string;
+  clients: number;
+  clients_end: number | null;
+  connections: number | null;
+  rate_per_s: number | null;
+  seconds: number;
+}
+
+export interface FigureRow {
+  key: string;
+  unit: string;
+  better: "higher" | "lower" | "neither";
+  cells: Cell[];
 }
 
 export interface Cell {
   value: number | null;
+  /** 95 %. */
+  interval: [number, number] | null;
   ratio: { value: number; interval: [number, number] | null; verdict: string } | null;
 }
 
+interface Difference {
+  aspect: string;
+  severity: Severity;
+  series: string | null;
+  text: string;
+  advice: string;
+}
+
 const SCHEMA = "dyno.comparison/1";
-const PARTS: Record<Part["kind"], string> = {
-  headline: "what was held",
-  "common-load": "at a load that all have",
-  peak: "at the peak of each",
+/** What is shown of stages of a kind. */
+const HEADLINES: Record<string, string> = {
+  hold: "what was held",
+  ramp: "over the ramp",
+  ladder: "the peak of the ladder",
 };
 
 export function isComparison(value: unknown): value is Comparison {
   return typeof value === "object" && value !== null && (value as { schema?: unknown }).schema === SCHEMA;
 }
 
-export function comparisonSection(comparison: Comparison | null): HTMLElement | null {
+export function comparisonSection(comparison: Comparison | null, scene: Scene): HTMLElement | null {
   if (comparison === null || comparison.series.length === 0) return null;
-  const differences = comparison.findings.map((finding) =>
-    el(
-      "li",
-      { class: finding.severity },
-      el(
-        "span",
-        { class: `severity ${finding.severity}` },
-        icon(finding.severity === "note" ? "note" : "doubt"),
-        finding.severity,
-      ),
-      " ",
-      finding.evidence,
-    ),
-  );
   return section(
     "comparison",
     "Compared",
+    notComparable(comparison),
     ...comparison.series.flatMap((series) => [
       el("h3", {}, series.name),
       ...series.sections
-        .filter(({ rows }) => rows.length > 0)
-        .map((part) => partTable(comparison, series.name, part)),
-      el("p", { class: "basis" }, series.basis.text),
+        .filter(({ rows }) => rows.some(isShown))
+        .map((part) => partTable(comparison, scene, series.name, part)),
+      el("p", { class: "basis" }, sentence(series.basis.text)),
     ]),
-    differences.length > 0 &&
-      el("ul", { class: "differences", "aria-label": "What differs between the sides" }, differences),
+    ...comparison.data
+      .filter(({ rows }) => rows.some(isShown))
+      .map(({ workload, rows }) =>
+        figureTable(comparison, scene, `${workload}, its data`, "the data", [], rows),
+      ),
+    ...comparison.absent.map(({ series, present, lacking, compared }) =>
+      el(
+        "p",
+        { class: "basis" },
+        `${lacking.join(", ")} has no series ${series}, which ${present.join(", ")} has${compared ? "" : ": it is not compared"}.`,
+      ),
+    ),
+    differences(comparison.differences),
   );
 }
 
-function partTable(comparison: Comparison, series: string, part: Part): HTMLElement {
+/** Said before any figure, for those who read no further. */
+function notComparable({ differences }: Comparison): Child {
+  const grave = differences.filter(({ severity }) => severity === "invalid").map(({ aspect }) => aspect);
+  if (grave.length === 0) return null;
+  return el(
+    "p",
+    { class: "incomplete", role: "note" },
+    icon("fail"),
+    el("strong", {}, "Not comparable: "),
+    `${[...new Set(grave)].join(", ")}. What differs is told under the figures.`,
+  );
+}
+
+/** What differs and matters, the gravest first. */
+function differences(all: Difference[]): Child {
+  if (all.length === 0) return el("p", { class: "basis" }, "The sides differ in nothing that dyno knows of.");
+  const items = all.map(({ severity, series, text, advice }) =>
+    el(
+      "li",
+      { class: severity },
+      severitySign(severity),
+      " ",
+      series === null ? "" : `${series}: `,
+      text,
+      el("span", { class: "advice" }, ` → ${advice}`),
+    ),
+  );
+  return [
+    el("h3", {}, "What differs between the sides"),
+    el("ul", { class: "differences", "aria-label": "What differs between the sides" }, items),
+  ];
+}
+
+/** `what was held`; where nothing was, what stands for it. */
+function headingOf({ kind, loads }: Part): string {
+  if (kind === "common-load") return "at a load that all have climbed";
+  if (kind === "peak") return "where the ladder has its peak";
+  const kinds = new Set(loads.flatMap((load) => (load === null ? [] : [load.kind])));
+  const words = [...kinds].map((one) => HEADLINES[one] ?? one);
+  return words.length === 0 ? "what was measured" : words.join(" and ");
+}
+
+function partTable(comparison: Comparison, scene: Scene, series: string, part: Part): HTMLElement {
+  const loads: Child[] = part.loads.flatMap((load, index) => [
+    loadText(load),
+    ...(index === comparison.base ? [] : [part.same_load || part.kind === "peak" ? "" : "another load"]),
+  ]);
+  const some = part.loads.some((load) => load !== null);
+  return figureTable(
+    comparison,
+    scene,
+    `${series}, ${headingOf(part)}`,
+    headingOf(part),
+    some ? [{ class: "at", cells: ["load", ...loads] }] : [],
+    part.rows,
+  );
+}
+
+function figureTable(
+  comparison: Comparison,
+  scene: Scene,
+  caption: string,
+  heading: string,
+  above: { class: string; cells: Child[] }[],
+  rows: FigureRow[],
+): HTMLElement {
   const { sides, base } = comparison;
+  const baseName = sides[base]?.name ?? "the base";
   const columns = sides.flatMap((side, index) => [
-    { label: side.name, figures: true, title: side.product ?? "product unknown" },
+    { label: sideHead(side, scene), figures: true },
     ...(index === base
       ? []
       : [
           {
-            label: `to ${sides[base]?.name ?? "the base"}`,
+            label: `to ${baseName}`,
             figures: true,
             title: "ratio, with its 95% interval where there is one",
           },
         ]),
   ]);
-  const rows = part.rows.map((row) => ({
+  const shown = rows.filter(isShown).map((row) => ({
     cells: [
-      row.key.replaceAll("_", " "),
+      nameOf(row.key),
       ...row.cells.flatMap((cell, index): Child[] => [
-        cell.value === null ? el("span", { class: "unknown" }, "unknown") : figure(cell.value, row.unit),
-        ...(index === base ? [] : [ratioText(cell)]),
+        cell.value === null ? el("span", { class: "unknown" }, "unknown") : figureText(row, cell),
+        ...(index === base ? [] : [ratio(row, cell)]),
       ]),
     ],
   }));
-  const loads: Child[] = part.loads.flatMap((load, index) => [
-    loadText(load),
-    ...(index === base ? [] : [part.same_load ? "" : "other load"]),
-  ]);
-  return table(
-    `${series}, ${PARTS[part.kind]}`,
-    [{ label: PARTS[part.kind] }, ...columns],
-    [{ class: "at", cells: ["load", ...loads] }, ...rows],
-  );
+  return table(caption, [{ label: heading }, ...columns], [...above, ...shown]);
 }
 
-function loadText(load: Part["loads"][number]): Child {
+/** A side's name with the sign of its target wherever that is drawn, and its product below. */
+function sideHead(side: Comparison["sides"][number], scene: Scene): Child {
+  const [run, ...others] = side.runs;
+  const lane =
+    others.length > 0
+      ? undefined
+      : scene.lanes.find(({ report, target }) => report.run.name === run && target.name === side.target);
+  return [
+    lane !== undefined && signOf(lane),
+    side.name,
+    el("span", { class: "product" }, side.product ?? "product unknown"),
+  ];
+}
+
+/** `8 clients`, `1 to 200 clients over 40 connections`, `5,000/s, 64 clients`. */
+function loadText(load: Load | null): Child {
   if (load === null) return el("span", { class: "unknown" }, "none");
-  return load.rate_per_s === null ? `${count(load.clients)} clients` : `${long(load.rate_per_s)}/s`;
+  const end = load.clients_end;
+  const clients =
+    end != null && end !== load.clients
+      ? `${count(load.clients)} to ${counted(end, "client")}`
+      : counted(load.clients, "client");
+  const pool = load.connections == null ? "" : ` over ${counted(load.connections, "connection")}`;
+  const rate = load.rate_per_s === null ? "" : `${long(load.rate_per_s)}/s, `;
+  const seconds = load.seconds > 0 ? `, ${duration(Math.round(load.seconds * 10) / 10)}` : "";
+  return `${rate}${clients}${pool}${seconds}`;
 }
 
-/** `1.83× better (1.79 to 1.88)`; where no difference is shown, no more than that. */
-export function ratioText({ ratio }: Cell): string {
-  if (ratio === null) return "";
+function ratio(row: FigureRow, cell: Cell): Child {
+  const text = ratioText(row, cell);
+  const verdict = cell.ratio?.verdict;
+  const tone = verdict === "better" ? "good" : verdict === "worse" ? "bad" : "faint";
+  return text === "" ? "" : el("span", { class: `ratio ${tone}` }, text);
+}
+
+/** `1.83× (1.79 to 1.88) faster`; `no difference shown (0.97 to 1.03)` where the interval holds 1. */
+export function ratioText(
+  row: Pick<FigureRow, "key" | "unit" | "better">,
+  { ratio }: Pick<Cell, "ratio">,
+): string {
+  // How many clients a peak takes is a fact with no better or worse: a ratio of it helps nobody.
+  if (ratio === null || row.better === "neither") return "";
   const { value, interval, verdict } = ratio;
-  const digits = (number: number) => number.toFixed(Math.abs(number) < 9.995 ? 2 : 0);
-  if (verdict === "no-difference-shown") return "no difference shown";
-  const within = interval === null ? "" : ` (${digits(interval[0])} to ${digits(interval[1])})`;
-  const words: Record<string, string> = { "no-interval": "no interval", "other-load": "other load" };
-  return `${digits(value)}×${within} ${words[verdict] ?? verdict}`;
+  const within = interval === null ? "" : ` (${multiple(interval[0])} to ${multiple(interval[1])})`;
+  const words = verdictOf(row, verdict);
+  return verdict === "no-difference-shown" ? words + within : `${multiple(value)}×${within} ${words}`;
 }
 
-function figure(value: number, unit: string): string {
-  const formats: Record<string, (value: number) => string> = {
-    us: latency,
-    share,
-    bytes,
-    s: duration,
-    clients: count,
-  };
-  return (formats[unit] ?? long)(value) + (unit === "1/s" ? "/s" : "");
+/** Three decimals near one, where two would hide what is meant. */
+function multiple(value: number): string {
+  if (value > 0 && value < 0.001) return "<0.001";
+  const digits = value < 1.1 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return value.toFixed(digits);
+}
+
+/** A text of the document is the end of a line in a terminal; here it is a sentence. */
+function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

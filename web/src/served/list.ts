@@ -2,8 +2,9 @@
 // chosen to be laid over each other.
 
 import { type Child, el, orUnknown } from "../dom";
-import { count, duration, moment, short } from "../format";
+import { count, counted, duration, long, moment, short } from "../format";
 import { morph } from "../morph";
+import { severitySign } from "../sections/findings";
 import { type Address, type Filters, readFilters, setAll, towards, writeFilters } from "../state";
 import { themeToggle } from "../theme-toggle";
 import { askRuns, type RunEntry } from "./api";
@@ -12,6 +13,8 @@ import { askRuns, type RunEntry } from "./api";
 const AGAIN_MS = 5000;
 /** Rows beyond this are only counted: filters find them. */
 const ROWS_MAX = 300;
+/** Findings of one severity that are named; all of them are where the run is. */
+const CODES_MAX = 2;
 
 export class RunList {
   readonly #root: HTMLElement;
@@ -141,10 +144,10 @@ export class RunList {
   }
 }
 
-/** `live`, `complete`, `incomplete`, or `not ended` of a run that was killed. */
+/** `live`, `complete`, `incomplete`, or `killed`: ended without a word. */
 export function stateOf(run: RunEntry): string {
   if (run.live) return "live";
-  return run.outcome ?? "not ended";
+  return run.outcome ?? "killed";
 }
 
 export function liveFirst(runs: RunEntry[]): RunEntry[] {
@@ -217,7 +220,7 @@ function filterBar(runs: RunEntry[], filters: Filters): HTMLElement {
 }
 
 function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => string): HTMLElement {
-  const head = ["", "Run", "When", "Took", "Targets", "Workloads", "Headline", "State"];
+  const head = ["", "Run", "When", "Took", "Targets", "Workloads", "Headline", "Findings", "State"];
   const body = runs.map((run) =>
     el(
       "tr",
@@ -237,7 +240,8 @@ function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => strin
       el("td", { class: "figures" }, duration(run.seconds)),
       el("td", {}, lines(run.targets.map(targetText))),
       el("td", {}, lines([...new Set(run.series.map(({ workload }) => workload))])),
-      el("td", {}, lines(run.series.map((series) => headline(run, series)))),
+      el("td", {}, lines(inOrder(run).map((series) => headline(run, series)))),
+      el("td", {}, findings(run)),
       el("td", {}, state(run)),
     ),
   );
@@ -255,7 +259,17 @@ function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => strin
         el(
           "tr",
           {},
-          head.map((label) => el("th", { scope: "col", class: label === "Took" && "figures" }, label)),
+          head.map((label) =>
+            el(
+              "th",
+              {
+                scope: "col",
+                class: label === "Took" && "figures",
+                "aria-label": label === "" ? "Choose" : undefined,
+              },
+              label,
+            ),
+          ),
         ),
       ),
       el("tbody", {}, body),
@@ -281,9 +295,45 @@ function targetText({ name, product, version, embedded_profile }: RunEntry["targ
   return `${name}: ${product ?? "unrecognised"}${version === null ? "" : ` ${version}`}${embedded_profile === null ? "" : ` (${embedded_profile})`}`;
 }
 
-function headline(run: RunEntry, series: RunEntry["series"][number]): string {
+/** Series in the order they began, and of each the targets in theirs, whichever of them began first. */
+function inOrder({ targets, series }: RunEntry): RunEntry["series"] {
+  const names = series.map(({ series: name }) => name);
+  const place = (target: string) => targets.findIndex(({ name }) => name === target);
+  return series.toSorted(
+    (a, b) => names.indexOf(a.series) - names.indexOf(b.series) || place(a.target) - place(b.target),
+  );
+}
+
+/** `pg read 84.9k TPS at 8 clients`, `read 4.99k TPS at 5,000/s`. */
+export function headline(run: Pick<RunEntry, "targets">, series: RunEntry["series"][number]): string {
   const whose = run.targets.length > 1 ? `${series.target} ` : "";
-  return `${whose}${series.series} ${short(series.tps)} TPS at ${count(series.clients)}`;
+  return `${whose}${series.series} ${short(series.tps)} TPS at ${loadText(series)}`;
+}
+
+/** What was asked of the server: of an open load the rate, whose clients are only as many as it took. */
+function loadText({ clients, clients_end, rate_per_s, rate_end_per_s }: RunEntry["series"][number]): string {
+  if (rate_per_s !== null)
+    return rate_end_per_s === null
+      ? `${long(rate_per_s)}/s`
+      : `${long(rate_per_s)} to ${long(rate_end_per_s)}/s`;
+  return clients_end !== null && clients_end !== clients
+    ? `${count(clients)} to ${counted(clients_end, "client")}`
+    : counted(clients, "client");
+}
+
+/** What its figures must be doubted for, the gravest first; nothing of a run that has not been judged. */
+function findings({ findings: found }: RunEntry): Child {
+  if (found === null) return null;
+  const line = (severity: "invalid" | "doubt", codes: string[]) =>
+    codes.length > 0 &&
+    el(
+      "div",
+      { class: "doubts", title: codes.join(", ") },
+      severitySign(severity),
+      ` ${codes.slice(0, CODES_MAX).join(", ")}`,
+      codes.length > CODES_MAX && ` and ${codes.length - CODES_MAX} more`,
+    );
+  return [line("invalid", found.invalid), line("doubt", found.doubt)];
 }
 
 function state(run: RunEntry): Child {
@@ -292,7 +342,12 @@ function state(run: RunEntry): Child {
     return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
   return el(
     "span",
-    { class: text === "complete" ? "badge good" : "badge bad", title: run.reason ?? undefined },
+    {
+      class: text === "complete" ? "badge good" : "badge bad",
+      title:
+        run.reason ??
+        (text === "killed" ? "its process is gone, and it has not said that it ended" : undefined),
+    },
     text,
   );
 }

@@ -45,7 +45,7 @@ export class Watch {
     root.replaceChildren(this.#status, this.#body);
     this.#page = new ReportPage(this.#body, address);
     this.#page.onSeconds = (shown) => this.#shown(shown);
-    this.#page.extra = () => comparisonSection(this.#comparison);
+    this.#page.extra = (scene) => comparisonSection(this.#comparison, scene);
     document.addEventListener("visibilitychange", this.#onVisible);
   }
 

@@ -101,10 +101,21 @@ function entry({ report, live }: { report: WrittenReport; live: boolean }): unkn
       workload: series.workload,
       kind: "ladder",
       clients: series.peak?.clients ?? 0,
+      clients_end: null,
+      rate_per_s: null,
+      rate_end_per_s: null,
       tps: series.peak?.throughput.mean ?? 0,
     })),
+    findings: live ? null : codesOf(report),
     live,
   };
+}
+
+function codesOf({ findings }: WrittenReport): { invalid: string[]; doubt: string[] } {
+  const codes = (wanted: string) => [
+    ...new Set(findings.filter(({ severity }) => severity === wanted).map(({ code }) => code)),
+  ];
+  return { invalid: codes("invalid"), doubt: codes("doubt") };
 }
 
 /** Of what is in the span, every so many rows: the page is not tested for what a server leaves out. */
