@@ -27,12 +27,15 @@ use tokio::sync::oneshot;
 pub use self::address::DEFAULT_LISTEN;
 use self::gate::{Gate, Token};
 use self::library::Library;
-use self::patience::PatientListener;
+use self::patience::{Activity, Patience, PatientListener};
 
 /// Threads that read the store. The server itself has one, which never waits for a disk.
 const READING_THREADS: usize = 8;
 /// How long a reader may take nothing, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// How long a first request may take to come, and how long a connection is kept for the next one.
+const REQUEST: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(30);
 /// Between two looks whether readers have seen the end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -46,12 +49,17 @@ pub struct Options {
     pub token: Option<String>,
     /// A reader that takes not a byte for this long is dropped.
     pub patience: Duration,
+    /// A client whose first request has not come whole after this long is dropped.
+    pub request: Duration,
+    /// One that has been answered, and does not ask again for this long, is dropped too.
+    pub idle: Duration,
 }
 
 impl Options {
     #[must_use]
     pub fn new(store: PathBuf, listen: &str) -> Self {
-        Self { store, listen: listen.to_owned(), token: None, patience: PATIENCE }
+        let listen = listen.to_owned();
+        Self { store, listen, token: None, patience: PATIENCE, request: REQUEST, idle: IDLE }
     }
 }
 
@@ -118,7 +126,8 @@ pub struct Server {
 /// # Errors
 /// See [`ServeError`]; nothing runs then.
 pub fn spawn(options: Options) -> Result<Server, ServeError> {
-    let Options { store, listen, token, patience } = options;
+    let Options { store, listen, token, patience: stalled, request, idle } = options;
+    let patience = Patience { request, idle, stalled };
     let token = token.map(Token::new).transpose()?;
     let addresses = address::resolve(&listen)?;
     if let Some(open) = addresses.iter().find(|address| !address.ip().is_loopback() && token.is_none()) {
@@ -151,14 +160,14 @@ pub fn spawn(options: Options) -> Result<Server, ServeError> {
 }
 
 async fn serve(
-    (listener, patience): (TcpListener, Duration),
+    (listener, patience): (TcpListener, Patience),
     gate: Gate,
     library: Arc<Library>,
     stopped: oneshot::Receiver<Duration>,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = PatientListener::new(tokio::net::TcpListener::from_std(listener)?, patience);
-    let router = api::router(Arc::clone(&library), gate);
+    let router = api::router(Arc::clone(&library), gate).into_make_service_with_connect_info::<Activity>();
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
     let farewell = stopped.await.unwrap_or_default();
     let enough = tokio::time::Instant::now() + farewell;

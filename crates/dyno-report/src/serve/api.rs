@@ -21,7 +21,7 @@ use serde_json::json;
 use super::book::View;
 use super::gate::{self, Gate};
 use super::library::{Document, Library};
-use super::live;
+use super::{live, patience};
 use crate::openmetrics::{self, Format};
 use crate::page;
 
@@ -46,6 +46,7 @@ pub(super) fn router(library: Arc<Library>, gate: Gate) -> Router {
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is nothing here") })
         .with_state(library)
         .layer(middleware::from_fn_with_state(gate, gate::guard))
+        .layer(middleware::from_fn(patience::noted))
 }
 
 /// The page; it asks for what it shows.

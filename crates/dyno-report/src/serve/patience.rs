@@ -1,38 +1,55 @@
-//! Connections with an end to patience: a client that takes nothing of what it was sent, or says nothing for long, is cut
-//! off, and there are never more than so many. Beside a run, the files and the memory of the process are the load's.
+//! Connections with an end to patience: a client that takes nothing of what it was sent, or asks for nothing, is cut off;
+//! there are never more than so many, and not all of them from one address. Beside a run, the files and the memory of the
+//! process are the load's.
 
+use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A connection on which nothing goes either way for this long is closed. An event stream says something more often, and a
-/// long run is read in less, on a busy machine too.
-const IDLE: Duration = Duration::from_secs(600);
 /// Connections at a time; others wait until one is closed.
 const CONNECTIONS_MAX: usize = 256;
+/// Of these, from one address; more are closed at once.
+const ADDRESS_MAX: usize = 128;
 /// After a failed `accept`, such as for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// How long clients are waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// For the whole of the first request.
+    pub(super) request: Duration,
+    /// For the whole of the next one, from the last byte of an answer on. An event stream says something more often.
+    pub(super) idle: Duration,
+    /// For a byte to be taken of what is sent.
+    pub(super) stalled: Duration,
+}
 
 /// Listens, and gives out [`Patient`] connections.
 pub(super) struct PatientListener {
     listener: TcpListener,
-    patience: Duration,
+    patience: Patience,
     room: Arc<Semaphore>,
+    crowd: Arc<Crowd>,
 }
 
 impl PatientListener {
-    /// A client that takes not a byte for as long as `patience` is cut off.
-    pub(super) fn new(listener: TcpListener, patience: Duration) -> Self {
-        Self { listener, patience, room: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
+    pub(super) fn new(listener: TcpListener, patience: Patience) -> Self {
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        Self { listener, patience, room, crowd: Arc::default() }
     }
 }
 
@@ -42,16 +59,17 @@ impl Listener for PatientListener {
 
     async fn accept(&mut self) -> (Patient, SocketAddr) {
         loop {
-            let Ok(place) = Arc::clone(&self.room).acquire_owned().await else {
+            let Ok(room) = Arc::clone(&self.room).acquire_owned().await else {
                 // The semaphore is never closed.
                 std::future::pending::<()>().await;
                 continue;
             };
             match self.listener.accept().await {
                 Ok((stream, address)) => {
+                    let Some(place) = Place::take(&self.crowd, address.ip().to_canonical()) else { continue };
                     // Without it an event waits for the acknowledgement of the one before.
                     let _ = stream.set_nodelay(true);
-                    return (Patient::new(stream, self.patience, place), address);
+                    return (Patient::new(stream, self.patience, (room, place)), address);
                 }
                 Err(_) => sleep(PAUSE).await,
             }
@@ -63,40 +81,148 @@ impl Listener for PatientListener {
     }
 }
 
+/// Connections by address.
+#[derive(Default)]
+struct Crowd(Mutex<HashMap<IpAddr, usize>>);
+
+/// A place of an address, given back when it is dropped.
+struct Place {
+    crowd: Arc<Crowd>,
+    address: IpAddr,
+}
+
+impl Place {
+    /// `None` where the address has as many as it may have.
+    fn take(crowd: &Arc<Crowd>, address: IpAddr) -> Option<Self> {
+        let mut places = locked(&crowd.0);
+        let taken = places.entry(address).or_default();
+        if *taken >= ADDRESS_MAX {
+            return None;
+        }
+        *taken += 1;
+        Some(Self { crowd: Arc::clone(crowd), address })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut places = locked(&self.crowd.0);
+        match places.get_mut(&self.address) {
+            Some(taken) if *taken > 1 => *taken -= 1,
+            _ => drop(places.remove(&self.address)),
+        }
+    }
+}
+
+/// What goes on on a connection, as those who answer know it: from its bytes alone nobody can tell a client that waits for
+/// a long run to be read from one that has nothing to ask.
+#[derive(Clone)]
+pub(super) struct Activity {
+    state: Arc<Mutex<State>>,
+    idle: Duration,
+}
+
+struct State {
+    /// Requests that are being answered.
+    under_way: usize,
+    /// When there must be another one.
+    until: Instant,
+}
+
+impl Activity {
+    fn new(patience: Patience) -> Self {
+        let state = State { under_way: 0, until: Instant::now() + patience.request };
+        Self { state: Arc::new(Mutex::new(state)), idle: patience.idle }
+    }
+
+    /// When to look again; `None` where nothing has been asked for too long.
+    fn next_look(&self) -> Option<Instant> {
+        let (state, now) = (locked(&self.state), Instant::now());
+        if state.under_way > 0 {
+            Some(now + self.idle)
+        } else {
+            Some(state.until).filter(|until| *until > now)
+        }
+    }
+
+    fn answered(&self) {
+        locked(&self.state).until = Instant::now() + self.idle;
+    }
+}
+
+impl Connected<IncomingStream<'_, PatientListener>> for Activity {
+    fn connect_info(stream: IncomingStream<'_, PatientListener>) -> Self {
+        stream.io().activity.clone()
+    }
+}
+
+/// A request that is being answered, for as long as it lives.
+struct UnderWay(Activity);
+
+impl UnderWay {
+    fn begin(activity: Activity) -> Self {
+        locked(&activity.state).under_way += 1;
+        Self(activity)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        // What it has come to is still to be written.
+        self.0.answered();
+        locked(&self.0.state).under_way -= 1;
+    }
+}
+
+/// Tells the connection that a whole request has come and is being answered.
+pub(super) async fn noted(
+    ConnectInfo(activity): ConnectInfo<Activity>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let _under_way = UnderWay::begin(activity);
+    next.run(request).await
+}
+
 /// A connection with deadlines.
 pub(super) struct Patient {
     stream: TcpStream,
-    patience: Duration,
-    idle: Pin<Box<Sleep>>,
+    stalls_for: Duration,
+    activity: Activity,
+    alarm: Pin<Box<Sleep>>,
     /// Set while the client's side is full.
     stalled: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
+    _places: (OwnedSemaphorePermit, Place),
 }
 
 impl Patient {
-    fn new(stream: TcpStream, patience: Duration, place: OwnedSemaphorePermit) -> Self {
-        Self { stream, patience, idle: Box::pin(sleep(IDLE)), stalled: None, _place: place }
-    }
-
-    fn went(&mut self) {
-        self.idle.as_mut().reset(Instant::now() + IDLE);
+    fn new(stream: TcpStream, patience: Patience, places: (OwnedSemaphorePermit, Place)) -> Self {
+        Self {
+            stream,
+            stalls_for: patience.stalled,
+            activity: Activity::new(patience),
+            alarm: Box::pin(sleep(patience.request)),
+            stalled: None,
+            _places: places,
+        }
     }
 
     /// What a write has come to, or the end of patience with it.
     fn written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
-            self.went();
+            self.activity.answered();
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let stalls_for = self.stalls_for;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(stalls_for)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut)))
     }
 }
 
 impl AsyncRead for Patient {
+    /// What comes in buys no time: a request that comes byte by byte must be whole by its deadline like any other.
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -104,11 +230,16 @@ impl AsyncRead for Patient {
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if read.is_ready() {
-            self.went();
             return read;
         }
-        ready!(self.idle.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut)))
+        loop {
+            let Some(next) = self.activity.next_look() else {
+                return Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut)));
+            };
+            // An answer moves the deadline, to a later time or, from the first request's, to an earlier one.
+            self.alarm.as_mut().reset(next);
+            ready!(self.alarm.as_mut().poll(cx));
+        }
     }
 }
 
@@ -137,5 +268,46 @@ impl AsyncWrite for Patient {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Numbers and times only: there is no half of them.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_so_many_places_and_others_theirs() {
+        let crowd = Arc::default();
+        let [one, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut places: Vec<_> = (0..ADDRESS_MAX).map(|_| Place::take(&crowd, one).unwrap()).collect();
+        assert!(Place::take(&crowd, one).is_none());
+        places.push(Place::take(&crowd, other).unwrap());
+        drop(places.remove(0));
+        places.push(Place::take(&crowd, one).unwrap());
+        assert!(Place::take(&crowd, one).is_none());
+        drop(places);
+        assert!(locked(&crowd.0).is_empty(), "who has none is forgotten");
+    }
+
+    #[test]
+    fn whoever_waits_for_an_answer_is_not_silent() {
+        let nothing = Duration::ZERO;
+        let activity = Activity::new(Patience { request: nothing, idle: nothing, stalled: nothing });
+        assert!(activity.next_look().is_none(), "nothing was asked in time");
+        let answering = [UnderWay::begin(activity.clone()), UnderWay::begin(activity.clone())];
+        assert!(activity.next_look().is_some());
+        drop(answering);
+        assert!(
+            activity.next_look().is_none(),
+            "it was answered, and there was no time for another question"
+        );
+        let patient = Activity { idle: Duration::from_secs(3600), ..activity };
+        drop(UnderWay::begin(patient.clone()));
+        assert!(patient.next_look().is_some(), "the next question may come");
     }
 }

@@ -9,6 +9,7 @@ mod http;
 mod live;
 mod prometheus;
 mod refusals;
+mod silent;
 mod stand;
 #[path = "../stream/mod.rs"]
 mod stream;
