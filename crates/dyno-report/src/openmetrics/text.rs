@@ -56,7 +56,10 @@ fn write_family(family: &Family, format: Format, text: &mut String) {
         (Format::Prometheus, Type::Info) => ("_info", "gauge"),
     };
     let name = format!("{}{suffix}", family.name);
-    text.push_str(&format!("# HELP {name} {}\n# TYPE {name} {kind}\n", escaped(&family.help, false)));
+    text.push_str(&format!(
+        "# HELP {name} {}\n# TYPE {name} {kind}\n",
+        escaped(&family.help, format == Format::OpenMetrics)
+    ));
     if format == Format::OpenMetrics
         && let Some(unit) = ["seconds", "bytes"].into_iter().find(|unit| name.ends_with(&format!("_{unit}")))
     {
@@ -69,7 +72,7 @@ fn write_family(family: &Family, format: Format, text: &mut String) {
     }
 }
 
-/// Both formats escape the same characters.
+/// Both formats escape the same characters in labels; in a help only OpenMetrics escapes quotes.
 fn escaped(text: &str, quoted: bool) -> String {
     let escaped = text.replace('\\', "\\\\").replace('\n', "\\n");
     if quoted { escaped.replace('"', "\\\"") } else { escaped }
