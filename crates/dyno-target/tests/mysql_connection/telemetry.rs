@@ -37,6 +37,8 @@ fn every_key_is_documented() {
         }
         let expected: &[&str] = match server.product() {
             MysqlProduct::Mysql => &[
+                "checkpoint_age_bytes",
+                "checkpoint_age_limit_bytes",
                 "file_wait_seconds_total[redo]",
                 "file_write_bytes_total[data]",
                 "wal_write_operations_total",
@@ -47,6 +49,8 @@ fn every_key_is_documented() {
                 "table_bytes[event]",
             ],
             MysqlProduct::MariaDb => &[
+                "checkpoint_age_bytes",
+                "checkpoint_age_limit_bytes",
                 "undo_history_transactions",
                 "deadlocks_total",
                 "waits_sessions[Other]",

@@ -209,6 +209,19 @@ fn a_log_that_everybody_waits_for_is_named() {
     none(|script, load| script.read("database", "checkpoint_age_bytes", 6e7 * load));
 }
 
+/// A server whose log has the size it came with tells none of it among its settings.
+#[test]
+fn a_redo_log_is_full_by_what_the_server_says_of_it() {
+    let aged = |age: f64| {
+        move |script: &mut Script, load: f64| {
+            script.read("database", "checkpoint_age_limit_bytes", 5e7);
+            script.read("database", "checkpoint_age_bytes", age * load);
+        }
+    };
+    only(aged(4e7), "log", &["80 % of the redo log's 50 MB"]);
+    none(aged(3e7));
+}
+
 #[test]
 fn the_driver_at_its_own_bound_is_named() {
     let mut script = Script::started("2026-11-20-1");

@@ -34,6 +34,8 @@ const VARIABLES: &[Variable] = &[
     ("log_waits_total", &["innodb_log_waits"], 1.0),
     ("binlog_bytes_total", &["binlog_bytes_written"], 1.0),
     ("checkpoint_age_bytes", &["innodb_checkpoint_age"], 1.0),
+    // MariaDB's is what the age may come to, MySQL's (8.0.30 and later) what the log may.
+    ("checkpoint_age_limit_bytes", &["innodb_checkpoint_max_age", "innodb_redo_log_capacity_resized"], 1.0),
     ("undo_history_transactions", &["innodb_history_list_length"], 1.0),
     ("deadlocks_total", &["innodb_deadlocks"], 1.0),
     ("row_lock_waits_total", &["innodb_row_lock_waits"], 1.0),
