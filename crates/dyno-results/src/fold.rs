@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use self::stage::StageFold;
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
-use crate::document::{Hook, Lost, Report, Run, SCHEMA};
+use crate::document::{Hook, Lost, Report, Run, SCHEMA, StageResult};
 use crate::event::{self, Event, Outcome, Stamped};
 use crate::timeline_view::TimelineView;
 
@@ -114,7 +114,7 @@ impl Fold {
     #[must_use]
     pub fn report_without_timelines(&self) -> Report {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
-        resources::fill(&mut stages, &self.timelines(), &self.targets);
+        resources::fill(&mut stages, &self.timelines(), &self.targets, |_| true);
         let known = limits::Known { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
         Report {
             schema: SCHEMA,
@@ -139,6 +139,27 @@ impl Fold {
     /// Everything over time, as it stands.
     #[must_use]
     pub fn timelines(&self) -> Vec<TimelineView<'_>> {
+    /// What has come out of one stage so far.
+    #[must_use]
+    pub fn stage(&self, id: u32) -> Option<StageResult> {
+        let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
+        let place = stages.iter().position(|result| result.stage.id == id)?;
+        resources::fill(&mut stages, &self.timelines(), &self.targets, |other| other == place);
+        Some(stages.swap_remove(place))
+    }
+
+    /// When the latest event happened, milliseconds since the run started.
+    #[must_use]
+    pub fn last_ms(&self) -> u64 {
+        self.last_ms
+    }
+
+    /// True once the run has said that it has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.finished.is_some()
+    }
+
         self.timelines.views(&self.targets, &self.telemetry)
     }
 

@@ -29,18 +29,33 @@ struct Company {
     loaded: bool,
 }
 
-/// Fills in `resources` and `costs` of every stage.
-pub(super) fn fill(stages: &mut [StageResult], timelines: &[TimelineView<'_>], targets: &[Target]) {
+/// Fills in `resources` and `costs` of those stages that are `wanted`, by their place among all.
+pub(super) fn fill(
+    stages: &mut [StageResult],
+    timelines: &[TimelineView<'_>],
+    targets: &[Target],
+    wanted: impl Fn(usize) -> bool,
+) {
     for timeline in timelines {
+        let is_wanted =
+            |place: usize, result: &StageResult| result.stage.target == timeline.target && wanted(place);
+        if !stages.iter().enumerate().any(|(place, result)| is_wanted(place, result)) {
+            continue;
+        }
         let shown = shown(&timeline.metrics);
         let target = targets.iter().find(|target| target.name == timeline.target);
         let driver = target.and_then(|target| target.same_host);
         let beside = spans_beside(stages, target, targets);
-        for result in stages.iter_mut().filter(|result| result.stage.target == timeline.target) {
+        for (place, result) in stages.iter_mut().enumerate() {
+            if !is_wanted(place, result) {
+                continue;
+            }
             let end_s = result.start_s + result.seconds;
             let loaded = beside.iter().any(|(from_s, to_s)| *from_s < end_s && result.start_s < *to_s);
             let means = means(&shown, result.start_s, end_s);
-            result.costs = costs(result, &means, Company { driver, loaded });
+            let company = Company { driver, loaded };
+            result.costs = costs(result, &means, company);
+            result.cpu_taken_share = taken_share(&means, company).map(rounded);
             result.resources = means.into_iter().map(|(key, mean)| (key, rounded(mean))).collect();
         }
     }
@@ -157,6 +172,22 @@ fn costs(result: &StageResult, means: &BTreeMap<String, f64>, company: Company) 
         network_transmit_bytes: each("network_transmit_bytes_per_s").filter(|_| apart),
     };
     (costs != Costs::default()).then_some(costs)
+}
+
+/// Share of the host's processor time that neither the server nor dyno used, though somebody did: other programs where the
+/// server's own time is known, and other machines.
+fn taken_share(means: &BTreeMap<String, f64>, company: Company) -> Option<f64> {
+    if company.loaded {
+        return None;
+    }
+    let stolen = means.get("cpu_steal_share").copied();
+    let others = || {
+        let of_driver = if company.driver? { *means.get("driver_cpu_cores")? } else { 0.0 };
+        let busy = busy_cores(means)? - means.get("server_cpu_cores")? - of_driver;
+        // Busy is all that is not idle, what was stolen included.
+        Some((busy / means.get("cpus")?).max(stolen.unwrap_or(0.0)))
+    };
+    others().or(stolen)
 }
 
 /// Processors of the server's host that had something to do.

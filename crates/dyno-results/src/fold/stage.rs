@@ -159,6 +159,7 @@ impl StageFold {
                 .map(|(index, of_type)| of_type.result(self.type_name(*index)))
                 .collect(),
             queries: self.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),
+            cpu_taken_share: None,
             errors: self.errors.clone(),
             driver_cpu_us_per_transaction: (done > 0 && !self.thread_cpu_ms.is_empty())
                 .then(|| self.driver_cpu_ms * 1000.0 / done as f64),

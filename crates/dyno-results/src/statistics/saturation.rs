@@ -2,17 +2,27 @@
 //! transactions began to fail, or the rate asked for was no longer met.
 //!
 //! A pure function of the steps. A campaign asks it behind each step whether to end a ramp, and the report where it
-//! ended. A sign must stand at a step and at [`BEYOND_MIN`] steps beyond it at least: a machine has neighbours, and one
-//! slow step is no limit. What it rests on, and why these figures, is told in `docs/saturation.md`.
+//! ended. A sign must stand at a step and at [`BEYOND_MIN`] steps beyond it at least, and for [`BEYOND_S_MIN`] seconds: a
+//! machine has neighbours, and one slow step is no limit. Where it is known that they took the processors from the server, a
+//! step is no evidence of its limit at all. What it rests on, and why these figures, is told in `docs/saturation.md`.
 
 mod flat;
 
 use crate::document::{Estimate, SaturationSign, StageResult};
 use crate::event::Arrival;
-use crate::words::{clients, percent, rate};
+use crate::words::{clients, counted, percent, rate};
 
 /// Steps beyond the one at which a target gave way that must show the same.
 pub const BEYOND_MIN: usize = 2;
+/// Seconds of load beyond it that must show the same. What disturbs a machine lasts for seconds, however many steps are put
+/// into them. Two steps of three seconds are the shortest of which is known how much throughput varied within them: where
+/// it is not known, there must be as much to see.
+pub const BEYOND_S_MIN: f64 = 6.0;
+/// So much more of the host's processor time was taken by others than in the step in which they took least, and so many
+/// times as much for each transaction: then it was they who slowed the server down. What they take throughout is what the
+/// machine is like, and what they take of each transaction is done for the server.
+pub const TAKEN_MORE: f64 = 0.15;
+pub const TAKEN_GROWTH: f64 = 3.0;
 /// Failed transactions from this share on are a sign, as they are a doubt of the figures.
 pub const FAILED_SHARE: f64 = 0.01;
 /// Failures that were there from the beginning are none of the load's: they must have become so many times as many.
@@ -38,6 +48,9 @@ pub struct Step {
     pub done: u64,
     /// Those that failed for good, or of which the outcome is not known.
     pub failed: u64,
+    /// Of the processor time of the server's host, what other programs and other machines took; `None` where it is not
+    /// known.
+    pub cpu_taken_share: Option<f64>,
 }
 
 /// Where a ramp gave way.
@@ -57,19 +70,33 @@ pub struct Found {
 pub fn decide(steps: &[Step]) -> Option<Found> {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     order.sort_by(|left, right| steps[*left].load().total_cmp(&steps[*right].load()));
-    let rising: Vec<&Step> = order.iter().map(|index| &steps[*index]).collect();
-    let open = rising.iter().all(|step| step.rate_per_s.is_some());
-    let signs =
-        if open { [errors(&rising), rate_not_met(&rising)] } else { [errors(&rising), flat::find(&rising)] };
+    let open = steps.iter().all(|step| step.rate_per_s.is_some());
+    // Whoever took the processors made nothing fail that would not fail by itself.
+    let failing = errors(&rising(steps, &order)).map(|sign| sign.placed(&order));
+    let undisturbed: Vec<usize> = order.iter().copied().filter(|index| !disturbed(steps, *index)).collect();
+    let left = rising(steps, &undisturbed);
+    let slow = if open { rate_not_met(&left) } else { flat::find(&left) };
+    let slow = slow.map(|sign| sign.without(order.len() - left.len()).placed(&undisturbed));
     // The earliest counts, and of two at one step the one that needs no comparison.
-    let sign =
-        signs.into_iter().flatten().reduce(|first, other| if other.at < first.at { other } else { first })?;
-    Some(Found {
-        at: order[sign.at],
-        last_good: sign.at.checked_sub(1).map(|before| order[before]),
-        sign: sign.sign,
-        evidence: sign.evidence,
-    })
+    let load = |found: &Found| steps[found.at].load();
+    [failing, slow]
+        .into_iter()
+        .flatten()
+        .reduce(|first, other| if load(&other) < load(&first) { other } else { first })
+}
+
+fn rising<'a>(steps: &'a [Step], order: &[usize]) -> Vec<&'a Step> {
+    order.iter().map(|index| &steps[*index]).collect()
+}
+
+/// Whether others took more of the processors than they did in the steps in which they took least.
+fn disturbed(steps: &[Step], index: usize) -> bool {
+    let least = |of: &dyn Fn(&Step) -> Option<f64>| steps.iter().filter_map(of).reduce(f64::min);
+    let for_each = |step: &Step| Some(step.cpu_taken_share? / step.throughput.mean);
+    let more = steps[index].cpu_taken_share.zip(least(&|step| step.cpu_taken_share));
+    let growth = for_each(&steps[index]).zip(least(&for_each));
+    more.is_some_and(|(taken, least)| taken - least >= TAKEN_MORE)
+        && growth.is_some_and(|(taken, least)| taken >= TAKEN_GROWTH * least)
 }
 
 /// [`Found`] among steps by load ascending.
@@ -77,6 +104,30 @@ struct Sign {
     at: usize,
     sign: SaturationSign,
     evidence: String,
+}
+
+impl Sign {
+    /// Steps that were not looked at are told.
+    fn without(mut self, left_out: usize) -> Self {
+        if left_out > 0 {
+            let were = if left_out == 1 { "was" } else { "were" };
+            self.evidence.push_str(&format!(
+                "; {} in which others took the processors {were} left out",
+                counted(left_out as u64, "step")
+            ));
+        }
+        self
+    }
+
+    /// The same among all steps, of which `order` are those that were looked at.
+    fn placed(self, order: &[usize]) -> Found {
+        Found {
+            at: order[self.at],
+            last_good: self.at.checked_sub(1).map(|before| order[before]),
+            sign: self.sign,
+            evidence: self.evidence,
+        }
+    }
 }
 
 impl Step {
@@ -95,6 +146,7 @@ impl Step {
             p99_us: result.response.or(result.service).map(|latency| latency.p99_us),
             done: result.totals.done,
             failed: result.totals.failed + result.totals.unknown,
+            cpu_taken_share: result.cpu_taken_share,
         })
     }
 
@@ -106,6 +158,15 @@ impl Step {
     /// `40 clients`, `9,000/s`
     pub(crate) fn words(&self) -> String {
         self.rate_per_s.map_or_else(|| clients(self.clients), |per_s| format!("{}/s", rate(per_s)))
+    }
+
+    /// How long its load lasted.
+    fn seconds(&self) -> f64 {
+        match self.done {
+            // Its slices are of a second each.
+            0 => f64::from(self.throughput.samples),
+            done => done as f64 / self.throughput.mean,
+        }
     }
 
     fn failed_share(&self) -> f64 {
@@ -139,6 +200,11 @@ fn from_which_on(steps: &[&Step], is_so: impl Fn(&Step) -> bool) -> Option<usize
     (steps.len().saturating_sub(at) > BEYOND_MIN).then_some(at)
 }
 
+/// A step of two seconds is a little shorter where it is measured.
+fn lasted(seconds: f64, least_s: f64) -> bool {
+    seconds >= 0.95 * least_s
+}
+
 fn errors(steps: &[&Step]) -> Option<Sign> {
     // The least of the first steps: one of them may have met something that was none of the load's.
     let usual = steps.iter().take(BEYOND_MIN + 1).map(|step| step.failed_share()).reduce(f64::min)?;
@@ -165,7 +231,8 @@ fn errors(steps: &[&Step]) -> Option<Sign> {
 }
 
 fn rate_not_met(steps: &[&Step]) -> Option<Sign> {
-    let at = from_which_on(steps, |step| step.shortfall().is_some())?;
+    let at = from_which_on(steps, |step| step.shortfall().is_some())
+        .filter(|at| lasted(steps[at + 1..].iter().map(|step| step.seconds()).sum(), BEYOND_S_MIN))?;
     let (first, last) = (steps[at], steps.last()?);
     let before = at
         .checked_sub(1)

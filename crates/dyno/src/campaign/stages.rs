@@ -73,6 +73,8 @@ pub(super) struct StageSum {
     pub(super) throughput: Option<Estimate>,
     /// Of the response time where there is a schedule or a pool, else of the service time.
     pub(super) p99_us: Option<f64>,
+    /// Of the processor time of the server's host, what others took; `None` where it is not known.
+    pub(super) cpu_taken_share: Option<f64>,
     /// What the clients were told, in the drain too.
     pub(super) told: Done,
     /// False where the engine broke off: more may have been done than was counted.
@@ -126,6 +128,7 @@ impl Stages {
             load,
             throughput: estimate(&observer.slices),
             p99_us: observer.times.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
+            cpu_taken_share: context.stream.cpu_taken_share(id),
             told: observer.told,
             counted: ran.is_ok(),
             complete: outcome.complete,

@@ -99,6 +99,11 @@ impl Stream {
         self.lock().fold.report()
     }
 
+    /// What others took of the processors of a stage's host, as far as it was read.
+    pub(crate) fn cpu_taken_share(&self, stage: u32) -> Option<f64> {
+        self.lock().fold.stage(stage)?.cpu_taken_share
+    }
+
     /// Seconds since the run started.
     pub(crate) fn seconds(&self) -> f64 {
         self.lock().started.elapsed().as_secs_f64()

@@ -4,7 +4,7 @@
 //! the first, 0 where further ones bring nothing. It is fitted to all steps from a candidate on, since between steps that
 //! differ by one client every rise is within the noise. The noise is what the steps themselves show.
 
-use super::{BEYOND_MIN, Sign, Step};
+use super::{BEYOND_MIN, BEYOND_S_MIN, Sign, Step, lasted};
 use crate::document::SaturationSign;
 use crate::statistics::peak::{UNCERTAINTY_MIN, UNCERTAINTY_UNKNOWN};
 use crate::words::{rate, time_us};
@@ -22,6 +22,8 @@ const WITHIN: f64 = 0.05;
 const LATENCY_RISE: f64 = 1.1;
 /// The least fall, as a share, that needs no fit.
 const FALL_MIN: f64 = 0.1;
+/// Seconds for which throughput must be lower by that much where it is so for most of the time.
+const LOW_S_MIN: f64 = 10.0;
 /// With less growth of the load than this, one more step beyond is asked for.
 const GROWTH_FEW: f64 = 2.0;
 /// Half-width of a 95 % interval, in standard deviations.
@@ -58,9 +60,27 @@ fn gives_way(steps: &[&Step], at: usize, scatter: f64) -> bool {
     let noise = tail.iter().map(|step| noise(step)).sum::<f64>() / tail.len() as f64;
     let noise = noise.max(scatter).max(UNCERTAINTY_MIN);
     enough
+        && outlasts(tail, level, noise)
         && tail[0].throughput.mean >= (1.0 - WITHIN) * level
         && latency(steps, at).is_some_and(|(before, after)| after >= LATENCY_RISE * before)
         && (fell(steps, at, noise) || is_flat(tail, level, noise))
+}
+
+/// Whether the steps beyond lasted for longer than what disturbs a machine for a moment. That makes it slow, and does not
+/// hold it at one level: what lies clearly below the level counts only where there is as much of the other, or where it lasts.
+fn outlasts(tail: &[&Step], level: f64, noise: f64) -> bool {
+    let part = 1.0 - FALL_MIN.max(3.0 * noise);
+    let (low, beyond) = (level * part, &tail[1..]);
+    let (low_s, level_s) = beyond.iter().fold((0.0, 0.0), |(low_s, level_s), step| {
+        let seconds = step.seconds();
+        if step.throughput.mean < low { (low_s + seconds, level_s) } else { (low_s, level_s + seconds) }
+    });
+    // In so little time the highest step is none that was lucky: nothing makes a machine faster for a moment.
+    let highest = beyond.iter().map(|step| step.throughput.mean).fold(0.0, f64::max);
+    let few = !lasted(low_s + level_s, LOW_S_MIN);
+    lasted(low_s + level_s, BEYOND_S_MIN)
+        && (low_s <= level_s || lasted(low_s, LOW_S_MIN))
+        && !(few && tail[0].throughput.mean < part * highest)
 }
 
 /// Whether every step beyond is clearly lower. That needs no fit, and a cliff shows after few steps.

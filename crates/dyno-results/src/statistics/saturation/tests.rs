@@ -28,7 +28,36 @@ fn step(stage: usize, clients: u32, tps: f64, p99_us: f64) -> Step {
         p99_us: Some(p99_us),
         done: (tps * 30.0) as u64,
         failed: 0,
+        cpu_taken_share: None,
     }
+}
+
+/// The same, of steps of so many seconds. Shorter than three they have no interval.
+fn lasting(seconds: u32, steps: Vec<Step>) -> Vec<Step> {
+    let short = |step: Step| Step {
+        done: (step.throughput.mean * f64::from(seconds)) as u64,
+        throughput: Estimate {
+            samples: seconds,
+            half_width: step.throughput.half_width.filter(|_| seconds >= 3),
+            ..step.throughput
+        },
+        ..step
+    };
+    steps.into_iter().map(short).collect()
+}
+
+/// The same, while others took the processors from the server in these steps, and left it a part of its throughput.
+fn beside(mut steps: Vec<Step>, slowed: std::ops::Range<usize>, part: f64, told: bool) -> Vec<Step> {
+    for (index, step) in steps.iter_mut().enumerate() {
+        let taken = slowed.contains(&index);
+        if taken {
+            step.throughput.mean *= part;
+            step.done = (step.done as f64 * part) as u64;
+            step.p99_us = step.p99_us.map(|p99_us| p99_us / part * 2.0);
+        }
+        step.cpu_taken_share = told.then_some(if taken { 0.45 } else { 0.02 });
+    }
+    steps
 }
 
 /// Steps of a closed load without think time, of a throughput that is `curve` of the clients but for noise: a client
@@ -184,6 +213,70 @@ fn think_time_does_not_hide_a_knee() {
     let (stopped, found) = live(&steps).unwrap();
     assert!((38..=41).contains(&(found.at + 1)) && stopped < 55, "{stopped} {found:?}");
     assert!(found.evidence.contains("p99 rose from 2.0 ms to"), "{}", found.evidence);
+}
+
+#[test]
+fn a_moment_of_the_machine_is_no_limit_however_many_steps_it_lasts() {
+    for seed in 0..8 {
+        for (seconds, slowed) in [(1, 5), (2, 2)] {
+            let rising = || lasting(seconds, play(&ramp()[..40], linear, 0.02, seed));
+            never(&beside(rising(), 0..0, 1.0, false), "short steps");
+            for at in [1, 4, 20] {
+                never(&beside(rising(), at..at + slowed, 0.5, false), "a compiler for five seconds");
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_in_which_others_took_the_processors_are_no_evidence() {
+    for seed in 0..8 {
+        for seconds in [1, 5, 30] {
+            let rising = || lasting(seconds, play(&ramp()[..40], linear, 0.02, seed));
+            // It goes on to the end of what was seen, and it ends before.
+            for slowed in [1..40, 4..30, 10..20] {
+                never(&beside(rising(), slowed, 0.5, true), "busy loops beside it");
+            }
+            let doubling = lasting(seconds, play(&doubling(), linear, 0.02, seed));
+            never(&beside(doubling, 1..9, 0.4, true), "busy loops beside it, doubling");
+        }
+    }
+    // That they are what slowed it down is known, and not guessed.
+    let unknown = lasting(5, play(&doubling(), linear, 0.01, 1));
+    assert!(live(&beside(unknown, 4..9, 0.1, false)).is_some());
+}
+
+#[test]
+fn a_limit_is_found_soon_in_short_steps_and_beside_others() {
+    for seed in 0..8 {
+        for (seconds, beyond) in [(1, 6), (2, 3), (3, 2), (30, 2)] {
+            let doubling: Vec<u32> = (0..=12).map(|power| 1 << power).collect();
+            let steps = lasting(seconds, play(&doubling, |clients| 100.0 * clients.min(4.0), 0.02, seed));
+            let Some((stopped, found)) = live(&steps) else { panic!("steps of {seconds} s, seed {seed}") };
+            assert!((1..=3).contains(&found.at), "{seconds} s: {found:?}");
+            assert!(stopped <= 3 + beyond, "steps of {seconds} s: stopped at {stopped}");
+        }
+        // Others that take the same throughout are what the machine is like.
+        let mut steps = lasting(5, play(&ramp(), knee, 0.01, seed));
+        steps.iter_mut().for_each(|step| step.cpu_taken_share = Some(0.3));
+        let (stopped, found) = live(&steps).unwrap();
+        assert!((37..=44).contains(&(found.at + 1)) && stopped < 56, "{stopped} {found:?}");
+        // Those that come and go hide it no longer than they are there.
+        let passing = beside(lasting(5, play(&ramp(), knee, 0.01, seed)), 20..45, 0.5, true);
+        let (stopped, found) = live(&passing).unwrap();
+        assert!(stopped < 70, "{stopped} {found:?}");
+        assert!(found.evidence.contains("in which others took the processors were left out"), "{found:?}");
+    }
+}
+
+#[test]
+fn errors_end_a_ramp_whoever_takes_the_processors() {
+    let mut steps = beside(lasting(1, play(&doubling(), linear, 0.01, 1)), 3..9, 0.5, true);
+    for step in &mut steps[4..] {
+        step.failed = step.done / 5;
+    }
+    let (stopped, found) = live(&steps).unwrap();
+    assert_eq!((found.sign, found.at, stopped), (SaturationSign::Errors, 4, 6));
 }
 
 #[test]

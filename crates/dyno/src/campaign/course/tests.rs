@@ -19,7 +19,8 @@ fn sum(id: u32, load: StageLoad, mean: f64, p99_us: f64) -> StageSum {
         Estimate { mean, half_width: Some(mean * 0.01), samples: 10, effective_samples: Some(10.0) };
     let told = Done { acknowledged: (mean * 10.0) as u64, ..Done::default() };
     let p99_us = Some(p99_us);
-    StageSum { id, load, throughput: Some(throughput), p99_us, told, counted: true, complete: true }
+    let throughput = Some(throughput);
+    StageSum { id, load, throughput, p99_us, cpu_taken_share: None, told, counted: true, complete: true }
 }
 
 /// Runs a course to its end on a target whose throughput and p99 are functions of the load.
