@@ -1,20 +1,38 @@
 //! Latency histograms: HdrHistogram in nanoseconds, mergeable without loss across threads, intervals and
 //! machines, and written as base64 of the V2 encoding.
 
+mod sparse;
+
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer as HdrDeserializer, Serializer as _, V2Serializer};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+use self::sparse::Sparse;
 
 /// Resolution below which two values are not told apart, nanoseconds.
 const LOWEST_NS: u64 = 8;
 /// The longest latency that is recorded as it is; a longer one counts as this (one hour).
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 
+/// With more places than this that hold something, all of them are kept: then adding is faster.
+const PLACES_READ_MAX: usize = 2048;
+
 /// A histogram of times in nanoseconds, three significant digits.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Latency(Histogram<u64>);
+#[derive(Debug, Clone)]
+pub struct Latency(Counts);
+
+#[derive(Debug, Clone)]
+enum Counts {
+    /// All places, a quarter of a megabyte: what is recorded into, and what others are added to.
+    All(Histogram<u64>),
+    /// As it was read, with others that were added, until something is recorded.
+    Read(Sparse),
+}
 
 impl Default for Latency {
     fn default() -> Self {
@@ -26,110 +44,211 @@ impl Latency {
     /// An empty histogram. This allocates about 250 kB; recording afterwards allocates nothing.
     #[must_use]
     pub fn new() -> Self {
-        match Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3) {
-            Ok(histogram) => Self(histogram),
-            Err(error) => unreachable!("the bounds are constants and fit: {error}"),
-        }
+        Self(Counts::All(empty()))
     }
 
     /// Records a time; above an hour it counts as an hour.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.0.saturating_record(ns);
+        self.all().saturating_record(ns);
     }
 
     /// Records a time `count` times.
     pub fn record_n(&mut self, ns: u64, count: u64) {
-        self.0.saturating_record_n(ns, count);
+        self.all().saturating_record_n(ns, count);
     }
 
     /// Adds all that `other` recorded.
     pub fn merge(&mut self, other: &Latency) {
-        if !other.is_empty() && self.0.add(&other.0).is_err() {
-            unreachable!("all latency histograms have the same bounds");
+        match (&mut self.0, &other.0) {
+            (_, Counts::All(other)) => {
+                if !other.is_empty() && self.all().add(other).is_err() {
+                    unreachable!("all latency histograms have the same bounds");
+                }
+            }
+            (Counts::Read(sum), Counts::Read(other)) if sum.places() + other.places() <= PLACES_READ_MAX => {
+                sum.add(other);
+            }
+            (_, Counts::Read(other)) => {
+                let all = self.all();
+                other.buckets().for_each(|(ns, count)| all.saturating_record_n(ns, count));
+            }
         }
     }
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         if !self.is_empty() {
-            self.0.reset();
+            self.all().reset();
+        }
+    }
+
+    /// Gives back the memory of all places that hold nothing: for what is kept long and looked at seldom.
+    pub fn shrink(&mut self) {
+        if let Counts::All(all) = &self.0 {
+            self.0 = Counts::Read(Sparse::of(all));
         }
     }
 
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.len()
+        match &self.0 {
+            Counts::All(all) => all.len(),
+            Counts::Read(read) => read.count(),
+        }
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count() == 0
     }
 
     /// The value below or at which `percentile` (0 to 100) of all times lie, nanoseconds; `None` when empty.
     #[must_use]
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
-        (!self.is_empty()).then(|| self.0.value_at_percentile(percentile).min(self.0.max()))
+        (!self.is_empty()).then(|| match &self.0 {
+            Counts::All(all) => all.value_at_percentile(percentile).min(all.max()),
+            Counts::Read(read) => read.percentile(percentile),
+        })
     }
 
     /// Longest time, nanoseconds, to three digits; `None` when empty.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
-        (!self.is_empty()).then(|| self.0.max())
+        (!self.is_empty()).then(|| match &self.0 {
+            Counts::All(all) => all.max(),
+            Counts::Read(read) => read.max(),
+        })
     }
 
     /// Shortest time, nanoseconds, to three digits; `None` when empty.
     #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
-        (!self.is_empty()).then(|| self.0.min())
+        (!self.is_empty()).then(|| match &self.0 {
+            Counts::All(all) => all.min(),
+            Counts::Read(read) => read.min(),
+        })
     }
 
     /// Mean, nanoseconds; `None` when empty.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.0.mean())
+        (!self.is_empty()).then(|| match &self.0 {
+            Counts::All(all) => all.mean(),
+            Counts::Read(read) => read.mean(),
+        })
     }
 
     /// How many times were at or under `ns`.
     #[must_use]
     pub fn count_at_most(&self, ns: u64) -> u64 {
-        if self.is_empty() { 0 } else { self.0.count_between(0, ns) }
+        match &self.0 {
+            Counts::All(all) if all.is_empty() => 0,
+            Counts::All(all) => all.count_between(0, ns),
+            Counts::Read(read) => read.count_at_most(ns),
+        }
     }
 
     /// The values that occurred with their counts, ascending, nanoseconds.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
+        let (all, read) = match &self.0 {
+            Counts::All(all) => (Some(all), None),
+            Counts::Read(read) => (None, Some(read)),
+        };
+        let all = all.into_iter().flat_map(|all| {
+            all.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
+        });
+        all.chain(read.into_iter().flat_map(Sparse::buckets))
+    }
+
+    /// As something that can be recorded into.
+    #[inline]
+    fn all(&mut self) -> &mut Histogram<u64> {
+        if let Counts::Read(read) = &self.0 {
+            self.0 = Counts::All(unfolded(read));
+        }
+        match &mut self.0 {
+            Counts::All(all) => all,
+            Counts::Read(_) => unreachable!("it was made one with all places just now"),
+        }
+    }
+}
+
+fn empty() -> Histogram<u64> {
+    match Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3) {
+        Ok(histogram) => histogram,
+        Err(error) => unreachable!("the bounds are constants and fit: {error}"),
+    }
+}
+
+#[cold]
+fn unfolded(read: &Sparse) -> Histogram<u64> {
+    let mut all = empty();
+    read.buckets().for_each(|(ns, count)| all.saturating_record_n(ns, count));
+    all
+}
+
+/// Equal is what recorded the same, however it is kept.
+impl PartialEq for Latency {
+    fn eq(&self, other: &Self) -> bool {
+        self.buckets().eq(other.buckets())
     }
 }
 
 impl Serialize for Latency {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&self.0, &mut bytes).map_err(ser::Error::custom)?;
+        let written = match &self.0 {
+            Counts::All(all) => V2Serializer::new().serialize(all, &mut bytes),
+            Counts::Read(read) => V2Serializer::new().serialize(&unfolded(read), &mut bytes),
+        };
+        written.map_err(ser::Error::custom)?;
         serializer.serialize_str(&STANDARD_NO_PAD.encode(bytes))
     }
 }
 
 impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes = STANDARD_NO_PAD.decode(text).map_err(de::Error::custom)?;
-        let read: Histogram<u64> =
-            HdrDeserializer::new().deserialize(&mut bytes.as_slice()).map_err(de::Error::custom)?;
-        if (read.low(), read.high(), read.sigfig()) == (LOWEST_NS, HIGHEST_NS, 3) {
-            return Ok(Self(read));
+        deserializer.deserialize_str(Base64)
+    }
+}
+
+/// Takes the text where it stands: a day's events have hundreds of megabytes of it.
+struct Base64;
+
+impl Visitor<'_> for Base64 {
+    type Value = Latency;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a histogram in base64")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Latency, E> {
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(E::custom)?;
+        if let Some(read) = Sparse::read(&bytes) {
+            return Ok(Latency(Counts::Read(read)));
         }
+        let read: Histogram<u64> =
+            HdrDeserializer::new().deserialize(&mut bytes.as_slice()).map_err(E::custom)?;
         // Into bounds of our own, so that it merges with every other whoever wrote it.
-        let mut latency = Latency::new();
-        latency.0.add(&read).map_err(de::Error::custom)?;
-        Ok(latency)
+        let mut all = empty();
+        all.add(&read).map_err(E::custom)?;
+        Ok(Latency(Counts::All(all)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// As it comes out of a store, with only the places that hold something.
+    fn read_again(latency: &Latency) -> Latency {
+        let read = serde_json::from_str(&serde_json::to_string(latency).unwrap()).unwrap();
+        assert!(matches!(read, Latency(Counts::Read(_))));
+        read
+    }
 
     #[test]
     fn percentiles_of_known_values() {
@@ -150,13 +269,82 @@ mod tests {
             latency.record(ns);
         }
         let text = serde_json::to_string(&latency).unwrap();
-        assert_eq!(serde_json::from_str::<Latency>(&text).unwrap(), latency);
+        assert_eq!(read_again(&latency), latency);
+        assert_eq!(serde_json::to_string(&read_again(&latency)).unwrap(), text);
         assert!(serde_json::from_str::<Latency>("\"AAAA\"").is_err());
+        let (half, _) = text.split_at(text.len() / 2 - text.len() / 2 % 4 + 1);
+        assert!(serde_json::from_str::<Latency>(&format!("{half}\"")).is_err(), "cut off");
+    }
+
+    #[test]
+    fn a_histogram_of_other_bounds_is_read_into_ours() {
+        let mut other = Histogram::<u64>::new_with_bounds(1, 60_000_000, 2).unwrap();
+        other.record_n(1_000_000, 5).unwrap();
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&other, &mut bytes).unwrap();
+        let text = format!("\"{}\"", STANDARD_NO_PAD.encode(bytes));
+        let mut read: Latency = serde_json::from_str(&text).unwrap();
+        read.merge(&Latency::new());
+        assert_eq!(read.count(), 5);
+        assert!(read.max_ns().unwrap().abs_diff(1_000_000) < 10_000);
     }
 
     #[test]
     fn empty_has_no_percentile() {
-        assert_eq!(Latency::new().percentile_ns(99.0), None);
-        assert_eq!(Latency::new().max_ns(), None);
+        for empty in [Latency::new(), read_again(&Latency::new())] {
+            assert_eq!((empty.percentile_ns(99.0), empty.max_ns(), empty.mean_ns()), (None, None, None));
+            assert_eq!((empty.count(), empty.count_at_most(1000)), (0, 0));
+        }
+    }
+
+    /// Times of all sizes, some of them below and above the bounds.
+    fn times() -> impl Strategy<Value = Vec<(u64, u64)>> {
+        prop::collection::vec(((0_u32..45, 0.5_f64..1.0), 1_u64..1000), 0..60).prop_map(|drawn| {
+            drawn
+                .iter()
+                .map(|((power, part), count)| ((part * 2_f64.powi(*power as i32)) as u64, *count))
+                .collect()
+        })
+    }
+
+    proptest! {
+        /// What is read says of itself what HdrHistogram says, bit for bit.
+        #[test]
+        fn places_that_hold_something_are_all_that_is_needed(times in times(), at in 0_u64..4_000_000_000_000) {
+            let mut latency = Latency::new();
+            times.iter().for_each(|(ns, count)| latency.record_n(*ns, *count));
+            let read = read_again(&latency);
+            let mut shrunk = latency.clone();
+            shrunk.shrink();
+            prop_assert!(matches!(shrunk.0, Counts::Read(_)) && shrunk == latency && shrunk == read);
+            prop_assert_eq!((read.count(), shrunk.count()), (latency.count(), latency.count()));
+            for percentile in [0.0, 0.1, 50.0, 90.0, 99.0, 99.9, 100.0] {
+                prop_assert_eq!(read.percentile_ns(percentile), latency.percentile_ns(percentile));
+            }
+            prop_assert_eq!((read.min_ns(), read.max_ns()), (latency.min_ns(), latency.max_ns()));
+            prop_assert_eq!(read.mean_ns().map(f64::to_bits), latency.mean_ns().map(f64::to_bits));
+            prop_assert!(read.buckets().eq(latency.buckets()));
+            for ns in [at, at >> 12, at >> 24] {
+                prop_assert_eq!(read.count_at_most(ns), latency.count_at_most(ns));
+            }
+        }
+
+        /// Adding what was read is adding what was written.
+        #[test]
+        fn what_is_read_is_added_without_loss(left in times(), right in times()) {
+            let of = |times: &[(u64, u64)]| {
+                let mut latency = Latency::new();
+                times.iter().for_each(|(ns, count)| latency.record_n(*ns, *count));
+                latency
+            };
+            let mut sum = of(&left);
+            sum.merge(&of(&right));
+            for mut begun in [of(&left), read_again(&of(&left))] {
+                begun.merge(&read_again(&of(&right)));
+                prop_assert_eq!(&begun, &sum);
+                prop_assert_eq!(begun.mean_ns().map(f64::to_bits), sum.mean_ns().map(f64::to_bits));
+                prop_assert_eq!((begun.min_ns(), begun.max_ns()), (sum.min_ns(), sum.max_ns()));
+            }
+        }
     }
 }

@@ -197,6 +197,8 @@ pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> 
     let latency = |us: u64| {
         let mut latency = Latency::new();
         latency.record_n(us * 1000, done);
+        // Of a long run all seconds stand in memory.
+        latency.shrink();
         latency
     };
     let lag_us = load.open.or(load.pool.map(|(_, wait_us)| (0.0, wait_us))).map(|(_, lag_us)| lag_us);

@@ -28,7 +28,7 @@ impl Timelines {
         load.clients.push(interval.clients);
         load.tps.push(per_s(interval.types.iter().map(|of_type| of_type.done).sum()));
         load.failed_per_s.push(per_s(interval.types.iter().map(|of_type| of_type.failed).sum()));
-        push_latency(load, latency(stage, interval).as_ref());
+        push_latency(load, latency(stage, interval).as_deref());
         push_pool(load, interval);
     }
 
@@ -80,7 +80,7 @@ fn push_pool(load: &mut Load, interval: &Interval) {
 }
 
 /// Response time in an open loop and over a pool, else service time, of all types.
-fn latency(stage: &Stage, interval: &Interval) -> Option<Latency> {
+fn latency<'a>(stage: &Stage, interval: &'a Interval) -> Option<Cow<'a, Latency>> {
     if response_differs(stage) {
         merged(interval, |of_type| of_type.response.as_ref())
     } else {
@@ -91,9 +91,9 @@ fn latency(stage: &Stage, interval: &Interval) -> Option<Latency> {
 fn merged<'a>(
     interval: &'a Interval,
     pick: impl Fn(&'a TypeInterval) -> Option<&'a Latency>,
-) -> Option<Latency> {
+) -> Option<Cow<'a, Latency>> {
     let mut latencies = interval.types.iter().filter_map(pick);
-    let mut merged = latencies.next()?.clone();
-    latencies.for_each(|latency| merged.merge(latency));
+    let mut merged = Cow::Borrowed(latencies.next()?);
+    latencies.filter(|latency| !latency.is_empty()).for_each(|latency| merged.to_mut().merge(latency));
     Some(merged)
 }

@@ -25,6 +25,8 @@ pub struct RunState {
 pub struct RawEvent<'a> {
     pub seq: u64,
     pub at_ms: u64,
+    /// `interval`
+    pub kind: &'a str,
     /// A JSON object: `{"event":"interval",…}`.
     pub body: &'a str,
 }
@@ -80,7 +82,7 @@ impl Store {
             if broken.is_some() {
                 return;
             }
-            match serde_json::from_str::<Event>(raw.body) {
+            match Event::read(raw.kind, raw.body) {
                 Ok(event) => sink(Stamped { seq: raw.seq, at_ms: raw.at_ms, event }),
                 Err(source) => {
                     broken =
@@ -118,7 +120,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut read = || -> rusqlite::Result<()> {
             let mut statement = self.connection.prepare(
-                "SELECT seq, at_ms, body FROM event
+                "SELECT seq, at_ms, kind, body FROM event
                  WHERE run_id = (SELECT id FROM run WHERE name = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
             )?;
             let mut rows = statement.query(params![name, after.map_or(-1, u64::cast_signed), count])?;
@@ -127,7 +129,8 @@ impl Store {
                 sink(RawEvent {
                     seq: seq.unsigned_abs(),
                     at_ms: at_ms.unsigned_abs(),
-                    body: row.get_ref(2)?.as_str()?,
+                    kind: row.get_ref(2)?.as_str()?,
+                    body: row.get_ref(3)?.as_str()?,
                 });
             }
             Ok(())
