@@ -12,6 +12,7 @@ mod driver_bound;
 mod durability;
 mod errors;
 mod evidence;
+mod gathered;
 mod incomplete;
 mod no_work;
 mod noisy;

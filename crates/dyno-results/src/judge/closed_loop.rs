@@ -1,15 +1,14 @@
 //! `closed-loop-latency`: a latency under full load is the queue's, not the server's.
 
-use super::evidence::{headlines, series_name, stage, stage_name};
+use super::evidence::{headlines, stage, stage_name};
+use super::gathered::{InStage, gather};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::words::{clients, time_us};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    headlines(report)
-        .into_iter()
-        .filter(|(_, result)| saturates(result))
-        .filter_map(|(series, result)| {
+    let found =
+        headlines(report).into_iter().filter(|(_, result)| saturates(result)).filter_map(|(series, result)| {
             // Over a pool the response includes the wait for a connection as well.
             let latency = result.response.or(result.service)?;
             let awaited = if result.pool.is_some() { "a connection and for one another" } else { "one another" };
@@ -21,10 +20,10 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 .filter(|wait| wait.p50_us >= 1.0)
                 .map(|wait| format!(" ({} of them for a connection)", time_us(wait.p50_us)))
                 .unwrap_or_default();
-            Some(Finding {
-                code: "closed-loop-latency".to_owned(),
+            Some(InStage {
+                series,
+                result,
                 severity: Severity::Note,
-                about: Some(series_name(report, series)),
                 evidence: format!(
                     "in {} every client sent as soon as it was answered, so that latency includes the wait for \
                      {awaited}: p50 {}{waited}{alone}",
@@ -33,8 +32,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 ),
                 advice: "do not size by this latency; measure it at the rate that you expect, with --rate".to_owned(),
             })
-        })
-        .collect()
+        });
+    gather(report, "closed-loop-latency", found)
 }
 
 /// A closed loop without think time, of more than one client, keeps the server as busy as it can.

@@ -1,6 +1,7 @@
 //! `driver-bound`: the load generator was the limit, or was late.
 
-use super::evidence::{loads, series_name, stage_name};
+use super::evidence::{loads, stage_name};
+use super::gathered::{InStage, gather};
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity};
 use crate::words::{percent, time_us};
@@ -14,20 +15,18 @@ const CLIENTS_AT_WORK_MAX: f64 = 0.5;
 const LAG_P50_US_MAX: f64 = 250.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    loads(report)
-        .into_iter()
-        .filter_map(|(series, result)| {
-            Some(Finding {
-                code: "driver-bound".to_owned(),
-                severity: Severity::Doubt,
-                about: Some(series_name(report, series)),
-                evidence: busy(result).or_else(|| late(result))?,
-                advice: "give the driver more threads or processors, or run it on a machine of its own: the \
-                         database may be capable of more than was measured"
-                    .to_owned(),
-            })
+    let found = loads(report).into_iter().filter_map(|(series, result)| {
+        Some(InStage {
+            series,
+            result,
+            severity: Severity::Doubt,
+            evidence: busy(result).or_else(|| late(result))?,
+            advice: "give the driver more threads or processors, or run it on a machine of its own: the database may \
+                     be capable of more than was measured"
+                .to_owned(),
         })
-        .collect()
+    });
+    gather(report, "driver-bound", found)
 }
 
 fn busy(result: &StageResult) -> Option<String> {

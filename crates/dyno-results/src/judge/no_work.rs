@@ -1,7 +1,8 @@
 //! `no-work`: writes that touched no row. A delete that finds nothing costs a server little, so that a test of deletes
 //! seems the faster the emptier its tables are.
 
-use super::evidence::{loads, series_name, stage_name};
+use super::evidence::{loads, stage_name};
+use super::gathered::{InStage, gather};
 use crate::document::{QueryResult, Report, StageResult};
 use crate::event::{Finding, Severity};
 use crate::words::{counted, percent, rate};
@@ -12,32 +13,30 @@ const SHARE_DOUBT: f64 = 0.01;
 const SHARE_INVALID: f64 = 0.5;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    loads(report)
-        .into_iter()
-        .filter_map(|(series, result)| {
-            let queries = result.queries.filter(|queries| queries.writes_in_vain > 0)?;
-            let share = queries.in_vain_share?;
-            Some(Finding {
-                code: "no-work".to_owned(),
-                severity: match share {
-                    _ if share >= SHARE_INVALID => Severity::Invalid,
-                    _ if share >= SHARE_DOUBT => Severity::Doubt,
-                    _ => Severity::Note,
-                },
-                about: Some(series_name(report, series)),
-                evidence: format!(
-                    "in {} {} of {} touched no row: {}",
-                    stage_name(result),
-                    percent(share),
-                    counted(queries.writes + queries.writes_in_vain, "write"),
-                    rates(result, &queries, share)
-                ),
-                advice: "compare by the rate without them. A row is deleted once: prepare anew for each run (--prepare), \
-                         take larger tables, or a test that puts back what it deletes"
-                    .to_owned(),
-            })
+    let found = loads(report).into_iter().filter_map(|(series, result)| {
+        let queries = result.queries.filter(|queries| queries.writes_in_vain > 0)?;
+        let share = queries.in_vain_share?;
+        Some(InStage {
+            series,
+            result,
+            severity: match share {
+                _ if share >= SHARE_INVALID => Severity::Invalid,
+                _ if share >= SHARE_DOUBT => Severity::Doubt,
+                _ => Severity::Note,
+            },
+            evidence: format!(
+                "in {} {} of {} touched no row: {}",
+                stage_name(result),
+                percent(share),
+                counted(queries.writes + queries.writes_in_vain, "write"),
+                rates(result, &queries, share)
+            ),
+            advice: "compare by the rate without them. A row is deleted once: prepare anew for each run (--prepare), \
+                     take larger tables, or a test that puts back what it deletes"
+                .to_owned(),
         })
-        .collect()
+    });
+    gather(report, "no-work", found)
 }
 
 /// The rate with and without them: of transactions where each is one write, else of writes.

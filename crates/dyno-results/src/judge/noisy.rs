@@ -1,6 +1,7 @@
 //! `noisy`: a headline figure that rests on too little, scatters too much, or contradicts the series' own ladder.
 
-use super::evidence::{headlines, series_name, stage_name};
+use super::evidence::{headlines, stage_name};
+use super::gathered::{InStage, gather};
 use crate::document::{Peak, Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::words::{clients, counted, list, percent, rate};
@@ -14,24 +15,18 @@ const BELOW_PEAK_SHARE_MAX: f64 = 0.10;
 const TRANSACTIONS_MIN: u64 = 100;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    report.series.iter().filter_map(|series| judge_series(report, series)).collect()
-}
-
-fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
-    let evidence: Vec<String> = headlines(report)
-        .into_iter()
-        .filter(|(of, _)| std::ptr::eq(*of, series))
-        .filter_map(|(_, result)| told(series, result))
-        .collect();
-    (!evidence.is_empty()).then(|| Finding {
-        code: "noisy".to_owned(),
-        severity: Severity::Doubt,
-        about: Some(series_name(report, series)),
-        evidence: evidence.join("; "),
-        advice: "measure for longer, on a machine on which nothing else runs, and repeat the run before you rely on \
-                 the figure"
-            .to_owned(),
-    })
+    let found = headlines(report).into_iter().filter_map(|(series, result)| {
+        Some(InStage {
+            series,
+            result,
+            severity: Severity::Doubt,
+            evidence: told(series, result)?,
+            advice: "measure for longer, on a machine on which nothing else runs, and repeat the run before you rely on \
+                     the figure"
+                .to_owned(),
+        })
+    });
+    gather(report, "noisy", found)
 }
 
 /// Everything that makes one stage's figure noisy.

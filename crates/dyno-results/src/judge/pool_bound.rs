@@ -1,6 +1,7 @@
 //! `pool-bound`: transactions waited longer for a connection than for the server.
 
-use super::evidence::{loads, series_name, stage_name};
+use super::evidence::{loads, stage_name};
+use super::gathered::{InStage, gather};
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::words::{count, percent, time_us};
@@ -9,21 +10,19 @@ use crate::words::{count, percent, time_us};
 const POOL_FULL: f64 = 0.95;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    loads(report)
-        .into_iter()
-        .filter(|(_, result)| is_paced(result))
-        .filter_map(|(series, result)| {
-            Some(Finding {
-                code: "pool-bound".to_owned(),
-                severity: Severity::Doubt,
-                about: Some(series_name(report, series)),
-                evidence: evidence(result)?,
-                advice: "give the clients more connections (--connections) or less to do: the response times are those \
-                         of the pool, not of the server"
-                    .to_owned(),
-            })
+    let found = loads(report).into_iter().filter(|(_, result)| is_paced(result));
+    let found = found.filter_map(|(series, result)| {
+        Some(InStage {
+            series,
+            result,
+            severity: Severity::Doubt,
+            evidence: evidence(result)?,
+            advice: "give the clients more connections (--connections) or less to do: the response times are those of \
+                     the pool, not of the server"
+                .to_owned(),
         })
-        .collect()
+    });
+    gather(report, "pool-bound", found)
 }
 
 /// Clients that send as soon as they are answered always wait for a connection: `closed-loop-latency` says so.

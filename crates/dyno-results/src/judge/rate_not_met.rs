@@ -1,6 +1,7 @@
 //! `rate-not-met`: the server did not keep up with an open load, so that response times grow for as long as it lasts.
 
-use super::evidence::{loads, series_name, stage_name};
+use super::evidence::{loads, stage_name};
+use super::gathered::{InStage, gather};
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity, StageKind};
 use crate::words::{count, list, percent, rate};
@@ -11,22 +12,20 @@ const SHORTFALL_MIN: f64 = 0.02;
 const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    loads(report)
-        .into_iter()
-        // A ladder of rates is there to go beyond what can be met: where it did is what `saturated` says.
-        .filter(|(_, result)| result.stage.kind != StageKind::Ladder)
-        .filter_map(|(series, result)| {
-            Some(Finding {
-                code: "rate-not-met".to_owned(),
-                severity: Severity::Doubt,
-                about: Some(series_name(report, series)),
-                evidence: evidence(result)?,
-                advice: "lower the rate or allow more clients; the response times say how long the backlog grew, not \
-                         how the server answers"
-                    .to_owned(),
-            })
+    // A ladder of rates is there to go beyond what can be met: where it did is what `saturated` says.
+    let found = loads(report).into_iter().filter(|(_, result)| result.stage.kind != StageKind::Ladder);
+    let found = found.filter_map(|(series, result)| {
+        Some(InStage {
+            series,
+            result,
+            severity: Severity::Doubt,
+            evidence: evidence(result)?,
+            advice: "lower the rate or allow more clients; the response times say how long the backlog grew, not how \
+                     the server answers"
+                .to_owned(),
         })
-        .collect()
+    });
+    gather(report, "rate-not-met", found)
 }
 
 fn evidence(result: &StageResult) -> Option<String> {

@@ -1,20 +1,21 @@
 //! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever.
 
-use super::evidence::{headlines, reading, series_name, setting, stage_name, writes};
+use super::evidence::{headlines, reading, setting, stage_name, writes};
+use super::gathered::{InStage, gather};
 use super::settings_changed::with_unit;
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity, StageKind};
 use crate::words::bytes;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    headlines(report)
+    let found = headlines(report)
         .into_iter()
         .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(result) == Some(true))
         .filter(|(_, result)| reading(result, "checkpoints") == Some(0.0))
-        .map(|(series, result)| Finding {
-            code: "too-short".to_owned(),
+        .map(|(series, result)| InStage {
+            series,
+            result,
             severity: Severity::Doubt,
-            about: Some(series_name(report, series)),
             evidence: evidence(result),
             // Without a ladder there is one stage, whose length is the run's.
             advice: format!(
@@ -22,8 +23,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 timeout(report, &series.target),
                 if series.ladder.is_empty() { "--duration" } else { "--hold" }
             ),
-        })
-        .collect()
+        });
+    gather(report, "too-short", found)
 }
 
 fn evidence(result: &StageResult) -> String {

@@ -67,3 +67,72 @@ fn a_hold_without_a_ladder_is_made_longer_by_its_duration() {
     script.finish();
     assert!(found(&fold(&script.events), "too-short").unwrap().advice.ends_with("--duration"));
 }
+
+/// The clean run with its hold in place of so many.
+fn repeated(times: usize, change: impl Fn(usize, &mut crate::document::StageResult)) -> Report {
+    let mut script = clean_script();
+    script.events.pop();
+    for _ in 1..times {
+        script.play(&Load::write(StageKind::Hold, 8, &wobble(990, 20)));
+    }
+    script.finish();
+    let mut report = fold(&script.events);
+    let holds = report.stages.iter_mut().filter(|result| result.stage.kind == StageKind::Hold);
+    holds.enumerate().for_each(|(index, result)| change(index + 1, result));
+    report
+}
+
+#[test]
+fn what_is_found_in_several_repeats_is_one_finding_that_says_in_which() {
+    let scattered = |which: &'static [usize]| {
+        repeated(20, move |number, result| {
+            let throughput = result.throughput.as_mut().unwrap();
+            throughput.half_width = Some(throughput.mean * if which.contains(&number) { 0.3 } else { 0.01 });
+        })
+    };
+    let evidence = |which| found(&scattered(which), "noisy").unwrap().evidence;
+    assert!(!evidence(&[7]).contains("found in"));
+    assert!(
+        evidence(&[2, 3, 19]).ends_with("; found in 3 of 20 holds (2, 3 and 19)"),
+        "{}",
+        evidence(&[2, 3, 19])
+    );
+    const MANY: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    assert!(
+        evidence(MANY).ends_with("found in 10 of 20 holds (1, 2, 3, 4, 5, 6, 7 and others)"),
+        "{}",
+        evidence(MANY)
+    );
+    must_find(
+        &repeated(20, |_, _| ()),
+        "closed-loop-latency",
+        Severity::Note,
+        &["found in 20 of 20 holds (all)"],
+    );
+}
+
+#[test]
+fn the_gravest_of_several_repeats_is_told() {
+    use crate::document::QueryResult;
+    let report = repeated(3, |number, result| {
+        let in_vain = [0, 10, 900][number - 1];
+        let queries = QueryResult {
+            reads: 0,
+            writes: 1000 - in_vain,
+            other: in_vain,
+            writes_in_vain: in_vain,
+            per_s: 50.0,
+            reads_per_s: 0.0,
+            writes_per_s: (1000 - in_vain) as f64 / 20.0,
+            other_per_s: in_vain as f64 / 20.0,
+            in_vain_share: Some(in_vain as f64 / 1000.0),
+        };
+        result.queries = Some(queries);
+    });
+    must_find(
+        &report,
+        "no-work",
+        Severity::Invalid,
+        &["90 % of 1,000 writes", "found in 2 of 3 holds (2 and 3)"],
+    );
+}

@@ -1,0 +1,68 @@
+//! One finding for a series of what a rule finds in several of its stages: a hold that is repeated twenty times is no twenty
+//! findings. The gravest of them is told, and in how many of the others it is the same.
+
+use super::evidence::series_name;
+use crate::document::{Report, Series, StageResult};
+use crate::event::{Finding, Severity};
+use crate::words::list;
+
+/// Stages that are named by their number.
+const NUMBERS_SHOWN: usize = 8;
+
+/// What a rule found in one stage.
+pub(super) struct InStage<'a> {
+    pub(super) series: &'a Series,
+    pub(super) result: &'a StageResult,
+    pub(super) severity: Severity,
+    pub(super) evidence: String,
+    pub(super) advice: String,
+}
+
+/// A finding for each series in which anything was found, in the order of the series.
+pub(super) fn gather<'a>(
+    report: &Report,
+    code: &str,
+    found: impl Iterator<Item = InStage<'a>>,
+) -> Vec<Finding> {
+    let mut of_series: Vec<Vec<InStage<'a>>> = Vec::new();
+    for one in found {
+        match of_series.iter_mut().find(|known| std::ptr::eq(known[0].series, one.series)) {
+            Some(known) => known.push(one),
+            None => of_series.push(vec![one]),
+        }
+    }
+    of_series.into_iter().filter_map(|found| told(report, code, found)).collect()
+}
+
+fn told(report: &Report, code: &str, found: Vec<InStage<'_>>) -> Option<Finding> {
+    let elsewhere = elsewhere(&found);
+    // Of several that are as grave the first.
+    let gravest = found
+        .into_iter()
+        .reduce(|gravest, other| if other.severity > gravest.severity { other } else { gravest })?;
+    Some(Finding {
+        code: code.to_owned(),
+        severity: gravest.severity,
+        about: Some(series_name(report, gravest.series)),
+        evidence: format!("{}{elsewhere}", gravest.evidence),
+        advice: gravest.advice,
+    })
+}
+
+/// `; found in 3 of 5 holds (1, 2 and 4)`; nothing where it is found in one alone.
+fn elsewhere(found: &[InStage<'_>]) -> String {
+    let [first, _, ..] = found else { return String::new() };
+    let all = &first.series.holds;
+    let number = |one: &InStage<'_>| all.iter().position(|id| *id == one.result.stage.id).map(|at| at + 1);
+    let mut numbers: Vec<String> = found.iter().filter_map(number).map(|number| number.to_string()).collect();
+    let which = if numbers.len() == all.len() {
+        "all".to_owned()
+    } else {
+        if numbers.len() > NUMBERS_SHOWN {
+            numbers.truncate(NUMBERS_SHOWN - 1);
+            numbers.push("others".to_owned());
+        }
+        list(&numbers)
+    };
+    format!("; found in {} of {} holds ({which})", found.len(), all.len())
+}
