@@ -14,6 +14,7 @@ mod evidence;
 mod ladder;
 mod metrics;
 mod names;
+mod seconds;
 mod sections;
 mod side;
 mod spread;

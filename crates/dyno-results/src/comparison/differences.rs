@@ -6,6 +6,7 @@
 
 mod data;
 mod load;
+mod repeats;
 mod server;
 mod trust;
 

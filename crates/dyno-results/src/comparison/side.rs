@@ -134,6 +134,11 @@ impl<'a> Picked<'a> {
         let of_stages = |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<(f64, Option<Spread>)> {
             stages.iter().filter_map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
         };
+        if self.demand().is_none() {
+            // What different loads brought is no scatter of one figure.
+            let alone = Known::of(&self.0.iter().flat_map(of_stages).collect::<Vec<_>>())?;
+            return Some(Known { spread: None, ..alone });
+        }
         match self.0.as_slice() {
             [only] => Known::of(&of_stages(only)),
             several => {

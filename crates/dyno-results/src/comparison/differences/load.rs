@@ -70,6 +70,21 @@ const TOGETHER: Aspect = Aspect {
     advice: "on one host each has what the other leaves: let them take turns (without --together)",
 };
 
+/// What a stage was asked for, in words; `None` where that does not apply to it.
+pub(super) type MadeOf = fn(&StageResult) -> Option<String>;
+
+/// What repeats of one stage must have in common, and what it is called behind its values.
+pub(super) const MADE_OF: [(&str, MadeOf); 8] = [
+    ("", |stage| Some(kind(stage.stage.kind).to_owned())),
+    ("", |stage| Some(arrivals(stage))),
+    ("", asked_rate),
+    ("clients", asked_clients),
+    ("connections", |stage| Some(connections(stage))),
+    ("between transactions", think_time),
+    ("protocol", |stage| Some(stage.stage.protocol.clone())),
+    ("", |stage| Some(stage.stage.workload.clone())),
+];
+
 pub(super) fn differences(sides: &[Side], shared: &Shared<'_>) -> Vec<Difference> {
     let headlines = shared.headline_picks();
     let mut found = vec![workload(sides, shared)];
@@ -85,6 +100,7 @@ pub(super) fn differences(sides: &[Side], shared: &Shared<'_>) -> Vec<Difference
             of_stages(sides, picks, &PROTOCOL, |stage| Some(stage.stage.protocol.clone())),
             length(sides, picks),
             together(sides, picks),
+            super::repeats::repeats(sides, picks),
         ]);
     }
     let mut found: Vec<Difference> = found.into_iter().flatten().collect();
@@ -159,17 +175,18 @@ fn clients(sides: &[Side], shared: &Shared<'_>, picks: &[Picked<'_>]) -> Option<
         side.iter().all(at_peak)
     });
     let aspect = if own_peaks { &CLIENTS_AT_PEAK } else { &CLIENTS };
-    of_stages(sides, picks, aspect, |result| {
-        let stage = &result.stage;
-        match Demand::of(stage) {
-            // In an open loop clients only bound how much may be under way.
-            Demand::Open { .. } => None,
-            Demand::Closed { clients_end: Some(end), clients } if end != clients => {
-                Some(format!("{clients} to {end}"))
-            }
-            Demand::Closed { clients, .. } => Some(clients.to_string()),
+    of_stages(sides, picks, aspect, asked_clients)
+}
+
+fn asked_clients(result: &StageResult) -> Option<String> {
+    match Demand::of(&result.stage) {
+        // In an open loop clients only bound how much may be under way.
+        Demand::Open { .. } => None,
+        Demand::Closed { clients_end: Some(end), clients } if end != clients => {
+            Some(format!("{clients} to {end}"))
         }
-    })
+        Demand::Closed { clients, .. } => Some(clients.to_string()),
+    }
 }
 
 fn connections(result: &StageResult) -> String {

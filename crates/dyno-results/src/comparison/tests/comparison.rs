@@ -101,6 +101,68 @@ fn a_faster_side_is_shown_with_an_interval_that_holds_how_much() {
 }
 
 #[test]
+fn costs_of_one_run_each_have_intervals_of_their_seconds() {
+    // Each transaction writes so many bytes of log, a little more or less from second to second.
+    let writing = |name: &str, bytes: f64| {
+        let mut script = run(name, &[], (2, 2000), 30);
+        let mut written = 0.0;
+        for (number, stamped) in script.events.iter_mut().enumerate() {
+            if let Event::Interval(interval) = &stamped.event {
+                let uneven = 1.0 + 0.02 * ((number % 5) as f64 - 2.0);
+                written += interval.types[0].done as f64 * bytes * uneven;
+            }
+            if let Event::Sample(sample) = &mut stamped.event
+                && sample.source == "database"
+            {
+                sample.values.insert("wal_bytes_total".to_owned(), written);
+            }
+        }
+        script
+    };
+    let ratio = |bytes: f64| {
+        let comparison =
+            compare(&[side("a", &writing("a", 500.0)), side("b", &writing("b", bytes))], 0).unwrap();
+        row(&comparison.series[0].sections[0], "wal_bytes").cells[1].ratio.unwrap()
+    };
+    let more = ratio(700.0);
+    assert_eq!(more.verdict, Verdict::Worse, "{more:?}");
+    let [lowest, highest] = more.interval.unwrap();
+    assert!(lowest > 1.3 && lowest < 1.4 && highest > 1.4 && highest < 1.5, "{more:?}");
+    assert_eq!(ratio(500.0).verdict, Verdict::NoDifferenceShown);
+}
+
+#[test]
+fn stages_of_different_loads_are_no_repeats() {
+    let one = |name: &str, clients: u32| run(name, &[], (clients, 1000 * u64::from(clients)), 30);
+    let (a, b) = (one("a", 2), one("b", 4));
+    let found = |sides: &[Side]| {
+        let comparison = compare(sides, 0).unwrap();
+        let repeats =
+            comparison.differences.iter().find(|difference| difference.aspect == "repeats").cloned();
+        let throughput = row(&comparison.series[0].sections[0], "throughput").cells[1].ratio.unwrap();
+        (repeats, throughput)
+    };
+    // Both sides are mixed alike, which no comparison of the two would show.
+    let (mixed, ratio) = found(&[of_runs("a", &[&a, &b]), of_runs("b", &[&a, &b])]);
+    let mixed = mixed.unwrap();
+    assert_eq!(mixed.severity, Severity::Invalid);
+    assert_eq!(mixed.text, "repeats: those of a are of 2 and 4 clients, those of b are of 2 and 4 clients");
+    assert_eq!((ratio.interval, ratio.verdict), (None, Verdict::NoInterval));
+    assert_eq!(found(&[of_runs("a", &[&a, &a]), of_runs("b", &[&a, &a])]).0, None);
+    // Of the same load in another protocol there is a median, with a doubt.
+    let mut simple = one("c", 2);
+    for stamped in &mut simple.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.protocol = "simple".to_owned();
+        }
+    }
+    let (mixed, ratio) = found(&[of_runs("a", &[&a, &a]), of_runs("b", &[&a, &simple])]);
+    assert_eq!(mixed.as_ref().unwrap().severity, Severity::Doubt);
+    assert!(mixed.unwrap().text.contains("those of b are of prepared and simple protocol"));
+    assert!(ratio.interval.is_some());
+}
+
+#[test]
 fn holds_at_different_loads_are_compared_at_a_common_one_too() {
     let a = run("a", &[(1, 1000), (2, 2000), (4, 1500)], (2, 2000), 30);
     let b = run("b", &[(1, 900), (2, 1700), (4, 2600)], (4, 2600), 30);
