@@ -72,7 +72,9 @@ fn each_product_is_recognised_with_its_version_and_place() {
         assert_eq!(facts.tls, None);
         let most = if server.product() == MysqlProduct::SeekDb { i32::MAX as u32 } else { 151 };
         assert_eq!(facts.connections_max, Some(most));
-        assert_eq!(facts.isolation.as_deref(), Some("repeatable read"));
+        let isolation =
+            if server.product() == MysqlProduct::SeekDb { "read committed" } else { "repeatable read" };
+        assert_eq!(facts.isolation.as_deref(), Some(isolation));
     }
 }
 
