@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event;
 
@@ -227,7 +227,7 @@ pub struct StageResult {
 
 /// Counts of a stage. Outcomes come twice: of what ended within the load, which is what throughput rests on, and
 /// `_with_drain`, of everything that the stage began. All others include the drain.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     pub done: u64,
     pub failed: u64,
@@ -366,6 +366,14 @@ pub struct PoolLoad {
     /// Clients.
     pub waiting: Vec<Option<f64>>,
     pub wait_p99_us: Vec<Option<f64>>,
+}
+
+impl PoolLoad {
+    /// Of so many rows of which nothing is known.
+    pub(crate) fn unknown(rows: usize) -> Self {
+        let column = vec![None; rows];
+        Self { in_use: column.clone(), idle: column.clone(), waiting: column.clone(), wait_p99_us: column }
+    }
 }
 
 /// One series of telemetry: gauges as read, counters as rates or shares.

@@ -3,7 +3,9 @@
 //! It counts, merges and derives, and holds no opinion: findings are the [`crate::judge`]'s. A fold of events cut
 //! off anywhere gives the report of what there is.
 
+pub mod block;
 mod limits;
+mod progress;
 mod resources;
 mod series;
 mod sizes;
@@ -13,6 +15,7 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
+pub use self::progress::Progress;
 use self::stage::StageFold;
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
@@ -136,9 +139,6 @@ impl Fold {
         }
     }
 
-    /// Everything over time, as it stands.
-    #[must_use]
-    pub fn timelines(&self) -> Vec<TimelineView<'_>> {
     /// What has come out of one stage so far.
     #[must_use]
     pub fn stage(&self, id: u32) -> Option<StageResult> {
@@ -160,6 +160,9 @@ impl Fold {
         self.finished.is_some()
     }
 
+    /// Everything over time, as it stands.
+    #[must_use]
+    pub fn timelines(&self) -> Vec<TimelineView<'_>> {
         self.timelines.views(&self.targets, &self.telemetry)
     }
 

@@ -6,6 +6,7 @@
 
 mod alive;
 mod error;
+mod folded;
 mod open;
 mod summary;
 mod tail;
@@ -18,12 +19,12 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use self::alive::Alive;
 pub use self::error::StoreError;
+use self::folded::Kept;
 use self::summary::Summarizer;
 pub use self::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
 pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
 use crate::event::{Outcome, Stamped};
-use crate::fold::Fold;
 
 /// How long to wait for another process that holds a lock. A writer holds one for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -83,6 +84,8 @@ impl Store {
             run_id,
             name,
             summary: Summarizer::default(),
+            appended: 0,
+            kept: Kept::default(),
         })
     }
 
@@ -158,8 +161,8 @@ impl Store {
     /// stored; [`crate::judge::judge`] judges again.
     pub fn report(&self, name: &str) -> Result<Report, StoreError> {
         let name = self.find(name)?;
-        let mut fold = Fold::new();
-        self.read(&name, |stamped| fold.add(&stamped))?;
+        let (mut fold, kept) = self.kept(&name)?;
+        self.read_after(&name, kept, |stamped| fold.add(&stamped))?;
         let mut report = fold.report();
         report.run.name = name;
         Ok(report)
@@ -184,6 +187,9 @@ pub struct RunWriter {
     run_id: i64,
     name: String,
     summary: Summarizer,
+    /// Events that are in the store.
+    appended: u64,
+    kept: Kept,
     /// `None` where the lock could not be had: then the run is not shown as live.
     _alive: Option<Alive>,
 }
@@ -213,7 +219,9 @@ impl RunWriter {
         })?;
         let changed = self.summary.add(&stamped.event);
         self.write(stamped, &body, changed)
-            .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))
+            .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))?;
+        self.appended = stamped.seq + 1;
+        Ok(())
     }
 
     /// Removes the run and all its events: for one that ended before anything was measured.
@@ -262,6 +270,7 @@ fn allocate_name(
     store: &Path,
 ) -> rusqlite::Result<(i64, String, Option<Alive>)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    folded::make_room(&transaction)?;
     let number: i64 = transaction.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM run WHERE day = ?1",
         [date],

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::{Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
 use crate::latency::Latency;
@@ -13,13 +15,21 @@ pub(super) struct StageFold {
     stage: Stage,
     started_ms: u64,
     finished: Option<StageFinished>,
+    sums: Sums,
+    /// The intervals of the load, the drain left out.
+    slices: Vec<Slice>,
+    /// Counts whatever happened to the stage.
+    revision: u64,
+}
+
+/// What a stage's intervals come to when they are added up.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Sums {
     totals: Totals,
     types: BTreeMap<u16, TypeFold>,
     /// The drain left out; `None` until an interval tells of some.
     queries: Option<Queries>,
     errors: BTreeMap<String, u64>,
-    /// The intervals of the load, the drain left out.
-    slices: Vec<Slice>,
     /// CPU of all driver threads, drain left out, milliseconds.
     driver_cpu_ms: f64,
     /// CPU of each driver thread, drain left out, milliseconds.
@@ -31,7 +41,7 @@ pub(super) struct StageFold {
 }
 
 /// Shared connections, summed over time.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct PoolFold {
     connections: u32,
     in_use_ms: f64,
@@ -41,7 +51,7 @@ struct PoolFold {
     ms: f64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct TypeFold {
     done: u64,
     failed: u64,
@@ -61,20 +71,7 @@ pub(super) fn response_differs(stage: &Stage) -> bool {
 
 impl StageFold {
     pub(super) fn new(stage: Stage, started_ms: u64) -> Self {
-        Self {
-            stage,
-            started_ms,
-            finished: None,
-            totals: Totals::default(),
-            types: BTreeMap::new(),
-            queries: None,
-            errors: BTreeMap::new(),
-            slices: Vec::new(),
-            driver_cpu_ms: 0.0,
-            thread_cpu_ms: Vec::new(),
-            skipped: 0,
-            pool: None,
-        }
+        Self { stage, started_ms, finished: None, sums: Sums::default(), slices: Vec::new(), revision: 0 }
     }
 
     pub(super) fn stage(&self) -> &Stage {
@@ -86,7 +83,128 @@ impl StageFold {
         self.started_ms as f64 / 1000.0
     }
 
+    /// Differs from what it was whenever anything of the stage does.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// When its load ended, or what is known of it does; seconds since the run started.
+    pub(super) fn end_s(&self) -> f64 {
+        self.start_s() + self.seconds()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.finished.as_ref().map_or_else(|| self.measured_s(), |finished| finished.seconds)
+    }
+
+    fn measured_s(&self) -> f64 {
+        // Not `sum`, which begins with a negative zero.
+        self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds)
+    }
+
+    pub(super) fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    pub(super) fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// Puts back what was kept of it: the sums as they were, and the intervals that have come since they last were.
+    pub(super) fn restore(&mut self, sums: Sums, slices: impl Iterator<Item = Slice>) {
+        self.sums = sums;
+        self.slices.extend(slices);
+        self.revision += 1;
+    }
+
     pub(super) fn add(&mut self, interval: &Interval) {
+        self.revision += 1;
+        self.sums.add(interval);
+        // A drain has fewer and fewer clients at work: its rate is not that of the load.
+        if !interval.drain {
+            self.slices.push(Slice {
+                count: interval.types.iter().map(|of_type| of_type.done).sum(),
+                seconds: interval.duration_ms / 1000.0,
+            });
+        }
+    }
+
+    pub(super) fn finish(&mut self, finished: &StageFinished) {
+        self.finished = Some(finished.clone());
+        self.revision += 1;
+        // A ramp has hundreds of stages, and each some histograms of a quarter of a megabyte.
+        self.sums.types.values_mut().for_each(TypeFold::shrink);
+    }
+
+    pub(super) fn result(&self) -> StageResult {
+        let differs = response_differs(&self.stage);
+        let sums = &self.sums;
+        let seconds = self.measured_s();
+        let done = sums.totals.done;
+        let mut throughput = throughput::estimate(&self.slices);
+        if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
+            // The load itself changes: the mean is a fact, but nothing that an interval could hold.
+            estimate.half_width = None;
+            estimate.effective_samples = None;
+        }
+        StageResult {
+            start_s: self.start_s(),
+            seconds: self.seconds(),
+            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
+            throughput,
+            totals: sums.totals,
+            service: self.merged(|of_type| of_type.service.as_ref()),
+            response: if differs { self.merged(|of_type| of_type.response.as_ref()) } else { None },
+            lag: if differs { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
+            wait: self.merged(|of_type| of_type.wait.as_ref()),
+            pool: sums.pool.as_ref().and_then(PoolFold::result),
+            resources: BTreeMap::new(),
+            cpu_taken_share: None,
+            costs: None,
+            by_type: sums
+                .types
+                .iter()
+                .map(|(index, of_type)| of_type.result(self.type_name(*index)))
+                .collect(),
+            queries: sums.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),
+            errors: sums.errors.clone(),
+            driver_cpu_us_per_transaction: (done > 0 && !sums.thread_cpu_ms.is_empty())
+                .then(|| sums.driver_cpu_ms * 1000.0 / done as f64),
+            driver_thread_busy_max: sums
+                .thread_cpu_ms
+                .iter()
+                .copied()
+                .reduce(f64::max)
+                .filter(|_| seconds > 0.0)
+                .map(|ms| (ms / 1000.0 / seconds).min(1.0)),
+            clients_aborted: self.finished.as_ref().map_or(0, |finished| finished.clients_aborted),
+            not_begun: self.finished.as_ref().map_or(0, |finished| finished.not_begun),
+            skipped: sums.skipped,
+            stage: self.stage.clone(),
+        }
+    }
+
+    fn type_name(&self, index: u16) -> String {
+        self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
+    }
+
+    fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Percentiles> {
+        let mut all = self.sums.types.values().filter_map(pick);
+        let first = all.next()?;
+        match all.next() {
+            None => percentiles(first),
+            Some(second) => {
+                let mut merged = first.clone();
+                merged.merge(second);
+                all.for_each(|further| merged.merge(further));
+                percentiles(&merged)
+            }
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, interval: &Interval) {
         for of_type in &interval.types {
             add_totals(&mut self.totals, of_type, interval.drain);
             self.types.entry(of_type.type_index).or_default().add(of_type, interval.drain);
@@ -97,18 +215,14 @@ impl StageFold {
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;
         }
-        // A drain has fewer and fewer clients at work: its rate is not that of the load. What ended in it began in
-        // the stage all the same, and to leave out its latencies would hide a stall that lasts to the end.
+        // What ended in a drain began in the stage all the same, and to leave out its latencies would hide a stall that
+        // lasts to the end. All else is of the load alone.
         if interval.drain {
             return;
         }
         for queries in interval.types.iter().filter_map(|of_type| of_type.queries.as_ref()) {
             self.queries.get_or_insert_default().add(queries);
         }
-        self.slices.push(Slice {
-            count: interval.types.iter().map(|of_type| of_type.done).sum(),
-            seconds: interval.duration_ms / 1000.0,
-        });
         self.add_driver_cpu(&interval.driver_cpu_ms);
         if let Some(pool) = &interval.pool {
             self.pool.get_or_insert_default().add(pool, interval.duration_ms);
@@ -122,76 +236,6 @@ impl StageFold {
         for (sum, ms) in self.thread_cpu_ms.iter_mut().zip(threads_ms) {
             *sum += ms;
             self.driver_cpu_ms += ms;
-        }
-    }
-
-    pub(super) fn finish(&mut self, finished: &StageFinished) {
-        self.finished = Some(finished.clone());
-    }
-
-    pub(super) fn result(&self) -> StageResult {
-        let differs = response_differs(&self.stage);
-        // Not `sum`, which begins with a negative zero.
-        let seconds = self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds);
-        let done = self.totals.done;
-        let mut throughput = throughput::estimate(&self.slices);
-        if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
-            // The load itself changes: the mean is a fact, but nothing that an interval could hold.
-            estimate.half_width = None;
-            estimate.effective_samples = None;
-        }
-        StageResult {
-            start_s: self.start_s(),
-            seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
-            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
-            throughput,
-            totals: self.totals,
-            service: self.merged(|of_type| of_type.service.as_ref()),
-            response: if differs { self.merged(|of_type| of_type.response.as_ref()) } else { None },
-            lag: if differs { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
-            wait: self.merged(|of_type| of_type.wait.as_ref()),
-            pool: self.pool.as_ref().and_then(PoolFold::result),
-            resources: BTreeMap::new(),
-            costs: None,
-            by_type: self
-                .types
-                .iter()
-                .map(|(index, of_type)| of_type.result(self.type_name(*index)))
-                .collect(),
-            queries: self.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),
-            cpu_taken_share: None,
-            errors: self.errors.clone(),
-            driver_cpu_us_per_transaction: (done > 0 && !self.thread_cpu_ms.is_empty())
-                .then(|| self.driver_cpu_ms * 1000.0 / done as f64),
-            driver_thread_busy_max: self
-                .thread_cpu_ms
-                .iter()
-                .copied()
-                .reduce(f64::max)
-                .filter(|_| seconds > 0.0)
-                .map(|ms| (ms / 1000.0 / seconds).min(1.0)),
-            clients_aborted: self.finished.as_ref().map_or(0, |finished| finished.clients_aborted),
-            not_begun: self.finished.as_ref().map_or(0, |finished| finished.not_begun),
-            skipped: self.skipped,
-            stage: self.stage.clone(),
-        }
-    }
-
-    fn type_name(&self, index: u16) -> String {
-        self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
-    }
-
-    fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Percentiles> {
-        let mut all = self.types.values().filter_map(pick);
-        let first = all.next()?;
-        match all.next() {
-            None => percentiles(first),
-            Some(second) => {
-                let mut merged = first.clone();
-                merged.merge(second);
-                all.for_each(|further| merged.merge(further));
-                percentiles(&merged)
-            }
         }
     }
 }
@@ -230,6 +274,14 @@ impl TypeFold {
         merge(&mut self.response, interval.response.as_ref());
         merge(&mut self.lag, interval.lag.as_ref());
         merge(&mut self.wait, interval.wait.as_ref());
+    }
+
+    fn shrink(&mut self) {
+        for latency in
+            [&mut self.service, &mut self.response, &mut self.lag, &mut self.wait].into_iter().flatten()
+        {
+            latency.shrink();
+        }
     }
 
     fn result(&self, name: String) -> TypeResult {

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
+use super::block::{Numbers, Unpacked};
 use crate::event::Sample;
 use crate::timeline_view::MetricView;
 
@@ -63,6 +66,26 @@ impl Telemetry {
         self.streams.entry(key).or_default().add(at_ms, &sample.values);
     }
 
+    pub(super) fn streams(&self) -> impl Iterator<Item = (&(String, String), &Stream)> {
+        self.streams.iter()
+    }
+
+    /// How many columns of all streams have a point.
+    pub(super) fn metrics_known(&self) -> usize {
+        self.streams.values().map(|stream| stream.known_columns().count()).sum()
+    }
+
+    /// When each stream was read last, seconds since the run started. Whatever comes later is of a later time.
+    pub(super) fn read_up_to(&self) -> impl Iterator<Item = (&(String, String), Option<f64>)> {
+        self.streams.iter().map(|(key, stream)| (key, stream.last_s))
+    }
+
+    /// Puts back what was packed of one stream.
+    pub(super) fn unpack(&mut self, packed: Packed, numbers: &mut Unpacked<'_>) -> Option<()> {
+        let key = (packed.target.clone(), packed.source.clone());
+        self.streams.entry(key).or_default().unpack(packed, numbers)
+    }
+
     /// The metrics that belong to a target: its own, and those of the driver's host, which is the target's where they
     /// share it.
     pub(super) fn metrics(&self, target: &str, same_host: bool) -> Vec<MetricView<'_>> {
@@ -71,12 +94,13 @@ impl Telemetry {
         let own = self.streams.iter().filter(|((name, _), _)| name == target && name != DRIVER);
         for ((name, source), stream) in own.chain(of(DRIVER)) {
             // A host is read from within: who can read the driver's own processes runs beside the driver.
-            let of_driver = name == DRIVER || stream.columns.keys().any(|key| key.starts_with(DRIVER_KEYS));
+            let of_driver =
+                name == DRIVER || stream.known_columns().any(|(key, _)| key.starts_with(DRIVER_KEYS));
             let source = if of_driver && source == "host" && !same_host { DRIVER } else { source };
-            for (key, column) in &stream.columns {
+            for (key, column) in stream.known_columns() {
                 let source = if key.starts_with(DRIVER_KEYS) { DRIVER } else { source };
                 // Who reads the driver's host a second time says nothing new.
-                if metrics.iter().any(|known| known.source == source && known.key == *key) {
+                if metrics.iter().any(|known| known.source == source && known.key == key) {
                     continue;
                 }
                 metrics.push(MetricView {
@@ -92,14 +116,64 @@ impl Telemetry {
     }
 }
 
+/// What a stream's columns have grown by, and the readings that the next sample is compared with. The numbers stand apart,
+/// in the order of what names them here.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Packed {
+    target: String,
+    source: String,
+    last_s: Option<f64>,
+    checkpoints: f64,
+    /// All that were ever read, with their latest value where the last sample had one.
+    readings: Vec<(String, Option<f64>)>,
+    /// Lengths of the distinct columns of times.
+    times: Vec<usize>,
+    columns: Vec<PackedColumn>,
+}
+
+/// A column, and which of the columns of times is its own.
+#[derive(Debug, Serialize, Deserialize)]
+struct PackedColumn {
+    key: String,
+    times: usize,
+}
+
 /// Samples of one source of one target.
 #[derive(Debug, Default)]
-struct Stream {
-    last: Option<(f64, BTreeMap<String, f64>)>,
+pub(super) struct Stream {
+    /// When the last sample was taken, seconds since the run started.
+    last_s: Option<f64>,
     /// Checkpoints begun since the first sample.
     checkpoints: f64,
+    /// Whatever was read in any sample, in the order in which it first was.
+    readings: Vec<Reading>,
+    /// Where each key stands among the readings.
+    places: BTreeMap<String, usize>,
+    groups: Groups,
     /// By the metric's key.
-    columns: BTreeMap<String, Column>,
+    columns: BTreeMap<String, usize>,
+    filled: Vec<Column>,
+}
+
+/// What is read under a key. What becomes of it the key alone decides, so that it is looked at once and not each second.
+#[derive(Debug)]
+struct Reading {
+    key: String,
+    now: Option<f64>,
+    before: Option<f64>,
+    made: Made,
+}
+
+/// What becomes of a reading, and in which column.
+#[derive(Debug, Clone, Copy)]
+enum Made {
+    Gauge(usize),
+    /// Of a counter, what it grew by in a second.
+    Rate(usize),
+    /// The same; a device is read at another instant than the clock, which can show it busier than always.
+    RateUpToOne(usize),
+    /// Of all processor time.
+    CpuShare(usize),
 }
 
 #[derive(Debug, Default)]
@@ -109,119 +183,257 @@ struct Column {
     values: Vec<Option<f64>>,
 }
 
+/// Metrics that are derived from several counters, by where these stand among the readings.
+#[derive(Debug, Default)]
+struct Groups {
+    cpu: Vec<usize>,
+    /// Blocks that the cache had, and those that it had not, with the column.
+    cache: Option<(usize, Option<usize>, usize)>,
+    /// Part, all, and the column.
+    shares: Vec<(usize, usize, usize)>,
+    /// Seconds, operations, and the column.
+    disk: Option<([usize; 2], [usize; 2], usize)>,
+    checkpoints: Vec<usize>,
+    checkpoints_column: usize,
+}
+
 impl Stream {
     fn add(&mut self, at_ms: u64, values: &BTreeMap<String, f64>) {
         let now_s = at_ms as f64 / 1000.0;
-        for (key, value) in values.iter().filter(|(key, _)| counter(key).is_none()) {
-            self.push(key, gauge_unit(key), now_s, Some(*value));
+        for reading in &mut self.readings {
+            reading.before = reading.now.take();
         }
-        if let Some((before_s, before)) = self.last.take().filter(|(before_s, _)| now_s > *before_s) {
-            let step = Step { before: &before, now: values, seconds: now_s - before_s };
-            for (key, unit, value) in step.derived() {
-                self.push(&key, unit, before_s + step.seconds / 2.0, value);
+        let mut next = 0;
+        for (key, value) in values {
+            // Samples have the same keys for the most part, and in the same order.
+            let at = match self.readings.get(next) {
+                Some(reading) if reading.key == *key => next,
+                _ => self.place(key),
+            };
+            self.readings[at].now = Some(*value);
+            next = at + 1;
+        }
+        for at in 0..self.readings.len() {
+            if let Reading { made: Made::Gauge(column), now: Some(value), .. } = self.readings[at] {
+                self.filled[column].push(now_s, Some(value));
             }
-            self.checkpoints += CHECKPOINTS.iter().filter_map(|key| step.increase(key)).sum::<f64>();
         }
-        if CHECKPOINTS.iter().any(|key| values.contains_key(*key)) {
-            self.push("checkpoints", "checkpoints", now_s, Some(self.checkpoints));
+        if let Some(before_s) = self.last_s.filter(|before_s| now_s > *before_s) {
+            let seconds = now_s - before_s;
+            self.derive(before_s + seconds / 2.0, seconds);
+            self.checkpoints +=
+                self.groups.checkpoints.iter().filter_map(|at| self.increase(*at)).sum::<f64>();
         }
-        self.last = Some((now_s, values.clone()));
+        if self.groups.checkpoints.iter().any(|at| self.readings[*at].now.is_some()) {
+            self.filled[self.groups.checkpoints_column].push(now_s, Some(self.checkpoints));
+        }
+        self.last_s = Some(now_s);
     }
 
-    fn push(&mut self, key: &str, unit: &str, t_s: f64, value: Option<f64>) {
-        let column = self.columns.entry(key.to_owned()).or_default();
-        if column.unit.is_empty() {
-            unit.clone_into(&mut column.unit);
+    /// Where a key stands; what is made of it is settled when it is first read.
+    fn place(&mut self, key: &str) -> usize {
+        if let Some(at) = self.places.get(key) {
+            return *at;
         }
-        column.t_s.push(t_s);
-        column.values.push(value);
+        let at = self.readings.len();
+        let made = self.made(key);
+        self.readings.push(Reading { key: key.to_owned(), now: None, before: None, made });
+        self.places.insert(key.to_owned(), at);
+        self.group();
+        at
     }
-}
 
-/// Two readings, one after the other.
-struct Step<'a> {
-    before: &'a BTreeMap<String, f64>,
-    now: &'a BTreeMap<String, f64>,
-    seconds: f64,
-}
+    fn made(&mut self, key: &str) -> Made {
+        let Some((base, label)) = counter(key) else {
+            return Made::Gauge(self.column(key, gauge_unit(key)));
+        };
+        if let Some((_, share)) = CPU_STATES.iter().find(|(state, _)| *state == key) {
+            return Made::CpuShare(self.column(share, "share"));
+        }
+        match SECONDS.iter().find(|(seconds, ..)| *seconds == key) {
+            Some((_, key, "share")) => Made::RateUpToOne(self.column(key, "share")),
+            Some((_, key, unit)) => Made::Rate(self.column(key, unit)),
+            None => Made::Rate(self.column(&format!("{base}_per_s{label}"), rate_unit(base))),
+        }
+    }
 
-impl Step<'_> {
-    /// Key, unit and value of every metric that is derived from counters.
-    fn derived(&self) -> Vec<(String, &'static str, Option<f64>)> {
+    fn column(&mut self, key: &str, unit: &str) -> usize {
+        if let Some(at) = self.columns.get(key) {
+            return *at;
+        }
+        self.columns.insert(key.to_owned(), self.filled.len());
+        self.filled.push(Column { unit: unit.to_owned(), ..Column::default() });
+        self.filled.len() - 1
+    }
+
+    /// Finds the counters that belong together, among those that are known by now.
+    fn group(&mut self) {
+        let at = |key: &str| self.places.get(key).copied();
+        let both = |keys: [&str; 2]| Some([at(keys[0])?, at(keys[1])?]);
+        let cpu = CPU_STATES.iter().filter_map(|(counter, _)| at(counter)).collect();
+        let cache = at("blocks_hit_total").map(|hit| (hit, at("blocks_read_total")));
+        let shares: Vec<_> =
+            SHARES.iter().filter_map(|(part, all, key)| Some((at(part)?, at(all)?, *key))).collect();
+        let disk = both(DISK_SECONDS).zip(both(DISK_OPERATIONS));
+        let checkpoints: Vec<_> = CHECKPOINTS.iter().filter_map(|key| at(key)).collect();
+        self.groups = Groups {
+            cpu,
+            cache: cache.map(|(hit, read)| (hit, read, self.column("cache_hit_share", "share"))),
+            shares: shares
+                .into_iter()
+                .map(|(part, all, key)| (part, all, self.column(key, "share")))
+                .collect(),
+            disk: disk.map(|(seconds, operations)| {
+                (seconds, operations, self.column("disk_await_seconds", "seconds"))
+            }),
+            checkpoints_column: if checkpoints.is_empty() {
+                0
+            } else {
+                self.column("checkpoints", "checkpoints")
+            },
+            checkpoints,
+        };
+    }
+
+    /// The columns that have a point, by key.
+    fn known_columns(&self) -> impl Iterator<Item = (&str, &Column)> {
+        let columns = self.columns.iter().map(|(key, at)| (key.as_str(), &self.filled[*at]));
+        columns.filter(|(_, column)| !column.t_s.is_empty())
+    }
+
+    /// What counters say of the time between two samples, in its middle.
+    fn derive(&mut self, t_s: f64, seconds: f64) {
+        let all_s: f64 = self.groups.cpu.iter().filter_map(|at| self.increase(*at)).sum();
+        for reading in self.readings.iter().filter(|reading| is_known(reading)) {
+            let increase = increase(reading);
+            let rate = increase.map(|increase| increase / seconds);
+            let (column, value) = match reading.made {
+                Made::Gauge(_) => continue,
+                Made::Rate(column) => (column, rate),
+                Made::RateUpToOne(column) => (column, rate.map(|rate| rate.min(1.0))),
+                // The kernel lets iowait go backwards now and then: that state has no value then.
+                Made::CpuShare(column) => {
+                    (column, increase.filter(|_| all_s > 0.0).map(|increase| increase / all_s))
+                }
+            };
+            self.filled[column].push(t_s, value);
+        }
+        self.derive_from_several(t_s);
+    }
+
+    fn derive_from_several(&mut self, t_s: f64) {
+        let known = |all: &[usize]| all.iter().all(|at| self.known(*at));
+        let sum = |all: [usize; 2]| all.iter().map(|at| self.increase(*at)).sum::<Option<f64>>();
         let mut derived = Vec::new();
-        for (key, base, label) in
-            self.now.keys().filter_map(|key| counter(key).map(|(base, label)| (key, base, label)))
+        // Share of the blocks asked for that the server's own cache had; no value where none was asked for.
+        if let Some((hit, read, column)) = self.groups.cache.filter(|(hit, ..)| self.known(*hit)) {
+            let asked = self.increase(hit).zip(read.and_then(|read| self.increase(read)));
+            let asked = asked.filter(|(hit, read)| hit + read > 0.0);
+            derived.push((column, asked.map(|(hit, read)| hit / (hit + read))));
+        }
+        // No value where nothing was counted.
+        for (part, all, column) in self.groups.shares.iter().filter(|(part, all, _)| known(&[*part, *all])) {
+            let all = self.increase(*all).filter(|all| *all > 0.0);
+            derived.push((*column, self.increase(*part).zip(all).map(|(part, all)| (part / all).min(1.0))));
+        }
+        // How long an operation of the disk took, waiting included; no value where there was none.
+        if let Some((seconds, operations, column)) =
+            self.groups.disk.filter(|(seconds, operations, _)| known(seconds) && known(operations))
         {
-            if !self.before.contains_key(key) || CPU_STATES.iter().any(|(state, _)| state == key) {
+            let operations = sum(operations).filter(|operations| *operations > 0.0);
+            derived.push((
+                column,
+                sum(seconds).zip(operations).map(|(seconds, operations)| seconds / operations),
+            ));
+        }
+        for (column, value) in derived {
+            self.filled[column].push(t_s, value);
+        }
+    }
+
+    /// What has come since `marks`, which are moved on; `None` where nothing has.
+    pub(super) fn pack(
+        &self,
+        (target, source): &(String, String),
+        marks: &mut Vec<usize>,
+        numbers: &mut Numbers,
+    ) -> Option<Packed> {
+        marks.resize(self.filled.len(), 0);
+        let mut times: Vec<&[f64]> = Vec::new();
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for (key, at) in &self.columns {
+            let column = &self.filled[*at];
+            let from = std::mem::replace(&mut marks[*at], column.t_s.len());
+            let t_s = &column.t_s[from..];
+            if t_s.is_empty() {
                 continue;
             }
-            let rate = self.increase(key).map(|increase| increase / self.seconds);
-            match SECONDS.iter().find(|(seconds, ..)| seconds == key) {
-                // A device is read at another instant than the clock, which can show it busier than always.
-                Some((_, key, "share")) => {
-                    derived.push(((*key).to_owned(), "share", rate.map(|rate| rate.min(1.0))));
-                }
-                Some((_, key, unit)) => derived.push(((*key).to_owned(), *unit, rate)),
-                None => derived.push((format!("{base}_per_s{label}"), rate_unit(base), rate)),
-            }
+            // Most columns have the times of another.
+            let known = times.iter().position(|known| *known == t_s).unwrap_or_else(|| {
+                times.push(t_s);
+                times.len() - 1
+            });
+            columns.push(PackedColumn { key: key.clone(), times: known });
+            values.push(&column.values[from..]);
         }
-        self.cpu_shares(&mut derived);
-        self.cache_hit_share(&mut derived);
-        derived.extend(self.shares());
-        derived.extend(self.disk_await());
-        derived
-    }
-
-    /// Shares of all processor time. The kernel lets iowait go backwards now and then: that state has no value then.
-    fn cpu_shares(&self, derived: &mut Vec<(String, &'static str, Option<f64>)>) {
-        let all_s: f64 = CPU_STATES.iter().filter_map(|(counter, _)| self.increase(counter)).sum();
-        for (counter, key) in CPU_STATES {
-            if self.now.contains_key(counter) && self.before.contains_key(counter) {
-                let share = self.increase(counter).filter(|_| all_s > 0.0).map(|increase| increase / all_s);
-                derived.push((key.to_owned(), "share", share));
-            }
-        }
-    }
-
-    /// Share of the blocks asked for that the server's own cache had; no value where none was asked for.
-    fn cache_hit_share(&self, derived: &mut Vec<(String, &'static str, Option<f64>)>) {
-        if !self.now.contains_key("blocks_hit_total") || !self.before.contains_key("blocks_hit_total") {
-            return;
-        }
-        let share = match (self.increase("blocks_hit_total"), self.increase("blocks_read_total")) {
-            (Some(hit), Some(read)) if hit + read > 0.0 => Some(hit / (hit + read)),
-            _ => None,
-        };
-        derived.push(("cache_hit_share".to_owned(), "share", share));
-    }
-
-    /// No value where nothing was counted.
-    fn shares(&self) -> impl Iterator<Item = (String, &'static str, Option<f64>)> {
-        let known = |key: &str| self.now.contains_key(key) && self.before.contains_key(key);
-        SHARES.into_iter().filter(move |(part, all, _)| known(part) && known(all)).map(|(part, all, key)| {
-            let all = self.increase(all).filter(|all| *all > 0.0);
-            let share = self.increase(part).zip(all).map(|(part, all)| (part / all).min(1.0));
-            (key.to_owned(), "share", share)
+        times.iter().for_each(|t_s| numbers.extend(t_s.iter().copied()));
+        values.iter().for_each(|values| numbers.extend_known(values));
+        (!columns.is_empty()).then(|| Packed {
+            target: target.clone(),
+            source: source.clone(),
+            last_s: self.last_s,
+            checkpoints: self.checkpoints,
+            readings: self.readings.iter().map(|reading| (reading.key.clone(), reading.now)).collect(),
+            times: times.iter().map(|t_s| t_s.len()).collect(),
+            columns,
         })
     }
 
-    /// How long an operation of the disk took, waiting included; no value where there was none.
-    fn disk_await(&self) -> Option<(String, &'static str, Option<f64>)> {
-        let known = |key: &&str| self.now.contains_key(*key) && self.before.contains_key(*key);
-        if !DISK_SECONDS.iter().chain(&DISK_OPERATIONS).all(known) {
-            return None;
+    fn unpack(&mut self, packed: Packed, numbers: &mut Unpacked<'_>) -> Option<()> {
+        self.last_s = packed.last_s;
+        self.checkpoints = packed.checkpoints;
+        for (key, now) in &packed.readings {
+            let at = self.place(key);
+            self.readings[at].now = *now;
         }
-        let sum = |keys: [&str; 2]| keys.iter().map(|key| self.increase(key)).sum::<Option<f64>>();
-        let operations = sum(DISK_OPERATIONS).filter(|operations| *operations > 0.0);
-        let each = sum(DISK_SECONDS).zip(operations).map(|(seconds, operations)| seconds / operations);
-        Some(("disk_await_seconds".to_owned(), "seconds", each))
+        let times: Vec<Vec<f64>> = packed
+            .times
+            .iter()
+            .map(|length| Some(numbers.take(*length)?.collect()))
+            .collect::<Option<_>>()?;
+        for PackedColumn { key, times: of_column } in packed.columns {
+            let (at, times) = (*self.columns.get(&key)?, times.get(of_column)?);
+            self.filled[at].t_s.extend_from_slice(times);
+            self.filled[at].values.extend(numbers.take_known(times.len())?);
+        }
+        Some(())
     }
 
-    /// What a counter grew by; `None` where a reading is missing, and where it went backwards.
-    fn increase(&self, counter: &str) -> Option<f64> {
-        let increase = self.now.get(counter)? - self.before.get(counter)?;
-        (increase >= 0.0).then_some(increase)
+    /// Whether it stands in both samples.
+    fn known(&self, at: usize) -> bool {
+        is_known(&self.readings[at])
     }
+
+    fn increase(&self, at: usize) -> Option<f64> {
+        increase(&self.readings[at])
+    }
+}
+
+impl Column {
+    fn push(&mut self, t_s: f64, value: Option<f64>) {
+        self.t_s.push(t_s);
+        self.values.push(value);
+    }
+}
+
+fn is_known(reading: &Reading) -> bool {
+    reading.before.is_some() && reading.now.is_some()
+}
+
+/// What a counter grew by; `None` where a reading is missing, and where it went backwards.
+fn increase(reading: &Reading) -> Option<f64> {
+    let increase = reading.now? - reading.before?;
+    (increase >= 0.0).then_some(increase)
 }
 
 fn rate_unit(base: &str) -> &'static str {

@@ -15,6 +15,14 @@ use crate::timeline_view::TimelineView;
 pub(super) struct Timelines(BTreeMap<String, Load>);
 
 impl Timelines {
+    pub(super) fn loads(&self) -> impl Iterator<Item = (&String, &Load)> {
+        self.0.iter()
+    }
+
+    pub(super) fn load_mut(&mut self, target: &str) -> &mut Load {
+        self.0.entry(target.to_owned()).or_default()
+    }
+
     /// Adds an interval of a stage that started `start_s` seconds after the run.
     pub(super) fn add(&mut self, stage: &Stage, start_s: f64, interval: &Interval) {
         // A drain is no load: its rate would show as a dip that the database did not cause.
@@ -65,12 +73,7 @@ fn push_pool(load: &mut Load, interval: &Interval) {
         return;
     }
     let before = load.t_s.len() - 1;
-    let columns = load.pool.get_or_insert_with(|| PoolLoad {
-        in_use: vec![None; before],
-        idle: vec![None; before],
-        waiting: vec![None; before],
-        wait_p99_us: vec![None; before],
-    });
+    let columns = load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
     let pool = interval.pool.as_ref();
     let wait = merged(interval, |of_type| of_type.wait.as_ref());
     columns.in_use.push(pool.map(|pool| pool.in_use_mean));

@@ -145,6 +145,9 @@ impl Inner {
             self.store_failure = Some(error);
         }
         self.fold.add(&stamped);
+        if self.store_failure.is_none() {
+            self.writer.keep(&self.fold);
+        }
         self.live.event(&stamped);
     }
 }

@@ -1,0 +1,351 @@
+//! What became of a stretch of a run's seconds, packed: so that a long run is not read second by second again.
+//!
+//! Intervals and samples are nearly all of a stream, and take seconds to read of a day; the columns that they become are
+//! read in a fraction of one. A block holds what they added to a fold since the block before. It is no second truth: it is
+//! made from the events by the code that reads it, counts for no other ([`made_by`]), and may be thrown away.
+//!
+//! Layout: the length of the head (4 bytes, little-endian), the head (JSON), then numbers (8 bytes, little-endian) in the
+//! order in which the head names them. No number of a fold is NaN, which stands for one that is not known.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::Fold;
+use super::stage::Sums;
+use super::telemetry::{self, Telemetry};
+use super::timeline::Timelines;
+use crate::document::{Load, PoolLoad};
+use crate::statistics::throughput::Slice;
+
+/// How far blocks of a fold have been made.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// Rows, by target.
+    pub(super) loads: BTreeMap<String, usize>,
+    /// Points of each column, by target and source.
+    pub(super) streams: BTreeMap<(String, String), Vec<usize>>,
+    /// Intervals and revision, by stage.
+    pub(super) stages: BTreeMap<u32, (usize, u64)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    last_ms: u64,
+    loads: Vec<LoadHead>,
+    streams: Vec<telemetry::Packed>,
+    stages: Vec<StageHead>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LoadHead {
+    target: String,
+    rows: usize,
+    pooled: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StageHead {
+    id: u32,
+    slices: usize,
+    /// The sums of all its intervals, as JSON by itself: of several blocks only the last need be understood.
+    sums: String,
+}
+
+/// A number that differs where a block may mean something else: what makes and reads them is hashed, so that nobody has to
+/// remember to count a version up.
+#[must_use]
+pub fn made_by() -> i64 {
+    static MADE_BY: OnceLock<i64> = OnceLock::new();
+    const CODE: [&str; 7] = [
+        include_str!("block.rs"),
+        include_str!("stage.rs"),
+        include_str!("telemetry.rs"),
+        include_str!("timeline.rs"),
+        include_str!("../event.rs"),
+        include_str!("../latency.rs"),
+        include_str!("../latency/sparse.rs"),
+    ];
+    *MADE_BY.get_or_init(|| {
+        // FNV-1a.
+        let bytes = CODE.iter().flat_map(|text| text.bytes().chain([0]));
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        hash.cast_signed()
+    })
+}
+
+impl Fold {
+    /// What has come since `marks`, which are moved on.
+    ///
+    /// # Errors
+    /// Only where JSON cannot be written.
+    pub fn block(&self, marks: &mut Marks) -> serde_json::Result<Vec<u8>> {
+        let mut numbers = Numbers::default();
+        let head = Head {
+            last_ms: self.last_ms,
+            loads: self.timelines.pack(&mut marks.loads, &mut numbers),
+            streams: self.telemetry.pack(&mut marks.streams, &mut numbers),
+            stages: self.pack_stages(&mut marks.stages, &mut numbers)?,
+        };
+        let head = serde_json::to_vec(&head)?;
+        let mut block = Vec::with_capacity(4 + head.len() + 8 * numbers.0.len());
+        block.extend_from_slice(&u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes());
+        block.extend_from_slice(&head);
+        numbers.0.iter().for_each(|number| block.extend_from_slice(&number.to_le_bytes()));
+        Ok(block)
+    }
+
+    fn pack_stages(
+        &self,
+        marks: &mut BTreeMap<u32, (usize, u64)>,
+        numbers: &mut Numbers,
+    ) -> serde_json::Result<Vec<StageHead>> {
+        let mut packed = Vec::new();
+        for (id, stage) in &self.stages {
+            let (from, revision) =
+                marks.insert(*id, (stage.slices().len(), stage.revision())).unwrap_or_default();
+            if revision == stage.revision() {
+                continue;
+            }
+            let slices = &stage.slices()[from..];
+            numbers.extend(slices.iter().map(|slice| slice.count as f64));
+            numbers.extend(slices.iter().map(|slice| slice.seconds));
+            packed.push(StageHead {
+                id: *id,
+                slices: slices.len(),
+                sums: serde_json::to_string(stage.sums())?,
+            });
+        }
+        Ok(packed)
+    }
+
+    /// Takes in blocks of a run from its beginning, in their order. All other events up to where they end must have been
+    /// taken in before. `None` where they make no sense: then this fold is of no use.
+    pub(crate) fn add_blocks<'a>(&mut self, blocks: impl Iterator<Item = &'a [u8]>) -> Option<()> {
+        let mut sums: BTreeMap<u32, (String, Vec<Slice>)> = BTreeMap::new();
+        for block in blocks {
+            let (length, rest) = block.split_first_chunk::<4>()?;
+            let (head, numbers) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            let head: Head = serde_json::from_slice(head).ok()?;
+            let mut numbers = Unpacked(numbers);
+            self.last_ms = self.last_ms.max(head.last_ms);
+            for load in head.loads {
+                self.timelines.unpack(&load, &mut numbers)?;
+            }
+            for stream in head.streams {
+                self.telemetry.unpack(stream, &mut numbers)?;
+            }
+            for StageHead { id, slices, sums: of_stage } in head.stages {
+                let (counts, seconds) = (numbers.take(slices)?, numbers.take(slices)?);
+                let known = sums.entry(id).or_default();
+                known.0 = of_stage;
+                known.1.extend(
+                    counts.zip(seconds).map(|(count, seconds)| Slice { count: count as u64, seconds }),
+                );
+            }
+        }
+        for (id, (text, slices)) in sums {
+            let sums: Sums = serde_json::from_str(&text).ok()?;
+            self.stages.get_mut(&id)?.restore(sums, slices.into_iter());
+        }
+        Some(())
+    }
+}
+
+/// Numbers on their way into a block.
+#[derive(Default)]
+pub(super) struct Numbers(Vec<f64>);
+
+impl Numbers {
+    pub(super) fn extend(&mut self, numbers: impl Iterator<Item = f64>) {
+        self.0.extend(numbers);
+    }
+
+    pub(super) fn extend_known(&mut self, numbers: &[Option<f64>]) {
+        self.0.extend(numbers.iter().map(|number| number.unwrap_or(f64::NAN)));
+    }
+}
+
+/// Numbers out of a block.
+pub(super) struct Unpacked<'a>(&'a [u8]);
+
+impl<'a> Unpacked<'a> {
+    pub(super) fn take(&mut self, count: usize) -> Option<impl Iterator<Item = f64> + use<'a>> {
+        let (numbers, rest) = self.0.split_at_checked(count.checked_mul(8)?)?;
+        self.0 = rest;
+        Some(numbers.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)))
+    }
+
+    pub(super) fn take_known(&mut self, count: usize) -> Option<impl Iterator<Item = Option<f64>> + use<'a>> {
+        Some(self.take(count)?.map(|number| (!number.is_nan()).then_some(number)))
+    }
+}
+
+impl Timelines {
+    fn pack(&self, marks: &mut BTreeMap<String, usize>, numbers: &mut Numbers) -> Vec<LoadHead> {
+        let mut heads = Vec::new();
+        for (target, load) in self.loads() {
+            let from = marks.insert(target.clone(), load.t_s.len()).unwrap_or_default();
+            let rows = load.rows(from..load.t_s.len());
+            if rows.t_s.is_empty() {
+                continue;
+            }
+            numbers.extend(rows.t_s.iter().copied());
+            numbers.extend(rows.stage.iter().copied().map(f64::from));
+            numbers.extend(rows.clients.iter().copied().map(f64::from));
+            numbers.extend(rows.tps.iter().copied());
+            numbers.extend(rows.failed_per_s.iter().copied());
+            for column in [&rows.p50_us, &rows.p95_us, &rows.p99_us, &rows.max_us] {
+                numbers.extend_known(column);
+            }
+            if let Some(pool) = &rows.pool {
+                for column in [&pool.in_use, &pool.idle, &pool.waiting, &pool.wait_p99_us] {
+                    numbers.extend_known(column);
+                }
+            }
+            heads.push(LoadHead {
+                target: target.clone(),
+                rows: rows.t_s.len(),
+                pooled: rows.pool.is_some(),
+            });
+        }
+        heads
+    }
+
+    fn unpack(&mut self, head: &LoadHead, numbers: &mut Unpacked<'_>) -> Option<()> {
+        let load: &mut Load = self.load_mut(&head.target);
+        let before = load.t_s.len();
+        load.t_s.extend(numbers.take(head.rows)?);
+        load.stage.extend(numbers.take(head.rows)?.map(|id| id as u32));
+        load.clients.extend(numbers.take(head.rows)?.map(|clients| clients as u32));
+        load.tps.extend(numbers.take(head.rows)?);
+        load.failed_per_s.extend(numbers.take(head.rows)?);
+        for column in [&mut load.p50_us, &mut load.p95_us, &mut load.p99_us, &mut load.max_us] {
+            column.extend(numbers.take_known(head.rows)?);
+        }
+        if head.pooled {
+            let pool = load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
+            for column in [&mut pool.in_use, &mut pool.idle, &mut pool.waiting, &mut pool.wait_p99_us] {
+                column.extend(numbers.take_known(head.rows)?);
+            }
+        }
+        Some(())
+    }
+}
+
+impl Telemetry {
+    fn pack(
+        &self,
+        marks: &mut BTreeMap<(String, String), Vec<usize>>,
+        numbers: &mut Numbers,
+    ) -> Vec<telemetry::Packed> {
+        let streams = self.streams();
+        streams
+            .filter_map(|(key, stream)| stream.pack(key, marks.entry(key.clone()).or_default(), numbers))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Event, Stamped};
+    use crate::event::{Pool, StageKind};
+    use crate::planted::{Load as Planted, Script, clean_script, interval, saturated_ladder};
+
+    /// A ramp whose host is read, with all its counters.
+    fn ramp() -> Script {
+        let mut script = Script::started("2026-11-20-1");
+        script.read("host", "cpus", 4.0);
+        for (key, per_second) in [
+            ("cpu_user_seconds_total", 2.5),
+            ("cpu_idle_seconds_total", 1.5),
+            ("disk_read_seconds_total", 0.1),
+            ("disk_write_seconds_total", 0.2),
+            ("disk_read_operations_total", 10.0),
+            ("disk_write_operations_total", 20.0),
+        ] {
+            script.grow("host", key, per_second);
+        }
+        saturated_ladder(&mut script, |script, busy| script.read("host", "made_up_gauge_bytes", busy));
+        script
+    }
+
+    /// A fold of the events of which blocks were made every so often, and the rest read one by one.
+    fn through_blocks(events: &[Stamped], each: usize) -> Fold {
+        let (mut writing, mut marks, mut blocks) = (Fold::new(), Marks::default(), Vec::new());
+        let mut kept = 0;
+        for (index, stamped) in events.iter().enumerate() {
+            writing.add(stamped);
+            if (index + 1) % each == 0 {
+                blocks.push(writing.block(&mut marks).unwrap());
+                kept = index + 1;
+            }
+        }
+        let mut fold = Fold::new();
+        let is_second = |event: &Event| matches!(event, Event::Interval(_) | Event::Sample(_));
+        events[..kept]
+            .iter()
+            .filter(|stamped| !is_second(&stamped.event))
+            .for_each(|stamped| fold.add(stamped));
+        fold.add_blocks(blocks.iter().map(Vec::as_slice)).unwrap();
+        events[kept..].iter().for_each(|stamped| fold.add(stamped));
+        fold
+    }
+
+    fn same(events: &[Stamped]) {
+        let json = |fold: &Fold| serde_json::to_string(&fold.report()).unwrap();
+        let whole = super::super::fold(events);
+        for each in [1, 3, 17, events.len()] {
+            let fold = through_blocks(events, each);
+            assert_eq!(json(&fold), serde_json::to_string(&whole).unwrap(), "a block of {each} events each");
+        }
+    }
+
+    #[test]
+    fn a_run_through_blocks_is_the_run() {
+        same(&clean_script().events);
+        same(&ramp().events);
+    }
+
+    #[test]
+    fn connections_that_are_shared_only_later_are_kept() {
+        let mut script = Script::started("2026-11-20-1");
+        for waiting in [None, Some(3.0)] {
+            let load = Planted::write(StageKind::Hold, 4, &[100, 0, 120]);
+            let id = script.start_stage(&load);
+            for (index, done) in load.tps.iter().enumerate() {
+                let mut second = interval(&load, id, index, *done);
+                second.pool = waiting.map(|waiting_mean| Pool { waiting_mean, ..Pool::default() });
+                script.push(Event::Interval(second));
+            }
+            script.finish_stage(id, load.tps.len());
+        }
+        same(&script.events);
+    }
+
+    #[test]
+    fn what_is_no_block_is_refused() {
+        let events = clean_script().events;
+        let (mut fold, mut marks) = (Fold::new(), Marks::default());
+        events.iter().for_each(|stamped| fold.add(stamped));
+        let block = fold.block(&mut marks).unwrap();
+        let refused = |block: &[u8]| {
+            let mut fold = Fold::new();
+            events.iter().take(events.len()).for_each(|stamped| {
+                if !matches!(stamped.event, Event::Interval(_) | Event::Sample(_)) {
+                    fold.add(stamped);
+                }
+            });
+            fold.add_blocks(std::iter::once(block)).is_none()
+        };
+        assert!(!refused(&block));
+        for cut in [0, 3, 100, block.len() / 2, block.len() - 1] {
+            assert!(refused(&block[..cut]), "cut at {cut}");
+        }
+        assert!(Fold::new().add_blocks(std::iter::once(block.as_slice())).is_none(), "without its stages");
+    }
+}

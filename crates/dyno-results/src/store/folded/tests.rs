@@ -1,0 +1,129 @@
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use crate::event::StageKind;
+use crate::fold::fold;
+use crate::planted::{Load, Script, wobble};
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("dyno-folded-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn store(&self) -> Store {
+        Store::open(self.0.join("runs.db")).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A run of two blocks and some more, that was killed.
+fn long() -> Vec<Stamped> {
+    let mut script = Script::started("2026-11-20-1");
+    script.read("host", "cpus", 4.0);
+    script.grow("host", "cpu_user_seconds_total", 3.0);
+    script.grow("host", "cpu_idle_seconds_total", 1.0);
+    script.grow("database", "wal_bytes_total", 5e6);
+    for clients in [4, 8] {
+        script.play(&Load::write(StageKind::Hold, clients, &wobble(1000, 700)));
+    }
+    script.events
+}
+
+/// Writes a run as a campaign does.
+fn write(store: &Store, events: &[Stamped]) -> String {
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    let mut fold = Fold::new();
+    for stamped in events {
+        writer.append(stamped).unwrap();
+        fold.add(stamped);
+        writer.keep(&fold);
+    }
+    writer.name().to_owned()
+}
+
+fn json(store: &Store, name: &str) -> serde_json::Value {
+    serde_json::to_value(store.report(name).unwrap()).unwrap()
+}
+
+#[test]
+fn a_killed_run_is_told_from_what_was_kept_as_from_its_events() {
+    let (scratch, events) = (Scratch::new(), long());
+    let store = scratch.store();
+    let name = write(&store, &events);
+    let (_, last) = store.kept(&name).unwrap();
+    let whole = events.len() as u64 / EVENTS_EACH * EVENTS_EACH;
+    assert!(whole > EVENTS_EACH, "several blocks: {}", events.len());
+    assert_eq!(last, Some(whole - 1));
+    let told = json(&store, &name);
+    assert_eq!(told, serde_json::to_value(fold(&events)).unwrap());
+
+    // What is kept is made of the events, and they are enough.
+    for away in ["UPDATE folded SET made_by = made_by + 1", "DELETE FROM folded", "DROP TABLE folded"] {
+        store.connection.execute_batch(away).unwrap();
+        assert_eq!(store.kept(&name).unwrap().1, None, "{away}");
+        assert_eq!(json(&store, &name), told, "{away}");
+    }
+    // A store without room for it is given some.
+    let short = write(&store, &events[..(EVENTS_EACH + 5) as usize]);
+    assert_eq!(store.kept(&short).unwrap().1, Some(EVENTS_EACH - 1));
+}
+
+#[test]
+fn a_block_that_is_broken_is_not_believed() {
+    let (scratch, events) = (Scratch::new(), long());
+    let store = scratch.store();
+    let name = write(&store, &events);
+    let told = json(&store, &name);
+    store
+        .connection
+        .execute_batch("UPDATE folded SET block = substr(block, 1, 5000) WHERE seq > 2500")
+        .unwrap();
+    assert_eq!(store.kept(&name).unwrap().1, None);
+    assert_eq!(json(&store, &name), told);
+}
+
+#[test]
+fn a_run_that_is_taken_out_takes_its_blocks_with_it() {
+    let (scratch, events) = (Scratch::new(), long());
+    let store = scratch.store();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    let mut fold = Fold::new();
+    for stamped in &events[..(EVENTS_EACH + 1) as usize] {
+        writer.append(stamped).unwrap();
+        fold.add(stamped);
+        writer.keep(&fold);
+    }
+    let rows = || -> i64 {
+        store.connection.query_row("SELECT count(*) FROM folded", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(rows(), 1);
+    writer.discard().unwrap();
+    assert_eq!(rows(), 0);
+}
+
+#[test]
+fn rare_events_are_found_by_their_index() {
+    let scratch = Scratch::new();
+    let store = scratch.store();
+    let plan: Vec<String> = {
+        let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {RARE}")).unwrap();
+        let rows = statement.query_map(params![1, 10], |row| row.get::<_, String>(3)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    };
+    let of_events: Vec<&String> = plan.iter().filter(|line| line.contains("event")).collect();
+    assert_eq!(of_events.len(), 3, "{plan:?}");
+    assert!(of_events.iter().all(|line| line.contains("event_by_kind")), "{plan:?}");
+}
