@@ -125,14 +125,27 @@ fn an_interrupt_ends_a_hook() {
     assert!(!lives(pid), "the command was ended");
 }
 
+/// Of several statements each is done, and the first that fails ends them.
 #[test]
-fn sql_runs_on_mysql_too() {
-    let Some(server) = mysql::shared(MysqlProduct::Mysql) else { return };
-    let home = Home::new();
-    let target = mysql::database(&server, "hooked");
-    let hooks = ["--before", "join", "sql:ANALYZE TABLE event"];
-    let load = ["--duration", "300ms", "--target", &target];
-    let report = home.dyno(&[&BRIEF[..], &load, &hooks].concat()).expect(0).report();
-    let hook = &report.document()["hooks"][0];
-    assert_eq!((&hook["target"], &hook["succeeded"]), (&"my".into(), &true.into()), "{hook}");
+fn sql_may_be_several_statements_on_either_protocol() {
+    let several = "sql:create table hooked (t int); insert into hooked values (1), (2); select t from hooked";
+    let failing = "sql:insert into hooked values (3); insert into no_such_table values (4)";
+    let each = |target: &str, name: &str, there: &dyn Fn(&str) -> String| {
+        let home = Home::new();
+        let load = ["--duration", "300ms", "--target", target];
+        let run = |action: &str| home.dyno(&[&BRIEF[..], &load, &["--before", "join", action]].concat());
+        let report = run(several).expect(0).report();
+        let hook = &report.document()["hooks"][0];
+        assert_eq!((&hook["target"], &hook["succeeded"]), (&name.into(), &true.into()), "{hook}");
+        assert_eq!(there("select sum(t) from hooked").trim(), "3");
+        run(failing).expect(1).says(&["hook failed", "no_such_table"]);
+    };
+    if let Some(server) = shared() {
+        let target = database(&server, "hooked_statements");
+        each(&target, "pg", &|sql| value(&server, "hooked_statements", sql));
+    }
+    if let Some(server) = mysql::shared(MysqlProduct::Mysql) {
+        let target = mysql::database(&server, "hooked");
+        each(&target, "my", &|sql| server.sql(&sql.replace("hooked", "hooked.hooked")));
+    }
 }
