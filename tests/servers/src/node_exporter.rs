@@ -1,7 +1,7 @@
 //! Prometheus's node_exporter of this machine, from Debian's package.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -11,6 +11,8 @@ use tempfile::TempDir;
 use crate::cache::keep;
 use crate::certificate;
 use crate::debian::{Packages, Tree};
+use crate::patience::Patience;
+use crate::port::Port;
 use crate::user::{become_user, give_to_server, unprivileged_user};
 
 const KEPT: &str = "node-exporter-12";
@@ -24,6 +26,7 @@ pub struct NodeExporter {
     tree: PathBuf,
     arguments: Vec<String>,
     directory: TempDir,
+    _port: Port,
     /// Where it listens, on 127.0.0.1.
     pub address: SocketAddr,
 }
@@ -76,10 +79,11 @@ impl NodeExporter {
                 return None;
             }
         };
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let port = Port::reserve();
+        let address = port.address;
         let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).chain(further).collect();
         let process = spawn(&tree, address, &arguments);
-        let mut exporter = Self { process, tree, arguments, directory, address };
+        let mut exporter = Self { process, tree, arguments, directory, _port: port, address };
         exporter.wait_until_ready();
         Some(exporter)
     }
@@ -103,16 +107,13 @@ impl NodeExporter {
     }
 
     fn wait_until_ready(&mut self) {
-        for _ in 0..600 {
+        let mut patience = Patience::new(Duration::from_millis(20));
+        while TcpStream::connect(self.address).is_err() {
             if let Some(status) = self.process.try_wait().unwrap() {
                 panic!("node_exporter ended ({status})");
             }
-            if TcpStream::connect(self.address).is_ok() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(patience.pause(), "node_exporter does not answer");
         }
-        panic!("node_exporter does not answer");
     }
 }
 

@@ -2,17 +2,22 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::command::succeed;
-use crate::user::{User, become_user, give_to_server, unprivileged_user};
+use crate::cache::keep;
+use crate::command::{attempt, succeed};
+use crate::patience::Patience;
+use crate::port::Port;
+use crate::shared::Ending;
+use crate::user::{User, become_user, copy_for_server, give_to_server, unprivileged_user};
 
 /// From the program, the user it has to run as and the server's directory: what starts it.
 pub type Starter = fn(&Path, User, &Path) -> Command;
@@ -46,6 +51,7 @@ pub struct Postgres {
     binaries: PathBuf,
     starter: Option<Starter>,
     directory: TempDir,
+    _port: Port,
     /// Where it listens, on 127.0.0.1.
     pub address: SocketAddr,
 }
@@ -70,14 +76,12 @@ impl Postgres {
         let directory = tempfile::Builder::new().prefix("dyno-test-").tempdir().unwrap();
         give_to_server(directory.path());
         let data = directory.path().join("data");
-        let mut initdb = Command::new(binaries.join("initdb"));
-        become_user(&mut initdb, unprivileged_user());
-        initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"]);
-        succeed(initdb.arg("-D").arg(&data));
+        copy_for_server(&data_to_copy(&binaries), &data);
         configure(&data, setup);
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let port = Port::reserve();
+        let address = port.address;
         let process = spawn(setup.starter, &binaries, directory.path(), address.port());
-        let mut server = Self { process, binaries, starter: setup.starter, directory, address };
+        let mut server = Self { process, binaries, starter: setup.starter, directory, _port: port, address };
         server.wait_until_ready();
         if !setup.sql.is_empty() {
             server.psql(&setup.sql);
@@ -85,18 +89,20 @@ impl Postgres {
         Some(server)
     }
 
+    /// It writes into its directory that it is; nobody else's answer on the port can be taken for its own.
     fn wait_until_ready(&mut self) {
-        for _ in 0..600 {
+        let mut patience = Patience::new(Duration::from_millis(10));
+        while !self.is_ready() {
             if let Some(status) = self.process.try_wait().unwrap() {
                 panic!("postgres ended ({status}): {}", self.log());
             }
-            let mut ready = self.command("pg_isready", "postgres");
-            if TcpStream::connect(self.address).is_ok() && ready.arg("-q").status().unwrap().success() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(patience.pause(), "postgres is not ready: {}", self.log());
         }
-        panic!("postgres does not answer: {}", self.log());
+    }
+
+    fn is_ready(&self) -> bool {
+        let told = fs::read_to_string(told_by_postmaster(self.directory.path())).unwrap_or_default();
+        told.lines().nth(7).is_some_and(|status| status.trim_end() == "ready")
     }
 
     /// What the server has written to its log.
@@ -162,6 +168,8 @@ impl Postgres {
 
     /// Starts it again after [`Postgres::crash`], on the same port and data.
     pub fn restart(&mut self) {
+        // What one says that was killed outright is not true any more.
+        let _ = fs::remove_file(told_by_postmaster(self.directory.path()));
         self.process = spawn(self.starter, &self.binaries, self.directory.path(), self.address.port());
         self.wait_until_ready();
     }
@@ -172,11 +180,53 @@ impl Drop for Postgres {
         if self.process.try_wait().is_ok_and(|status| status.is_some()) {
             return;
         }
-        // SIGINT is the fast shutdown: sessions are ended, nothing is left running.
-        if kill_process(Pid::from_child(&self.process), Signal::INT).is_ok() {
+        // The immediate shutdown: its processes end, and nothing is written that goes with the directory anyway.
+        if kill_process(Pid::from_child(&self.process), Signal::QUIT).is_ok() {
             let _ = self.process.wait();
         }
     }
+}
+
+impl Ending for Postgres {
+    fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn signal() -> &'static str {
+        "QUIT"
+    }
+}
+
+/// The data directory that each server gets a copy of: to make one takes longer than all the rest of a start.
+fn data_to_copy(binaries: &Path) -> PathBuf {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    let make = || {
+        // initdb (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
+        let version = succeed(Command::new(binaries.join("initdb")).arg("--version"));
+        let version = version.split_whitespace().nth(2).unwrap();
+        let kept = keep(&format!("postgres-{version}"), |into| {
+            let made = tempfile::Builder::new().prefix("dyno-test-").tempdir().unwrap();
+            give_to_server(made.path());
+            let data = made.path().join("data");
+            let mut initdb = Command::new(binaries.join("initdb"));
+            become_user(&mut initdb, unprivileged_user());
+            initdb.args(["--no-sync", "--auth=trust", "--username=postgres"]);
+            attempt(initdb.args(["--encoding=UTF8", "--locale=C", "-D"]).arg(&data))?;
+            copy_for_server(&data, &into.join("data"));
+            Ok(())
+        });
+        kept.unwrap_or_else(|why| panic!("no data directory of PostgreSQL's: {why}")).join("data")
+    };
+    MADE.get_or_init(make).clone()
+}
+
+/// The file in which the postmaster says, in its eighth line, how far it is.
+fn told_by_postmaster(directory: &Path) -> PathBuf {
+    directory.join("data/postmaster.pid")
 }
 
 fn configure(data: &Path, setup: &Setup) {

@@ -27,8 +27,15 @@ impl Sysbench {
     /// Set up to reach a server's database `test` as `root`, over TCP.
     #[must_use]
     pub fn with_mysql(&self, server: &Mysql) -> Command {
+        self.with_mysql_database(server, "test")
+    }
+
+    /// The same for another database.
+    #[must_use]
+    pub fn with_mysql_database(&self, server: &Mysql, database: &str) -> Command {
         let mut command = self.command();
-        command.args(["--db-driver=mysql", "--mysql-host=127.0.0.1", "--mysql-user=root", "--mysql-db=test"]);
+        command.args(["--db-driver=mysql", "--mysql-host=127.0.0.1", "--mysql-user=root"]);
+        command.arg(format!("--mysql-db={database}"));
         command.arg(format!("--mysql-port={}", server.address.port()));
         command.arg(format!("--mysql-password={}", server.password));
         command
@@ -37,13 +44,15 @@ impl Sysbench {
     /// Set up to reach a server's database `postgres` as `postgres`, over TCP.
     #[must_use]
     pub fn with_postgres(&self, server: &Postgres) -> Command {
+        self.with_postgres_database(server, "postgres")
+    }
+
+    /// The same for another database.
+    #[must_use]
+    pub fn with_postgres_database(&self, server: &Postgres, database: &str) -> Command {
         let mut command = self.command();
-        command.args([
-            "--db-driver=pgsql",
-            "--pgsql-host=127.0.0.1",
-            "--pgsql-user=postgres",
-            "--pgsql-db=postgres",
-        ]);
+        command.args(["--db-driver=pgsql", "--pgsql-host=127.0.0.1", "--pgsql-user=postgres"]);
+        command.arg(format!("--pgsql-db={database}"));
         command.arg(format!("--pgsql-port={}", server.address.port()));
         command
     }

@@ -1,18 +1,31 @@
 //! Each of the four servers is what it says, starts and stops, and leaves nothing behind.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Sysbench, succeed};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Shared, Sysbench, succeed};
 
 fn start(product: MysqlProduct) -> Option<Mysql> {
     Mysql::start(&MysqlSetup::new(product))
 }
 
+/// Runs `job` for each product, at the same time.
+fn on_each(products: &[MysqlProduct], job: impl Fn(MysqlProduct) + Sync) {
+    thread::scope(|scope| {
+        for product in products {
+            let job = &job;
+            scope.spawn(move || job(*product));
+        }
+    });
+}
+
+/// One that has ended has no command line any more, even if nobody has asked yet how it ended.
 fn is_running(pid: u32) -> bool {
-    Path::new(&format!("/proc/{pid}")).exists()
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|command| !command.is_empty())
 }
 
 #[track_caller]
@@ -83,20 +96,20 @@ fn postgres_lives_and_goes() {
 
 #[test]
 fn two_of_each_run_at_once_apart() {
-    for product in MysqlProduct::ALL {
+    on_each(&MysqlProduct::ALL, |product| {
         let starting = [(); 2].map(|()| thread::spawn(move || start(product)));
-        let [Some(one), Some(other)] = starting.map(|it| it.join().unwrap()) else { continue };
+        let [Some(one), Some(other)] = starting.map(|it| it.join().unwrap()) else { return };
         assert_ne!(one.address, other.address);
         one.sql("create table here (id int primary key)");
         let count = "select count(*) from information_schema.tables where table_schema = 'test'";
         assert_eq!((one.sql(count).trim(), other.sql(count).trim()), ("1", "0"), "{product}");
-    }
+    });
 }
 
 #[test]
 fn a_killed_one_starts_again_with_what_it_had_committed() {
-    for product in MysqlProduct::ALL {
-        let Some(mut server) = start(product) else { continue };
+    on_each(&MysqlProduct::ALL, |product| {
+        let Some(mut server) = start(product) else { return };
         server.sql("create table kept (id int primary key); insert into kept values (1), (2)");
         let (address, first) = (server.address, server.pid());
         server.kill();
@@ -104,7 +117,7 @@ fn a_killed_one_starts_again_with_what_it_had_committed() {
         server.restart();
         assert_eq!(server.address, address);
         assert_eq!(server.sql("select sum(id) from kept"), "3\n", "{product}");
-    }
+    });
 }
 
 #[test]
@@ -125,34 +138,35 @@ fn settings_and_sql_are_there_from_the_start() {
 /// Users are checked by the plugin that was asked for, over TCP, with TLS and without.
 #[test]
 fn users_come_in_with_their_own_password_only() {
-    for (product, plugins) in [
-        (MysqlProduct::Mysql, &["caching_sha2_password", "sha256_password"][..]),
-        (MysqlProduct::MariaDb, &["mysql_native_password", "ed25519"]),
-        (MysqlProduct::SeekDb, &["mysql_native_password"]),
-    ] {
+    on_each(&MysqlProduct::ALL, |product| {
+        let plugins: &[&str] = match product {
+            MysqlProduct::Mysql => &["caching_sha2_password", "sha256_password"],
+            MysqlProduct::MariaDb => &["mysql_native_password", "ed25519"],
+            MysqlProduct::SeekDb => &["mysql_native_password"],
+        };
         let setup =
             plugins.iter().fold(MysqlSetup::new(product), |it, plugin| it.with_user(plugin, "right", plugin));
         let secured = setup.clone().with_tls();
         let kinds = if product == MysqlProduct::SeekDb { vec![setup] } else { vec![setup, secured] };
         for setup in kinds {
             let Some(server) = Mysql::start(&setup) else { continue };
-            for plugin in plugins {
-                let who = |password| {
-                    let output = server
-                        .client(plugin, password)
-                        .args(["-e", "select current_user()"])
-                        .output()
-                        .unwrap();
-                    (output.status.success(), String::from_utf8_lossy(&output.stdout).trim().to_owned())
-                };
-                assert_eq!(who("right"), (true, format!("{plugin}@%")), "{product}, TLS: {}", setup.tls);
-                assert!(!who("wrong").0, "{product} lets anybody in as {plugin}");
-                let sql = format!("select plugin from mysql.user where user = '{plugin}'");
-                if product != MysqlProduct::SeekDb {
-                    assert_eq!(server.sql(&sql).trim(), *plugin, "{product}");
-                }
-            }
+            plugins.iter().for_each(|plugin| comes_in_with_his_own_password_only(&server, plugin, setup.tls));
         }
+    });
+}
+
+/// A user who is called as his plugin is.
+fn comes_in_with_his_own_password_only(server: &Mysql, plugin: &str, tls: bool) {
+    let product = server.product();
+    let who = |password| {
+        let output = server.client(plugin, password).args(["-e", "select current_user()"]).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    assert_eq!(who("right"), (true, format!("{plugin}@%")), "{product}, TLS: {tls}");
+    assert!(!who("wrong").0, "{product} lets anybody in as {plugin}");
+    let sql = format!("select plugin from mysql.user where user = '{plugin}'");
+    if product != MysqlProduct::SeekDb {
+        assert_eq!(server.sql(&sql).trim(), plugin, "{product}");
     }
 }
 
@@ -181,10 +195,52 @@ fn sysbench_works_with_each() {
         let events = said.lines().find_map(|line| line.trim().strip_prefix("total number of events:"));
         assert_eq!(events.map(str::trim), Some("20"), "{said}");
     };
-    for product in MysqlProduct::ALL {
-        let Some(server) = start(product) else { continue };
+    on_each(&MysqlProduct::ALL, |product| {
+        let Some(server) = start(product) else { return };
         run(&|| sysbench.with_mysql(&server), &|statement| server.sql(statement));
-    }
+    });
     let Some(server) = Postgres::start(&Setup::default()) else { return };
     run(&|| sysbench.with_postgres(&server), &|statement| server.psql(statement));
+}
+
+/// Set for a process of this test that does nothing but start a server that is never dropped.
+const STARTS_ONE: &str = "DYNO_TEST_STARTS_ONE";
+
+#[test]
+fn a_shared_server_goes_with_its_process_however_that_ends() {
+    static SHARED: Shared<Postgres> = Shared::new();
+    const NAME: &str = "a_shared_server_goes_with_its_process_however_that_ends";
+    if std::env::var_os(STARTS_ONE).is_some() {
+        let Some(server) = SHARED.get(|| Postgres::start(&Setup::default())) else { return };
+        println!("\nserver {} {}", server.pid(), server.directory().display());
+        let _ = std::io::stdin().read_line(&mut String::new());
+        return;
+    }
+    for kill in [false, true] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", NAME, "--nocapture"])
+            .env(STARTS_ONE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines.find_map(|line| Some(line.strip_prefix("server ")?.to_owned()));
+        if kill {
+            child.kill().unwrap();
+        }
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        let Some(told) = told else {
+            println!("skipped: no server to share");
+            return;
+        };
+        let (pid, directory) = told.split_once(' ').unwrap();
+        let (pid, directory) = (pid.parse().unwrap(), Path::new(directory));
+        let begun = Instant::now();
+        while (is_running(pid) || directory.exists()) && begun.elapsed() < Duration::from_secs(300) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_nothing_left(pid, directory);
+    }
 }

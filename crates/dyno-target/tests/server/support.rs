@@ -1,12 +1,12 @@
 //! The PostgreSQL that these tests inspect, with users for every way to log in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dyno_target::{Connection, Environment, TargetSettings};
-use dyno_test_servers::{Postgres, Setup, Shared};
+use dyno_test_servers::{Ending, Postgres, Setup, Shared};
 
 /// Users with their passwords and how each has to prove itself over TCP.
 const SETUP: &str = "
@@ -78,11 +78,25 @@ impl Server {
     }
 }
 
+impl Ending for Server {
+    fn pid(&self) -> u32 {
+        self.postgres.pid()
+    }
+
+    fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn signal() -> &'static str {
+        Postgres::signal()
+    }
+}
+
 /// Asks until it is so.
 pub(crate) fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !so() {
-        assert!(Instant::now() < deadline, "not within 30 s: {what}");
+        assert!(Instant::now() < deadline, "it did not come to this: {what}");
         thread::sleep(Duration::from_millis(20));
     }
 }

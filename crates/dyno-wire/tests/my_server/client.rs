@@ -293,7 +293,7 @@ impl Record for Reply {
 /// A socket on which a lost answer fails the test instead of hanging it.
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
     stream.set_nodelay(true).unwrap();
     stream
 }

@@ -1,8 +1,9 @@
 //! The servers that each test runs against.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Shared};
+use dyno_test_servers::{Ending, Mysql, MysqlProduct, MysqlSetup, Shared};
 use dyno_wire::endpoint::{Login, Password};
 use dyno_wire::my::handshake::{LoginError, Options};
 
@@ -17,6 +18,20 @@ impl std::ops::Deref for Server {
 
     fn deref(&self) -> &Mysql {
         &self.0
+    }
+}
+
+impl Ending for Server {
+    fn pid(&self) -> u32 {
+        self.0.pid()
+    }
+
+    fn directory(&self) -> &Path {
+        self.0.directory()
+    }
+
+    fn signal() -> &'static str {
+        Mysql::signal()
     }
 }
 
@@ -53,13 +68,14 @@ impl Server {
     }
 }
 
-/// Runs `job` against every server that this machine can have.
-pub(crate) fn each(job: impl Fn(&Server)) {
-    for product in MysqlProduct::ALL {
-        if let Some(server) = shared(product) {
-            job(&server);
+/// Runs `job` against every server that this machine can have, at the same time.
+pub(crate) fn each(job: impl Fn(&Server) + Sync) {
+    std::thread::scope(|scope| {
+        for product in MysqlProduct::ALL {
+            let job = &job;
+            scope.spawn(move || shared(product).iter().for_each(|server| job(server)));
         }
-    }
+    });
 }
 
 pub(crate) fn shared(product: MysqlProduct) -> Option<Arc<Server>> {

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_wire::pg::frontend;
 use dyno_wire::pg::handshake::Handshake;
@@ -30,9 +31,12 @@ fn a_cancel_request_stops_the_statement() {
     assert_eq!(client.query("SELECT 1").rows.len(), 1);
 }
 
-fn wait_until_asleep(observer: &mut Client, process_id: i32) {
+/// Waits until that session is within `pg_sleep`: before, there would be nothing to cancel.
+pub(crate) fn wait_until_asleep(observer: &mut Client, process_id: i32) {
     let sql = format!("SELECT wait_event FROM pg_stat_activity WHERE pid = {process_id}");
-    while observer.query(&sql).rows != [[Some("PgSleep".to_owned())]] {}
+    while observer.query(&sql).rows != [[Some("PgSleep".to_owned())]] {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Sends the request and waits until the server has taken it, which it shows by closing the connection.

@@ -18,6 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 
+use crate::cancel::wait_until_asleep;
 use crate::client::{Client, login};
 use crate::postgres::{Postgres, shared, start};
 
@@ -224,6 +225,7 @@ fn much_passes_through_tls_unharmed_in_both_directions() {
 
     // A cancel request may be encrypted as well.
     client.begin(1, |out| frontend::query(out, "SELECT pg_sleep(600)"));
+    wait_until_asleep(&mut Client::superuser(server.address), client.session.process_id);
     let login = Arc::new(bound(certificate.trusted(), ChannelBinding::Prefer));
     let session = &client.session;
     cancel_over_tls(&server, Handshake::for_cancel(login, session.process_id, session.secret_key.clone()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dyno_target::connection::Connection;
-use dyno_test_servers::{Pgbench, Postgres, Setup, Shared, give_to_server, succeed};
+use dyno_test_servers::{Ending, Pgbench, Postgres, Setup, Shared, give_to_server, succeed};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 use dyno_workload::pgbench::initialize::Initialization;
 
@@ -39,6 +39,20 @@ pub(crate) struct Said {
     pub(crate) succeeded: bool,
 }
 
+impl Ending for Server {
+    fn pid(&self) -> u32 {
+        self.0.pid()
+    }
+
+    fn directory(&self) -> &Path {
+        self.0.directory()
+    }
+
+    fn signal() -> &'static str {
+        Postgres::signal()
+    }
+}
+
 /// A server that logs each statement, with the tablespaces `data_space` and `"Index Space"`.
 pub(crate) struct Server(Postgres);
 
@@ -47,7 +61,9 @@ static SERVER: Shared<Server> = Shared::new();
 impl Server {
     pub(crate) fn get() -> Option<Arc<Self>> {
         SERVER.get(|| {
-            let setup = Setup::default().with("log_statement=all").with("log_line_prefix=%d|");
+            // What is compared is what pgbench has left, whenever it is looked at.
+            let setup = Setup::default().with("autovacuum=off");
+            let setup = setup.with("log_statement=all").with("log_line_prefix=%d|");
             let server = Postgres::start(&setup)?;
             for (name, directory) in [("data_space", "data_space"), ("\"Index Space\"", "index_space")] {
                 let path = server.directory().join(directory);
@@ -119,7 +135,7 @@ impl Server {
         let command = format!("{} {arguments}", reference.program.display());
         terminal.args(["-q", "-e", "-c", &command, "/dev/null"]).current_dir("/").env_clear();
         terminal.envs(self.0.command("psql", database).get_envs().filter_map(|(k, v)| Some((k, v?))));
-        Some(timeless(&succeed(terminal.stdin(Stdio::null()))).replace("\r\n", "\n"))
+        Some(succeed(terminal.stdin(Stdio::null())).replace("\r\n", "\n"))
     }
 
     /// The statements that reached `database`, in order, with their parameters in place.
@@ -163,7 +179,8 @@ pub(crate) fn run_ours(options: &Initialization, connection: &mut Connection) ->
     Said { stderr: timeless(&stderr), succeeded: outcome.is_ok() }
 }
 
-/// With `T s` for each time.
+/// With `T s` for each time, and without what follows from how long something took: blanks where a line covers a longer
+/// one.
 pub(crate) fn timeless(text: &str) -> String {
     let words = text.split_inclusive([' ', '\n']).collect::<Vec<_>>();
     let mut out = String::new();
@@ -176,5 +193,26 @@ pub(crate) fn timeless(text: &str) -> String {
             _ => out.push_str(word),
         }
     }
-    out
+    let line = |line: &str| {
+        let end = line.len() - line.trim_end_matches(['\r', '\n']).len();
+        let (line, end) = line.split_at(line.len() - end);
+        format!("{}{end}", line.trim_end_matches(' '))
+    };
+    out.split_inclusive(['\r', '\n']).map(line).collect()
+}
+
+/// Without the lines that tell, every five seconds, how far a quiet pgbench is; the last one stays.
+pub(crate) fn at_the_end(text: &str) -> String {
+    let on_the_way = |line: &str| line.contains(" tuples (") && !line.contains("(100%)");
+    text.split_inclusive(['\r', '\n']).filter(|line| !on_the_way(line)).collect()
+}
+
+/// Panics where a line on a terminal does not cover the one that was written there before.
+pub(crate) fn assert_covering(text: &str) {
+    let mut before = 0;
+    for line in text.split_inclusive(['\r', '\n']) {
+        let shown = line.trim_end_matches(['\r', '\n']);
+        assert!(shown.len() >= before, "{line:?} leaves something of what was there in {text:?}");
+        before = if line.ends_with('\r') { shown.trim_end().len() } else { 0 };
+    }
 }

@@ -6,7 +6,7 @@ mod seekdb;
 
 use std::ffi::OsString;
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -16,14 +16,16 @@ use tempfile::TempDir;
 
 use crate::certificate;
 use crate::command::{attempt, succeed};
+use crate::patience::Patience;
+use crate::port::Port;
+use crate::shared::Ending;
 use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};
 
 use product::Installation;
 pub use product::MysqlProduct;
 
-/// How often a server is asked before it is given up, and the pause between.
-const PATIENCE: u32 = 1200;
-const PAUSE: Duration = Duration::from_millis(50);
+/// The pause before a server is asked again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// How a server is set up.
 #[derive(Debug, Clone)]
@@ -93,6 +95,7 @@ pub struct Mysql {
     installation: Installation,
     setup: MysqlSetup,
     directory: TempDir,
+    _port: Port,
     /// Where it listens: MySQL and MariaDB on 127.0.0.1 alone, seekdb everywhere.
     pub address: SocketAddr,
     /// Of `root`: empty, but for seekdb.
@@ -120,23 +123,28 @@ impl Mysql {
                 return None;
             }
         }
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let port = Port::reserve();
+        let address = port.address;
         let process = spawn(&installation, directory.path(), address.port(), setup);
-        let password = installation.password();
-        let mut server = Self { process, installation, setup: setup.clone(), directory, address, password };
+        let (setup, password) = (setup.clone(), installation.password());
+        let mut server = Self { process, installation, setup, directory, _port: port, address, password };
         server.wait_until_ready();
-        for user in &setup.users {
-            server.sql(&setup.product.create_user(user));
+        if server.setup.product == MysqlProduct::SeekDb {
+            server.sql(seekdb::PATIENT);
         }
-        if !setup.sql.is_empty() {
-            server.sql(&setup.sql);
+        for user in &server.setup.users {
+            server.sql(&server.setup.product.create_user(user));
+        }
+        if !server.setup.sql.is_empty() {
+            server.sql(&server.setup.sql);
         }
         Some(server)
     }
 
     fn wait_until_ready(&mut self) {
         let mut answer = Err("it does not listen".to_owned());
-        for _ in 0..PATIENCE {
+        let mut patience = Patience::new(PAUSE);
+        loop {
             if let Some(status) = self.process.try_wait().unwrap() {
                 panic!("{} ended ({status}): {}", self.setup.product, self.log());
             }
@@ -146,9 +154,8 @@ impl Mysql {
                     return;
                 }
             }
-            std::thread::sleep(PAUSE);
+            assert!(patience.pause(), "{} does not answer ({answer:?}): {}", self.setup.product, self.log());
         }
-        panic!("{} does not answer ({answer:?}): {}", self.setup.product, self.log());
     }
 
     /// What the server is.
@@ -228,13 +235,13 @@ impl Mysql {
     /// Ends the server as its administrator would, and waits until it has ended.
     pub fn stop(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
-        for _ in 0..PATIENCE {
+        let mut patience = Patience::new(PAUSE);
+        loop {
             if let Some(status) = self.process.try_wait().unwrap() {
                 return status;
             }
-            std::thread::sleep(PAUSE);
+            assert!(patience.pause(), "{} does not stop: {}", self.setup.product, self.log());
         }
-        panic!("{} does not stop: {}", self.setup.product, self.log());
     }
 
     /// Starts it again after [`Mysql::kill`] or [`Mysql::stop`], on the same port and data.
@@ -249,6 +256,20 @@ impl Drop for Mysql {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+impl Ending for Mysql {
+    fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn signal() -> &'static str {
+        "KILL"
     }
 }
 

@@ -10,15 +10,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::product::Installation;
-use super::{MysqlSetup, PATIENCE, PAUSE, prefixed};
+use super::{MysqlSetup, PAUSE, prefixed};
 use crate::cache::keep;
 use crate::command::{attempt, succeed};
+use crate::patience::Patience;
 use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};
 
 const VERSION: &str = "1.4.0.post1";
 
 /// The file in the cache with the password of `root`.
 pub(super) const PASSWORD: &str = "password";
+
+/// It gives up a statement after ten seconds, which on a slow and busy machine is no long time. It would wait for a lock
+/// as long; it finds no deadlock.
+pub(super) const PATIENT: &str =
+    "SET GLOBAL ob_query_timeout = 600000000; SET GLOBAL ob_trx_lock_timeout = 10000000";
 
 /// Less, and it does not start. The files have holes, so that they take a tenth of it.
 const SIZES: [&str; 3] = ["log_disk_size=2G", "datafile_size=512M", "memory_limit=4G"];
@@ -110,16 +116,13 @@ fn initialise(directory: &Path, mariadb: &Installation, password: &str) {
 
 fn wait_until_ready(server: &mut Child, client: impl Fn() -> Command, base: &Path) {
     let log = || fs::read_to_string(base.join("log/seekdb.log")).unwrap_or_default();
-    for _ in 0..PATIENCE {
+    let mut patience = Patience::new(PAUSE);
+    while attempt(&mut client()).is_err() {
         if let Some(status) = server.try_wait().unwrap() {
             panic!("seekdb ended ({status}): {}", log());
         }
-        if attempt(&mut client()).is_ok() {
-            return;
-        }
-        std::thread::sleep(PAUSE);
+        assert!(patience.pause(), "seekdb does not answer: {}", log());
     }
-    panic!("seekdb does not answer: {}", log());
 }
 
 fn daemon(directory: &Path, base: &Path) -> Command {
