@@ -7,6 +7,9 @@ import type {
   Metric,
   PoolLoad,
   Report,
+  Series,
+  StageResult,
+  Target,
   Timeline,
   Update,
   Written,
@@ -43,26 +46,52 @@ export function withUpdate(report: Report, update: Update): Report {
     if (before === undefined) timelines.push(readTimeline(more));
     else timelines[at] = appended(before, more);
   }
-  return { ...withoutTimelines(update.report), timelines };
+  const { targets, series, ...parts } = update.report;
+  return {
+    ...report,
+    ...parts,
+    targets: targets?.map(readTarget) ?? report.targets,
+    series: series?.map(readSeries) ?? report.series,
+    stages: withStages(report.stages, update.stages.map(readStage)),
+    timelines,
+  };
+}
+
+function withStages(stages: StageResult[], more: StageResult[]): StageResult[] {
+  if (more.length === 0) return stages;
+  const all = new Map([...stages, ...more].map((stage) => [stage.id, stage]));
+  return [...all.values()].sort((a, b) => a.id - b.id);
 }
 
 function withoutTimelines(written: Omit<WrittenReport, "timelines">): Omit<Report, "timelines"> {
   return {
     ...written,
-    targets: written.targets.map((target) => ({ ...target, host_source: target.host_source ?? null })),
-    series: written.series.map((series) => ({ ...series, saturation: series.saturation ?? null })),
-    stages: written.stages.map((stage) => ({
-      ...stage,
-      connections: stage.connections ?? null,
-      wait: stage.wait ?? null,
-      pool: stage.pool ?? null,
-      resources: stage.resources ?? {},
-      costs: stage.costs ?? null,
-      queries: stage.queries ?? null,
-    })),
+    targets: written.targets.map(readTarget),
+    series: written.series.map(readSeries),
+    stages: written.stages.map(readStage),
     sizes: written.sizes ?? [],
     hooks: written.hooks ?? [],
     lost: written.lost ?? [],
+  };
+}
+
+function readTarget(written: Target): Target {
+  return { ...written, host_source: written.host_source ?? null };
+}
+
+function readSeries(written: Series): Series {
+  return { ...written, saturation: written.saturation ?? null };
+}
+
+function readStage(written: StageResult): StageResult {
+  return {
+    ...written,
+    connections: written.connections ?? null,
+    wait: written.wait ?? null,
+    pool: written.pool ?? null,
+    resources: written.resources ?? {},
+    costs: written.costs ?? null,
+    queries: written.queries ?? null,
   };
 }
 

@@ -383,9 +383,12 @@ export interface WrittenTimeline {
 /** A report as JSON has it. */
 export type WrittenReport = Omit<Report, "timelines"> & { timelines: WrittenTimeline[] };
 
-/** What a live run sends about once a second: the document without timelines, and the points that are new. */
+/** What a live run sends about once a second, and only what is new: parts of the document, stages, and points of curves. */
 export interface Update {
-  report: Omit<WrittenReport, "timelines">;
+  /** Parts that have changed; those that are left out are as they were. */
+  report: Partial<Omit<WrittenReport, "timelines" | "stages">>;
+  /** Stages that have changed or begun, each of them whole. */
+  stages: WrittenReport["stages"];
   append: WrittenTimeline[];
 }
 

@@ -30,10 +30,24 @@ function halves(report: WrittenReport, at: number): { before: WrittenReport; upd
     });
     return { target: timeline.target, load: of(timeline.load) as WrittenTimeline["load"], metrics };
   };
-  const { timelines, ...rest } = report;
+  const { timelines, stages, run, series, findings } = report;
+  // Of the stages one has not begun yet, and one is as far as it got; all else but these parts stays as it is.
+  const [last, ...earlier] = [...stages].reverse();
+  const running = last === undefined ? [] : [{ ...last, seconds: 1, complete: false }];
   return {
-    before: { ...report, timelines: timelines.map((timeline) => part(timeline, false)) },
-    update: { report: rest, append: timelines.map((timeline) => part(timeline, true)) },
+    before: {
+      ...report,
+      run: { ...run, outcome: "incomplete" },
+      series: [],
+      findings: [],
+      stages: [...earlier.slice(1).reverse(), ...running],
+      timelines: timelines.map((timeline) => part(timeline, false)),
+    },
+    update: {
+      report: { run, series, findings },
+      stages: stages.slice(-2),
+      append: timelines.map((timeline) => part(timeline, true)),
+    },
   };
 }
 
@@ -93,7 +107,8 @@ test("columns grow within their memory, and a metric of other times does not wri
     values: t_s,
   });
   const append = (...metrics: Written<Metric>[]) => ({
-    report: syntheticReport(),
+    report: {},
+    stages: [],
     append: [{ target: "pg", load: {}, metrics }],
   });
   let report = readReport({

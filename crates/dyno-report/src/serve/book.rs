@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use dyno_results::decimate::{self, Span};
-use dyno_results::document::{Load, Report, Timeline};
+use dyno_results::document::{Load, Report, StageResult, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
-use dyno_results::fold::Fold;
+use dyno_results::fold::{Fold, Progress};
 use dyno_results::judge::judge;
 use dyno_results::store::{RunState, Store, StoreError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::live::Watch;
 use crate::openmetrics::Exposition;
@@ -41,6 +41,9 @@ impl View {
 pub(super) struct Book {
     state: RunState,
     fold: Fold,
+    /// Without its timelines.
+    report: Report,
+    progress: Progress,
     /// `seq` of the last event taken in.
     last: Option<u64>,
     /// When it happened.
@@ -59,7 +62,9 @@ impl Book {
     pub(super) fn new(state: RunState) -> Self {
         Self {
             state,
+            report: Fold::new().report(),
             fold: Fold::new(),
+            progress: Progress::default(),
             last: None,
             at_ms: 0,
             finished: false,
@@ -102,6 +107,12 @@ impl Book {
         if state.last_seq == *last {
             return Ok(());
         }
+        if last.is_none() {
+            // What its writer has kept of a long run; the few events behind it are read one by one.
+            (*fold, *last) = store.kept(&state.name)?;
+            *at_ms = fold.last_ms();
+            *finished = fold.is_finished();
+        }
         store.read_after(&state.name, *last, |stamped| {
             if !matches!(stamped.event, Event::Interval(_) | Event::Sample(_)) {
                 *judged_ms = None;
@@ -118,21 +129,40 @@ impl Book {
 
     /// The report document with thinned timelines.
     pub(super) fn document(&mut self, view: View) -> Result<Value, serde_json::Error> {
-        let mut report = self.head();
-        report.timelines = self.timelines(view);
-        let mut document = page::document(&report)?;
+        self.renew();
+        let timelines = self.fold.timelines();
+        let thin = |timeline| decimate::timeline(timeline, view.span, view.points);
+        self.report.timelines = timelines.iter().map(thin).collect();
+        let document = page::document(&self.report);
+        self.report.timelines = Vec::new();
+        let mut document = document?;
         document["live"] = Value::Bool(self.is_live());
         Ok(document)
     }
 
     /// What those who watch need to go on from where `marks` stand, which are moved on.
     pub(super) fn update(&mut self, marks: &mut Marks) -> Result<Value, serde_json::Error> {
-        let mut head = page::document(&self.head())?;
-        head["live"] = Value::Bool(self.is_live());
-        if let Some(head) = head.as_object_mut() {
-            head.remove("timelines");
-        }
-        Ok(json!({ "report": head, "append": page::timelines(&marks.advance(&self.fold))? }))
+        self.renew();
+        let stages = std::mem::take(&mut self.report.stages);
+        let parts = page::document(&self.report);
+        self.report.stages = stages;
+        let mut parts = parts?;
+        parts["live"] = Value::Bool(self.is_live());
+        let news = marks.advance_parts(parts);
+        let stages = marks.advance_stages(&self.report.stages, &self.progress)?;
+        Ok(
+            json!({ "report": news, "stages": stages, "append": page::timelines(&marks.advance(&self.fold))? }),
+        )
+    }
+
+    /// Where somebody stands who has been given this document.
+    pub(super) fn marks(&self, document: &Value) -> Marks {
+        let mut marks = Marks::default();
+        marks.advance(&self.fold);
+        marks.advance_parts(document.clone());
+        let stages = self.report.stages.iter().map(|result| result.stage.id);
+        marks.stages = stages.filter_map(|id| Some((id, self.progress.stamp(id)?))).collect();
+        marks
     }
 
     /// The figures for Prometheus. Who asks once asks again: from then on they are kept up with the run.
@@ -162,59 +192,79 @@ impl Book {
         out
     }
 
-    pub(super) fn fold(&self) -> &Fold {
-        &self.fold
-    }
-
-    fn timelines(&self, view: View) -> Vec<Timeline> {
-        let timelines = self.fold.timelines();
-        timelines.iter().map(|timeline| decimate::timeline(timeline, view.span, view.points)).collect()
-    }
-
-    /// The report without its timelines.
-    fn head(&mut self) -> Report {
-        let mut report = self.fold.report_without_timelines();
+    /// Brings the report up to date.
+    fn renew(&mut self) {
+        self.fold.bring_up_to_date(&mut self.report, &mut self.progress);
         let due = |judged_ms: u64| self.is_live() && self.at_ms >= judged_ms.saturating_add(JUDGED_EACH_MS);
         if self.judged_ms.is_none_or(due) {
-            self.findings = self.judged(&report);
+            self.findings = self.judged();
             self.judged_ms = Some(self.at_ms);
         }
-        report.run.name.clone_from(&self.state.name);
-        report.findings.clone_from(&self.findings);
+        self.report.run.name.clone_from(&self.state.name);
+        self.report.findings.clone_from(&self.findings);
         if self.is_live() {
-            report.run.reason = Some(GOING_ON.to_owned());
+            self.report.run.reason = Some(GOING_ON.to_owned());
         }
-        report
     }
 
     /// No rule looks at timelines, of which a long run has hundreds of megabytes.
-    fn judged(&self, report: &Report) -> Vec<Finding> {
-        if !self.is_live() {
-            return judge(report);
+    fn judged(&mut self) -> Vec<Finding> {
+        if self.is_live() {
+            // That it has not ended is no reason to doubt it yet. Both are set anew with the next event.
+            self.report.run.outcome = Outcome::Complete;
+            self.report.run.reason = None;
         }
-        let mut report = report.clone();
-        // That it has not ended is no reason to doubt it yet.
-        report.run.outcome = Outcome::Complete;
-        report.run.reason = None;
-        judge(&report)
+        let findings = judge(&self.report);
+        if self.is_live() {
+            self.report.run.outcome = Outcome::Incomplete;
+        }
+        findings
     }
 }
 
-/// How much of each column those who watch have been sent.
+/// What those who watch have been sent.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// Rows, by target.
     loads: HashMap<String, usize>,
     /// Points, by target, source and key.
     metrics: HashMap<(String, String, String), usize>,
+    /// The document's parts but for stages and timelines.
+    parts: Map<String, Value>,
+    /// Stamps of the stages.
+    stages: HashMap<u32, u64>,
 }
 
 impl Marks {
-    /// At the end of everything that there is.
-    pub(super) fn at_the_end_of(fold: &Fold) -> Self {
-        let mut marks = Self::default();
-        marks.advance(fold);
-        marks
+    /// Those parts of a document that differ from what was sent. Stages and timelines are sent piece by piece.
+    fn advance_parts(&mut self, document: Value) -> Map<String, Value> {
+        let Value::Object(mut parts) = document else { return Map::new() };
+        parts.remove("stages");
+        parts.remove("timelines");
+        let mut news = Map::new();
+        for (name, part) in parts {
+            if self.parts.get(&name) != Some(&part) {
+                news.insert(name.clone(), part.clone());
+                self.parts.insert(name, part);
+            }
+        }
+        news
+    }
+
+    /// The stages that differ from what was sent.
+    fn advance_stages(
+        &mut self,
+        stages: &[StageResult],
+        progress: &Progress,
+    ) -> Result<Vec<Value>, serde_json::Error> {
+        let mut changed = Vec::new();
+        for result in stages {
+            let stamp = progress.stamp(result.stage.id).unwrap_or_default();
+            if self.stages.insert(result.stage.id, stamp) != Some(stamp) {
+                changed.push(serde_json::to_value(result)?);
+            }
+        }
+        Ok(changed)
     }
 
     /// Moves to the end; what lies between are the rows that have not been sent.

@@ -86,10 +86,15 @@ fn join(book: &mut Book, view: View) -> Result<Joined, serde_json::Error> {
         return Ok(Joined { name, first, frames: None, begun: false });
     }
     let begun = book.watch.is_none();
-    let (marks, seq) = (Marks::at_the_end_of(book.fold()), book.last());
-    let watch =
-        book.watch.get_or_insert_with(|| Watch { marks, seq, frames: broadcast::channel(BEHIND_MAX).0 });
-    Ok(Joined { name, first, frames: Some(watch.frames.subscribe()), begun })
+    let watch = match book.watch.take() {
+        Some(watch) => watch,
+        None => {
+            Watch { marks: book.marks(&document), seq: book.last(), frames: broadcast::channel(BEHIND_MAX).0 }
+        }
+    };
+    let frames = Some(watch.frames.subscribe());
+    book.watch = Some(watch);
+    Ok(Joined { name, first, frames, begun })
 }
 
 /// Looks at a run once a second, until it has ended or nobody watches it any more.

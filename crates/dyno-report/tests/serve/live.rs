@@ -1,5 +1,6 @@
 //! Runs that are watched while they go.
 
+use std::io::Read as _;
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::http::{Events, get, request};
 use crate::stand::{FIRST, Stand, append, short, until};
+use crate::stream::Plan;
 
 /// Rows of load and points of one metric, of a document or of what was added to one.
 fn lengths(timelines: &Value) -> (usize, usize) {
@@ -80,6 +82,61 @@ fn a_reader_sees_a_run_from_wherever_it_came_in_to_its_end() {
     after.expect("end");
 }
 
+/// A ramp of some stages, each of some seconds.
+fn ramp() -> Vec<Stamped> {
+    Plan { ladder: (1..=12).collect(), rung_s: 2, hold_s: 2, ..Plan::default() }.events()
+}
+
+/// What a reader makes of a document and an update, as the page does: what is not in it stays as it was.
+fn take_in(document: &mut Value, update: &Value) {
+    for (name, part) in update["report"].as_object().unwrap() {
+        document[name] = part.clone();
+    }
+    let stages = document["stages"].as_array_mut().unwrap();
+    for stage in update["stages"].as_array().unwrap() {
+        match stages.iter_mut().find(|known| known["id"] == stage["id"]) {
+            Some(known) => *known = stage.clone(),
+            None => stages.push(stage.clone()),
+        }
+    }
+}
+
+#[test]
+fn only_what_has_changed_is_sent_and_all_of_it_is_the_report() {
+    let stand = Stand::new();
+    let events = ramp();
+    let mut writer = stand.begin();
+    append(&mut writer, &events[..40]);
+    let mut stream = Events::open(stand.address(), "/api/runs/last/live");
+    let mut document = stream.expect("report").data;
+    let mut sent = document["stages"].as_array().unwrap().len();
+    // Some events a look: each is followed by an update before the next ones come.
+    for part in events[40..].chunks(10) {
+        append(&mut writer, part);
+        loop {
+            let update = stream.expect("update");
+            take_in(&mut document, &update.data);
+            sent += update.data["stages"].as_array().unwrap().len();
+            assert!(update.data["report"].get("stages").is_none(), "stages are sent one by one");
+            for name in ["schema", "targets", "hosts", "settings"] {
+                assert!(update.data["report"].get(name).is_none(), "{name} has not changed");
+            }
+            if update.id == part.last().map(|stamped| stamped.seq) {
+                break;
+            }
+        }
+    }
+    stream.expect("end");
+    let mut whole = get(stand.address(), "/api/runs/last").json();
+    for document in [&mut document, &mut whole] {
+        document.as_object_mut().unwrap().remove("timelines");
+    }
+    assert_eq!(document, whole);
+    let (stages, looks) = (whole["stages"].as_array().unwrap().len(), events[40..].len().div_ceil(10));
+    // With each look the one under way, and now and then the one before it.
+    assert!(sent <= stages + 3 * looks, "{sent} of {stages} stages in {looks} updates");
+}
+
 #[test]
 fn a_run_whose_process_is_gone_ends_and_is_not_live() {
     let stand = Stand::new();
@@ -137,7 +194,8 @@ fn a_hundred_readers_are_served_alike() {
 
 #[test]
 fn a_reader_that_never_reads_is_dropped_and_nobody_waits_for_it() {
-    let stand = Stand::with(|options| options.patience = Duration::from_millis(300));
+    // Long enough for the one who reads, on a busy machine too.
+    let stand = Stand::with(|options| options.patience = Duration::from_secs(5));
     let mut events = short();
     // More than the buffers of a socket hold.
     let text = "much ".repeat(5 << 19);
@@ -146,12 +204,17 @@ fn a_reader_that_never_reads_is_dropped_and_nobody_waits_for_it() {
     append(&mut writer, &events[..20]);
     let mut heeding = Events::open(stand.address(), "/api/runs/last/live");
     heeding.expect("report");
-    let deaf: Vec<_> = (0..3).map(|_| request(stand.address(), "GET", "/api/runs/last/live", &[])).collect();
-    until("they are being served", || stand.server.readers() == 4);
+    let mut deaf: Vec<_> =
+        (0..3).map(|_| request(stand.address(), "GET", "/api/runs/last/live", &[])).collect();
+    // They have been answered: from here on they take nothing.
+    for reader in &mut deaf {
+        reader.read_exact(&mut [0; 12]).unwrap();
+    }
     until("only who reads is left", || stand.server.readers() == 1);
     append(&mut writer, &events[20..]);
+    // One update, or two where a look came in between.
     heeding.expect("update");
-    heeding.expect("end");
+    while heeding.next().expect("it is told of the end").kind == "update" {}
     drop(deaf);
 }
 
