@@ -40,12 +40,13 @@ fn evidence(result: &StageResult) -> Option<String> {
     (in_use >= POOL_FULL && wait.p50_us > service.p50_us).then(|| {
         format!(
             "in {} half of the transactions waited {} or longer for a connection, and the server took {} for them; the \
-             pool's {} connections were in use for {} of the time",
+             pool's {} connections were in use for {} of the time, and {} clients waited on average",
             stage_name(result),
             time_us(wait.p50_us),
             time_us(service.p50_us),
             count(u64::from(pool.connections)),
-            percent(in_use)
+            percent(in_use),
+            count(pool.waiting_mean.round() as u64)
         )
     })
 }
