@@ -6,6 +6,7 @@ what is measured is the load generators, and the disk is the same for both. It e
 
 import os
 import subprocess
+import urllib.parse
 from contextlib import contextmanager
 
 import bench
@@ -21,6 +22,8 @@ class MySql:
 
     def __init__(self, product, port, password):
         self.product, self.port, self.password = product, port, password
+        secret = f":{urllib.parse.quote(password, safe='')}" if password else ""
+        self.url = f"mysql://root{secret}@127.0.0.1:{port}/test"
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("MYSQL")}
 
     def sysbench_options(self):
@@ -33,11 +36,11 @@ class MySql:
 
 
 @contextmanager
-def server(product):
-    """Starts a server for the length of a `with` block."""
+def server(product, *settings):
+    """Starts a server for the length of a `with` block, with these settings beside and above the usual ones."""
     bench.say(f"starting {product} …")
     command = ["cargo", "run", "--release", "--quiet", "--target-dir", bench.target_directory(), "-p",
-               "dyno-test-servers", "--example", "serve", "--", product, *SETTINGS, *REDO[product]]
+               "dyno-test-servers", "--example", "serve", "--", product, *SETTINGS, *REDO[product], *settings]
     process = subprocess.Popen([str(word) for word in command], cwd=bench.ROOT, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, start_new_session=True,
                                env={**os.environ, "TMPDIR": str(bench.DATA_ROOT)})
