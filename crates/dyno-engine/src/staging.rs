@@ -383,7 +383,9 @@ impl LoadThread {
         let Some(stage) = &self.stage else { return };
         let Phase::Drain { deadline_ns, .. } = stage.phase else { return };
         let in_flight = stage.in_flight;
-        if (in_flight > 0 || stage.begins(now)) && now < deadline_ns {
+        // What is late is waited for only while there is somebody to begin it.
+        let late = stage.begins(now) && stage.unfinished > 0;
+        if (in_flight > 0 || late) && now < deadline_ns {
             return;
         }
         if in_flight > 0 {
