@@ -1,7 +1,7 @@
 //! A small workload of the tests' own, and a server for it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
@@ -100,6 +100,18 @@ pub(crate) fn endpoint(server: &Postgres) -> Endpoint {
     }
 }
 
+/// With limits on time that only an engine or a server reaches that is broken, however slow the machine.
+pub(crate) fn config(threads: u32) -> EngineConfig {
+    let long = Duration::from_secs(300);
+    EngineConfig {
+        connect_timeout: long,
+        reconnect_timeout: long,
+        drain_timeout: long,
+        stopped_drain_timeout: long,
+        ..EngineConfig::new(threads)
+    }
+}
+
 pub(crate) fn engine(server: &Postgres, lines: &[&str], config: EngineConfig) -> Engine {
     let workload: Arc<dyn Workload> = Arc::new(Script::new(lines));
     Engine::start(&endpoint(server), &workload, config).unwrap()
@@ -112,6 +124,18 @@ pub(crate) fn closed(clients: u32, limit: Limit) -> StagePlan {
 
 pub(crate) fn for_ms(ms: u64) -> Limit {
     Limit::Duration(Duration::from_millis(ms))
+}
+
+/// Longer than anything that a stage is run for takes, in milliseconds.
+pub(crate) const LONG_MS: u64 = 300_000;
+
+/// Rounds of something that the clients' meeting decides: that they meet in none of them does not happen.
+pub(crate) const ROUNDS: u32 = 50;
+
+/// Runs rounds, which check by themselves what has to hold in each, until one of them has seen what only some need see.
+#[track_caller]
+pub(crate) fn until_seen(what: &str, mut round: impl FnMut() -> bool) {
+    assert!((0..ROUNDS).any(|_| round()), "{ROUNDS} rounds without {what}");
 }
 
 /// All that a stage brought.
@@ -130,6 +154,15 @@ impl Seen {
 
     pub(crate) fn done(&self) -> u64 {
         self.sum(|part| part.done)
+    }
+
+    pub(crate) fn reconnects(&self) -> u64 {
+        reconnects(&self.intervals)
+    }
+
+    /// How often an error of this code was counted.
+    pub(crate) fn errors_of(&self, code: &str) -> u64 {
+        errors_of(&self.intervals, code)
     }
 }
 
@@ -155,4 +188,37 @@ pub(crate) fn run_until(
         })
         .unwrap();
     Seen { intervals, errors, outcome }
+}
+
+/// Runs a stage, whose plan is long enough for anything, until its intervals show `enough`.
+pub(crate) fn run_until_enough(
+    engine: &mut Engine,
+    plan: &StagePlan,
+    look: &mut dyn FnMut(&Observation),
+    enough: impl Fn(&[Interval]) -> bool,
+) -> Seen {
+    let (stop, mut intervals) = (AtomicBool::new(false), Vec::new());
+    run_until(engine, plan, &stop, &mut |observation| {
+        look(observation);
+        if let Observation::Interval(interval) = observation {
+            intervals.push(interval.clone());
+            if !stop.load(Ordering::Relaxed) && enough(&intervals) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    })
+}
+
+/// Whether an interval of the load is over in which something was done.
+pub(crate) fn has_done_something(observation: &Observation) -> bool {
+    let Observation::Interval(interval) = observation else { return false };
+    interval.types.iter().any(|part| part.done > 0)
+}
+
+pub(crate) fn reconnects(intervals: &[Interval]) -> u64 {
+    intervals.iter().map(|interval| interval.reconnects).sum()
+}
+
+pub(crate) fn errors_of(intervals: &[Interval], code: &str) -> u64 {
+    intervals.iter().filter_map(|interval| interval.errors.get(code)).sum()
 }

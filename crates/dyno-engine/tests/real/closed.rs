@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use dyno_engine::engine::Engine;
 use dyno_engine::error::EngineError;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit};
+use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::request::Protocol;
 
-use crate::bank::{closed, engine, for_ms, run, server};
+use crate::bank::{closed, config, engine, for_ms, run, server};
 
 const TABLE: &str = "CREATE TABLE log (client int, number int)";
 const INSERT: [&str; 1] = ["INSERT INTO log VALUES ($1, $2)"];
@@ -18,7 +18,7 @@ fn every_acknowledged_transaction_is_there_in_every_mode() {
     let Some(server) = server(TABLE) else { return };
     for protocol in [Protocol::Simple, Protocol::Extended, Protocol::Prepared] {
         server.psql("TRUNCATE log");
-        let config = EngineConfig { protocol, ..EngineConfig::new(2) };
+        let config = EngineConfig { protocol, ..config(2) };
         let mut engine = engine(&server, &INSERT, config);
         let seen = run(&mut engine, &closed(7, Limit::TransactionsPerClient(30)));
         assert!(seen.outcome.complete, "{protocol:?}");
@@ -34,7 +34,7 @@ fn every_acknowledged_transaction_is_there_in_every_mode() {
 #[test]
 fn a_timed_stage_counts_what_the_server_has() {
     let Some(server) = server(TABLE) else { return };
-    let mut engine = engine(&server, &["BEGIN", INSERT[0], "COMMIT"], EngineConfig::new(2));
+    let mut engine = engine(&server, &["BEGIN", INSERT[0], "COMMIT"], config(2));
     let mut done = 0;
     for clients in [1, 5, 3] {
         let seen = run(&mut engine, &closed(clients, for_ms(1300)));
@@ -50,18 +50,21 @@ fn a_timed_stage_counts_what_the_server_has() {
 #[test]
 fn think_time_bounds_the_rate() {
     let Some(server) = server(TABLE) else { return };
-    let mut engine = engine(&server, &INSERT, EngineConfig::new(1));
-    let mut plan = closed(4, for_ms(1000));
-    plan.arrivals = Arrivals::Closed { think_time: Duration::from_millis(100) };
+    let mut engine = engine(&server, &INSERT, config(1));
+    let arrivals = Arrivals::Closed { think_time: Duration::from_millis(100) };
     // Four clients, each at most once at the start and once for each of the ten pauses.
-    let seen = run(&mut engine, &plan);
-    assert!((1..=44).contains(&seen.done()), "{}", seen.done());
+    let seen = run(&mut engine, &StagePlan { arrivals, ..closed(4, for_ms(1000)) });
+    assert!(seen.done() <= 44, "{}", seen.done());
+    // Between five transactions there are four pauses, which may be longer and never shorter.
+    let seen = run(&mut engine, &StagePlan { arrivals, ..closed(4, Limit::TransactionsPerClient(5)) });
+    assert_eq!((seen.done(), seen.outcome.complete), (20, true));
+    assert!(seen.outcome.seconds >= 0.4, "{}", seen.outcome.seconds);
 }
 
 #[test]
 fn more_clients_than_the_server_allows_are_an_error_that_says_so() {
     let Some(server) = server(TABLE) else { return };
-    let mut engine: Engine = engine(&server, &INSERT, EngineConfig::new(2));
+    let mut engine: Engine = engine(&server, &INSERT, config(2));
     let error = engine.connect(80, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let EngineError::Connect { wanted: 80, connected, source, .. } = &error else { panic!("{error}") };
     assert!(*connected < 80);
@@ -71,7 +74,7 @@ fn more_clients_than_the_server_allows_are_an_error_that_says_so() {
 #[test]
 fn a_statement_that_cannot_be_prepared_is_found_before_the_clock_runs() {
     let Some(server) = server("SELECT 1") else { return };
-    let mut engine = engine(&server, &["SELECT * FROM nowhere"], EngineConfig::new(1));
+    let mut engine = engine(&server, &["SELECT * FROM nowhere"], config(1));
     let error = engine.connect(2, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
 }

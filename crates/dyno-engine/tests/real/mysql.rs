@@ -12,20 +12,74 @@ use dyno_engine::workload::{
     Answer, Client, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
 };
 use dyno_results::event::Queries;
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Shared};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
 use dyno_wire::my::handshake::Options;
 
-use crate::bank::{Script, closed, for_ms, run, run_until};
+use crate::bank::{
+    LONG_MS, Script, closed, config, for_ms, has_done_something, reconnects, run, run_until_enough,
+    until_seen,
+};
 
-const PRODUCTS: [MysqlProduct; 3] = [MysqlProduct::Mysql, MysqlProduct::MariaDb, MysqlProduct::SeekDb];
+const BOTH: [MysqlProduct; 2] = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
 const TABLE: &str = "CREATE TABLE log (client int, number int, note varchar(40))";
 
-fn endpoint(server: &Mysql) -> Endpoint {
+/// A database of the test's own, on a server that it shares or on one of its own.
+struct Database {
+    server: Arc<Mysql>,
+    name: String,
+}
+
+impl Database {
+    /// A new one on the server of this product that tests share; `None` where this machine cannot have it.
+    fn on(product: MysqlProduct, name: &str) -> Option<Self> {
+        static SHARED: [Shared<Mysql>; 3] = [const { Shared::new() }; 3];
+        let server = SHARED[product as usize].get(|| Mysql::start(&MysqlSetup::new(product)))?;
+        server.sql(&format!("CREATE DATABASE {name}"));
+        Some(Self { server, name: name.to_owned() })
+    }
+
+    /// Runs `job` with one on each of these products, at the same time.
+    fn on_each(products: &[MysqlProduct], name: &str, job: impl Fn(Self) + Sync) {
+        std::thread::scope(|scope| {
+            for product in products {
+                let job = &job;
+                scope.spawn(move || Self::on(*product, name).map(job));
+            }
+        });
+    }
+
+    fn own(server: Mysql) -> Self {
+        Self { server: Arc::new(server), name: "test".to_owned() }
+    }
+
+    fn product(&self) -> MysqlProduct {
+        self.server.product()
+    }
+
+    fn sql(&self, sql: &str) -> String {
+        self.server.sql(&format!("USE {}; {sql}", self.name))
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        endpoint(&self.server, &self.name)
+    }
+
+    /// Ends the load's connections; one that is gone already is no matter.
+    fn kill_connections(&self) {
+        let others = "SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND db = ";
+        for id in self.server.sql(&format!("{others}'{}'", self.name)).lines() {
+            let mut client = self.server.client("root", &self.server.password);
+            client.args(["-e", &format!("KILL {id}")]).output().unwrap();
+        }
+    }
+}
+
+fn endpoint(server: &Mysql, database: &str) -> Endpoint {
     let login = Login {
         user: "root".to_owned(),
         password: Some(Password::new(server.password.clone())),
-        database: "test".to_owned(),
+        database: database.to_owned(),
         parameters: Vec::new(),
         tls: Tls::Disable,
         channel_binding: ChannelBinding::Disable,
@@ -37,9 +91,9 @@ fn endpoint(server: &Mysql) -> Endpoint {
     }
 }
 
-fn script(server: &Mysql, statements: Vec<Statement>, config: EngineConfig) -> Engine {
+fn script(database: &Database, statements: Vec<Statement>, config: EngineConfig) -> Engine {
     let workload: Arc<dyn Workload> = Arc::new(Script::of(statements));
-    Engine::start(&endpoint(server), &workload, config).unwrap()
+    Engine::start(&database.endpoint(), &workload, config).unwrap()
 }
 
 fn insert() -> Statement {
@@ -48,37 +102,38 @@ fn insert() -> Statement {
 
 #[test]
 fn every_acknowledged_transaction_is_there_in_both_modes() {
-    for product in PRODUCTS {
-        let Some(server) = Mysql::start(&MysqlSetup::new(product).with_sql(TABLE)) else { continue };
+    Database::on_each(&MysqlProduct::ALL, "acknowledged", |database| {
+        let product = database.product();
+        database.sql(TABLE);
         for protocol in [Protocol::Simple, Protocol::Prepared] {
-            server.sql("DELETE FROM log");
-            let config = EngineConfig { protocol, ..EngineConfig::new(2) };
+            database.sql("DELETE FROM log");
+            let config = EngineConfig { protocol, ..config(2) };
             let statements = vec![Statement::text("BEGIN"), insert(), Statement::text("COMMIT")];
-            let mut engine = script(&server, statements, config);
+            let mut engine = script(&database, statements, config);
             let seen = run(&mut engine, &closed(7, Limit::TransactionsPerClient(30)));
             assert!(seen.outcome.complete && seen.errors.is_empty(), "{product} {protocol:?}: {seen:?}");
             assert_eq!((seen.done(), seen.sum(|part| part.statements)), (210, 630), "{product} {protocol:?}");
-            let found = server
+            let found = database
                 .sql("SELECT count(*), count(DISTINCT client, number), min(number), max(client) FROM log");
             assert_eq!(found.trim(), "210\t210\t1\t6", "{product} {protocol:?}");
         }
-    }
+    });
 }
 
 #[test]
 fn the_extended_protocol_is_refused() {
-    let Some(server) = Mysql::start(&MysqlSetup::new(MysqlProduct::Mysql)) else { return };
-    let config = EngineConfig { protocol: Protocol::Extended, ..EngineConfig::new(1) };
+    let Some(database) = Database::on(MysqlProduct::Mysql, "extended") else { return };
+    let config = EngineConfig { protocol: Protocol::Extended, ..config(1) };
     let workload: Arc<dyn Workload> = Arc::new(Script::of(vec![Statement::new("SELECT 1")]));
-    let refused = Engine::start(&endpoint(&server), &workload, config).unwrap_err();
+    let refused = Engine::start(&database.endpoint(), &workload, config).unwrap_err();
     assert!(matches!(refused, EngineError::ExtendedOnMySql));
 }
 
 #[test]
 fn what_the_server_refuses_to_prepare_is_told_in_its_words() {
-    let Some(server) = Mysql::start(&MysqlSetup::new(MysqlProduct::MariaDb)) else { return };
+    let Some(database) = Database::on(MysqlProduct::MariaDb, "refused") else { return };
     let statements = vec![Statement::new("SELECT 1"), Statement::new("SELECT nothing FROM nowhere")];
-    let mut engine = script(&server, statements, EngineConfig::new(1));
+    let mut engine = script(&database, statements, config(1));
     let refused = engine.connect(2, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let EngineError::Connect { source, .. } = &refused else { panic!("{refused}") };
     assert_eq!(source.server_error().unwrap().code(), "1146", "{refused}");
@@ -86,49 +141,51 @@ fn what_the_server_refuses_to_prepare_is_told_in_its_words() {
 
 #[test]
 fn a_deadlock_is_tried_again_and_the_sums_agree() {
-    for product in [MysqlProduct::Mysql, MysqlProduct::MariaDb] {
-        let setup = MysqlSetup::new(product)
-            .with_sql("CREATE TABLE pair (id int PRIMARY KEY, n int)")
-            .with_sql("INSERT INTO pair VALUES (0, 0), (1, 0)");
-        let Some(server) = Mysql::start(&setup) else { continue };
+    Database::on_each(&BOTH, "deadlocked", |database| {
+        let product = database.product();
+        database.sql("CREATE TABLE pair (id int PRIMARY KEY, n int); INSERT INTO pair VALUES (0, 0), (1, 0)");
         let statements = vec![
             Statement::text("BEGIN"),
             Statement::new("UPDATE pair SET n = n + 1 WHERE id = $1 % 2"),
             Statement::new("UPDATE pair SET n = n + 1 WHERE id = ($1 + 1) % 2"),
             Statement::text("COMMIT"),
         ];
-        let mut engine =
-            script(&server, statements, EngineConfig { tries_max: 1000, ..EngineConfig::new(2) });
-        let seen = run(&mut engine, &closed(8, Limit::TransactionsPerClient(100)));
-        assert_eq!(seen.done(), 800, "{product} {:?}", seen.errors);
-        let retries = seen.sum(|part| part.retries);
-        let deadlocks: u64 = seen.intervals.iter().filter_map(|interval| interval.errors.get("1213")).sum();
-        assert!(retries > 0 && deadlocks > 0, "{product}: {retries} retries, {deadlocks} deadlocks");
-        assert_eq!(server.sql("SELECT min(n), max(n) FROM pair").trim(), "800\t800", "{product}");
-    }
+        let config = EngineConfig { tries_max: u32::MAX, ..config(2) };
+        let mut engine = script(&database, statements, config);
+        let mut expected = 0;
+        until_seen("a deadlock", || {
+            let seen = run(&mut engine, &closed(8, Limit::TransactionsPerClient(50)));
+            assert_eq!((seen.done(), seen.sum(|part| part.failed)), (400, 0), "{product} {:?}", seen.errors);
+            expected += 400;
+            let found = database.sql("SELECT min(n), max(n) FROM pair");
+            assert_eq!(found.trim(), format!("{expected}\t{expected}"), "{product}");
+            let (deadlocks, timeouts) = (seen.errors_of("1213"), seen.errors_of("1205"));
+            assert_eq!(seen.sum(|part| part.retries), deadlocks + timeouts, "{product} {:?}", seen.errors);
+            deadlocks > 0
+        });
+    });
 }
 
 #[test]
 fn a_connection_that_is_killed_comes_back_with_its_statements() {
-    for product in [MysqlProduct::Mysql, MysqlProduct::MariaDb] {
-        let Some(server) = Mysql::start(&MysqlSetup::new(product).with_sql(TABLE)) else { continue };
-        let mut engine = script(&server, vec![insert()], EngineConfig::new(2));
-        let mut intervals = 0;
-        let seen =
-            run_until(&mut engine, &closed(4, for_ms(3000)), &AtomicBool::new(false), &mut |observed| {
-                if matches!(observed, Observation::Interval(_)) {
-                    intervals += 1;
-                    if intervals == 1 {
-                        kill_connections(&server);
-                    }
-                }
-            });
-        let reconnects: u64 = seen.intervals.iter().map(|interval| interval.reconnects).sum();
-        assert!(seen.outcome.complete && reconnects >= 4, "{product}: {reconnects} {:?}", seen.errors);
+    Database::on_each(&BOTH, "killed", |database| {
+        let product = database.product();
+        database.sql(TABLE);
+        let mut engine = script(&database, vec![insert()], config(2));
+        let mut killed = false;
+        let mut kill = |observation: &Observation| {
+            if !killed && has_done_something(observation) {
+                killed = true;
+                database.kill_connections();
+            }
+        };
+        let plan = closed(4, for_ms(LONG_MS));
+        let seen = run_until_enough(&mut engine, &plan, &mut kill, |intervals| reconnects(intervals) >= 4);
+        assert_eq!(seen.reconnects(), 4, "{product}: {:?}", seen.errors);
         let (done, unknown) = (seen.done(), seen.sum(|part| part.unknown));
-        let found: u64 = server.sql("SELECT count(*) FROM log").trim().parse().unwrap();
+        let found: u64 = database.sql("SELECT count(*) FROM log").trim().parse().unwrap();
         assert!((done..=done + unknown).contains(&found), "{product}: {found} of {done} and {unknown}");
-    }
+    });
 }
 
 #[test]
@@ -136,11 +193,13 @@ fn a_server_that_dies_is_told_and_ends_the_stage() {
     let Some(mut server) = Mysql::start(&MysqlSetup::new(MysqlProduct::Mysql).with_sql(TABLE)) else {
         return;
     };
-    let config = EngineConfig { reconnect_timeout: Duration::from_millis(500), ..EngineConfig::new(1) };
-    let mut engine = script(&server, vec![insert()], config);
+    let config = EngineConfig { reconnect_timeout: Duration::from_millis(500), ..config(1) };
+    let workload: Arc<dyn Workload> = Arc::new(Script::of(vec![insert()]));
+    let mut engine = Engine::start(&endpoint(&server, "test"), &workload, config).unwrap();
     let mut killed = false;
     let mut said = Vec::new();
-    let ended = engine.run_stage(&closed(3, for_ms(20_000)), &AtomicBool::new(false), &mut |observed| {
+    let plan = closed(3, for_ms(LONG_MS));
+    let ended = engine.run_stage(&plan, &AtomicBool::new(false), &mut |observed| {
         if !std::mem::replace(&mut killed, true) {
             server.kill();
         }
@@ -150,15 +209,6 @@ fn a_server_that_dies_is_told_and_ends_the_stage() {
     });
     assert!(ended.is_err() || !ended.unwrap().complete);
     assert!(!said.is_empty());
-}
-
-/// Ends the load's connections; one that is gone already is no matter.
-fn kill_connections(server: &Mysql) {
-    let others =
-        "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> connection_id()";
-    for id in server.sql(others).lines() {
-        server.client("root", &server.password).args(["-e", &format!("KILL {id}")]).output().unwrap();
-    }
 }
 
 /// A client that does what its steps say once, and remembers what it heard.
@@ -268,47 +318,53 @@ impl Client for Told {
 
 #[test]
 fn a_client_hears_rows_and_makes_its_own_statements() {
-    for product in PRODUCTS {
+    Database::on_each(&MysqlProduct::ALL, "heard", |database| {
         for protocol in [Protocol::Prepared, Protocol::Simple] {
-            let Some(server) = Mysql::start(&MysqlSetup::new(product).with_sql(TABLE)) else { continue };
-            let heard = Arc::default();
-            let workload: Arc<dyn Workload> = Arc::new(Telling {
-                statements: vec![
-                    Statement::new("INSERT INTO log (client, number, note) VALUES ($3, $2, $1)"),
-                    Statement::new("SELECT client, note FROM log WHERE number = $1"),
-                    Statement::new("DELETE FROM log WHERE number = $1"),
-                ],
-                types: vec!["told".to_owned()],
-                heard: Arc::clone(&heard),
-            });
-            let config = EngineConfig { protocol, ..EngineConfig::new(1) };
-            let mut engine = Engine::start(&endpoint(&server), &workload, config).unwrap();
-            let seen = run(&mut engine, &closed(1, Limit::TransactionsPerClient(1)));
-            assert_eq!(seen.done(), 1, "{product}: {:?}", seen.errors);
-            let heard = heard.lock().unwrap();
-            let rows: Vec<&str> = heard.iter().filter_map(|it| it.strip_prefix("row ")).collect();
-            let note = r"it's a \ note";
-            let (found, sum) = (format!("NULL, {note}"), format!("{note}, 1"));
-            assert_eq!(rows, [&found, &sum, &found], "{product} {protocol:?}: {heard:?}");
-            assert!(heard.contains(&"2 answered, 2 rows, 0 affected".to_owned()), "{product}: {heard:?}");
-            assert!(heard.contains(&"failed with 1054".to_owned()), "{product}: {heard:?}");
-            let mut queries = Queries::default();
-            seen.intervals
-                .iter()
-                .flat_map(|interval| &interval.types)
-                .filter_map(|part| part.queries.as_ref())
-                .for_each(|part| queries.add(part));
-            assert_eq!(queries, Queries { reads: 1, writes: 1, other: 1, writes_in_vain: 1 }, "{product}");
+            database.sql("DROP TABLE IF EXISTS log");
+            database.sql(TABLE);
+            hears_rows_and_makes_its_own_statements(&database, protocol);
         }
-    }
+    });
+}
+
+fn hears_rows_and_makes_its_own_statements(database: &Database, protocol: Protocol) {
+    let product = database.product();
+    let heard = Arc::default();
+    let workload: Arc<dyn Workload> = Arc::new(Telling {
+        statements: vec![
+            Statement::new("INSERT INTO log (client, number, note) VALUES ($3, $2, $1)"),
+            Statement::new("SELECT client, note FROM log WHERE number = $1"),
+            Statement::new("DELETE FROM log WHERE number = $1"),
+        ],
+        types: vec!["told".to_owned()],
+        heard: Arc::clone(&heard),
+    });
+    let config = EngineConfig { protocol, ..config(1) };
+    let mut engine = Engine::start(&database.endpoint(), &workload, config).unwrap();
+    let seen = run(&mut engine, &closed(1, Limit::TransactionsPerClient(1)));
+    assert_eq!(seen.done(), 1, "{product}: {:?}", seen.errors);
+    let heard = heard.lock().unwrap();
+    let rows: Vec<&str> = heard.iter().filter_map(|it| it.strip_prefix("row ")).collect();
+    let note = r"it's a \ note";
+    let (found, sum) = (format!("NULL, {note}"), format!("{note}, 1"));
+    assert_eq!(rows, [&found, &sum, &found], "{product} {protocol:?}: {heard:?}");
+    assert!(heard.contains(&"2 answered, 2 rows, 0 affected".to_owned()), "{product}: {heard:?}");
+    assert!(heard.contains(&"failed with 1054".to_owned()), "{product}: {heard:?}");
+    let mut queries = Queries::default();
+    seen.intervals
+        .iter()
+        .flat_map(|interval| &interval.types)
+        .filter_map(|part| part.queries.as_ref())
+        .for_each(|part| queries.add(part));
+    assert_eq!(queries, Queries { reads: 1, writes: 1, other: 1, writes_in_vain: 1 }, "{product}");
 }
 
 #[test]
 fn a_thousand_clients_share_two_threads() {
     let setup = MysqlSetup::new(MysqlProduct::MariaDb).with("max_connections=1100").with_sql(TABLE);
-    let Some(server) = Mysql::start(&setup) else { return };
-    let mut engine = script(&server, vec![insert()], EngineConfig::new(2));
+    let Some(database) = Mysql::start(&setup).map(Database::own) else { return };
+    let mut engine = script(&database, vec![insert()], config(2));
     let seen = run(&mut engine, &closed(1000, Limit::TransactionsPerClient(3)));
     assert_eq!(seen.done(), 3000, "{:?}", seen.errors);
-    assert_eq!(server.sql("SELECT count(*), count(DISTINCT client) FROM log").trim(), "3000\t1000");
+    assert_eq!(database.sql("SELECT count(*), count(DISTINCT client) FROM log").trim(), "3000\t1000");
 }

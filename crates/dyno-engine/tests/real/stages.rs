@@ -4,38 +4,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dyno_engine::engine::Observation;
-use dyno_engine::plan::{Arrivals, EngineConfig};
+use dyno_engine::plan::Arrivals;
 
-use crate::bank::{closed, engine, for_ms, run, run_until, server};
+use crate::bank::{LONG_MS, closed, config, engine, for_ms, run, run_until, server, until_seen};
 
 #[test]
 fn a_ramp_of_clients_goes_up_and_down() {
     let Some(server) = server("SELECT 1") else { return };
-    let mut engine = engine(&server, &["SELECT $1::int + $2::int"], EngineConfig::new(2));
+    let mut engine = engine(&server, &["SELECT $1::int + $2::int"], config(2));
     for (start, end) in [(1, 9), (9, 1)] {
         let mut plan = closed(start, for_ms(3000));
         plan.clients_end = end;
         plan.arrivals = Arrivals::Closed { think_time: Duration::from_millis(5) };
-        let seen = run(&mut engine, &plan);
-        let clients: Vec<u32> = seen.intervals.iter().filter(|i| !i.drain).map(|i| i.clients).collect();
-        assert_eq!(clients.len(), 3);
-        let rises = clients.windows(2).all(|pair| pair[0] < pair[1]);
-        let falls = clients.windows(2).all(|pair| pair[0] > pair[1]);
-        assert!(if end > start { rises } else { falls }, "{clients:?}");
+        // A thread that stands still for a second sees two intervals end at once.
+        until_seen("a step in each second", || {
+            let seen = run(&mut engine, &plan);
+            let clients: Vec<u32> = seen.intervals.iter().filter(|i| !i.drain).map(|i| i.clients).collect();
+            let up: Vec<u32> = if end > start { clients } else { clients.into_iter().rev().collect() };
+            assert_eq!(up.len(), 3);
+            assert!(up.is_sorted() && up[0] >= 1 && up[2] <= 9, "{up:?}");
+            up[0] < up[1] && up[1] < up[2]
+        });
     }
 }
 
 #[test]
 fn stopping_ends_a_stage_early_and_keeps_what_it_measured() {
     let Some(server) = server("CREATE TABLE log (client int, number int)") else { return };
-    let mut engine = engine(&server, &["INSERT INTO log VALUES ($1, $2)"], EngineConfig::new(2));
+    let mut engine = engine(&server, &["INSERT INTO log VALUES ($1, $2)"], config(2));
     let stop = AtomicBool::new(false);
-    let seen = run_until(&mut engine, &closed(4, for_ms(60_000)), &stop, &mut |observation| {
+    let seen = run_until(&mut engine, &closed(4, for_ms(LONG_MS)), &stop, &mut |observation| {
         if matches!(observation, Observation::Interval(_)) {
             stop.store(true, Ordering::Relaxed);
         }
     });
-    assert!(!seen.outcome.complete && seen.outcome.seconds < 60.0);
+    assert!(!seen.outcome.complete && seen.outcome.seconds < LONG_MS as f64 / 1e3);
     assert!(
         seen.intervals.iter().filter(|interval| !interval.drain).count() >= 2,
         "the cut interval is there too"
@@ -48,7 +51,7 @@ fn stopping_ends_a_stage_early_and_keeps_what_it_measured() {
 #[test]
 fn intervals_are_seconds_without_gaps() {
     let Some(server) = server("SELECT 1") else { return };
-    let mut engine = engine(&server, &["SELECT $1::int + $2::int"], EngineConfig::new(2));
+    let mut engine = engine(&server, &["SELECT $1::int + $2::int"], config(2));
     let seen = run(&mut engine, &closed(2, for_ms(2500)));
     let load: Vec<_> = seen.intervals.iter().filter(|interval| !interval.drain).collect();
     let durations: Vec<f64> = load.iter().map(|interval| interval.duration_ms).collect();

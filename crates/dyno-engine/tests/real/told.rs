@@ -14,7 +14,7 @@ use dyno_engine::workload::{
 use dyno_results::event::Distribution;
 use dyno_test_servers::Postgres;
 
-use crate::bank::{Seen, closed, endpoint, for_ms, run, run_until, server};
+use crate::bank::{self, LONG_MS, Seen, closed, endpoint, for_ms, run, run_until, server};
 
 /// What all clients of a test were told.
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ impl Client for OneClient {
 }
 
 fn config() -> EngineConfig {
-    EngineConfig { protocol: Protocol::Simple, on_loss: OnLoss::Abort, ..EngineConfig::new(1) }
+    EngineConfig { protocol: Protocol::Simple, on_loss: OnLoss::Abort, ..bank::config(1) }
 }
 
 fn ran(server: &Postgres, workload: One, config: EngineConfig, plan: &StagePlan) -> (Seen, Told) {
@@ -316,7 +316,7 @@ fn a_load_that_needs_no_server_ends_in_time_and_is_timed() {
 #[test]
 fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
     let Some(server) = server("") else { return };
-    let one = One::new("select pg_sleep(600)");
+    let one = One::new("select pg_sleep(300)");
     let told = Arc::clone(&one.told);
     let workload: Arc<dyn Workload> = Arc::new(one);
     let config = EngineConfig {
@@ -326,8 +326,8 @@ fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
     };
     let mut engine = Engine::start(&endpoint(&server), &workload, config).unwrap();
     let stop = AtomicBool::new(false);
-    // Stopped when the first second is over: without a limit it would then wait for ten minutes.
-    let seen = run_until(&mut engine, &closed(2, for_ms(600_000)), &stop, &mut |_| {
+    // Stopped when the first second is over: without a limit it would then wait for five minutes.
+    let seen = run_until(&mut engine, &closed(2, for_ms(LONG_MS)), &stop, &mut |_| {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(!seen.outcome.complete && seen.done() == 0);
