@@ -1,9 +1,10 @@
 //! Faults that a server's bug, or somebody else at the same time, would leave: each is found, by its own check.
 
-use dyno_engine::plan::{EngineConfig, Limit};
+use dyno_engine::plan::Limit;
 use dyno_workload::benchmark::{Done, Load};
 use dyno_workload::events::Test;
 
+use crate::database::config;
 use crate::server::{Server, benchmark, failed, load};
 
 /// What drops the foreign key, so that nothing keeps an event from a customer who is not there.
@@ -23,7 +24,7 @@ fn drop_foreign_key(server: &Server) -> String {
 /// The checks that fail where `faults` happen within an otherwise faultless load.
 fn planted(server: &Server, test: Test, faults: &[&str]) -> String {
     let loaded = |load: &dyn Load| {
-        let done = server.run(load, 2, Limit::TransactionsPerClient(30), EngineConfig::new(1)).done;
+        let done = server.run(load, 2, Limit::TransactionsPerClient(30), config(1)).done;
         assert_eq!((done.acknowledged, done.failed), (60, 0), "{}", server.name());
         server.execute(faults);
         done
@@ -33,7 +34,7 @@ fn planted(server: &Server, test: Test, faults: &[&str]) -> String {
 
 #[test]
 fn planted_faults_are_found() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         server.prepare(&benchmark(&Test::ALL, 800, 50)).unwrap();
         for test in Test::ALL {
@@ -67,7 +68,7 @@ fn planted_faults_are_found() {
         // A campaign does not begin on such tables.
         let refusal = server.refusal(&benchmark(&Test::ALL, 800, 50));
         assert!(refusal.contains("no foreign key"), "{name}: {refusal}");
-    }
+    });
 }
 
 /// On tables that a campaign would refuse: the checks by themselves.
@@ -81,7 +82,7 @@ fn planted_without_key(server: &Server, faults: &[&str]) -> String {
 /// Joins that find nothing are seen by the clients themselves.
 #[test]
 fn joins_without_a_row_are_counted() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         server.prepare(&benchmark(&Test::ALL, 400, 50)).unwrap();
         let join = load(&server, Test::Join);
@@ -89,7 +90,7 @@ fn joins_without_a_row_are_counted() {
             server.verified(join.as_ref(), |load| {
                 // After the look at the tables: ids that clients draw have no event any more.
                 server.execute(faults);
-                server.run(load, 2, Limit::TransactionsPerClient(1_000), EngineConfig::new(1)).done
+                server.run(load, 2, Limit::TransactionsPerClient(1_000), config(1)).done
             })
         };
         let gone = ["DELETE FROM event WHERE id BETWEEN 101 AND 108"];
@@ -105,5 +106,5 @@ fn joins_without_a_row_are_counted() {
         assert_eq!(failed(&joined(&[])), "every-join-has-its-row", "{name}");
         let none = server.verified(join.as_ref(), |_| Done::default());
         assert_eq!(failed(&none), "", "{name}");
-    }
+    });
 }

@@ -17,7 +17,7 @@ const SHOP: [&str; 4] = [
 
 #[test]
 fn a_users_own_tables_are_never_touched() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let asked = benchmark(&Test::ALL, 100, 10);
         server.execute(&SHOP);
@@ -47,7 +47,7 @@ fn a_users_own_tables_are_never_touched() {
         server.execute(&["DROP TABLE event", SHOP[1], SHOP[3]]);
         refused("event is there and dyno has not made it");
         assert_eq!(server.number("SELECT COUNT(*) FROM event WHERE action = 'theirs'"), 1, "{name}");
-    }
+    });
 }
 
 /// A table of another schema on the search path, which a bare DROP TABLE would meet.
@@ -55,7 +55,7 @@ fn a_users_own_tables_are_never_touched() {
 fn tables_elsewhere_on_the_search_path_are_not_touched_either() {
     let Some(server) = Server::postgres() else { return };
     server.execute(&["CREATE SCHEMA mine", "CREATE TABLE public.event (id bigint)"]);
-    server.execute(&["ALTER ROLE postgres SET search_path = mine, public"]);
+    server.execute(&[&format!("ALTER DATABASE {} SET search_path = mine, public", server.database())]);
     let asked = benchmark(&Test::ALL, 100, 10);
     assert!(server.refusal(&asked).contains("a table with the columns id bigint"));
     assert!(server.prepare(&asked).is_err());
@@ -67,7 +67,7 @@ const TOO_MANY: u64 = 9_000_000;
 
 #[test]
 fn a_preparation_that_was_broken_off_is_made_anew() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let (asked, stop) = (benchmark(&Test::ALL, TOO_MANY, 100), AtomicBool::new(false));
         let outcome = server.prepare_until(&asked, &stop, &mut |progress| {
@@ -84,7 +84,7 @@ fn a_preparation_that_was_broken_off_is_made_anew() {
         server.prepare(&asked).unwrap();
         let data = server.find(&asked).unwrap();
         assert_eq!(data.count(&mut server.open()).unwrap(), Some(vec![100, 1_000]), "{name}");
-    }
+    });
 }
 
 #[test]
@@ -101,7 +101,10 @@ fn who_may_not_make_tables_is_told_what_to_do() {
 
 #[test]
 fn tables_in_use_are_waited_for_but_not_for_ever() {
-    for server in Server::each().filter(|server| !server.is_seekdb()) {
+    Server::on_each(|server| {
+        if server.is_seekdb() {
+            return;
+        }
         let name = server.name();
         let asked = benchmark(&Test::ALL, 100, 10);
         server.prepare(&asked).unwrap();
@@ -113,5 +116,5 @@ fn tables_in_use_are_waited_for_but_not_for_ever() {
         assert!(matches!(**error, PrepareError::Locked { .. }), "{name}: {locked}");
         holder.execute("ROLLBACK").unwrap();
         server.prepare(&asked).unwrap();
-    }
+    });
 }

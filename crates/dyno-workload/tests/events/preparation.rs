@@ -18,8 +18,7 @@ fn rows(server: &Server, sql: &str) -> Vec<String> {
 fn every_product_holds_the_same_rows() {
     // More than one part where rows travel in parts.
     let benchmark = benchmark(&Test::ALL, 230_000, 12_345);
-    let mut first: Option<(Vec<String>, Vec<String>, Option<String>)> = None;
-    for server in Server::each() {
+    let made = Server::on_each(|server| {
         let name = server.name();
         let progress = server.prepare(&benchmark).unwrap();
         let begun: Vec<_> = progress
@@ -42,17 +41,17 @@ fn every_product_holds_the_same_rows() {
             data.recipe(),
         );
         assert_eq!(made.0.len(), 230_000, "{name}");
-        match &first {
-            None => first = Some(made),
-            Some(first) => assert!(*first == made, "{name} holds other rows"),
-        }
+        (name, made)
+    });
+    for pair in made.windows(2) {
+        assert!(pair[0].1 == pair[1].1, "{} holds other rows than {}", pair[1].0, pair[0].0);
     }
 }
 
 /// The indexes are those of tables that a user makes by hand, from the same schema.
 #[test]
 fn tables_have_their_keys_and_no_more() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let indexes = |server: &Server| match server.is_mysql() {
             true => rows(
@@ -106,12 +105,12 @@ fn tables_have_their_keys_and_no_more() {
         server.prepare(&indexed).unwrap();
         assert_eq!(indexes(&server), ["customer|id", "event|customer_id", "event|id"], "{name}");
         assert!(server.find(&indexed).is_some(), "{name}");
-    }
+    });
 }
 
 #[test]
 fn what_is_not_as_asked_for_is_told() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let asked = benchmark(&Test::ALL, 1_000, 50);
         assert!(server.find(&asked).is_none(), "{name}");
@@ -129,39 +128,42 @@ fn what_is_not_as_asked_for_is_told() {
         server.prepare(&empty).unwrap();
         assert!(server.refusal(&empty).contains("no events to join"), "{name}");
         assert!(server.find(&benchmark(&[Test::Ingest], 0, 50)).is_some(), "{name}");
-    }
+    });
 }
 
 #[test]
 fn a_user_who_may_only_read_finds_the_tables() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let asked = benchmark(&[Test::Join], 300, 20);
         server.prepare(&asked).unwrap();
         let mut admin = server.open();
-        let grants: &[&str] = match server.is_mysql() {
-            true => &[
-                "CREATE USER reader@'%' IDENTIFIED BY 'x'",
-                "CREATE USER reader@localhost IDENTIFIED BY 'x'",
-                "GRANT SELECT ON test.* TO reader@'%'",
-                "GRANT SELECT ON test.* TO reader@localhost",
+        let grants = match server.is_mysql() {
+            true => vec![
+                "CREATE USER reader@'%' IDENTIFIED BY 'x'".to_owned(),
+                "CREATE USER reader@localhost IDENTIFIED BY 'x'".to_owned(),
+                format!("GRANT SELECT ON {}.* TO reader@'%'", server.database()),
+                format!("GRANT SELECT ON {}.* TO reader@localhost", server.database()),
             ],
-            false => &["CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"],
+            false => vec![
+                "CREATE ROLE reader LOGIN".to_owned(),
+                "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader".to_owned(),
+            ],
         };
         for grant in grants {
-            admin.execute(grant).unwrap();
+            admin.execute(&grant).unwrap();
         }
         let mut reader = server.target_of("reader", "x").connect().unwrap();
         assert!(asked.find(&mut reader).unwrap().is_some(), "{name}");
         assert!(reader.execute("DELETE FROM event").is_err(), "{name}");
-    }
+    });
 }
 
 #[test]
 fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
     for product in [MysqlProduct::Mysql, MysqlProduct::MariaDb] {
         let setup = MysqlSetup::new(product).with("local_infile=0");
-        let Some(server) = Server::mysql(&setup) else { continue };
+        let Some(server) = Server::own_mysql(&setup) else { continue };
         let asked = benchmark(&Test::ALL, 30_000, 300);
         let progress = server.prepare(&asked).unwrap();
         let remarks: Vec<_> = progress.iter().filter(|news| matches!(news, Progress::Remark(_))).collect();

@@ -1,4 +1,4 @@
-//! Servers of all products, and the benchmark on them as a campaign has it.
+//! The benchmark on servers of all products as a campaign has it.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -7,80 +7,15 @@ use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
-use dyno_target::{Connection, Environment, Target};
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
+use dyno_target::Target;
 use dyno_workload::benchmark::{
     Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsWishes, Load, Progress, Site,
 };
 use dyno_workload::events::Test;
 
-pub(crate) enum Server {
-    Postgres(Postgres),
-    MySql(Mysql),
-}
+pub(crate) use crate::database::Server;
 
 impl Server {
-    /// One of each kind that this machine can start, one after the other.
-    pub(crate) fn each() -> impl Iterator<Item = Self> {
-        let mysql = MysqlProduct::ALL.into_iter().map(Some);
-        std::iter::once(None).chain(mysql).filter_map(|product| match product {
-            None => Self::postgres(),
-            Some(product) => Self::mysql(&MysqlSetup::new(product)),
-        })
-    }
-
-    pub(crate) fn postgres() -> Option<Self> {
-        Postgres::start(&Setup::default()).map(Self::Postgres)
-    }
-
-    /// With files of clients allowed, unless the setup says otherwise.
-    pub(crate) fn mysql(setup: &MysqlSetup) -> Option<Self> {
-        let told = setup.settings.iter().any(|setting| setting.starts_with("local_infile"));
-        let setup = match (told, setup.product) {
-            (false, MysqlProduct::Mysql | MysqlProduct::MariaDb) => setup.clone().with("local_infile=1"),
-            _ => setup.clone(),
-        };
-        Mysql::start(&setup).map(Self::MySql)
-    }
-
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Postgres(_) => "PostgreSQL".to_owned(),
-            Self::MySql(server) => server.product().to_string(),
-        }
-    }
-
-    pub(crate) fn is_mysql(&self) -> bool {
-        matches!(self, Self::MySql(_))
-    }
-
-    pub(crate) fn is_seekdb(&self) -> bool {
-        matches!(self, Self::MySql(server) if server.product() == MysqlProduct::SeekDb)
-    }
-
-    /// The administrator's.
-    pub(crate) fn target(&self) -> Target {
-        match self {
-            Self::Postgres(_) => self.target_of("postgres", ""),
-            Self::MySql(server) => self.target_of("root", &server.password),
-        }
-    }
-
-    /// PostgreSQL lets everybody in without a password.
-    pub(crate) fn target_of(&self, user: &str, password: &str) -> Target {
-        let url = match self {
-            Self::Postgres(server) => {
-                format!("postgres://{user}@{}/postgres?sslmode=disable", server.address)
-            }
-            Self::MySql(server) => server.url(user, password, "test"),
-        };
-        Target::parse(&url, &Environment::empty()).unwrap()
-    }
-
-    pub(crate) fn open(&self) -> Connection {
-        self.target().connect().unwrap()
-    }
-
     /// A single number.
     pub(crate) fn number(&self, sql: &str) -> u64 {
         self.open().query_value(sql).unwrap().unwrap()
@@ -150,8 +85,22 @@ impl Server {
         baseline.verify(&mut self.open(), "it", done).unwrap()
     }
 
-    /// Runs a load for so many clients on two threads.
+    /// Runs a load for so many clients on the threads of `config`.
     pub(crate) fn run(&self, load: &dyn Load, clients: u32, limit: Limit, config: EngineConfig) -> Seen {
+        self.run_until(&AtomicBool::new(false), load, clients, limit, config, &mut |_| {})
+    }
+
+    /// The same until it is stopped; `look` sees how many transactions were acknowledged, and how many connections were
+    /// opened again, interval by interval.
+    pub(crate) fn run_until(
+        &self,
+        stop: &AtomicBool,
+        load: &dyn Load,
+        clients: u32,
+        limit: Limit,
+        config: EngineConfig,
+        look: &mut dyn FnMut(&Seen),
+    ) -> Seen {
         let workload: std::sync::Arc<dyn Workload> = load.workload();
         let mut engine = Engine::start(&self.target().endpoint().unwrap(), &workload, config).unwrap();
         let plan = StagePlan {
@@ -174,10 +123,12 @@ impl Server {
                     });
                     seen.queries.add(&part.queries.unwrap_or_default());
                 }
+                seen.reconnects += interval.reconnects;
+                look(&seen);
             }
             Observation::Error(error) => seen.errors.push(error.to_string()),
         };
-        engine.run_stage(&plan, &AtomicBool::new(false), &mut observe).unwrap();
+        engine.run_stage(&plan, stop, &mut observe).unwrap();
         seen
     }
 }
@@ -187,6 +138,7 @@ impl Server {
 pub(crate) struct Seen {
     pub(crate) done: Done,
     pub(crate) queries: Queries,
+    pub(crate) reconnects: u64,
     pub(crate) errors: Vec<String>,
 }
 

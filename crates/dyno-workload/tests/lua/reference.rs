@@ -138,7 +138,7 @@ fn scripts_see_what_they_see_in_sysbench() {
             said.map(|line| strip_place(&line)).collect::<Vec<_>>()
         };
         let theirs = said(&|| {
-            let (output, success) = really(&sysbench, &server, &script, &["--events=1", "run"]);
+            let (output, success) = really(&sysbench, &server, &script, &["--events=1", "--time=0", "run"]);
             assert!(success, "{output}");
         });
         let ours = said(&|| {
@@ -169,7 +169,7 @@ fn errors_are_told_as_sysbench_tells_them() {
     ];
     for server in servers() {
         for script in scripts {
-            let (theirs, success) = really(&sysbench, &server, script, &["--events=1", "run"]);
+            let (theirs, success) = really(&sysbench, &server, script, &["--events=1", "--time=0", "run"]);
             assert!(!success, "{theirs}");
             let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
             let ours = run.events(1, &server).failure.unwrap().to_string();

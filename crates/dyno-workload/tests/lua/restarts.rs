@@ -1,5 +1,7 @@
 //! Errors of the server: what restarts an event, what ends the run, and what hooks hear of it.
 
+use std::time::Duration;
+
 use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
 use dyno_workload::sysbench::IgnoredErrors;
 
@@ -64,18 +66,20 @@ const DUPLICATES: &str = r###"
     function thread_done() assert(restarts == tries / 2, restarts .. " of " .. tries) end
 "###;
 
-fn with_a_unique_row(server: &crate::server::Server) {
+/// Makes `table` with that row; the script with its name in place of `lua_unique`. Tests run at the same time.
+fn with_a_unique_row(server: &crate::server::Server, table: &str, script: &str) -> String {
     let mut connection = server.open().unwrap();
-    connection.execute("DROP TABLE IF EXISTS lua_unique").unwrap();
-    connection.execute("CREATE TABLE lua_unique (id integer PRIMARY KEY)").unwrap();
-    connection.execute("INSERT INTO lua_unique VALUES (1)").unwrap();
+    connection.execute(&format!("DROP TABLE IF EXISTS {table}")).unwrap();
+    connection.execute(&format!("CREATE TABLE {table} (id integer PRIMARY KEY)")).unwrap();
+    connection.execute(&format!("INSERT INTO {table} VALUES (1)")).unwrap();
+    script.replace("lua_unique", table)
 }
 
 #[test]
 fn an_ignored_error_restarts_the_event() {
     for server in servers() {
-        with_a_unique_row(&server);
-        let mut run = Run::of(DUPLICATES, &server);
+        let script = with_a_unique_row(&server, "lua_ignored", DUPLICATES);
+        let mut run = Run::of(&script, &server);
         // PostgreSQL's is ignored as it is.
         run.ignored = server.is_mysql().then(|| IgnoredErrors::of_numbers(&[1062]));
         let counts = run.events(3, &server).well();
@@ -88,8 +92,8 @@ fn an_ignored_error_restarts_the_event() {
 fn a_hook_may_ignore_what_is_not_ignored() {
     let hook = "function sysbench.hooks.sql_error_ignorable(failure) return failure.sql_errmsg:lower():find('duplicate') end";
     for server in servers() {
-        with_a_unique_row(&server);
-        let mut run = Run::of(&format!("{DUPLICATES}\n{hook}"), &server);
+        let script = with_a_unique_row(&server, "lua_hooked", &format!("{DUPLICATES}\n{hook}"));
+        let mut run = Run::of(&script, &server);
         run.ignored = Some(IgnoredErrors::of_numbers(&[1]));
         let log = run.log.clone();
         let counts = run.events(3, &server).well();
@@ -135,11 +139,11 @@ fn a_script_may_roll_back_and_try_again_by_itself() {
            end
         end"###;
     for server in servers() {
-        with_a_unique_row(&server);
-        let counts = Run::of(script, &server).events(5, &server).well();
+        let script = with_a_unique_row(&server, "lua_rolled_back", script);
+        let counts = Run::of(&script, &server).events(5, &server).well();
         // One error that the server told, and one that the script counted.
         assert_eq!((counts.events, counts.ignored_errors, counts.writes), (20, 40, 20), "{server}");
-        assert_eq!(server.sql("SELECT count(*) FROM lua_unique"), "1", "{server}");
+        assert_eq!(server.sql("SELECT count(*) FROM lua_rolled_back"), "1", "{server}");
     }
 }
 
@@ -230,7 +234,7 @@ fn a_connection_lost_at_rest_ends_the_run_as_well() {
              function event()
                 con = con or sysbench.sql.driver():connect()
                 con:query('INSERT INTO lua_sleeper SELECT {own}')
-                ffi.C.usleep(30e6)
+                ffi.C.usleep(600e6)
              end"
         );
         let run = Run { clients: 1, threads: 1, ..Run::of(&script, &server) };
@@ -238,7 +242,8 @@ fn a_connection_lost_at_rest_ends_the_run_as_well() {
         let outcome = std::thread::scope(|scope| {
             let ran = scope.spawn(|| run.on(Limit::TransactionsPerClient(1), config, &server));
             let mut id = String::new();
-            while id.is_empty() {
+            while id.is_empty() && !ran.is_finished() {
+                std::thread::sleep(Duration::from_millis(5));
                 id = server.sql("SELECT id FROM lua_sleeper");
             }
             server.sql(&match server.is_mysql() {

@@ -98,7 +98,15 @@ impl Run {
     }
 
     pub(crate) fn until(self, limit: Limit, server: &Server) -> Outcome {
-        self.on(limit, EngineConfig::new(1), server)
+        // Time for whatever is not broken, however slow the machine.
+        let long = Duration::from_secs(300);
+        let config = EngineConfig {
+            connect_timeout: long,
+            reconnect_timeout: long,
+            drain_timeout: long,
+            ..EngineConfig::new(1)
+        };
+        self.on(limit, config, server)
     }
 
     pub(crate) fn on(mut self, limit: Limit, config: EngineConfig, server: &Server) -> Outcome {

@@ -8,7 +8,7 @@ use dyno_workload::script::seeds::Seeds;
 use dyno_workload::script::{Names, QueryMode, parse};
 
 use crate::generator::{DEFINED, Generator};
-use crate::reference::{programs, refusal, run, server};
+use crate::reference::{programs, refusal, run, seed, server};
 use crate::runner::Client;
 
 /// How many expressions a run makes, at least.
@@ -26,12 +26,6 @@ struct Expressions {
     fine: Vec<String>,
     failing: Vec<String>,
     refused: Vec<String>,
-}
-
-/// The seed of this run: of the environment, or another one each time.
-fn seed() -> u64 {
-    let given = std::env::var("DYNO_SCRIPT_SEED").ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| u64::from(std::process::id()) ^ rand::random::<u64>() >> 32)
 }
 
 fn set(expression: &str) -> String {

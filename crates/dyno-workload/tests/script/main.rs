@@ -1,7 +1,7 @@
 //! The script language beside pgbench itself: the same scripts through both, the same values and messages.
 //!
 //! The reference is the pgbench of the machine's PostgreSQL, and also the program that `DYNO_PGBENCH18` names.
-//! `DYNO_SCRIPT_SEED` repeats the random scripts of a run that failed.
+//! Random scripts are the same in each run, unless `DYNO_SCRIPT_SEED` is another number, or `random`.
 //!
 //! Known differences, all on purpose: at the end of a script without a newline pgbench reads a variable's name beyond its
 //! text; it never ends when `random_zipfian` is given NaN, which is refused here; it makes a number of whatever is in

@@ -11,7 +11,8 @@ static SERVER: Shared<Postgres> = Shared::new();
 
 /// A server, only connected to.
 pub(crate) fn server() -> Option<Arc<Postgres>> {
-    SERVER.get(|| Postgres::start(&Setup::default()))
+    // Sessions of a pgbench that has ended may still be there when the next comes with as many.
+    SERVER.get(|| Postgres::start(&Setup::default().with("max_connections=500")))
 }
 
 /// The programs; none, after saying so, where there is none.
@@ -27,6 +28,16 @@ pub(crate) fn programs() -> Vec<PathBuf> {
 pub(crate) fn programs_since(major: u32) -> Vec<PathBuf> {
     let new_enough = Pgbench::all().into_iter().filter(|pgbench| pgbench.version >= major);
     new_enough.map(|pgbench| pgbench.program).collect()
+}
+
+/// The seed of random scripts: always the same, so that the same sources have the same outcome, or what the environment
+/// says, which may be `random`.
+pub(crate) fn seed() -> u64 {
+    match std::env::var("DYNO_SCRIPT_SEED") {
+        Err(_) => 20_261_122,
+        Ok(word) if word == "random" => u64::from(rand::random::<u32>()),
+        Ok(number) => number.parse().unwrap(),
+    }
 }
 
 /// Runs a script that is given on standard input; what the program says on standard error.

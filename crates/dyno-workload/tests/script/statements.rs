@@ -4,7 +4,7 @@ use dyno_test_servers::Postgres;
 use dyno_workload::script::random::Prng;
 use dyno_workload::script::{Kind, Names, QueryMode, Value, Variables, parse};
 
-use crate::reference::{output, programs, server};
+use crate::reference::{output, programs, seed, server};
 
 /// How many random scripts a run makes.
 const SCRIPTS: usize = 150;
@@ -117,8 +117,7 @@ fn first_lines(script: &[u8]) -> Result<Vec<String>, String> {
 #[test]
 fn commands_end_where_pgbench_ends_them() {
     let Some(server) = server() else { return };
-    let given = std::env::var("DYNO_SCRIPT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(rand::random::<u64>);
+    let seed = seed();
     let mut random = Prng::seed(seed);
     let mut commands = 0;
     for _ in 0..SCRIPTS {

@@ -2,18 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dyno_engine::plan::{EngineConfig, Limit};
 use dyno_engine::request::Protocol;
-use dyno_test_servers::{MysqlProduct, MysqlSetup, succeed};
+use dyno_target::Connection;
+use dyno_test_servers::{MysqlProduct, MysqlSetup, Setup, succeed};
 use dyno_workload::sysbench::{Options, Sysbench, Test};
 
+use crate::database::{config, wait_until};
 use crate::server::{Server, load};
 
 const EVENTS: u64 = 40;
 
-/// Statements since `begin` by what the server tells them apart by, with their text.
+/// Waits until the server is rid of all other sessions. It may count a statement a little after it has answered, but not
+/// after its session's end.
+fn settle(server: &Server, connection: &mut Connection) {
+    let others = match server.is_mysql() {
+        true => {
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = DATABASE()"
+        }
+        false => {
+            "SELECT count(*) FROM pg_stat_activity \
+             WHERE pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'"
+        }
+    };
+    wait_until("the end of all other sessions", || connection.query_value::<u64>(others).unwrap() == Some(0));
+}
+
+/// Statements of `run` by what the server tells them apart by, with their text.
 fn digests(server: &Server, run: impl FnOnce()) -> BTreeMap<String, (String, u64)> {
     let mut connection = server.open();
     let (begin, read) = match server.is_mysql() {
@@ -29,12 +45,10 @@ fn digests(server: &Server, run: impl FnOnce()) -> BTreeMap<String, (String, u64
              WHERE query LIKE '%sbtest%' OR query IN ('BEGIN', 'COMMIT')",
         ),
     };
-    // A server counts a statement a little after it has answered.
-    let settle = || std::thread::sleep(Duration::from_millis(100));
-    settle();
+    settle(server, &mut connection);
     connection.query(begin).unwrap();
     run();
-    settle();
+    settle(server, &mut connection);
     let rows = connection.query(read).unwrap();
     let row = |row: &dyno_target::connection::Row| {
         let text = |at| row.text(at).unwrap_or_default().to_owned();
@@ -49,40 +63,49 @@ fn digests(server: &Server, run: impl FnOnce()) -> BTreeMap<String, (String, u64
 
 #[test]
 fn the_servers_count_the_statements_of_the_real_sysbench() {
-    let with_schema = |product| MysqlSetup::new(product).with("performance_schema=ON");
-    let mysql =
-        [MysqlProduct::Mysql, MysqlProduct::MariaDb].map(|product| Server::mysql(&with_schema(product)));
-    for server in mysql.into_iter().flatten().chain(Server::postgres()) {
-        if !server.is_mysql() {
-            server.open().execute("CREATE EXTENSION pg_stat_statements").unwrap();
+    let of_its_own: [fn() -> Option<Server>; 3] = [
+        || Server::own_mysql(&MysqlSetup::new(MysqlProduct::Mysql).with("performance_schema=ON")),
+        || Server::own_mysql(&MysqlSetup::new(MysqlProduct::MariaDb).with("performance_schema=ON")),
+        || Server::own_postgres(&Setup::default().with("shared_preload_libraries=pg_stat_statements")),
+    ];
+    std::thread::scope(|scope| {
+        for start in of_its_own {
+            scope.spawn(move || start().iter().for_each(counts_the_same));
         }
-        let options = Options { table_size: 1_000, ..Options::default() };
-        for (test, simple) in Test::ALL.into_iter().flat_map(|test| [(test, false), (test, true)]) {
-            let about = format!("{} {} simple {simple}", server.name(), test.name());
-            if server.name() == "MariaDB" && !simple {
-                // It gives no digest to what was prepared.
-                continue;
-            }
-            server.prepare(&options).unwrap();
-            let Some(mut sysbench) = server.sysbench() else { return };
-            let events = format!("--events={EVENTS}");
-            sysbench.args([test.name(), "--table-size=1000", &events, "--time=0", "--threads=1"]);
-            sysbench.args(simple.then_some("--db-ps-mode=disable")).arg("run");
-            let theirs = digests(&server, || drop(succeed(&mut sysbench)));
-            server.prepare(&options).unwrap();
-            let ours = digests(&server, || {
-                let protocol = if simple { Protocol::Simple } else { Protocol::Prepared };
-                let config = EngineConfig { protocol, ..EngineConfig::new(1) };
-                let test = Sysbench::new(test, options.clone(), server.is_mysql());
-                let limit = Limit::TransactionsPerClient(EVENTS);
-                let seen = load(&server, |counters| Arc::new(test.with_counters(counters)), 1, limit, config);
-                assert_eq!(seen.done, EVENTS, "{about}: {:?}", seen.errors);
-            });
-            let counts = |of: &BTreeMap<String, (String, u64)>| {
-                of.iter().map(|(digest, (_, count))| (digest.clone(), *count)).collect::<BTreeMap<_, _>>()
-            };
-            assert!(!theirs.is_empty(), "{about}");
-            assert_eq!(counts(&ours), counts(&theirs), "{about}: ours {ours:#?}, theirs {theirs:#?}");
+    });
+}
+
+/// Statements of each test, as many as of the real sysbench.
+fn counts_the_same(server: &Server) {
+    if !server.is_mysql() {
+        server.open().execute("CREATE EXTENSION pg_stat_statements").unwrap();
+    }
+    let options = Options { table_size: 1_000, ..Options::default() };
+    for (test, simple) in Test::ALL.into_iter().flat_map(|test| [(test, false), (test, true)]) {
+        let about = format!("{} {} simple {simple}", server.name(), test.name());
+        if server.name() == "MariaDB" && !simple {
+            // It gives no digest to what was prepared.
+            continue;
         }
+        server.prepare(&options).unwrap();
+        let Some(mut sysbench) = server.sysbench() else { return };
+        let events = format!("--events={EVENTS}");
+        sysbench.args([test.name(), "--table-size=1000", &events, "--time=0", "--threads=1"]);
+        sysbench.args(simple.then_some("--db-ps-mode=disable")).arg("run");
+        let theirs = digests(server, || drop(succeed(&mut sysbench)));
+        server.prepare(&options).unwrap();
+        let ours = digests(server, || {
+            let protocol = if simple { Protocol::Simple } else { Protocol::Prepared };
+            let config = EngineConfig { protocol, ..config(1) };
+            let test = Sysbench::new(test, options.clone(), server.is_mysql());
+            let limit = Limit::TransactionsPerClient(EVENTS);
+            let seen = load(server, |counters| Arc::new(test.with_counters(counters)), 1, limit, config);
+            assert_eq!(seen.done, EVENTS, "{about}: {:?}", seen.errors);
+        });
+        let counts = |of: &BTreeMap<String, (String, u64)>| {
+            of.iter().map(|(digest, (_, count))| (digest.clone(), *count)).collect::<BTreeMap<_, _>>()
+        };
+        assert!(!theirs.is_empty(), "{about}");
+        assert_eq!(counts(&ours), counts(&theirs), "{about}: ours {ours:#?}, theirs {theirs:#?}");
     }
 }

@@ -162,6 +162,7 @@ fn reference(sysbench: &Sysbench, name: &str, arguments: &[&str], high: i64, cou
         &format!("--high={high}"),
         &format!("--count={count}"),
         "--rand-seed=3",
+        "--time=0",
         "run",
     ]);
     let text = dyno_test_servers::succeed(&mut command);

@@ -19,7 +19,7 @@ fn options(tables: u32, table_size: u64) -> Options {
 fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
     let forbidding = |product| MysqlSetup::new(product).with("local_infile=0");
     let servers = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
-    for server in servers.into_iter().filter_map(|product| Server::mysql(&forbidding(product))) {
+    for server in servers.into_iter().filter_map(|product| Server::own_mysql(&forbidding(product))) {
         let name = server.name();
         let options = options(2, 3_000);
         // Recognised as forbidden it is not even tried.
@@ -45,7 +45,7 @@ const TOO_MANY: u64 = 5_000_000;
 
 #[test]
 fn a_preparation_can_be_stopped_and_made_again() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let (target, options, stop) = (server.target(), options(2, TOO_MANY), AtomicBool::new(false));
         let how = PrepareOptions {
@@ -69,7 +69,7 @@ fn a_preparation_can_be_stopped_and_made_again() {
         server.prepare(&small).unwrap();
         let wanted = Wanted { table_size: Some(1_000), ..any };
         assert!(state(&mut server.open(), &small).unwrap().ready(wanted).is_ok(), "{name}");
-    }
+    });
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn who_may_not_make_tables_is_told_what_to_do() {
 /// Faults that a server's bug, or somebody else at the same time, would leave.
 #[test]
 fn planted_damage_is_found() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let options = options(2, 500);
         server.prepare(&options).unwrap();
@@ -129,7 +129,7 @@ fn planted_damage_is_found() {
         assert_eq!(planted(Test::UpdateNonIndex, update, told(1)), "k-unchanged", "{name}");
         assert_eq!(planted(Test::PointSelect, update, told(0)), "nothing-changed", "{name}");
         assert_eq!(planted(Test::ReadOnly, "SELECT 1", told(0)), "", "{name}");
-    }
+    });
 }
 
 /// An index that has lost rows: PostgreSQL keeps no rows out of one that it takes for invalid while they come.

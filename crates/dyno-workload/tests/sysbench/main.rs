@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+#[path = "../support/database.rs"]
+mod database;
 mod digests;
 mod distributions;
 mod failures;

@@ -39,7 +39,7 @@ fn schema(server: &Server) -> Vec<String> {
 
 #[test]
 fn tables_are_those_of_the_real_sysbench_and_serve_it() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let Some(mut theirs) = server.sysbench() else { return };
         theirs.args(["oltp_read_write", "--tables=2", "--table-size=500"]);
@@ -56,6 +56,7 @@ fn tables_are_those_of_the_real_sysbench_and_serve_it() {
             "--tables=2",
             "--table-size=500",
             "--events=50",
+            "--time=0",
             "--threads=2",
             "run",
         ]);
@@ -63,16 +64,16 @@ fn tables_are_those_of_the_real_sysbench_and_serve_it() {
         assert!(report.contains("transactions:                        50 "), "{name}: {report}");
         // The numbering goes on behind the rows that were loaded.
         let mut theirs = server.sysbench().unwrap();
-        theirs.args(["oltp_insert", "--tables=2", "--table-size=500", "--events=10", "run"]);
+        theirs.args(["oltp_insert", "--tables=2", "--table-size=500", "--events=10", "--time=0", "run"]);
         dyno_test_servers::succeed(&mut theirs);
         let sum = "SELECT (SELECT MAX(id) FROM sbtest1) + (SELECT MAX(id) FROM sbtest2)";
         assert_eq!(server.open().query_value::<u64>(sum).unwrap(), Some(1_010), "{name}");
-    }
+    });
 }
 
 #[test]
 fn rows_are_complete_and_steps_are_told() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         // More than a transaction's worth where a table is loaded in parts.
         let options = options(2, 120_000);
@@ -108,12 +109,12 @@ fn rows_are_complete_and_steps_are_told() {
         }
         cleanup(&mut connection, &options, &mut |_| {}).unwrap();
         assert_eq!(state(&mut connection, &options).unwrap(), State::Missing, "{name}");
-    }
+    });
 }
 
 #[test]
 fn what_cannot_be_used_is_told_apart() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let mut connection = server.open();
         let wanted = options(2, 200);
@@ -143,43 +144,47 @@ fn what_cannot_be_used_is_told_apart() {
         server.prepare_as(&wanted, server.dialect(), Existing::ReplaceForeign).unwrap();
         let found = now(&wanted, ANY).unwrap();
         assert_eq!((found.tables, found.table_size), (2, 200), "{name}");
-    }
+    });
 }
 
 #[test]
 fn a_user_who_may_only_read_finds_the_keys() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let options = options(2, 200);
         server.prepare(&options).unwrap();
         let mut admin = server.open();
-        let grants: &[&str] = match server.is_mysql() {
-            true => &[
-                "CREATE USER reader@'%' IDENTIFIED BY 'x'",
-                "CREATE USER reader@localhost IDENTIFIED BY 'x'",
-                "GRANT SELECT ON test.* TO reader@'%'",
-                "GRANT SELECT ON test.* TO reader@localhost",
+        let grants = match server.is_mysql() {
+            true => vec![
+                "CREATE USER reader@'%' IDENTIFIED BY 'x'".to_owned(),
+                "CREATE USER reader@localhost IDENTIFIED BY 'x'".to_owned(),
+                format!("GRANT SELECT ON {}.* TO reader@'%'", server.database()),
+                format!("GRANT SELECT ON {}.* TO reader@localhost", server.database()),
             ],
-            false => &["CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"],
+            false => vec![
+                "CREATE ROLE reader LOGIN".to_owned(),
+                "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader".to_owned(),
+            ],
         };
         for grant in grants {
-            admin.execute(grant).unwrap();
+            admin.execute(&grant).unwrap();
         }
         let mut reader = server.target_of("reader", "x").connect().unwrap();
         let found = state(&mut reader, &options).unwrap().ready(ANY).unwrap();
         assert_eq!((found.tables, found.keyed, found.indexed), (2, true, true), "{name}");
         assert!(reader.execute("DELETE FROM sbtest1").is_err(), "{name}");
-    }
+    });
 }
 
 /// Parts of a table go over several connections, of which only one makes its index and commits by it.
 #[test]
 fn defaults_of_sessions_do_not_matter() {
     let setup = MysqlSetup::new(MysqlProduct::MariaDb).with("autocommit=0");
-    let setup = setup.with("sql_mode=NO_BACKSLASH_ESCAPES").with("max_statement_time=0.3");
-    let Some(server) = Server::mysql(&setup) else { return };
-    let options = options(1, 120_000);
-    server.prepare(&options).unwrap();
+    let Some(server) = Server::own_mysql(&setup.with("sql_mode=NO_BACKSLASH_ESCAPES")) else { return };
+    let (options, dialect) = (options(1, 120_000), server.dialect());
+    // Every statement from here on that whoever prepares or checks has not freed of it.
+    server.open().execute("SET GLOBAL max_statement_time = 0.3").unwrap();
+    server.prepare_as(&options, dialect, Existing::ReplaceForeign).unwrap();
     let checks = server.verified(Test::PointSelect, &options, Told::default);
     assert_passed(&checks, "nothing was done");
     assert!(checks.iter().any(|check| check.detail.contains("120,000 rows")), "{checks:#?}");
@@ -187,7 +192,7 @@ fn defaults_of_sessions_do_not_matter() {
 
 #[test]
 fn other_keys_and_no_rows_can_be_had() {
-    for server in Server::each() {
+    Server::on_each(|server| {
         let name = server.name();
         let options =
             Options { secondary: true, auto_inc: false, create_secondary: false, ..options(2, 300) };
@@ -201,5 +206,5 @@ fn other_keys_and_no_rows_can_be_had() {
         server.prepare(&empty).unwrap();
         assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(0));
         assert_eq!(state(&mut server.open(), &empty).unwrap().ready(ANY).unwrap().tables, 1, "{name}");
-    }
+    });
 }

@@ -1,6 +1,5 @@
-//! Servers of all products, sessions on them, and short loads.
+//! Tables and short loads on the servers of all products.
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,89 +9,15 @@ use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_target::product::{Dialect, recognise};
-use dyno_target::{Connection, Environment, Target};
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Sysbench};
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
     Baseline, Counters, Existing, Options, PrepareError, PrepareOptions, Snapshot, Test, Told, prepare,
     verify,
 };
 
-pub(crate) enum Server {
-    Postgres(Postgres),
-    MySql(Mysql),
-}
+pub(crate) use crate::database::Server;
 
 impl Server {
-    /// One of each kind that this machine can start, one after the other.
-    pub(crate) fn each() -> impl Iterator<Item = Self> {
-        let mysql = MysqlProduct::ALL.into_iter().map(Some);
-        std::iter::once(None).chain(mysql).filter_map(|product| match product {
-            None => Self::postgres(),
-            Some(product) => Self::mysql(&MysqlSetup::new(product)),
-        })
-    }
-
-    pub(crate) fn postgres() -> Option<Self> {
-        let setup = Setup::default().with("shared_preload_libraries=pg_stat_statements");
-        // Clients of these tests meet often.
-        let setup = setup.with("deadlock_timeout=20ms");
-        Postgres::start(&setup).map(Self::Postgres)
-    }
-
-    /// With files of clients allowed, unless the setup says otherwise.
-    pub(crate) fn mysql(setup: &MysqlSetup) -> Option<Self> {
-        let told = setup.settings.iter().any(|setting| setting.starts_with("local_infile"));
-        let setup = match (told, setup.product) {
-            (false, MysqlProduct::Mysql | MysqlProduct::MariaDb) => setup.clone().with("local_infile=1"),
-            _ => setup.clone(),
-        };
-        Mysql::start(&setup).map(Self::MySql)
-    }
-
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Postgres(_) => "PostgreSQL".to_owned(),
-            Self::MySql(server) => server.product().to_string(),
-        }
-    }
-
-    pub(crate) fn is_mysql(&self) -> bool {
-        matches!(self, Self::MySql(_))
-    }
-
-    /// The administrator's.
-    pub(crate) fn target(&self) -> Target {
-        match self {
-            Self::Postgres(_) => self.target_of("postgres", ""),
-            Self::MySql(server) => self.target_of("root", &server.password),
-        }
-    }
-
-    /// PostgreSQL lets everybody in without a password.
-    pub(crate) fn target_of(&self, user: &str, password: &str) -> Target {
-        let url = match self {
-            Self::Postgres(server) => {
-                format!("postgres://{user}@{}/postgres?sslmode=disable", server.address)
-            }
-            Self::MySql(server) => server.url(user, password, "test"),
-        };
-        Target::parse(&url, &Environment::empty()).unwrap()
-    }
-
-    pub(crate) fn open(&self) -> Connection {
-        self.target().connect().unwrap()
-    }
-
-    /// The real sysbench, set up to reach it.
-    pub(crate) fn sysbench(&self) -> Option<Command> {
-        let sysbench = Sysbench::find()?;
-        Some(match self {
-            Self::Postgres(server) => sysbench.with_postgres(server),
-            Self::MySql(server) => sysbench.with_mysql(server),
-        })
-    }
-
     pub(crate) fn dialect(&self) -> Dialect {
         recognise(&mut self.open()).unwrap().dialect
     }
@@ -167,8 +92,20 @@ impl Seen {
     }
 }
 
-/// Runs `workload` with counters for so many clients on two threads.
+/// Runs `workload` with counters for so many clients on the threads of `config`.
 pub(crate) fn load(
+    server: &Server,
+    workload: impl FnOnce(Arc<Counters>) -> Arc<dyn Workload>,
+    clients: u32,
+    limit: Limit,
+    config: EngineConfig,
+) -> Seen {
+    load_until(&AtomicBool::new(false), server, workload, clients, limit, config)
+}
+
+/// The same until it is stopped.
+pub(crate) fn load_until(
+    stop: &AtomicBool,
     server: &Server,
     workload: impl FnOnce(Arc<Counters>) -> Arc<dyn Workload>,
     clients: u32,
@@ -202,7 +139,7 @@ pub(crate) fn load(
         }
         Observation::Error(error) => seen.errors.push(error.to_string()),
     };
-    let outcome = engine.run_stage(&plan, &AtomicBool::new(false), &mut observe).unwrap();
+    let outcome = engine.run_stage(&plan, stop, &mut observe).unwrap();
     seen.clients_aborted = outcome.clients_aborted;
     seen.counted = counters.read();
     seen
