@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { onSteps, placed, placeOf, secondsOf, stepsOf, tookTurns } from "../src/align";
-import { extentOf, nearestRow, trace } from "../src/charts/trace";
+import { extentOf, liesOn, nearestRow, trace } from "../src/charts/trace";
 import { column, readReport } from "../src/columns";
 import type { StageResult } from "../src/document";
 import { duelReport } from "./duel";
@@ -96,4 +96,16 @@ describe("a lane on the steps of its ladder", () => {
   test("takes no turn that ran beside the other", () => {
     expect(tookTurns(duelReport({ steps: 3, together: true }).stages)).toBe(false);
   });
+});
+
+test("a curve lies on another where no eye could tell them apart", () => {
+  const place = (value: number) => value * 10;
+  const curve = { x: [1, 2, 3], y: [5, Number.NaN, 7] };
+  const on = (x: number[], y: number[]) => liesOn({ x, y }, curve, place);
+  expect(on([1.01, 2, 3], [5.05, Number.NaN, 7])).toBe(true);
+  expect(on([1, 2, 3], [5.2, Number.NaN, 7])).toBe(false);
+  expect(on([1, 2, 3], [5, 6, 7])).toBe(false);
+  expect(on([1.2, 2, 3], [5, Number.NaN, 7])).toBe(false);
+  expect(on([1, 2], [5, Number.NaN])).toBe(false);
+  expect(liesOn({ x: [], y: [] }, { x: [], y: [] }, place)).toBe(false);
 });

@@ -10,7 +10,7 @@ import { drawMark } from "./marks";
 import type { Panel, TimeCurve } from "./parts";
 import { linearTicks, logRange, logTicks, niceMax } from "./scale";
 import { drawBands } from "./stages";
-import { extentOf, nearestRow, type Trace, trace } from "./trace";
+import { extentOf, liesOn, nearestRow, type Trace, trace } from "./trace";
 import { AXIS_WIDTH, pointTo, type TimeView, zoomTo } from "./view";
 
 /** Of the axis on the right, which only ever counts transactions. */
@@ -18,6 +18,9 @@ const RIGHT_AXIS_WIDTH = 40;
 const TIME_AXIS = 22;
 /** Marks of a curve stand this far apart, CSS pixels. */
 const MARK_EVERY = 96;
+
+/** Of a curve that lies on another, so that both are seen. */
+const ALTERNATING = [9, 9];
 
 /** uPlot draws nothing of a series itself. */
 const NOTHING = { paths: () => null, points: { show: false } };
@@ -219,13 +222,21 @@ function drawCurves(plot: uPlot, panel: Panel, view: TimeView, palette: Palette)
   ctx.clip();
   // A stack is drawn from its top down, so that each area covers the one above it only where it is.
   const curves = panel.stacked ? [...panel.curves].reverse() : panel.curves;
-  for (const [index, curve] of curves.entries()) drawCurve(plot, curve, index, view, palette);
+  const drawn: Trace[] = [];
+  for (const [index, curve] of curves.entries()) {
+    const place = (value: number, axis: "x" | "y") =>
+      plot.valToPos(value, axis === "x" ? "x" : curve.side, true) / uPlot.pxRatio;
+    const points = trace(curve.x, curve.drawn, view.span, Math.ceil(bbox.width));
+    // One that lies on another lets it be seen through its gaps.
+    const hides = !panel.stacked && drawn.some((other) => liesOn(points, other, place));
+    drawCurve(plot, hides ? { ...curve, dash: ALTERNATING } : curve, points, index, palette);
+    drawn.push(points);
+  }
   ctx.restore();
 }
 
-function drawCurve(plot: uPlot, curve: TimeCurve, index: number, view: TimeView, palette: Palette): void {
-  const { ctx, bbox } = plot;
-  const points = trace(curve.x, curve.drawn, view.span, Math.ceil(bbox.width));
+function drawCurve(plot: uPlot, curve: TimeCurve, points: Trace, index: number, palette: Palette): void {
+  const { ctx } = plot;
   const colour = palette(curve.colour);
   const fill =
     curve.tint !== undefined

@@ -87,3 +87,13 @@ export function extentOf(x: Column, y: Column, span: [number, number]): [number,
   }
   return high < low ? null : [low, high];
 }
+
+/** Whether two curves are at the same places, to what can be seen; `place` gives CSS pixels. */
+export function liesOn(a: Trace, b: Trace, place: (value: number, axis: "x" | "y") => number): boolean {
+  if (a.x.length === 0 || a.x.length !== b.x.length) return false;
+  const near = (one = Number.NaN, other = Number.NaN, axis: "x" | "y") =>
+    Number.isNaN(one) || Number.isNaN(other)
+      ? Number.isNaN(one) === Number.isNaN(other)
+      : Math.abs(place(one, axis) - place(other, axis)) < 1;
+  return a.x.every((x, row) => near(a.y[row], b.y[row], "y") && near(x, b.x[row], "x"));
+}
