@@ -3,6 +3,7 @@
 import type { Data, Host, PrepareStep, Report, Setting, Settings, Target } from "../document";
 import { type Child, el, facts, icon, orUnknown, section, table } from "../dom";
 import { bytes, cores, count, duration, plain, setting, short } from "../format";
+import { type Lane, sceneOf } from "../scene";
 import { verdict } from "./findings";
 
 export function settingsSection(report: Report): HTMLElement | null {
@@ -42,24 +43,27 @@ function settingsTable(report: Report, settings: Settings): HTMLElement[] {
 
 export function dataSection(report: Report): HTMLElement | null {
   if (report.data.length === 0 && report.prepare.length === 0) return null;
+  const { lanes } = sceneOf([report]);
   return section(
     "data",
     "Data",
     el(
       "div",
       { class: "columns" },
-      ...report.data.map((data) => dataPart(data, report.targets.length > 1)),
+      ...report.data.map((data) => dataPart(data, lanes)),
       ...prepareParts(report),
     ),
   );
 }
 
-function dataPart(data: Data, several: boolean): HTMLElement {
-  const scale = data.scale === null ? "scale unknown" : `scale ${plain(data.scale)}`;
-  return el(
+function dataPart(data: Data, lanes: Lane[]): HTMLElement {
+  // Not every workload has a scale; its tables have rows.
+  const scale = data.scale === null ? "" : `, scale ${plain(data.scale)}`;
+  const whose = lanes.length > 1 ? `${data.target}: ` : "";
+  const part = el(
     "div",
     {},
-    el("h3", {}, several ? `${data.target}: ${data.workload}, ${scale}` : `${data.workload}, ${scale}`),
+    el("h3", {}, `${whose}${data.workload}${scale}`),
     sizes(data),
     table(
       `Tables of ${data.workload} on ${data.target}`,
@@ -83,6 +87,9 @@ function dataPart(data: Data, several: boolean): HTMLElement {
       })),
     ),
   );
+  const lane = lanes.find(({ target }) => target.name === data.target);
+  if (lane !== undefined) part.style.setProperty("--own", `var(--${lane.colour})`);
+  return part;
 }
 
 /** Data against what could hold it, as bars of one scale. */
