@@ -85,6 +85,40 @@ fn every_metric_that_is_asked_for_is_given() {
     assert!(load > 10 && telemetry > 10, "{load} and {telemetry}");
 }
 
+/// Labels that a question sums by or a legend writes out.
+fn labels_of(panel: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for target in panel["targets"].as_array().into_iter().flatten() {
+        let texts = [(&target["expr"], "by (", ')'), (&target["legendFormat"], "{{", '}')];
+        for (text, before, behind) in texts {
+            for part in text.as_str().unwrap_or_default().split(before).skip(1) {
+                let inside = part.split(behind).next().unwrap_or_default();
+                found.extend(inside.split(',').map(|label| label.trim().to_owned()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_label_that_is_named_is_one_of_the_metrics() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let plan = Plan { ladder: vec![4], rung_s: 3, hold_s: 3, errors: true, ..Plan::default() };
+    let mut exposition = Exposition::new();
+    plan.events().iter().for_each(|stamped| exposition.add(stamped));
+    let text = render(&[&exposition], Format::Prometheus);
+    let mut named = 0;
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for label in labels_of(panel) {
+            let given =
+                [format!("{{{label}=\""), format!(",{label}=\"")].iter().any(|label| text.contains(label));
+            assert!(given, "{}: no metric has the label `{label}`", panel["title"]);
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
+}
+
 #[test]
 fn the_data_source_is_the_readers_to_choose() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
