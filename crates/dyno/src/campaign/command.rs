@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// Lines of what a command said that are kept, and letters of each.
 const LINES: usize = 20;
-const LINE_BYTES: u64 = 500;
+const LINE_BYTES: usize = 500;
 /// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a command that is to end may take until it is ended by force.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long it is waited for the last words of a command that has ended. What it left running may keep its output open.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long it is waited at most for the last words of a command that has ended: what it left running may go on to write.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The status of a command that was ended because nobody would have answered it.
 const ASKED: &str = "a question at the terminal, which a hook cannot ask (`sudo -n` and `ssh -o BatchMode=yes` fail \
@@ -46,15 +49,16 @@ pub(super) fn run(
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = shell.spawn()?;
     let lines = Arc::new(Mutex::new(VecDeque::new()));
-    let readers = [
-        child.stdout.take().map(|out| read(out, Arc::clone(&lines))),
-        child.stderr.take().map(|err| read(err, Arc::clone(&lines))),
-    ];
+    let mut readers = Vec::new();
+    if let Some(out) = child.stdout.take() {
+        readers.push(Reader::start(out, Arc::clone(&lines))?);
+    }
+    if let Some(err) = child.stderr.take() {
+        readers.push(Reader::start(err, Arc::clone(&lines))?);
+    }
     let (status, asked) = wait(&mut child, stop)?;
-    // The readers go on as long as anybody writes, so that nobody whom the command started meets a closed pipe.
     let ended = Instant::now();
-    let all_read = || readers.iter().flatten().all(JoinHandle::is_finished);
-    while !all_read() && ended.elapsed() < LAST_WORDS {
+    while !readers.iter().all(Reader::has_all) && ended.elapsed() < LAST_WORDS {
         std::thread::sleep(LOOK);
     }
     let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,27 +103,75 @@ fn is_stopped_by_terminal(leader: Pid) -> bool {
     signal.is_some_and(|signal| [Signal::TTIN, Signal::TTOU].iter().any(|stop| stop.as_raw() == signal))
 }
 
-fn read(output: impl Read + Send + 'static, lines: Arc<Mutex<VecDeque<String>>>) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut output = BufReader::new(output);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            match output.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-            if text.is_empty() {
-                continue;
-            }
-            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            if lines.len() == LINES {
-                lines.pop_front();
-            }
-            lines.push_back(text);
+/// Reads one of a command's outputs, as long as anybody writes: so that nobody whom the command started meets a closed pipe.
+struct Reader {
+    thread: JoinHandle<()>,
+    /// The same pipe, to look whether anything is in it.
+    pipe: OwnedFd,
+    /// Set while nothing that was taken out of the pipe is still to be kept.
+    idle: Arc<AtomicBool>,
+}
+
+impl Reader {
+    fn start(
+        output: impl Read + AsFd + Send + 'static,
+        lines: Arc<Mutex<VecDeque<String>>>,
+    ) -> io::Result<Self> {
+        let pipe = output.as_fd().try_clone_to_owned()?;
+        let idle = Arc::new(AtomicBool::new(true));
+        let busy = Arc::clone(&idle);
+        let thread = std::thread::spawn(move || read(BufReader::new(output), &lines, &busy));
+        Ok(Self { thread, pipe, idle })
+    }
+
+    /// Whether all that was written until now is kept.
+    fn has_all(&self) -> bool {
+        // The pipe first: whoever takes something out of it is not idle.
+        let is_empty = || ioctl_fionread(&self.pipe).is_ok_and(|left| left == 0);
+        self.thread.is_finished() || (is_empty() && self.idle.load(Ordering::SeqCst))
+    }
+}
+
+fn read(mut output: BufReader<impl Read + AsFd>, lines: &Mutex<VecDeque<String>>, idle: &AtomicBool) {
+    let mut line = Vec::new();
+    loop {
+        if output.buffer().is_empty() {
+            // Half a line is kept when the rest of it comes, or the end.
+            idle.store(line.is_empty(), Ordering::SeqCst);
+            let mut readable = [PollFd::new(output.get_ref(), PollFlags::IN)];
+            // Where it cannot be waited here, it is in reading.
+            let _ = poll(&mut readable, None);
+            idle.store(false, Ordering::SeqCst);
         }
-    })
+        let (taken, ended) = match output.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok([]) | Err(_) => return keep(&line, lines),
+            Ok(bytes) => {
+                let room = LINE_BYTES - line.len();
+                let piece = &bytes[..bytes.len().min(room)];
+                let end = piece.iter().position(|byte| *byte == b'\n');
+                line.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
+                (end.map_or(piece.len(), |end| end + 1), end.is_some())
+            }
+        };
+        output.consume(taken);
+        if ended || line.len() == LINE_BYTES {
+            keep(&line, lines);
+            line.clear();
+        }
+    }
+}
+
+fn keep(line: &[u8], lines: &Mutex<VecDeque<String>>) {
+    let text = String::from_utf8_lossy(line).trim_end().to_owned();
+    if text.is_empty() {
+        return;
+    }
+    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    if lines.len() == LINES {
+        lines.pop_front();
+    }
+    lines.push_back(text);
 }
 
 fn shown(status: ExitStatus) -> String {
@@ -146,6 +198,9 @@ mod tests {
         assert_eq!((ended.success, ended.status.as_str()), (false, "exit status 3"));
         let long = ran("seq 1000").said.unwrap();
         assert_eq!((long.lines().count(), long.lines().last()), (LINES, Some("1000")));
+        assert_eq!(ran("printf 'half a line'").said.as_deref(), Some("half a line"));
+        let wide = ran("printf '%01200d\\n' 7").said.unwrap();
+        assert_eq!(wide.lines().map(str::len).collect::<Vec<_>>(), [LINE_BYTES, LINE_BYTES, 200]);
         assert!(ran("true").said.is_none());
         assert_eq!(ran("kill -9 $$").status, "signal 9");
     }
@@ -160,17 +215,33 @@ mod tests {
 
     #[test]
     fn a_command_ends_when_the_run_is_to_stop_with_all_that_it_started() {
-        let stop = AtomicBool::new(true);
-        let ended = run("trap '' TERM; sleep 1000 & echo $!; wait", &[], &stop).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("child");
+        let begun =
+            format!("trap '' TERM; sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
+        let stop = AtomicBool::new(false);
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                until("the command runs", || file.exists());
+                stop.store(true, Ordering::Relaxed);
+            });
+            run(&begun, &[], &stop).unwrap()
+        });
         assert!(!ended.success);
-        let child = ended.said.and_then(|said| said.trim().parse().ok()).and_then(Pid::from_raw);
-        if let Some(child) = child {
-            let gone = rustix::process::test_kill_process(child).is_err();
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero()));
-            assert!(
-                gone || stat.is_ok_and(|stat| stat.contains(") Z ")),
-                "the child of the shell still runs"
-            );
+        let child: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        // One that has ended is a zombie until somebody waits for it.
+        until("the child of the shell is gone", || {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat"));
+            stat.is_ok_and(|stat| stat.contains(") Z "))
+                || !std::path::Path::new(&format!("/proc/{child}")).exists()
+        });
+    }
+
+    fn until(what: &str, mut so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !so() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it did not come to this: {what}");
+            std::thread::sleep(LOOK);
         }
     }
 }
