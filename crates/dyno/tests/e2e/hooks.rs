@@ -64,20 +64,25 @@ fn hooks_run_in_their_order_and_know_where_they_are() {
 fn a_server_that_a_hook_restarts_is_waited_for() {
     let Some(server) = Postgres::start(&Setup::default()) else { return };
     let home = Home::new();
-    // What a restart does to sessions, without one who could do it here: all of them end, and new ones are refused for a
-    // while.
+    // What a restart does to sessions, without one who could do it here: all of them have ended when it is over.
     let target = url(&server, "postgres");
-    let ending = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and \
-                  backend_type = 'client backend'";
+    let ending = "with others as materialized (select pid from pg_stat_activity where pid <> pg_backend_pid() \
+                  and backend_type = 'client backend') select pid from others where pg_terminate_backend(pid)";
     let psql = dyno_test_servers::postgres_binaries().unwrap().join("psql");
-    let command = format!("{} -X -q -h $DYNO_HOST -p $DYNO_PORT -U postgres -c \"{ending}\"", psql.display());
+    let psql = format!("{} -X -q -A -t -h $DYNO_HOST -p $DYNO_PORT -U postgres", psql.display());
+    let gone = "for pid in $ended; do while [ -e /proc/$pid ]; do sleep 0.05; done; done; echo $ended";
+    let command = format!("ended=$({psql} -c \"{ending}\"); {gone}");
     let hooks = ["--before", "hold", &command];
-    let load = ["--step", "200ms", "--hold", "300ms", "--target", &target];
-    let report = home.dyno(&[&BRIEF[..], &load, &hooks].concat()).expect(0).report();
+    let load = ["--clients", "2", "--warm-up", "200ms", "--transactions", "20", "--target", &target];
+    let data = ["run", "events/join", "--json", "--rows", "500", "--customers", "50"];
+    let report = home.dyno(&[&data[..], &load, &hooks].concat()).expect(0).report();
     assert_eq!(report.outcome(), "complete");
-    let hold = report.stages().iter().find(|stage| stage["kind"] == "hold").unwrap();
-    assert!(hold["throughput"]["mean"].as_f64() > Some(0.0));
-    assert_eq!(hold["totals"]["reconnects"], 0, "connections were opened anew before the stage");
+    // The two clients' of the warm-up at least.
+    let ended = text(&report.document()["hooks"][0], "said").split_whitespace().count();
+    assert!(ended >= 2, "{ended} sessions");
+    let totals = &report.stage()["totals"];
+    assert_eq!(totals["done_with_drain"], 40);
+    assert_eq!(totals["reconnects"], 0, "connections were opened anew before the stage");
 }
 
 #[test]
