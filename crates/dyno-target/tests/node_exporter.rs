@@ -56,14 +56,13 @@ fn notice(event: Event) -> Option<String> {
 #[test]
 fn it_says_the_same_as_proc() {
     let Some(server) = Server::start(&[]) else { return };
-    let (probe, events) = watch(&url(&server));
     let mut sampler = Sampler::new(None, None);
     let before = sampler.sample();
+    let (probe, events) = watch(&url(&server));
     let sample = next_sample(&events);
     assert_eq!((sample.source.as_str(), sample.target.as_str()), ("host", "pg"));
     let between = next_sample(&events).values;
     let after = sampler.sample();
-    drop(probe);
     // Read between two readings of /proc, a counter lies between them. The kernel adds up what processors count at
     // different times, and idle time and iowait may step back a little.
     for key in ["cpu_user_seconds_total", "cpu_system_seconds_total", "cpu_idle_seconds_total"] {
@@ -74,8 +73,17 @@ fn it_says_the_same_as_proc() {
         assert_eq!(between[key], after[key], "{key}");
     }
     let tenth = after["memory_total_bytes"] / 10.0;
-    assert!((between["memory_available_bytes"] - after["memory_available_bytes"]).abs() < tenth);
+    // Others on this machine may have taken much of it between the two readings, but not between all.
+    let alike = |told: f64, here: f64| (told - here).abs() < tenth;
+    let mut told = between["memory_available_bytes"];
+    let mut looks = 1;
+    while !alike(told, sampler.sample()["memory_available_bytes"]) {
+        assert!(looks < 100, "{told} bytes of memory are available, it says");
+        told = next_sample(&events).values["memory_available_bytes"];
+        looks += 1;
+    }
     let driver_only = ["driver_", "cgroup_", "loopback_"];
+    drop(probe);
     for key in before.keys().filter(|key| !driver_only.iter().any(|prefix| key.starts_with(prefix))) {
         assert!(between.contains_key(key), "{key} is missing");
     }
@@ -183,34 +191,22 @@ fn what_is_wrong_is_said_in_the_words_for_it() {
     assert!(matches!(unknown, NodeExporterError::Unreachable { .. }), "{unknown}");
 }
 
-/// Not a node_exporter: a listener that sends `head` and then the same line for ever.
-fn endless(head: &'static str, line: &'static [u8]) -> String {
+/// Not a node_exporter: a listener that sends `head`, and nothing more.
+fn stuck(head: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/metrics", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let _ = stream.write_all(head.as_bytes());
-        // Until the other side has had enough.
-        while !line.is_empty() && stream.write_all(line).is_ok() {}
         std::thread::park();
     });
     url
 }
 
 #[test]
-fn a_page_without_end_is_given_up() {
-    let url = endless(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
-        b"node_cpu_seconds_total{cpu=\"0\"} 1\n",
-    );
-    let error = exporter(&url).check().unwrap_err();
-    assert!(matches!(error, NodeExporterError::TooLarge { .. }), "{error}");
-}
-
-#[test]
 fn who_says_nothing_and_who_speaks_no_http_are_given_up() {
     for (head, said) in [("", "no answer within"), ("SSH-2.0-OpenSSH_9.2\r\n", "")] {
-        let error = exporter(&endless(head, b"")).check().unwrap_err();
+        let error = exporter(&stuck(head)).check().unwrap_err();
         assert!(matches!(error, NodeExporterError::Unreachable { .. }), "{error}");
         assert!(error.to_string().contains(said), "{error}");
     }

@@ -4,15 +4,15 @@ use std::time::Duration;
 use dyno_target::connection::QueryError;
 use dyno_test_servers::MysqlProduct;
 
-use crate::support::{ENDLESS, each, own, root, wait_for, wait_until_busy};
+use crate::support::{each, endless, own, root, wait_for, wait_until_busy};
 
 #[test]
 fn a_statement_is_cancelled_from_another_thread() {
     each(|server| {
         let mut session = root(server);
-        let (cancel, id) = (session.cancel_handle(), session.process_id());
+        let (cancel, id, query) = (session.cancel_handle(), session.process_id(), endless(server.product()));
         let waiting = thread::spawn(move || {
-            let error = session.query(ENDLESS).unwrap_err();
+            let error = session.query(query).unwrap_err();
             (error, session.query_value::<u32>("SELECT 3").unwrap())
         });
         wait_until_busy(server, id);
@@ -28,8 +28,9 @@ fn a_statement_is_cancelled_from_another_thread() {
 fn a_session_is_closed_from_another_thread() {
     each(|server| {
         let mut session = root(server);
-        let (closer, id) = (session.closer().unwrap(), session.process_id());
-        let waiting = thread::spawn(move || (session.query(ENDLESS).unwrap_err(), session.is_broken()));
+        let (closer, id, query) =
+            (session.closer().unwrap(), session.process_id(), endless(server.product()));
+        let waiting = thread::spawn(move || (session.query(query).unwrap_err(), session.is_broken()));
         wait_until_busy(server, id);
         closer.close();
         let (error, broken) = waiting.join().unwrap();
@@ -71,7 +72,7 @@ fn a_server_that_dies_in_mid_query_loses_the_session() {
         let Some(mut server) = own(product) else { continue };
         let mut session = root(&server);
         let id = session.process_id();
-        let waiting = thread::spawn(move || (session.query(ENDLESS).unwrap_err(), session));
+        let waiting = thread::spawn(move || (session.query(endless(product)).unwrap_err(), session));
         wait_until_busy(&server, id);
         server.kill();
         let (error, mut session) = waiting.join().unwrap();

@@ -19,7 +19,7 @@ fn start(server: &Mysql) -> (Probe, Receiver<Event>) {
 }
 
 fn next(events: &Receiver<Event>) -> Event {
-    events.recv_timeout(Duration::from_secs(60)).unwrap()
+    events.recv_timeout(Duration::from_secs(300)).unwrap()
 }
 
 fn next_sample(events: &Receiver<Event>) -> Sample {

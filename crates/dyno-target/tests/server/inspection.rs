@@ -165,8 +165,9 @@ fn statistics_count_what_was_done() {
             && after["connections_active"] == 0.0
     });
     drop(idle);
-    // The size is read now and then only.
-    assert!(!statistics.read(&mut session).unwrap().contains_key("database_bytes"));
+    // The size is read now and then only: not in two readings one behind the other.
+    let mut sized = (0..2).map(|_| statistics.read(&mut session).unwrap().contains_key("database_bytes"));
+    assert!(sized.any(|sized| !sized));
 }
 
 #[test]

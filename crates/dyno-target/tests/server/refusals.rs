@@ -59,8 +59,8 @@ fn the_server_says_no_and_it_is_told_apart() {
 
 #[test]
 fn a_dead_port_and_a_missing_socket_say_what_to_check() {
-    // A port that was free a moment ago.
-    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // A port that nobody is given who asks for any.
+    let dead = SocketAddr::from(([127, 0, 0, 1], 1));
     let error = at(dead, "");
     assert!(matches!(error, ConnectError::Refused { .. }), "{error}");
     let missing = TargetSettings::parse("host=/nowhere user=u", &Environment::empty()).unwrap();

@@ -27,6 +27,7 @@ pub(crate) struct Reader {
     agent: Agent,
     /// Whether only the collectors that are needed are asked for.
     narrowed: bool,
+    page_bytes_max: u64,
     busiest: Busiest,
 }
 
@@ -43,7 +44,13 @@ impl Reader {
             .user_agent(concat!("dyno/", env!("CARGO_PKG_VERSION")))
             .tls_config(tls(&exporter)?);
         let narrowed = !exporter.request.contains('?');
-        Ok(Self { exporter, agent: config.build().new_agent(), narrowed, busiest: Busiest::default() })
+        Ok(Self {
+            exporter,
+            agent: config.build().new_agent(),
+            narrowed,
+            page_bytes_max: PAGE_BYTES_MAX,
+            busiest: Busiest::default(),
+        })
     }
 
     /// What it says of its machine; fails for disks that it does not have.
@@ -89,7 +96,8 @@ impl Reader {
             status @ (401 | 403 | 407) => return Err(NodeExporterError::Unauthorized { url: url(), status }),
             status => return Err(NodeExporterError::Status { url: url(), status }),
         }
-        let body = response.body_mut().with_config().limit(PAGE_BYTES_MAX).lossy_utf8(true).read_to_string();
+        let body = response.body_mut().with_config().limit(self.page_bytes_max);
+        let body = body.lossy_utf8(true).read_to_string();
         body.map_err(|error| self.failed(&error))
     }
 
@@ -111,7 +119,7 @@ impl Reader {
         let unreachable = |reason: String| NodeExporterError::Unreachable { url: url.clone(), reason };
         match error {
             ureq::Error::BodyExceedsLimit(_) => {
-                NodeExporterError::TooLarge { url, limit_bytes: PAGE_BYTES_MAX }
+                NodeExporterError::TooLarge { url, limit_bytes: self.page_bytes_max }
             }
             ureq::Error::Rustls(source) => NodeExporterError::Tls { url, reason: source.to_string() },
             ureq::Error::Tls(reason) => NodeExporterError::Tls { url, reason: (*reason).to_owned() },
@@ -144,4 +152,31 @@ fn tls(exporter: &NodeExporter) -> Result<TlsConfig, NodeExporterError> {
         .root_certs(RootCerts::new_with_certs(&roots))
         .unversioned_rustls_crypto_provider(provider)
         .build())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_page_without_end_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n");
+            // Until the other side has had enough.
+            while stream.write_all(b"node_cpu_seconds_total{cpu=\"0\"} 1\n").is_ok() {}
+        });
+        let reader = Reader::new(NodeExporter::parse(&url).unwrap()).unwrap();
+        // So few that no machine is too slow to get there in time.
+        let mut reader = Reader { page_bytes_max: 2000, ..reader };
+        let error = reader.host().unwrap_err();
+        assert!(matches!(error, NodeExporterError::TooLarge { limit_bytes: 2000, .. }), "{error}");
+        drop(reader);
+        serving.join().unwrap();
+    }
 }
