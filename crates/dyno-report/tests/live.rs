@@ -4,6 +4,8 @@ mod stream;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use dyno_report::live::{Expected, Live, Mode};
 use dyno_results::event::{Event, Stamped};
@@ -206,7 +208,19 @@ fn quiet_is_silent() {
 
 #[test]
 fn an_interactive_view_wipes_itself() {
-    let text = shown(Mode::Interactive, &Plan { rung_s: 1, hold_s: 1, ..Plan::default() });
+    let kept = Kept::default();
+    let live = Live::new(Mode::Interactive, Some(Box::new(kept.clone())));
+    for stamped in (Plan { rung_s: 1, hold_s: 1, ..Plan::default() }).events() {
+        live.event(&stamped);
+    }
+    // It is drawn by a thread of its own, whenever that gets to it.
+    let begun = Instant::now();
+    while kept.text().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is drawn");
+        thread::sleep(Duration::from_millis(5));
+    }
+    live.close(false);
+    let text = kept.text();
     let last_clear = text.rfind("\u{1b}[2K").unwrap();
     let after = text[last_clear..].trim_start_matches("\u{1b}[2K").trim_matches(['\r', ' ']);
     // Nothing is written any more: where several lines stood, the cursor goes back up to the first of them.
