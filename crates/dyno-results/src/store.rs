@@ -118,7 +118,8 @@ impl Store {
         statement.query_map(parameters, run_summary)?.collect()
     }
 
-    /// The full name of the run that is meant: `last`, a full name, or the beginning of exactly one.
+    /// The full name of the run that is meant: `last`, `last~1` for the one before it, a full name, or the beginning of
+    /// exactly one.
     pub fn find(&self, wanted: &str) -> Result<String, StoreError> {
         let mut names = self.names().map_err(|source| self.error("list the runs of", source))?;
         let Some(newest) = names.first() else {
@@ -126,6 +127,10 @@ impl Store {
         };
         if wanted == "last" {
             return Ok(newest.clone());
+        }
+        if let Some(back) = wanted.strip_prefix("last~").and_then(|back| back.parse::<usize>().ok()) {
+            let too_far = || StoreError::TooFarBack { wanted: wanted.to_owned(), stored: names.len() };
+            return names.get(back).cloned().ok_or_else(too_far);
         }
         if let Some(exact) = names.iter().find(|name| *name == wanted) {
             return Ok(exact.clone());

@@ -143,7 +143,7 @@ pub(crate) struct SysbenchArguments {
   dyno report last --csv series.csv
   dyno report last --events --follow | jq -c 'select(.event == \"stage-finished\")'")]
 pub(crate) struct ReportArguments {
-    /// The run's name or its beginning, or `last`
+    /// The run's name or its beginning, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
 
@@ -283,7 +283,7 @@ pub(crate) struct RunsArguments {
   dyno findings
   dyno findings 2026-11-20-1 --strict")]
 pub(crate) struct FindingsArguments {
-    /// The run's name or its beginning, or `last`
+    /// The run's name or its beginning, `last`, or `last~1` for the one before
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
 

@@ -16,8 +16,6 @@ pub enum CompareError {
         "{wanted:?} could be the run {run} or a target of that name\n  write the run's whole name, or RUN:{wanted}"
     )]
     RunOrTarget { wanted: String, run: String },
-    #[error("{wanted:?} is too far back: the store holds {}", runs(*stored))]
-    TooFarBack { wanted: String, stored: usize },
     #[error("no run has all of the targets {}: {}", list(targets), newest(found))]
     NotTogether {
         targets: Vec<String>,
@@ -46,10 +44,6 @@ pub enum CompareError {
 }
 
 const FORMS: &str = "a side is RUN, RUN:TARGET, RUN:TARGET/SERIES, a target's name, or repeats RUN,RUN,RUN (`dyno runs` lists what there is)";
-
-fn runs(count: usize) -> String {
-    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
-}
 
 fn list_or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { list(names) }

@@ -94,17 +94,9 @@ impl Finder<'_> {
         }
     }
 
-    /// The full name of a run: as for [`Store::find`], and `last~1` for the one before the last.
+    /// The full name of a run.
     fn run(&self, wanted: &str) -> Result<String, CompareError> {
-        let Some(back) = wanted.strip_prefix("last~") else { return Ok(self.store.find(wanted)?) };
-        let run = back.parse::<usize>().ok().map(|back| self.runs.get(back));
-        match run {
-            Some(Some(run)) => Ok(run.name.clone()),
-            Some(None) => {
-                Err(CompareError::TooFarBack { wanted: wanted.to_owned(), stored: self.runs.len() })
-            }
-            None => Ok(self.store.find(wanted)?),
-        }
+        Ok(self.store.find(wanted)?)
     }
 
     /// Finds the newest run that has measured all targets which are named without a run.

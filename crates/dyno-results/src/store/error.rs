@@ -72,6 +72,11 @@ pub enum StoreError {
     NoRuns { path: PathBuf },
     #[error("no run is named {wanted:?}; the nearest are {}\n  `dyno runs` lists all", near.join(", "))]
     NoSuchRun { wanted: String, near: Vec<String> },
+    #[error("{wanted:?} is too far back: the store holds {}", match stored {
+        1 => "1 run".to_owned(),
+        stored => format!("{stored} runs"),
+    })]
+    TooFarBack { wanted: String, stored: usize },
     #[error("{wanted:?} is the beginning of several runs: {}\n  write more of the name", names(candidates))]
     Ambiguous { wanted: String, candidates: Vec<String> },
     #[error("cannot {doing} the store {}: {source}", path.display())]
