@@ -65,7 +65,8 @@ export class ReportPage {
     const first = this.#scene === null;
     this.#scene = sceneOf(reports);
     document.title = `${reports.map(({ run }) => run.name).join(" and ")} · dyno`;
-    const anchor = first ? null : anchorOf(this.#root);
+    // Who is at the top sees what comes in there.
+    const anchor = first || scrollY === 0 ? null : anchorOf(this.#root);
     this.#drawn();
     if (anchor !== null)
       scrollBy({ top: anchor.element.getBoundingClientRect().top - anchor.top, behavior: "instant" });

@@ -222,7 +222,8 @@ function figures(report: Report, series: Series, hold: StageResult | null): Chil
 function saturationLines(report: Report, series: Series): Child {
   const { saturation } = series;
   if (saturation === null) {
-    return isSearch(series) && el("p", { class: "detail" }, "No saturation was found on this ladder.");
+    const none = isLive(report) ? "No saturation so far." : "No saturation was found on this ladder.";
+    return isSearch(series) && el("p", { class: "detail" }, none);
   }
   const stage = report.stages.find((one) => one.id === saturation.stage);
   const load =
@@ -340,7 +341,8 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
     parts.push(`At ${text}`);
   }
   if (alike.length > 0) parts.push(` (${alike.map(count).join(", ")} cannot be told from it)`);
-  parts.push(peak.passed ? "." : "; the ladder ended before throughput had clearly passed it.");
+  const beyond = isLive(report) ? " so far." : "; the ladder ended before throughput had clearly passed it.";
+  parts.push(peak.passed ? "." : beyond);
   return el("p", { class: "detail" }, parts);
 }
 

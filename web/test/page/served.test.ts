@@ -143,6 +143,22 @@ describe.skipIf(executable === undefined)("the served page", () => {
     expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
   });
 
+  test("leaves who is at the top there, and says what is known so far", async () => {
+    const [before, after] = cutAt(duelReport({ name: "top", steps: 20, stepSeconds: 6 }), 100);
+    for (const series of after.series) series.saturation = null;
+    server.add(before, true);
+    const { page } = await browser.open({ url: `${url}?run=top` }, LOOKS.light);
+    await page.waitForSelector(`${THROUGHPUT} canvas`);
+    await expect.poll(() => server.listening).toBe(1);
+    const { timelines: append, stages, ...report } = after;
+    report.lost = [{ at_s: 99, target: "my", stage: null, reason: "the server has gone away" }];
+    server.send("top", "update", { report: { ...report, live: true }, stages, append });
+    await expect.poll(() => page.innerText(".masthead")).toContain("my was lost");
+    expect(await page.evaluate(() => scrollY)).toBe(0);
+    expect(await page.innerText("#answer")).toContain("No saturation so far.");
+    server.runs.delete("top");
+  });
+
   test("says since when the connection is lost, and goes on when it is back", async () => {
     const [before] = cutAt(duelReport({ name: "shaky", steps: 20, stepSeconds: 6 }), 60);
     server.add(before, true);
