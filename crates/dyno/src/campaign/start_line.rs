@@ -92,7 +92,7 @@ impl Entrant<'_> {
         if !opened {
             state.waiting -= 1;
         }
-        opened
+        opened && !self.0.is_called_off()
     }
 }
 
