@@ -12,7 +12,7 @@ use std::time::Duration;
 use dyno_engine::request::Protocol;
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
-pub(crate) use self::load::{Load, Ramp, Rungs};
+pub(crate) use self::load::{Load, Ramp, Rungs, is_rate_ramp};
 pub(crate) use self::targets::{NAME, Place, TargetPlan, short_name};
 use crate::failure::Failure;
 use crate::scenario::{Prepare, ProtocolName, Scenario};
@@ -59,7 +59,9 @@ impl Plan {
         let quick = scenario.quick;
         let targets = targets::resolve(scenario)?;
         contradictions::refuse_for_targets(scenario, &targets)?;
-        let hooks = hooks::resolve(scenario, &targets)?;
+        let warm_up = scenario.warm_up.map_or(Duration::from_secs(if quick { 1 } else { 5 }), |time| time.0);
+        let load = load::resolve(scenario)?;
+        let hooks = hooks::resolve(scenario, &targets, &load, warm_up)?;
         Ok(Self {
             targets,
             wishes: stored::wishes(scenario),
@@ -77,8 +79,8 @@ impl Plan {
             realtime: scenario.realtime,
             // SQLite and many JSON readers know no unsigned 64-bit numbers.
             seed: scenario.seed.unwrap_or(seed) & (i64::MAX as u64),
-            warm_up: scenario.warm_up.map_or(Duration::from_secs(if quick { 1 } else { 5 }), |time| time.0),
-            load: load::resolve(scenario)?,
+            warm_up,
+            load,
             repeat: within("--repeat", scenario.repeat, 1000)?.unwrap_or(1),
             connections: within("--connections", scenario.connections, CONNECTIONS_MAX)?,
             together: scenario.together,

@@ -12,7 +12,7 @@ use dyno_workload::benchmark::Contention;
 
 use super::room::{self, Room, WARM_UP_CLIENTS_PER_CPU};
 use super::stages::{StageLoad, StageSum};
-use crate::plan::{Load, Ramp, Rungs};
+use crate::plan::{Load, Ramp, Rungs, is_rate_ramp};
 use crate::units::Quantity;
 
 /// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
@@ -330,10 +330,6 @@ fn start_of(arrivals: Arrivals) -> Arrivals {
         }
         closed @ Arrivals::Closed { .. } => closed,
     }
-}
-
-fn is_rate_ramp(arrivals: Arrivals) -> bool {
-    matches!(arrivals, Arrivals::Open { rate_per_s, rate_end_per_s, .. } if rate_per_s.to_bits() != rate_end_per_s.to_bits())
 }
 
 impl StageLoad {

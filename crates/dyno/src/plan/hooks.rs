@@ -1,8 +1,10 @@
 //! What the user has done before and after a load: on which target, at which stage, and what.
 
+use std::time::Duration;
+
 use dyno_results::event::{HookTime, StageKind};
 
-use super::TargetPlan;
+use super::{Load, TargetPlan};
 use crate::failure::Failure;
 use crate::scenario::Scenario;
 
@@ -78,21 +80,56 @@ impl HookPlan {
     }
 }
 
-/// The hooks in the order in which they are named, those before a stage first.
-pub(super) fn resolve(scenario: &Scenario, targets: &[TargetPlan]) -> Result<Vec<HookPlan>, Failure> {
+/// The hooks in the order in which they are named, those before a stage first. One at a kind of stage that `load` has not
+/// would never be done.
+pub(super) fn resolve(
+    scenario: &Scenario,
+    targets: &[TargetPlan],
+    load: &Load,
+    warm_up: Duration,
+) -> Result<Vec<HookPlan>, Failure> {
     let sides = [(HookTime::Before, &scenario.before), (HookTime::After, &scenario.after)];
     let mut hooks = Vec::new();
     for (when, words) in sides {
         for pair in words.chunks_exact(2) {
             let [named, action] = pair else { continue };
-            hooks.push(hook(when, named, action, targets)?);
+            let hook = hook(when, named, action, targets)?;
+            if let Some(why) = never_done(hook.stage, load, warm_up) {
+                let option = option(when);
+                return Err(Failure::Absurd { what: format!("{option} {named} would never be done: {why}") });
+            }
+            hooks.push(hook);
         }
     }
     Ok(hooks)
 }
 
+/// Why a hook would never be done; `None` where it would.
+fn never_done(stage: HookStage, load: &Load, warm_up: Duration) -> Option<&'static str> {
+    match (stage, load) {
+        (HookStage::Kind(StageKind::WarmUp), _) if warm_up.is_zero() => Some("there is no warm-up"),
+        (HookStage::Kind(StageKind::Hold), Load::Ramp(ramp)) if ramp.hold.is_none() => {
+            Some("behind a ramp there is a hold only if its --hold is named")
+        }
+        (HookStage::Kind(StageKind::Hold), Load::Single { .. }) if load.changes_in_its_stage() => {
+            Some("this load is a ramp, and no hold")
+        }
+        (HookStage::Kind(StageKind::Ladder), Load::Single { .. }) => {
+            Some("this load is a single stage (hold, or ramp where it changes), and no ladder")
+        }
+        (HookStage::Ramp, Load::Single { .. }) if !load.changes_in_its_stage() => {
+            Some("this load is a single stage that does not change (hold)")
+        }
+        _ => None,
+    }
+}
+
+fn option(when: HookTime) -> &'static str {
+    if when == HookTime::Before { "--before" } else { "--after" }
+}
+
 fn hook(when: HookTime, named: &str, action: &str, targets: &[TargetPlan]) -> Result<HookPlan, Failure> {
-    let option = if when == HookTime::Before { "--before" } else { "--after" };
+    let option = option(when);
     let (target, stage) = match named.split_once(':') {
         Some((name, stage)) if targets.iter().any(|target| target.name == name) => (Some(name), stage),
         Some((name, _)) => {

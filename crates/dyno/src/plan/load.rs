@@ -51,6 +51,16 @@ pub(crate) struct Ramp {
 }
 
 impl Load {
+    /// Whether clients or rate change while its one stage runs.
+    pub(crate) fn changes_in_its_stage(&self) -> bool {
+        match self {
+            Self::Single { clients, clients_end, arrivals, .. } => {
+                clients_end.is_some_and(|end| Some(end) != *clients) || is_rate_ramp(*arrivals)
+            }
+            Self::Ladder { .. } | Self::Ramp(_) => false,
+        }
+    }
+
     /// The most clients that are named; `None` where that is open.
     pub(crate) fn clients_named(&self) -> Option<u32> {
         match self {
@@ -149,6 +159,11 @@ fn one_stage(scenario: &Scenario) -> Result<Load, Failure> {
         },
     };
     Ok(Load::Single { clients, clients_end, arrivals, limit })
+}
+
+/// Whether the rate changes while a stage runs.
+pub(crate) fn is_rate_ramp(arrivals: Arrivals) -> bool {
+    matches!(arrivals, Arrivals::Open { rate_per_s, rate_end_per_s, .. } if rate_per_s.to_bits() != rate_end_per_s.to_bits())
 }
 
 fn duration(named: Option<Time>, option: &str) -> Result<Option<Duration>, Failure> {

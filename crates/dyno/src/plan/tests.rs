@@ -61,6 +61,27 @@ fn hooks_are_of_a_series_a_kind_of_stage_or_the_run() {
 }
 
 #[test]
+fn a_hook_that_would_never_be_done_is_refused() {
+    let hooked = |stage: &str, load: &str| format!("before = [['{stage}', 'true']]\n{load}");
+    for (stage, load, why) in [
+        ("hold", "ramp = '1..3'", "only if its --hold is named"),
+        ("warm-up", "warm-up = 0", "no warm-up"),
+        ("ladder", "duration = 5", "a single stage"),
+        ("ramp", "duration = 5", "does not change"),
+        ("hold", "clients = '1..5'", "a ramp, and no hold"),
+    ] {
+        let refused = refusal(&hooked(stage, load));
+        assert!(refused.contains("would never be done") && refused.contains(why), "{refused}");
+    }
+    for (stage, load) in
+        [("hold", "ramp = '1..3'\nhold = 5"), ("ramp", "clients = '1..5'"), ("hold", "duration = 5")]
+    {
+        assert!(plan(&hooked(stage, load)).is_ok(), "{stage} {load}");
+    }
+    assert!(refusal("target = ['pg=']").contains("names no database"));
+}
+
+#[test]
 fn connections_are_counted_where_clients_share_them() {
     let shared = plan("connections = 40\nramp = '1..200'").unwrap();
     assert_eq!(

@@ -34,6 +34,7 @@ impl Named {
     /// Takes a target's name apart. Only what can be no connection string is a name: `host=/tmp` is none.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         let text = text.trim();
+        refuse_name_alone(text)?;
         let (name, rest) = split_name(text, |rest| embedded(rest).is_some() || is_address(rest));
         match name {
             Some(name) => check_name(name)?,
@@ -51,6 +52,16 @@ pub(crate) fn split_name(text: &str, follows: impl Fn(&str) -> bool) -> (Option<
             (Some(name), rest.trim())
         }
         _ => (None, text),
+    }
+}
+
+/// Refuses a name with nothing behind it, as a variable of the shell leaves it that is not set.
+fn refuse_name_alone(text: &str) -> Result<(), Failure> {
+    match text.split_once('=') {
+        Some((name, "")) if is_name_like(name) && !is_parameter(name) => Err(Failure::Absurd {
+            what: format!("--target {name}= names no database: write its URL behind the name"),
+        }),
+        _ => Ok(()),
     }
 }
 
