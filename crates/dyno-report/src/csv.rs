@@ -117,7 +117,8 @@ fn target(
 /// The time of day at the beginning of a second, where it is known when the run began.
 fn clock(began: Option<Timestamp>, second: usize) -> Option<String> {
     let at = began?.checked_add(SignedDuration::from_secs(i64::try_from(second).ok()?)).ok()?;
-    Some(at.to_string())
+    // To the millisecond, as in the stream of events.
+    Some(format!("{at:.3}"))
 }
 
 /// Each of the rows, or once `None` where there are none.
@@ -307,10 +308,10 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12Z,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12Z,0.7,2,,,,2,20,0,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15Z,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17Z,5,2,,,,2,0.5,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,2,20,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,2,0.5,0,,,,,,,,,",
             ]
         );
     }
