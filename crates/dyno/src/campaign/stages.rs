@@ -99,9 +99,9 @@ impl Stages {
         sums: &mut Vec<StageSum>,
         signals: Signals<'_>,
     ) -> Result<(), Failure> {
-        let end = signals.end;
+        let Signals { ready, end } = signals;
         connect(context, engine, subject.url, load.clients.max(load.clients_end), end)?;
-        if !(signals.ready)() {
+        if !ready() {
             return Err(ended_early(context));
         }
         let id = context.stream.begin_stage(announced(context, subject, &load));

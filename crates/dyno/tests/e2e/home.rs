@@ -123,10 +123,10 @@ impl Running<'_> {
         loop {
             // Before the report: what a run has stored that has ended since is still to be looked at.
             let ended = self.process().try_wait().unwrap().is_some();
-            if growth.is_seen() || ended {
-                if let Some(report) = self.home.report_so_far().filter(&mut reached) {
-                    return report;
-                }
+            if (growth.is_seen() || ended)
+                && let Some(report) = self.home.report_so_far().filter(&mut reached)
+            {
+                return report;
             }
             if ended {
                 let Ended { called, code, out, err } = self.collect();
