@@ -20,6 +20,9 @@ const OF_PROCESSES: &str = "server_";
 /// The one of them that is anybody's.
 const OF_DISK: usize = 2;
 
+/// Processors that a server and its driver may seem to have used beyond all that were busy, as a share of the host's.
+const READ_APART: f64 = 0.03;
+
 /// Who else used a server's host while a stage's load ran.
 #[derive(Clone, Copy)]
 struct Company {
@@ -181,13 +184,12 @@ fn taken_share(means: &BTreeMap<String, f64>, company: Company) -> Option<f64> {
         return None;
     }
     let stolen = means.get("cpu_steal_share").copied();
-    let others = || {
-        let of_driver = if company.driver? { *means.get("driver_cpu_cores")? } else { 0.0 };
-        let busy = busy_cores(means)? - means.get("server_cpu_cores")? - of_driver;
-        // Busy is all that is not idle, what was stolen included.
-        Some((busy / means.get("cpus")?).max(stolen.unwrap_or(0.0)))
-    };
-    others().or(stolen)
+    let Some((server, driver)) = means.get("server_cpu_cores").zip(company.driver) else { return stolen };
+    let of_driver = if driver { *means.get("driver_cpu_cores")? } else { 0.0 };
+    // Busy is all that is not idle, what was stolen included.
+    let share = (busy_cores(means)? - server - of_driver) / means.get("cpus")?;
+    // Readings of a short stage may be of different moments: then they do not go together.
+    (share >= -READ_APART).then(|| share.max(stolen.unwrap_or(0.0)))
 }
 
 /// Processors of the server's host that had something to do.

@@ -18,7 +18,7 @@ pub const BEYOND_MIN: usize = 2;
 /// into them. Two steps of three seconds are the shortest of which is known how much throughput varied within them: where
 /// it is not known, there must be as much to see.
 pub const BEYOND_S_MIN: f64 = 6.0;
-/// So much more of the host's processor time was taken by others than in the step in which they took least, and so many
+/// So much more of the host's processor time was taken by others than in the steps in which they took least, and so many
 /// times as much for each transaction: then it was they who slowed the server down. What they take throughout is what the
 /// machine is like, and what they take of each transaction is done for the server.
 pub const TAKEN_MORE: f64 = 0.15;
@@ -89,9 +89,14 @@ fn rising<'a>(steps: &'a [Step], order: &[usize]) -> Vec<&'a Step> {
     order.iter().map(|index| &steps[*index]).collect()
 }
 
-/// Whether others took more of the processors than they did in the steps in which they took least.
+/// Whether others took more of the processors than they did in the steps in which they took least. One of these may have been
+/// read badly: the second lowest counts.
 fn disturbed(steps: &[Step], index: usize) -> bool {
-    let least = |of: &dyn Fn(&Step) -> Option<f64>| steps.iter().filter_map(of).reduce(f64::min);
+    let least = |of: &dyn Fn(&Step) -> Option<f64>| {
+        let mut all: Vec<f64> = steps.iter().filter_map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(1).copied()
+    };
     let for_each = |step: &Step| Some(step.cpu_taken_share? / step.throughput.mean);
     let more = steps[index].cpu_taken_share.zip(least(&|step| step.cpu_taken_share));
     let growth = for_each(&steps[index]).zip(least(&for_each));

@@ -123,6 +123,10 @@ impl Stages {
             let plural = if clients == 1 { "" } else { "s" };
             Lost { during: format!("{} {kind}, {clients} client{plural}", subject.series), said }
         });
+        // The last reading of a stage comes after its end.
+        for sum in sums.iter_mut().rev().take(2) {
+            sum.cpu_taken_share = context.stream.cpu_taken_share(sum.id);
+        }
         sums.push(StageSum {
             id,
             load,
