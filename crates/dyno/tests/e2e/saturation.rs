@@ -52,7 +52,7 @@ fn a_quota_of_processors_on_one_side_is_named_there_and_only_there() {
     else {
         return;
     };
-    let report = ramp(&cap, &held, &free, &["events/join", "--ramp", "1..32x2"]);
+    let report = ramp(&cap, &held, &free, &["events/join", "--ramp", "1..64x2"]);
     let held = limits(&report, "held").expect("the held server gives way");
     let planted =
         |limit: &Limit| limit.resource == "cpu-quota" && limit.evidence.contains("control group may use 0.2");
@@ -74,7 +74,7 @@ fn a_slow_disk_on_one_side_is_named_there_and_only_there() {
     let (Some(held), Some(free)) = (durable(), durable()) else { return };
     let Some(cap) = Cap::disk_writes(60, held.directory()) else { return };
     // Without a pool, commits that wait for the disk together are written together, and more clients do bring more.
-    let load = ["events/ingest", "--ramp", "1..32x2", "--connections", "4"];
+    let load = ["events/ingest", "--ramp", "1..128x2", "--connections", "4"];
     let report = ramp(&cap, &held, &free, &load);
     let held = limits(&report, "held").expect("the held server gives way");
     let for_disk = |limit: &Limit| ["disk", "log"].contains(&limit.resource.as_str());
