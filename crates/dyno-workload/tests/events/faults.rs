@@ -85,7 +85,8 @@ fn joins_without_a_row_are_counted() {
     Server::on_each(|server| {
         let name = server.name();
         server.prepare(&benchmark(&Test::ALL, 400, 50)).unwrap();
-        let join = load(&server, Test::Join);
+        let data = server.find(&benchmark(&[Test::Join], 400, 50)).unwrap();
+        let join = data.loads().remove(0);
         let joined = |faults: &[&str]| {
             server.verified(join.as_ref(), |load| {
                 // After the look at the tables: ids that clients draw have no event any more.
@@ -103,6 +104,7 @@ fn joins_without_a_row_are_counted() {
         assert!(answers.detail.contains("8 of 400 ids have no event"), "{name}: {answers:?}");
         // Many are too many.
         server.execute(&["DELETE FROM event WHERE id BETWEEN 201 AND 300"]);
+        data.forget();
         assert_eq!(failed(&joined(&[])), "every-join-has-its-row", "{name}");
         let none = server.verified(join.as_ref(), |_| Done::default());
         assert_eq!(failed(&none), "", "{name}");
