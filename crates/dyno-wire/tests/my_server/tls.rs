@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dyno_test_servers::{MysqlProduct, MysqlSetup};
+use dyno_test_servers::{MysqlProduct, MysqlSetup, Shared};
 use dyno_wire::endpoint::{Login, Tls, TlsSetup};
 use dyno_wire::my::handshake::{LoginError, Options};
 use rustls::pki_types::pem::PemObject;
@@ -15,8 +15,16 @@ use crate::servers::{Server, each};
 
 const PRODUCTS: [MysqlProduct; 2] = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
 
-fn started(product: MysqlProduct) -> Option<Server> {
-    Server::start(&MysqlSetup::new(product).with_tls().with("max-allowed-packet=64M"))
+/// Runs `job` against a server of each that offers TLS, at the same time; tests share them.
+fn each_secured(job: impl Fn(&Server) + Sync) {
+    static SHARED: [Shared<Server>; 2] = [const { Shared::new() }; 2];
+    let start = |product| Server::start(&MysqlSetup::new(product).with_tls().with("max-allowed-packet=64M"));
+    std::thread::scope(|scope| {
+        for (shared, product) in SHARED.iter().zip(PRODUCTS) {
+            let job = &job;
+            scope.spawn(move || shared.get(|| start(product)).iter().for_each(|server| job(server)));
+        }
+    });
 }
 
 fn trusted(server: &Server, versions: &[&'static rustls::SupportedProtocolVersion]) -> TlsSetup {
@@ -42,12 +50,12 @@ fn open(server: &Server, tls: Tls, user: &str, password: Option<&str>) -> Result
 
 #[test]
 fn logins_and_long_replies_go_over_tls() {
-    for server in PRODUCTS.into_iter().filter_map(started) {
+    each_secured(|server| {
         server.run("CREATE USER tls IDENTIFIED BY 'secret' REQUIRE SSL");
         server.run("GRANT ALL ON test.* TO tls");
         for (version, name) in [(&TLS12, "TLSv1.2"), (&TLS13, "TLSv1.3")] {
-            let tls = Tls::Require(trusted(&server, &[version]));
-            let mut client = open(&server, tls, "tls", Some("secret")).unwrap();
+            let tls = Tls::Require(trusted(server, &[version]));
+            let mut client = open(server, tls, "tls", Some("secret")).unwrap();
             assert_eq!(client.session.link.tls_version(), Some(name));
             assert_eq!(client.query("SHOW STATUS LIKE 'ssl_version'").texts()[0][1].as_deref(), Some(name));
             let sql = format!("SELECT length('{}'), repeat('y', 3000000)", "x".repeat(2_000_000));
@@ -56,14 +64,14 @@ fn logins_and_long_replies_go_over_tls() {
             assert_eq!(texts[0][1].as_ref().map(String::len), Some(3_000_000));
             assert!(client.quit());
         }
-        let refused = open(&server, Tls::Disable, "tls", Some("secret")).unwrap_err();
+        let refused = open(server, Tls::Disable, "tls", Some("secret")).unwrap_err();
         assert!(matches!(&refused, LoginError::Server(error) if error.number == 1045), "{refused}");
-    }
+    });
 }
 
 #[test]
 fn every_plugin_works_over_tls() {
-    for server in PRODUCTS.into_iter().filter_map(started) {
+    each_secured(|server| {
         let plugins = if server.is(MysqlProduct::Mysql) {
             ["caching_sha2_password", "sha256_password"]
         } else {
@@ -77,14 +85,14 @@ fn every_plugin_works_over_tls() {
             };
             server.run(&format!("CREATE USER {plugin} IDENTIFIED {identified}"));
             server.run(&format!("GRANT ALL ON test.* TO {plugin}"));
-            let prefer = || Tls::Prefer(trusted(&server, &[&TLS13]));
+            let prefer = || Tls::Prefer(trusted(server, &[&TLS13]));
             // In full, then from the cache that MySQL keeps.
             for _ in 0..2 {
-                assert!(open(&server, prefer(), plugin, Some("secret")).is_ok(), "{plugin}");
-                assert!(open(&server, prefer(), plugin, Some("wrong")).is_err(), "{plugin}");
+                assert!(open(server, prefer(), plugin, Some("secret")).is_ok(), "{plugin}");
+                assert!(open(server, prefer(), plugin, Some("wrong")).is_err(), "{plugin}");
             }
         }
-    }
+    });
 }
 
 /// PAM sees the password itself, and here has no user of that name.
@@ -105,15 +113,15 @@ fn a_password_in_clear_is_sent_over_tls_where_that_is_allowed() {
 
 #[test]
 fn a_certificate_that_is_not_trusted_or_of_another_name_is_refused() {
-    for server in PRODUCTS.into_iter().filter_map(started) {
+    each_secured(|server| {
         let stranger = setup(RootCertStore::empty(), "localhost", &[&TLS13]);
-        let refused = open(&server, Tls::Prefer(stranger), "root", None).unwrap_err();
+        let refused = open(server, Tls::Prefer(stranger), "root", None).unwrap_err();
         assert!(matches!(refused, LoginError::Certificate(_)), "{refused}");
-        let mut misnamed = trusted(&server, &[&TLS13]);
+        let mut misnamed = trusted(server, &[&TLS13]);
         misnamed.server_name = ServerName::try_from("elsewhere").unwrap();
-        let refused = open(&server, Tls::Require(misnamed), "root", None).unwrap_err();
+        let refused = open(server, Tls::Require(misnamed), "root", None).unwrap_err();
         assert!(matches!(refused, LoginError::Certificate(_)), "{refused}");
-    }
+    });
 }
 
 #[test]

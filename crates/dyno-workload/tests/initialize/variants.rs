@@ -72,7 +72,7 @@ fn plain() {
 
 #[test]
 fn quiet() {
-    compare("quiet", "-q -s 3", &Initialization { scale: 3, quiet: true, ..Initialization::default() });
+    compare("quiet", "-q -s 1", &Initialization { scale: 1, quiet: true, ..Initialization::default() });
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn wide_account_numbers() {
 #[test]
 fn on_a_terminal_lines_cover_each_other() {
     let Some(server) = Server::get() else { return };
-    for (name, arguments, quiet) in [("terminal", "-i -s 3", false), ("terminal_quiet", "-i -q -s 3", true)] {
+    for (name, arguments, quiet) in [("terminal", "-i -s 2", false), ("terminal_quiet", "-i -q -s 2", true)] {
         let mut connection = server.create(&format!("{name}_ours"), "");
-        let options = Initialization { quiet, scale: 3, ..Initialization::default() };
+        let options = Initialization { quiet, scale: 2, ..Initialization::default() };
         let mut said = String::new();
         options.run(&mut connection, true, &AtomicBool::new(false), &mut |text| said.push_str(text)).unwrap();
         assert_covering(&said);
