@@ -423,6 +423,16 @@ function telemetry(
     exact("database_bytes", 1),
     exact("table_bytes[event]", 0.7),
     exact("index_bytes[event]", 0.3),
+    ...(side.name === "pg"
+      ? [0.2, 0.8].map((part, who) =>
+          metric(
+            "database",
+            `io_write_bytes_per_s[${["client", "writer"][who]}]`,
+            "bytes/s",
+            (t) => tps(t) * side.bytesEach * part,
+          ),
+        )
+      : []),
     ...classes.map((label, index) =>
       metric(
         "database",

@@ -140,6 +140,7 @@ describe("panels over time", () => {
     expect(labels("throughput")).toEqual(["pg", "my"]);
     expect(labels("table-event-indexes")).toEqual(["pg", "my"]);
     expect(labels("waits-pg")).toContain("LWLock");
+    expect(labels("io-written-pg")).toEqual(["writer", "client"]);
     expect(labels("cache")).toEqual(["pg"]);
     expect(panels.find(({ id }) => id === "cache")?.unknown).toEqual([
       "my: unknown, not told by this server, or not to this user",

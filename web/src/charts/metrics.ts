@@ -73,6 +73,15 @@ export const METRIC_CHARTS: MetricChart[] = [
     axis: "share",
     usual: false,
   }),
+  chart(
+    "disk-queue",
+    "Queue of the disk",
+    "operations under way",
+    "host",
+    one("disk_queue_operations"),
+    SELDOM,
+  ),
+  chart("disk-await", "Time of a disk operation", "seconds, mean", "host", one("disk_await_seconds"), SELDOM),
   chart("network", "Network", "bytes per second", "host", [
     { key: "network_receive_bytes_per_s", label: "received", colour: "series-1" },
     { key: "network_transmit_bytes_per_s", label: "sent", colour: "series-2", dash: [6, 3] },
@@ -92,6 +101,28 @@ export const METRIC_CHARTS: MetricChart[] = [
     "cores",
     "host",
     one("server_cgroup_throttled_cores"),
+    SELDOM,
+  ),
+  chart(
+    "group-disk",
+    "Disk traffic of the server's control group",
+    "bytes per second",
+    "host",
+    [
+      { key: "server_cgroup_disk_write_bytes_per_s", label: "written", colour: "series-2" },
+      { key: "server_cgroup_disk_read_bytes_per_s", label: "read", colour: "series-1", dash: [6, 3] },
+    ],
+    SELDOM,
+  ),
+  chart(
+    "group-memory",
+    "Memory of the server's control group",
+    "with its page cache",
+    "host",
+    [
+      { key: "server_cgroup_memory_bytes", label: "in use", colour: "series-1" },
+      { key: "server_cgroup_memory_limit_bytes", label: "limit", colour: "series-3", dash: [6, 3] },
+    ],
     SELDOM,
   ),
   chart(
@@ -184,6 +215,53 @@ export const METRIC_CHARTS: MetricChart[] = [
   chart("driver-cpu", "CPU of the driver", "cores", "driver", one("driver_cpu_cores")),
 ];
 
+/** What is told of one of several kinds each, drawn on top of each other, the largest first. */
+export interface LabelledChart {
+  id: string;
+  title: string;
+  unit: string;
+  /** What stands before the label in brackets. */
+  base: string;
+  /** What those are called that are not drawn. */
+  rest: string;
+  usual: boolean;
+}
+
+export const LABELLED_CHARTS: LabelledChart[] = [
+  {
+    id: "waits",
+    title: "Waits by class",
+    unit: "sessions",
+    base: "waits_sessions",
+    rest: "rarer classes",
+    usual: true,
+  },
+  {
+    id: "io-read",
+    title: "Tables and indexes read, by whom",
+    unit: "bytes per second",
+    base: "io_read_bytes_per_s",
+    rest: "others",
+    usual: false,
+  },
+  {
+    id: "io-written",
+    title: "Tables and indexes written, by whom",
+    unit: "bytes per second",
+    base: "io_write_bytes_per_s",
+    rest: "others",
+    usual: false,
+  },
+  {
+    id: "file-waits",
+    title: "Waits for files, by kind",
+    unit: "threads that waited",
+    base: "file_wait_seconds_per_s",
+    rest: "other kinds",
+    usual: false,
+  },
+];
+
 /** Parts of all processor time, the lowest first. */
 export const CPU_STATES: Part[] = [
   { key: "cpu_user_share", label: "user", colour: "cpu-user" },
@@ -202,6 +280,6 @@ export const OWN_CHARTS: { id: string; title: string; group: Group; usual: boole
   { id: "waiting", title: "Clients waiting for a connection", group: "load", usual: true },
   { id: "wait", title: "Wait for a connection", group: "load", usual: true },
   { id: "cpu", title: "CPU by state", group: "host", usual: true },
-  { id: "waits", title: "Waits by class", group: "database", usual: true },
+  ...LABELLED_CHARTS.map(({ id, title, usual }) => ({ id, title, group: "database" as const, usual })),
   { id: "tables", title: "Tables on disk", group: "database", usual: true },
 ];

@@ -10,7 +10,16 @@ import type { Colour } from "../theme";
 import type { Curve } from "./chart";
 import { failed, latencyPanel, pool, poolFigure, throughput } from "./load";
 import { alone, lookOf, type Machine, machineOf, machinesOf, namesOf } from "./machines";
-import { CPU_STATES, type Group, METRIC_CHARTS, type MetricChart, OWN_CHARTS, type Part } from "./metrics";
+import {
+  CPU_STATES,
+  type Group,
+  LABELLED_CHARTS,
+  type LabelledChart,
+  METRIC_CHARTS,
+  type MetricChart,
+  OWN_CHARTS,
+  type Part,
+} from "./metrics";
 import {
   curveOf,
   known,
@@ -65,9 +74,11 @@ export function panelsOf(lanes: PlacedLane[], several: boolean, shown: (chart: s
       [...machinesOf(lanes, "host"), ...machinesOf(lanes, "driver")].flatMap((machine) =>
         cpu(machine, several),
       ),
-    waits: () => lanes.map((lane) => waits(lane, several)),
     tables: () => tables(lanes, several),
   };
+  for (const chart of LABELLED_CHARTS) {
+    own[chart.id] = () => lanes.map((lane) => byLabel(chart, lane, several));
+  }
   for (const group of ["load", "host", "database", "driver"]) {
     for (const chart of OWN_CHARTS.filter((candidate) => candidate.group === group && shown(candidate.id))) {
       const quiet = ["median", "failed", "pool", "waiting", "wait"].includes(chart.id);
@@ -111,25 +122,25 @@ function cpu({ of, placedLane, lanes }: Machine, several: boolean): Panel[] {
   return curves.length === 0 ? [] : [made];
 }
 
-/** Sessions that wait, by what for, the most frequent classes first. */
-function waits(placedLane: PlacedLane, several: boolean): Panel {
+/** What is told of each of several kinds, the largest first. */
+function byLabel(chart: LabelledChart, placedLane: PlacedLane, several: boolean): Panel {
   const { lane } = placedLane;
   const sum = (metric: Metric) => metric.values.reduce((total, value) => total + (value > 0 ? value : 0), 0);
-  const found = labelled(lane, "waits_sessions")
+  const found = labelled(lane, chart.base)
     .filter(({ metric }) => sum(metric) > 0)
     .sort((a, b) => sum(b.metric) - sum(a.metric));
   const parts = found.slice(0, LABELS_MAX).map(({ label, metric }): { metric: Metric; part: Part } => ({
     metric,
     part: { key: metric.key, label, colour: "series-1" },
   }));
-  const left = found.length > LABELS_MAX ? [`and ${found.length - LABELS_MAX} rarer classes`] : [];
-  const curves = stack(placedLane, parts, lane.colour, long);
+  const left = found.length > LABELS_MAX ? [`and ${found.length - LABELS_MAX} ${chart.rest}`] : [];
+  const format = found[0] === undefined ? long : formatOf(found[0].metric.unit);
   return panel(
-    `waits-${lane.key}`,
-    several ? `Waits by class, ${lane.label}` : "Waits by class",
-    "sessions",
+    `${chart.id}-${lane.key}`,
+    several ? `${chart.title}, ${lane.label}` : chart.title,
+    chart.unit,
     "database",
-    { chart: "waits", stacked: true, curves, unknown: left },
+    { chart: chart.id, stacked: true, curves: stack(placedLane, parts, lane.colour, format), unknown: left },
   );
 }
 
@@ -279,6 +290,9 @@ function formatOf(unit: string): (value: number) => string {
     connections: long,
     sessions: long,
     checkpoints: long,
+    operations: long,
+    seconds: (value) => latency(value * 1e6),
+    "s/s": long,
   };
   return formats[unit] ?? ((value) => `${long(value)}/s`);
 }
