@@ -24,7 +24,8 @@ pub enum NodeExporterError {
     )]
     Status { url: String, status: u16 },
     #[error(
-        "what {url} answers is no metrics of a node_exporter: it has no node_cpu_seconds_total; check port and path"
+        "what {url} answers is no metrics of a node_exporter: it has no node_cpu_seconds_total, which node_exporter 0.16 \
+         and later have; check port, path and version"
     )]
     NotANodeExporter { url: String },
     #[error("what {url} answers is larger than {limit_bytes} bytes: that is no node_exporter's page")]
