@@ -203,8 +203,8 @@ pub struct StageResult {
     /// `checkpoints` are those that began in the stage. Sizes of single tables are left out. What was not read is not
     /// there.
     pub resources: BTreeMap<String, f64>,
-    /// Of the processor time of the server's host while the load ran, what others took from the server and dyno: other
-    /// programs, while hardly any of it was idle, and other machines of its hypervisor (steal), 0 to 1. `None` where it cannot be told, and where another target's load
+    /// Of the processor time of the server's host while the load ran, what neither the server nor dyno used: other programs,
+    /// and other machines of its hypervisor (steal), 0 to 1. `None` where it cannot be told, and where another target's load
     /// ran on the host.
     pub cpu_taken_share: Option<f64>,
     /// What a transaction cost the server; `None` where nothing of it is known.

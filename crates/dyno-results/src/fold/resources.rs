@@ -20,8 +20,6 @@ const OF_PROCESSES: &str = "server_";
 /// The one of them that is anybody's.
 const OF_DISK: usize = 2;
 
-/// Of the processor time left idle, from which on whoever wanted a processor had one.
-const IDLE_ENOUGH: f64 = 0.1;
 /// Processors that a server and its driver may seem to have used beyond all that were busy, as a share of the host's.
 const READ_APART: f64 = 0.03;
 
@@ -179,17 +177,14 @@ fn costs(result: &StageResult, means: &BTreeMap<String, f64>, company: Company) 
     (costs != Costs::default()).then_some(costs)
 }
 
-/// Share of the host's processor time that neither the server nor dyno got, though somebody did: other programs where the
-/// server's own time is known, and other machines. While processors are idle other programs keep nobody from them.
+/// Share of the host's processor time that neither the server nor dyno used, though somebody did: other programs where the
+/// server's own time is known, and other machines.
 fn taken_share(means: &BTreeMap<String, f64>, company: Company) -> Option<f64> {
     if company.loaded {
         return None;
     }
     let stolen = means.get("cpu_steal_share").copied();
     let Some((server, driver)) = means.get("server_cpu_cores").zip(company.driver) else { return stolen };
-    if *means.get("cpu_idle_share")? >= IDLE_ENOUGH {
-        return Some(stolen.unwrap_or(0.0));
-    }
     let of_driver = if driver { *means.get("driver_cpu_cores")? } else { 0.0 };
     // Busy is all that is not idle, what was stolen included.
     let share = (busy_cores(means)? - server - of_driver) / means.get("cpus")?;
@@ -201,30 +196,4 @@ fn taken_share(means: &BTreeMap<String, f64>, company: Company) -> Option<f64> {
 fn busy_cores(means: &BTreeMap<String, f64>) -> Option<f64> {
     let idle = means.get("cpu_idle_share")? + means.get("cpu_iowait_share").copied().unwrap_or(0.0);
     Some(means.get("cpus")? * (1.0 - idle).max(0.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn others_take_processors_where_none_are_left() {
-        let taken = |idle: f64, steal: f64| {
-            let means = [
-                ("cpus", 2.0),
-                ("cpu_idle_share", idle),
-                ("cpu_steal_share", steal),
-                ("server_cpu_cores", 0.8),
-                ("driver_cpu_cores", 0.2),
-            ];
-            let means = means.map(|(key, mean)| (key.to_owned(), mean)).into_iter().collect();
-            taken_share(&means, Company { driver: Some(true), loaded: false }).map(rounded)
-        };
-        assert_eq!(taken(0.0, 0.0), Some(0.5));
-        assert_eq!(taken(0.05, 0.0), Some(0.45));
-        assert_eq!(taken(0.2, 0.0), Some(0.0), "whoever wanted a processor had one");
-        assert_eq!(taken(0.2, 0.3), Some(0.3), "what was stolen was taken");
-        // The server and dyno seem to have used more than was used at all.
-        assert_eq!(taken(0.6, 0.0), Some(0.0));
-    }
 }

@@ -23,6 +23,8 @@ pub const BEYOND_S_MIN: f64 = 6.0;
 /// machine is like, and what they take of each transaction is done for the server.
 pub const TAKEN_MORE: f64 = 0.15;
 pub const TAKEN_GROWTH: f64 = 3.0;
+/// Of the processor time left idle, from which on whoever wanted a processor had one.
+pub const IDLE_ENOUGH: f64 = 0.1;
 /// Failed transactions from this share on are a sign, as they are a doubt of the figures.
 pub const FAILED_SHARE: f64 = 0.01;
 /// Failures that were there from the beginning are none of the load's: they must have become so many times as many.
@@ -48,9 +50,17 @@ pub struct Step {
     pub done: u64,
     /// Those that failed for good, or of which the outcome is not known.
     pub failed: u64,
-    /// Of the processor time of the server's host, what other programs and other machines took; `None` where it is not
-    /// known.
-    pub cpu_taken_share: Option<f64>,
+    /// Of the server's host; `None` where it is not known.
+    pub processors: Option<Processors>,
+}
+
+/// Who had the processor time of a server's host in a step, as shares of all of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Processors {
+    /// Other programs, and other machines of its hypervisor.
+    pub taken_share: f64,
+    /// Nobody: while there is some, other programs keep nobody from it.
+    pub idle_share: f64,
 }
 
 /// Where a ramp gave way.
@@ -97,10 +107,12 @@ fn disturbed(steps: &[Step], index: usize) -> bool {
         all.sort_by(f64::total_cmp);
         all.get(1).copied()
     };
-    let for_each = |step: &Step| Some(step.cpu_taken_share? / step.throughput.mean);
-    let more = steps[index].cpu_taken_share.zip(least(&|step| step.cpu_taken_share));
+    let taken = |step: &Step| Some(step.processors?.taken_share);
+    let for_each = |step: &Step| Some(taken(step)? / step.throughput.mean);
+    let more = taken(&steps[index]).zip(least(&taken));
     let growth = for_each(&steps[index]).zip(least(&for_each));
-    more.is_some_and(|(taken, least)| taken - least >= TAKEN_MORE)
+    steps[index].processors.is_some_and(|of_host| of_host.idle_share < IDLE_ENOUGH)
+        && more.is_some_and(|(taken, least)| taken - least >= TAKEN_MORE)
         && growth.is_some_and(|(taken, least)| taken >= TAKEN_GROWTH * least)
 }
 
@@ -135,6 +147,14 @@ impl Sign {
     }
 }
 
+impl Processors {
+    #[must_use]
+    pub fn of(result: &StageResult) -> Option<Self> {
+        let idle_share = result.resources.get("cpu_idle_share").copied().unwrap_or(0.0);
+        Some(Self { taken_share: result.cpu_taken_share?, idle_share })
+    }
+}
+
 impl Step {
     /// A stage as a step. `None` where it was cut short or is under way, which is no evidence for or against anything.
     #[must_use]
@@ -151,7 +171,7 @@ impl Step {
             p99_us: result.response.or(result.service).map(|latency| latency.p99_us),
             done: result.totals.done,
             failed: result.totals.failed + result.totals.unknown,
-            cpu_taken_share: result.cpu_taken_share,
+            processors: Processors::of(result),
         })
     }
 

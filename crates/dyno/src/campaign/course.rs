@@ -284,7 +284,7 @@ fn step(sum: &StageSum, throughput: dyno_results::document::Estimate) -> Step {
         p99_us: sum.p99_us,
         done: sum.told.acknowledged,
         failed: sum.told.failed + sum.told.unknown,
-        cpu_taken_share: sum.cpu_taken_share,
+        processors: sum.processors,
     }
 }
 

@@ -8,6 +8,7 @@ use dyno_engine::plan::{Arrivals, Limit, StagePlan};
 use dyno_results::document::Estimate;
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
 use dyno_results::latency::Latency;
+use dyno_results::statistics::saturation::Processors;
 use dyno_results::statistics::{Slice, estimate};
 use dyno_target::cause::Cause;
 use dyno_workload::benchmark::Done;
@@ -73,8 +74,8 @@ pub(super) struct StageSum {
     pub(super) throughput: Option<Estimate>,
     /// Of the response time where there is a schedule or a pool, else of the service time.
     pub(super) p99_us: Option<f64>,
-    /// Of the processor time of the server's host, what others took; `None` where it is not known.
-    pub(super) cpu_taken_share: Option<f64>,
+    /// Of the server's host; `None` where it is not known.
+    pub(super) processors: Option<Processors>,
     /// What the clients were told, in the drain too.
     pub(super) told: Done,
     /// False where the engine broke off: more may have been done than was counted.
@@ -125,14 +126,14 @@ impl Stages {
         });
         // The last reading of a stage comes after its end.
         for sum in sums.iter_mut().rev().take(2) {
-            sum.cpu_taken_share = context.stream.cpu_taken_share(sum.id);
+            sum.processors = context.stream.processors(sum.id);
         }
         sums.push(StageSum {
             id,
             load,
             throughput: estimate(&observer.slices),
             p99_us: observer.times.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
-            cpu_taken_share: context.stream.cpu_taken_share(id),
+            processors: context.stream.processors(id),
             told: observer.told,
             counted: ran.is_ok(),
             complete: outcome.complete,

@@ -9,6 +9,7 @@ use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
 use dyno_results::fold::Fold;
+use dyno_results::statistics::saturation::Processors;
 use dyno_results::store::{RunWriter, StoreError};
 
 /// A handle on the stream; cheap to clone, for any thread. It is no part of the load path: the engine hands over
@@ -99,9 +100,9 @@ impl Stream {
         self.lock().fold.report()
     }
 
-    /// What others took of the processors of a stage's host, as far as it was read.
-    pub(crate) fn cpu_taken_share(&self, stage: u32) -> Option<f64> {
-        self.lock().fold.stage(stage)?.cpu_taken_share
+    /// Who had the processors of a stage's host, as far as it was read.
+    pub(crate) fn processors(&self, stage: u32) -> Option<Processors> {
+        Processors::of(&self.lock().fold.stage(stage)?)
     }
 
     /// Seconds since the run started.

@@ -28,7 +28,7 @@ fn step(stage: usize, clients: u32, tps: f64, p99_us: f64) -> Step {
         p99_us: Some(p99_us),
         done: (tps * 30.0) as u64,
         failed: 0,
-        cpu_taken_share: None,
+        processors: None,
     }
 }
 
@@ -55,7 +55,8 @@ fn beside(mut steps: Vec<Step>, slowed: std::ops::Range<usize>, part: f64, told:
             step.done = (step.done as f64 * part) as u64;
             step.p99_us = step.p99_us.map(|p99_us| p99_us / part * 2.0);
         }
-        step.cpu_taken_share = told.then_some(if taken { 0.45 } else { 0.02 });
+        let taken_share = if taken { 0.45 } else { 0.02 };
+        step.processors = told.then_some(Processors { taken_share, idle_share: 0.0 });
     }
     steps
 }
@@ -258,7 +259,8 @@ fn a_limit_is_found_soon_in_short_steps_and_beside_others() {
         }
         // Others that take the same throughout are what the machine is like.
         let mut steps = lasting(5, play(&ramp(), knee, 0.01, seed));
-        steps.iter_mut().for_each(|step| step.cpu_taken_share = Some(0.3));
+        let same = Processors { taken_share: 0.3, idle_share: 0.0 };
+        steps.iter_mut().for_each(|step| step.processors = Some(same));
         let (stopped, found) = live(&steps).unwrap();
         assert!((37..=44).contains(&(found.at + 1)) && stopped < 56, "{stopped} {found:?}");
         // Those that come and go hide it no longer than they are there.
@@ -267,6 +269,18 @@ fn a_limit_is_found_soon_in_short_steps_and_beside_others() {
         assert!(stopped < 70, "{stopped} {found:?}");
         assert!(found.evidence.contains("in which others took the processors were left out"), "{found:?}");
     }
+}
+
+/// What others use while there is more keeps nobody from it.
+#[test]
+fn others_hide_no_limit_while_processors_are_idle() {
+    let mut steps = beside(lasting(1, play(&doubling(), |_| 100.0, 0.02, 1)), 3..30, 1.0, true);
+    let stopped = |steps: &[Step]| live(steps).map(|(stopped, _)| stopped);
+    assert_eq!(stopped(&steps), None, "they may be what it is");
+    for step in &mut steps {
+        step.processors.as_mut().unwrap().idle_share = 0.2;
+    }
+    assert!(stopped(&steps).is_some());
 }
 
 #[test]

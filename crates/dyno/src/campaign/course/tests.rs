@@ -20,7 +20,7 @@ fn sum(id: u32, load: StageLoad, mean: f64, p99_us: f64) -> StageSum {
     let told = Done { acknowledged: (mean * 10.0) as u64, ..Done::default() };
     let p99_us = Some(p99_us);
     let throughput = Some(throughput);
-    StageSum { id, load, throughput, p99_us, cpu_taken_share: None, told, counted: true, complete: true }
+    StageSum { id, load, throughput, p99_us, processors: None, told, counted: true, complete: true }
 }
 
 /// Runs a course to its end on a target whose throughput and p99 are functions of the load.
