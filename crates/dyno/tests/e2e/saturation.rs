@@ -38,6 +38,17 @@ fn ramp(cap: &Cap, held: &Postgres, free: &Postgres, load: &[&str]) -> Report {
     home.dyno(&[&targets[..], load, &step, &data].concat()).expect(0).report()
 }
 
+/// Each step of a target, for the message of a test that fails.
+fn steps(report: &Report, target: &str) -> String {
+    let stages = report.stages().iter().filter(|stage| stage["target"] == target);
+    let step = |stage: &Value| {
+        let [clients, mean, taken] =
+            [&stage["clients"], &stage["throughput"]["mean"], &stage["cpu_taken_share"]];
+        format!("{clients} clients: {mean}/s, taken {taken}, idle {}\n", stage["resources"]["cpu_idle_share"])
+    };
+    stages.map(step).collect()
+}
+
 fn finding<'a>(report: &'a Report, code: &str, about: &str) -> Option<&'a Value> {
     let findings = report.document()["findings"].as_array().unwrap();
     findings.iter().find(|finding| {
@@ -48,12 +59,10 @@ fn finding<'a>(report: &'a Report, code: &str, about: &str) -> Option<&'a Value>
 #[test]
 fn a_quota_of_processors_on_one_side_is_named_there_and_only_there() {
     let Some(cap) = Cap::processors(0.2) else { return };
-    let (Some(held), Some(free)) = (Postgres::start(&Setup::default()), Postgres::start(&Setup::default()))
-    else {
-        return;
-    };
+    let roomy = || Postgres::start(&Setup::default().with("max_connections=100"));
+    let (Some(held), Some(free)) = (roomy(), roomy()) else { return };
     let report = ramp(&cap, &held, &free, &["events/join", "--ramp", "1..64x2"]);
-    let held = limits(&report, "held").expect("the held server gives way");
+    let Some(held) = limits(&report, "held") else { panic!("never gave way:\n{}", steps(&report, "held")) };
     let planted =
         |limit: &Limit| limit.resource == "cpu-quota" && limit.evidence.contains("control group may use 0.2");
     assert!(first_of_server(&held).is_some_and(planted), "{held:?}");
@@ -76,7 +85,7 @@ fn a_slow_disk_on_one_side_is_named_there_and_only_there() {
     // Without a pool, commits that wait for the disk together are written together, and more clients do bring more.
     let load = ["events/ingest", "--ramp", "1..128x2", "--connections", "4"];
     let report = ramp(&cap, &held, &free, &load);
-    let held = limits(&report, "held").expect("the held server gives way");
+    let Some(held) = limits(&report, "held") else { panic!("never gave way:\n{}", steps(&report, "held")) };
     let for_disk = |limit: &Limit| ["disk", "log"].contains(&limit.resource.as_str());
     assert!(first_of_server(&held).is_some_and(for_disk), "{held:?}");
     // A disk that is slow by itself may be the bound of both, but the group's is that of one.
