@@ -22,6 +22,12 @@ const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// With more places than this that hold something, all of them are kept: then adding is faster.
 const PLACES_READ_MAX: usize = 2048;
 
+/// What cannot be told from no time at all is none: a wait that never was would else be some nanoseconds long once it is
+/// read back.
+fn told_apart(ns: u64) -> u64 {
+    if ns < LOWEST_NS { 0 } else { ns }
+}
+
 /// A histogram of times in nanoseconds, three significant digits.
 #[derive(Debug, Clone)]
 pub struct Latency(Counts);
@@ -106,19 +112,21 @@ impl Latency {
     /// The value below or at which `percentile` (0 to 100) of all times lie, nanoseconds; `None` when empty.
     #[must_use]
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
-        (!self.is_empty()).then(|| match &self.0 {
+        let of_place = || match &self.0 {
             Counts::All(all) => all.value_at_percentile(percentile).min(all.max()),
             Counts::Read(read) => read.percentile(percentile),
-        })
+        };
+        (!self.is_empty()).then(of_place).map(told_apart)
     }
 
     /// Longest time, nanoseconds, to three digits; `None` when empty.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
-        (!self.is_empty()).then(|| match &self.0 {
+        let of_place = || match &self.0 {
             Counts::All(all) => all.max(),
             Counts::Read(read) => read.max(),
-        })
+        };
+        (!self.is_empty()).then(of_place).map(told_apart)
     }
 
     /// Shortest time, nanoseconds, to three digits; `None` when empty.
@@ -272,6 +280,9 @@ mod tests {
         assert_eq!(read_again(&latency), latency);
         assert_eq!(serde_json::to_string(&read_again(&latency)).unwrap(), text);
         assert!(serde_json::from_str::<Latency>("\"AAAA\"").is_err());
+        let mut none = Latency::new();
+        none.record(0);
+        assert_eq!((read_again(&none).max_ns(), read_again(&none).percentile_ns(50.0)), (Some(0), Some(0)));
         let (half, _) = text.split_at(text.len() / 2 - text.len() / 2 % 4 + 1);
         assert!(serde_json::from_str::<Latency>(&format!("{half}\"")).is_err(), "cut off");
     }
