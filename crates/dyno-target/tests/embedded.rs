@@ -274,7 +274,7 @@ fn a_directory_that_is_closed_to_the_servers_user_is_told() {
     assert_eq!(fs::read_dir(closed).unwrap().count(), 0);
 }
 
-/// From the network only when asked to; from the cache as soon as something is there.
+/// From the network only when asked to (`./test` asks); from the cache as soon as something is there.
 #[test]
 fn a_fetched_server_starts_in_every_profile() {
     let base = Base::new("fetched");
