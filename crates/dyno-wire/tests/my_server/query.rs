@@ -1,6 +1,6 @@
 //! Rows, counts and errors: the same as mysql_async has them, text and binary, with and without EOF packets.
 
-use dyno_test_servers::MysqlProduct;
+use dyno_test_servers::{MysqlProduct, in_some_attempt};
 use dyno_wire::my::capabilities::StatusFlags;
 use dyno_wire::my::error::ServerError;
 use dyno_wire::my::handshake::Options;
@@ -351,7 +351,10 @@ fn long_statements_and_long_rows_take_several_packets() {
 fn a_statement_beyond_the_servers_limit_is_refused() {
     let Some(server) = shared(MysqlProduct::MariaDb) else { return };
     let sql = [&b"SELECT length('"[..], &vec![b'z'; 70_000_000], b"')"].concat();
-    let reply = server.root().query(&sql);
-    assert_eq!(reply.errors[0].number, 1153, "{:?}", reply.errors);
-    assert!(reply.errors[0].ends_session());
+    // A server that closes before it has read everything may have its answer thrown away on the way.
+    in_some_attempt("a refusal in mid-statement", || {
+        let reply = server.root().query(&sql);
+        assert_eq!(reply.errors[0].number, 1153, "{:?}", reply.errors);
+        assert!(reply.errors[0].ends_session());
+    });
 }
