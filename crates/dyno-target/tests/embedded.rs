@@ -274,13 +274,23 @@ fn a_directory_that_is_closed_to_the_servers_user_is_told() {
     assert_eq!(fs::read_dir(closed).unwrap().count(), 0);
 }
 
-/// From the network only when asked to (`./test` asks); from the cache as soon as something is there.
 #[test]
+fn a_fetched_server_starts() {
+    fetched("fetched", &[(18, None)], &[Profile::Default]);
+}
+
+#[test]
+#[ignore = "slow: every version in every profile"]
 fn a_fetched_server_starts_in_every_profile() {
-    let base = Base::new("fetched");
+    fetched("fetched-all", &[(18, None), (16, Some(4))], &Profile::ALL);
+}
+
+/// From the network only when asked to (`./test` asks); from the cache as soon as something is there.
+fn fetched(name: &str, versions: &[(u32, Option<u32>)], profiles: &[Profile]) {
+    let base = Base::new(name);
     let asked = std::env::var_os("DYNO_TEST_FETCH").is_some();
     let mut tried = 0;
-    for (major, minor) in [(18, None), (16, Some(4))] {
+    for &(major, minor) in versions {
         let mut said = Vec::new();
         let version = VersionSpec { major, minor };
         let options = Options { server: Some(ServerSpec::Version(version)), ..base.options() };
@@ -289,7 +299,7 @@ fn a_fetched_server_starts_in_every_profile() {
             continue;
         }
         tried += 1;
-        for profile in Profile::ALL {
+        for &profile in profiles {
             let options = Options { profile, ..options.clone() };
             let started = Instant::now();
             let server = match EmbeddedServer::start(&options, &mut |text| said.push(text.to_owned())) {

@@ -33,7 +33,7 @@ fn watch(url: &str) -> (Probe, Receiver<Event>) {
 }
 
 fn next(events: &Receiver<Event>) -> Event {
-    events.recv_timeout(Duration::from_secs(60)).unwrap()
+    events.recv_timeout(Duration::from_secs(300)).unwrap()
 }
 
 fn next_sample(events: &Receiver<Event>) -> Sample {

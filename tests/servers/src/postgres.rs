@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,7 +16,7 @@ use crate::cache::keep;
 use crate::command::{attempt, succeed};
 use crate::patience::Patience;
 use crate::port::Port;
-use crate::shared::Ending;
+use crate::shared::{Place, Shareable, Shared};
 use crate::user::{User, become_user, copy_for_server, give_to_server, unprivileged_user};
 
 /// From the program, the user it has to run as and the server's directory: what starts it.
@@ -47,13 +47,22 @@ impl Setup {
 /// A running server. Superuser `postgres`, database `postgres`; also on a Unix socket in [`Postgres::directory`].
 #[derive(Debug)]
 pub struct Postgres {
-    process: Child,
+    /// `None`: another process of this run started it, and shares it.
+    own: Option<Own>,
+    pid: u32,
     binaries: PathBuf,
-    starter: Option<Starter>,
-    directory: TempDir,
-    _port: Port,
+    directory: PathBuf,
     /// Where it listens, on 127.0.0.1.
     pub address: SocketAddr,
+}
+
+/// What goes with the server of a process that started it.
+#[derive(Debug)]
+struct Own {
+    process: Child,
+    starter: Option<Starter>,
+    _directory: TempDir,
+    _port: Port,
 }
 
 /// The newest installation's programs under /usr/lib/postgresql, pgbench among them; `None` where there is none.
@@ -66,7 +75,25 @@ pub fn postgres_binaries() -> Option<PathBuf> {
 }
 
 impl Postgres {
-    /// Starts a server; `None`, and a line that says so, where this machine has no PostgreSQL.
+    /// The server with these settings that all tests of a run share: each keeps to databases of its own, with names that
+    /// begin with that of its suite, and changes nothing else. It has room for many connections, its log names the
+    /// database and the application of each line, and it counts statements where the extension for that is installed.
+    #[must_use]
+    pub fn shared(setup: &Setup) -> Option<Arc<Self>> {
+        static SHARED: Shared<Postgres> = Shared::new();
+        assert!(setup.starter.is_none(), "who limits a server has one of his own");
+        let mut setup = setup.clone();
+        let mut settings = vec!["max_connections=400".to_owned(), "log_line_prefix=%d|%a|".to_owned()];
+        if counts_statements() {
+            settings.push("shared_preload_libraries=pg_stat_statements".to_owned());
+            settings.push("pg_stat_statements.max=50000".to_owned());
+        }
+        settings.append(&mut setup.settings);
+        setup.settings = settings;
+        SHARED.get("postgres", &setup)
+    }
+
+    /// Starts a server of the test's own; `None`, and a line that says so, where this machine has no PostgreSQL.
     #[must_use]
     pub fn start(setup: &Setup) -> Option<Self> {
         let Some(binaries) = postgres_binaries() else {
@@ -81,7 +108,9 @@ impl Postgres {
         let port = Port::reserve();
         let address = port.address;
         let process = spawn(setup.starter, &binaries, directory.path(), address.port());
-        let mut server = Self { process, binaries, starter: setup.starter, directory, _port: port, address };
+        let (pid, path) = (process.id(), directory.path().to_owned());
+        let own = Own { process, starter: setup.starter, _directory: directory, _port: port };
+        let mut server = Self { own: Some(own), pid, binaries, directory: path, address };
         server.wait_until_ready();
         if !setup.sql.is_empty() {
             server.psql(&setup.sql);
@@ -93,7 +122,7 @@ impl Postgres {
     fn wait_until_ready(&mut self) {
         let mut patience = Patience::new(Duration::from_millis(10));
         while !self.is_ready() {
-            if let Some(status) = self.process.try_wait().unwrap() {
+            if let Some(status) = self.own().process.try_wait().unwrap() {
                 panic!("postgres ended ({status}): {}", self.log());
             }
             assert!(patience.pause(), "postgres is not ready: {}", self.log());
@@ -101,26 +130,32 @@ impl Postgres {
     }
 
     fn is_ready(&self) -> bool {
-        let told = fs::read_to_string(told_by_postmaster(self.directory.path())).unwrap_or_default();
+        let told = fs::read_to_string(told_by_postmaster(&self.directory)).unwrap_or_default();
         told.lines().nth(7).is_some_and(|status| status.trim_end() == "ready")
     }
 
     /// What the server has written to its log.
     #[must_use]
     pub fn log(&self) -> String {
-        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+        fs::read_to_string(self.directory.join("log")).unwrap_or_default()
     }
 
     /// The server's own directory: data, log, Unix socket.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        self.directory.path()
+        &self.directory
     }
 
     /// Process id of the postmaster.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.pid
+    }
+
+    fn own(&mut self) -> &mut Own {
+        self.own
+            .as_mut()
+            .unwrap_or_else(|| panic!("this server is shared: it is started and stopped by nobody"))
     }
 
     /// A client program of the same installation, set up to reach `database`.
@@ -153,7 +188,7 @@ impl Postgres {
     /// Puts a file where the server can read it, and nobody else.
     #[must_use]
     pub fn give(&self, name: &str, from: &Path) -> PathBuf {
-        let path = self.directory.path().join(name);
+        let path = self.directory.join(name);
         fs::copy(from, &path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         give_to_server(&path);
@@ -162,20 +197,25 @@ impl Postgres {
 
     /// Ends the server at once, as a crash of its machine would; its sessions end with it.
     pub fn crash(&mut self) {
-        kill_process(Pid::from_child(&self.process), Signal::QUIT).unwrap();
-        self.process.wait().unwrap();
+        let process = &mut self.own().process;
+        kill_process(Pid::from_child(process), Signal::QUIT).unwrap();
+        process.wait().unwrap();
     }
 
     /// Starts it again after [`Postgres::crash`], on the same port and data.
     pub fn restart(&mut self) {
         // What one says that was killed outright is not true any more.
-        let _ = fs::remove_file(told_by_postmaster(self.directory.path()));
-        self.process = spawn(self.starter, &self.binaries, self.directory.path(), self.address.port());
+        let _ = fs::remove_file(told_by_postmaster(&self.directory));
+        let (binaries, directory, port) =
+            (self.binaries.clone(), self.directory.clone(), self.address.port());
+        let own = self.own();
+        own.process = spawn(own.starter, &binaries, &directory, port);
+        self.pid = own.process.id();
         self.wait_until_ready();
     }
 }
 
-impl Drop for Postgres {
+impl Drop for Own {
     fn drop(&mut self) {
         if self.process.try_wait().is_ok_and(|status| status.is_some()) {
             return;
@@ -187,18 +227,32 @@ impl Drop for Postgres {
     }
 }
 
-impl Ending for Postgres {
-    fn pid(&self) -> u32 {
-        self.process.id()
+impl Shareable for Postgres {
+    type Setup = Setup;
+    const SIGNAL: &'static str = "QUIT";
+
+    fn start(setup: &Setup) -> Option<Self> {
+        Self::start(setup)
     }
 
-    fn directory(&self) -> &Path {
-        self.directory.path()
+    fn attach(_: &Setup, place: Place) -> Self {
+        let Place { pid, address, directory } = place;
+        let binaries = postgres_binaries().unwrap();
+        Self { own: None, pid, binaries, directory, address }
     }
 
-    fn signal() -> &'static str {
-        "QUIT"
+    fn place(&self) -> Place {
+        Place { pid: self.pid, address: self.address, directory: self.directory.clone() }
     }
+}
+
+/// Whether the installed PostgreSQL has the extension that counts statements.
+#[must_use]
+pub fn counts_statements() -> bool {
+    postgres_binaries().is_some_and(|binaries| {
+        let libraries = binaries.parent().map(|tree| tree.join("lib/pg_stat_statements.so"));
+        libraries.is_some_and(|library| library.is_file())
+    })
 }
 
 /// The data directory that each server gets a copy of: to make one takes longer than all the rest of a start.

@@ -1,8 +1,10 @@
-//! A small workload of the tests' own, and a server for it.
+//! A small workload of the tests' own, and a database for it.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
@@ -81,22 +83,108 @@ impl Client for ScriptClient {
     }
 }
 
-pub(crate) fn server(sql: &str) -> Option<Postgres> {
-    Postgres::start(&Setup { sql: sql.to_owned(), ..Setup::default() })
+/// A database of a test's own on a PostgreSQL.
+pub(crate) struct Database {
+    server: Arc<Postgres>,
+    name: String,
 }
 
-pub(crate) fn endpoint(server: &Postgres) -> Endpoint {
-    Endpoint {
-        address: Address::Tcp(server.address),
-        login: Arc::new(Login {
-            user: "postgres".to_owned(),
-            password: None,
-            database: "postgres".to_owned(),
-            parameters: Vec::new(),
-            tls: Tls::Disable,
-            channel_binding: ChannelBinding::Disable,
-        }),
-        wire: Wire::Postgres,
+/// A new one, in which `sql` was run, on the server that tests share; `None` where this machine has none.
+pub(crate) fn database(sql: &str) -> Option<Database> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let server = Postgres::shared(&Setup::default())?;
+    let name = format!("engine_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    server.psql(&format!("CREATE DATABASE {name}"));
+    let database = Database { server, name };
+    if !sql.is_empty() {
+        database.psql(sql);
+    }
+    Some(database)
+}
+
+/// The same on a server of the test's own.
+pub(crate) fn own_server(sql: &str) -> Option<Database> {
+    let server = Postgres::start(&Setup { sql: sql.to_owned(), ..Setup::default() })?;
+    Some(Database { server: Arc::new(server), name: "postgres".to_owned() })
+}
+
+impl Database {
+    /// Runs SQL as the superuser; returns the values, a line for each row.
+    pub(crate) fn psql(&self, sql: &str) -> String {
+        let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql];
+        self.server.client("psql", &self.name, &arguments)
+    }
+
+    /// psql as it reads what it is to do from standard input.
+    pub(crate) fn client(&self) -> Command {
+        let mut psql = self.server.command("psql", &self.name);
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
+        psql
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint {
+            address: Address::Tcp(self.server.address),
+            login: Arc::new(Login {
+                user: "postgres".to_owned(),
+                password: None,
+                database: self.name.clone(),
+                parameters: Vec::new(),
+                tls: Tls::Disable,
+                channel_binding: ChannelBinding::Disable,
+            }),
+            wire: Wire::Postgres,
+        }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.server.address.port()
+    }
+
+    /// Process id of the server's first process.
+    pub(crate) fn server_pid(&self) -> u32 {
+        self.server.pid()
+    }
+
+    /// Ends the server, which is the test's own, as a crash would.
+    pub(crate) fn crash_server(&mut self) {
+        Arc::get_mut(&mut self.server).unwrap().crash();
+    }
+}
+
+/// A transaction of somebody else's that stays open.
+pub(crate) struct Held {
+    client: Child,
+    input: ChildStdin,
+}
+
+impl Held {
+    /// Has a client program, which reads SQL from standard input, run `sql` in a transaction and leave it open.
+    pub(crate) fn begin(mut client: Command, sql: &str) -> Self {
+        let mut client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = client.stdin.take().unwrap();
+        writeln!(input, "BEGIN; {sql}; SELECT 'held';").unwrap();
+        let mut lines = BufReader::new(client.stdout.as_mut().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "held"), "{sql}: the client has ended");
+        Self { client, input }
+    }
+
+    /// Commits it.
+    pub(crate) fn end(self) {
+        let Self { mut client, mut input } = self;
+        writeln!(input, "COMMIT;").unwrap();
+        drop(input);
+        assert!(client.wait().unwrap().success());
+    }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_millis(LONG_MS), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -112,9 +200,9 @@ pub(crate) fn config(threads: u32) -> EngineConfig {
     }
 }
 
-pub(crate) fn engine(server: &Postgres, lines: &[&str], config: EngineConfig) -> Engine {
+pub(crate) fn engine(database: &Database, lines: &[&str], config: EngineConfig) -> Engine {
     let workload: Arc<dyn Workload> = Arc::new(Script::new(lines));
-    Engine::start(&endpoint(server), &workload, config).unwrap()
+    Engine::start(&database.endpoint(), &workload, config).unwrap()
 }
 
 pub(crate) fn closed(clients: u32, limit: Limit) -> StagePlan {
@@ -128,15 +216,6 @@ pub(crate) fn for_ms(ms: u64) -> Limit {
 
 /// Longer than anything that a stage is run for takes, in milliseconds.
 pub(crate) const LONG_MS: u64 = 300_000;
-
-/// Rounds of something that the clients' meeting decides: that they meet in none of them does not happen.
-pub(crate) const ROUNDS: u32 = 50;
-
-/// Runs rounds, which check by themselves what has to hold in each, until one of them has seen what only some need see.
-#[track_caller]
-pub(crate) fn until_seen(what: &str, mut round: impl FnMut() -> bool) {
-    assert!((0..ROUNDS).any(|_| round()), "{ROUNDS} rounds without {what}");
-}
 
 /// All that a stage brought.
 #[derive(Debug)]

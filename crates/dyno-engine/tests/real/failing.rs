@@ -2,67 +2,73 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dyno_engine::engine::Observation;
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::plan::{Arrivals, EngineConfig, Limit};
 use dyno_results::event::Interval;
 use dyno_results::latency::Latency;
 
 use crate::bank::{
-    LONG_MS, closed, config, engine, errors_of, for_ms, has_done_something, reconnects, run, run_until,
-    run_until_enough, server, until_seen,
+    Database, Held, LONG_MS, Seen, closed, config, database, engine, errors_of, for_ms, has_done_something,
+    own_server, reconnects, run, run_until, run_until_enough, wait_until,
 };
 
-/// Ends all sessions but the one that asks.
+/// Ends all sessions in the database but the one that asks.
 const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+     WHERE datname = current_database() AND pid <> pg_backend_pid()";
 
 /// Six clients on one row.
 const CONFLICTING: [&str; 3] = ["BEGIN ISOLATION LEVEL SERIALIZABLE", "UPDATE one SET n = n + 1", "COMMIT"];
 const ONE: &str = "CREATE TABLE one (n bigint); INSERT INTO one VALUES (0)";
 
+/// Runs a stage in which clients wait for the row while somebody else changes it.
+fn run_into_conflict(database: &Database, engine: &mut Engine) -> Seen {
+    let held = Held::begin(database.client(), "UPDATE one SET n = n");
+    let waiting = "SELECT count(*) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_until("a client waits for the row", || database.psql(waiting).trim() != "0");
+            held.end();
+        });
+        run(engine, &closed(6, Limit::TransactionsPerClient(40)))
+    })
+}
+
 #[test]
 fn serialization_failures_are_tried_again() {
-    let Some(server) = server(ONE) else { return };
+    let Some(database) = database(ONE) else { return };
     let config = EngineConfig { tries_max: u32::MAX, ..config(2) };
-    let mut engine = engine(&server, &CONFLICTING, config);
-    let mut expected = 0;
-    until_seen("a conflict", || {
-        let seen = run(&mut engine, &closed(6, Limit::TransactionsPerClient(40)));
-        assert_eq!((seen.done(), seen.sum(|part| part.failed)), (240, 0));
-        expected += 240;
-        assert_eq!(server.psql("SELECT n FROM one").trim(), expected.to_string());
-        let conflicts = seen.errors_of("40001");
-        assert_eq!(seen.sum(|part| part.retries), conflicts);
-        conflicts > 0
-    });
+    let mut engine = engine(&database, &CONFLICTING, config);
+    let seen = run_into_conflict(&database, &mut engine);
+    assert_eq!((seen.done(), seen.sum(|part| part.failed)), (240, 0));
+    assert_eq!(database.psql("SELECT n FROM one").trim(), "240");
+    let conflicts = seen.errors_of("40001");
+    assert!(conflicts > 0, "{seen:?}");
+    assert_eq!(seen.sum(|part| part.retries), conflicts);
 }
 
 #[test]
 fn without_further_tries_they_have_failed() {
-    let Some(server) = server(ONE) else { return };
+    let Some(database) = database(ONE) else { return };
     let config = EngineConfig { tries_max: 1, failures_in_a_row_max: u32::MAX, ..config(2) };
-    let mut engine = engine(&server, &CONFLICTING, config);
-    let mut expected = 0;
-    until_seen("a conflict", || {
-        let seen = run(&mut engine, &closed(6, Limit::TransactionsPerClient(40)));
-        let failed = seen.sum(|part| part.failed);
-        assert_eq!(seen.done() + failed, 240);
-        expected += seen.done();
-        assert_eq!(server.psql("SELECT n FROM one").trim(), expected.to_string());
-        assert_eq!(seen.sum(|part| part.retries), 0);
-        let measured: u64 = seen.sum(|part| part.failed_service.as_ref().map_or(0, Latency::count));
-        assert_eq!((measured, seen.errors_of("40001")), (failed, failed));
-        failed > 0
-    });
+    let mut engine = engine(&database, &CONFLICTING, config);
+    let seen = run_into_conflict(&database, &mut engine);
+    let failed = seen.sum(|part| part.failed);
+    assert!(failed > 0, "{seen:?}");
+    assert_eq!(seen.done() + failed, 240);
+    assert_eq!(database.psql("SELECT n FROM one").trim(), seen.done().to_string());
+    assert_eq!(seen.sum(|part| part.retries), 0);
+    let measured: u64 = seen.sum(|part| part.failed_service.as_ref().map_or(0, Latency::count));
+    assert_eq!((measured, seen.errors_of("40001")), (failed, failed));
 }
 
 #[test]
 fn clients_that_only_fail_give_up_and_say_why() {
-    let Some(server) = server("CREATE TABLE few (n int CHECK (n < 0))") else { return };
+    let Some(database) = database("CREATE TABLE few (n int CHECK (n < 0))") else { return };
     let config = EngineConfig { failures_in_a_row_max: 5, ..config(2) };
-    let mut engine = engine(&server, &["BEGIN", "INSERT INTO few VALUES ($1)", "COMMIT"], config);
+    let mut engine = engine(&database, &["BEGIN", "INSERT INTO few VALUES ($1)", "COMMIT"], config);
     let seen = run(&mut engine, &closed(4, for_ms(LONG_MS)));
     assert!(!seen.outcome.complete);
     assert_eq!((seen.outcome.clients_aborted, seen.done(), seen.sum(|part| part.failed)), (4, 0, 20));
@@ -72,20 +78,20 @@ fn clients_that_only_fail_give_up_and_say_why() {
 
 #[test]
 fn broken_connections_come_back_and_nothing_acknowledged_is_lost() {
-    let Some(server) = server("CREATE TABLE log (client int, number int)") else { return };
-    let mut engine = engine(&server, &["INSERT INTO log VALUES ($1, $2)"], config(2));
+    let Some(database) = database("CREATE TABLE log (client int, number int)") else { return };
+    let mut engine = engine(&database, &["INSERT INTO log VALUES ($1, $2)"], config(2));
     let mut killed = false;
     let mut kill = |observation: &Observation| {
         if !killed && has_done_something(observation) {
             killed = true;
-            server.psql(TERMINATE);
+            database.psql(TERMINATE);
         }
     };
     let plan = closed(4, for_ms(LONG_MS));
     let seen = run_until_enough(&mut engine, &plan, &mut kill, |intervals| reconnects(intervals) >= 4);
     assert_eq!(seen.reconnects(), 4, "{:?}", seen.errors);
     assert!(seen.intervals.iter().map(|interval| interval.lost_ms).sum::<f64>() > 0.0);
-    let found: u64 = server.psql("SELECT count(*) FROM log").trim().parse().unwrap();
+    let found: u64 = database.psql("SELECT count(*) FROM log").trim().parse().unwrap();
     let unknown = seen.sum(|part| part.unknown);
     assert!((seen.done()..=seen.done() + unknown).contains(&found), "{found} of {} + {unknown}", seen.done());
     assert!(seen.errors_of("57P01") > 0 && seen.errors.iter().any(|error| error.contains("57P01")));
@@ -93,15 +99,15 @@ fn broken_connections_come_back_and_nothing_acknowledged_is_lost() {
 
 #[test]
 fn a_server_that_is_gone_ends_the_stage() {
-    let Some(mut server) = server("CREATE TABLE log (client int, number int)") else { return };
+    let Some(mut database) = own_server("CREATE TABLE log (client int, number int)") else { return };
     let config = EngineConfig { reconnect_timeout: Duration::from_secs(1), ..config(2) };
-    let mut engine = engine(&server, &["INSERT INTO log VALUES ($1, $2)"], config);
+    let mut engine = engine(&database, &["INSERT INTO log VALUES ($1, $2)"], config);
     let mut crashed = false;
     let stop = AtomicBool::new(false);
     let seen = run_until(&mut engine, &closed(4, for_ms(LONG_MS)), &stop, &mut |observation| {
         if !crashed && has_done_something(observation) {
             crashed = true;
-            server.crash();
+            database.crash_server();
         }
     });
     assert!(crashed && !seen.outcome.complete);
@@ -110,15 +116,15 @@ fn a_server_that_is_gone_ends_the_stage() {
 
 #[test]
 fn a_client_that_waits_is_told_why_the_server_ended_its_connection() {
-    let Some(server) = server("SELECT 1") else { return };
-    let mut engine = engine(&server, &["SELECT $1::int + $2::int"], config(1));
+    let Some(database) = database("SELECT 1") else { return };
+    let mut engine = engine(&database, &["SELECT $1::int + $2::int"], config(1));
     let mut plan = closed(4, for_ms(LONG_MS));
     // The connections are idle when they are ended: nobody thinks so fast.
     plan.arrivals = Arrivals::Closed { think_time: Duration::from_millis(LONG_MS) };
     let mut ended = false;
     let mut end = |_: &Observation| {
         if !std::mem::replace(&mut ended, true) {
-            server.psql(TERMINATE);
+            database.psql(TERMINATE);
         }
     };
     let told = |intervals: &[Interval]| errors_of(intervals, "57P01") + errors_of(intervals, "connection");
@@ -129,17 +135,16 @@ fn a_client_that_waits_is_told_why_the_server_ended_its_connection() {
 
 #[test]
 fn a_stage_starts_with_all_clients_although_the_last_one_lost_some() {
-    let Some(server) = server("CREATE TABLE log (client int, number int)") else { return };
-    let mut engine = engine(&server, &["INSERT INTO log VALUES ($1, $2)"], config(2));
+    let Some(database) = database("CREATE TABLE log (client int, number int)") else { return };
+    let mut engine = engine(&database, &["INSERT INTO log VALUES ($1, $2)"], config(2));
     assert!(run(&mut engine, &closed(4, for_ms(200))).outcome.complete);
-    let connections = established_to(server.address.port());
-    assert!(connections.len() >= 4, "{connections:?}");
-    server.psql(TERMINATE);
-    let begun = Instant::now();
-    while !established_to(server.address.port()).is_disjoint(&connections) {
-        assert!(begun.elapsed() < Duration::from_millis(LONG_MS), "the server keeps its sessions");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let ports = "SELECT client_port FROM pg_stat_activity \
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let connections: BTreeSet<u16> = database.psql(ports).lines().map(|port| port.parse().unwrap()).collect();
+    assert_eq!(connections.len(), 4);
+    assert!(connections.is_subset(&established_to(database.port())));
+    database.psql(TERMINATE);
+    wait_until("the server ends its sessions", || established_to(database.port()).is_disjoint(&connections));
     let seen = run(&mut engine, &closed(4, Limit::TransactionsPerClient(10)));
     assert_eq!((seen.done(), seen.sum(|part| part.failed)), (40, 0), "{:?}", seen.errors);
 }

@@ -1,5 +1,6 @@
 //! The same engine against the servers that speak MySQL's protocol.
 
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,13 +13,13 @@ use dyno_engine::workload::{
     Answer, Client, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
 };
 use dyno_results::event::Queries;
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Shared};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
 use dyno_wire::my::handshake::Options;
 
 use crate::bank::{
-    LONG_MS, Script, closed, config, for_ms, has_done_something, reconnects, run, run_until_enough,
-    until_seen,
+    Held, LONG_MS, Script, closed, config, for_ms, has_done_something, reconnects, run, run_until_enough,
+    wait_until,
 };
 
 const BOTH: [MysqlProduct; 2] = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
@@ -33,10 +34,9 @@ struct Database {
 impl Database {
     /// A new one on the server of this product that tests share; `None` where this machine cannot have it.
     fn on(product: MysqlProduct, name: &str) -> Option<Self> {
-        static SHARED: [Shared<Mysql>; 3] = [const { Shared::new() }; 3];
-        let server = SHARED[product as usize].get(|| Mysql::start(&MysqlSetup::new(product)))?;
+        let (server, name) = (Mysql::shared(&MysqlSetup::new(product))?, format!("engine_{name}"));
         server.sql(&format!("CREATE DATABASE {name}"));
-        Some(Self { server, name: name.to_owned() })
+        Some(Self { server, name })
     }
 
     /// Runs `job` with one on each of these products, at the same time.
@@ -59,6 +59,13 @@ impl Database {
 
     fn sql(&self, sql: &str) -> String {
         self.server.sql(&format!("USE {}; {sql}", self.name))
+    }
+
+    /// The client program as it reads what it is to do from standard input.
+    fn client(&self) -> Command {
+        let mut client = self.server.client("root", &self.server.password);
+        client.args(["--unbuffered", &format!("--database={}", self.name)]);
+        client
     }
 
     fn endpoint(&self) -> Endpoint {
@@ -102,7 +109,7 @@ fn insert() -> Statement {
 
 #[test]
 fn every_acknowledged_transaction_is_there_in_both_modes() {
-    Database::on_each(&MysqlProduct::ALL, "acknowledged", |database| {
+    Database::on_each(MysqlProduct::tested(), "acknowledged", |database| {
         let product = database.product();
         database.sql(TABLE);
         for protocol in [Protocol::Simple, Protocol::Prepared] {
@@ -139,30 +146,42 @@ fn what_the_server_refuses_to_prepare_is_told_in_its_words() {
     assert_eq!(source.server_error().unwrap().code(), "1146", "{refused}");
 }
 
+/// Between the one row and the other each client passes a third, which somebody else holds until two clients have come so
+/// far, each with a row that the other wants.
 #[test]
 fn a_deadlock_is_tried_again_and_the_sums_agree() {
     Database::on_each(&BOTH, "deadlocked", |database| {
         let product = database.product();
-        database.sql("CREATE TABLE pair (id int PRIMARY KEY, n int); INSERT INTO pair VALUES (0, 0), (1, 0)");
+        let rows = "INSERT INTO pair VALUES (0, 0), (1, 0), (2, 0)";
+        database.sql(&format!("CREATE TABLE pair (id int PRIMARY KEY, n int); {rows}"));
         let statements = vec![
             Statement::text("BEGIN"),
             Statement::new("UPDATE pair SET n = n + 1 WHERE id = $1 % 2"),
+            Statement::new("SELECT n FROM pair WHERE id = 2 LOCK IN SHARE MODE"),
             Statement::new("UPDATE pair SET n = n + 1 WHERE id = ($1 + 1) % 2"),
             Statement::text("COMMIT"),
         ];
         let config = EngineConfig { tries_max: u32::MAX, ..config(2) };
         let mut engine = script(&database, statements, config);
-        let mut expected = 0;
-        until_seen("a deadlock", || {
-            let seen = run(&mut engine, &closed(8, Limit::TransactionsPerClient(50)));
-            assert_eq!((seen.done(), seen.sum(|part| part.failed)), (400, 0), "{product} {:?}", seen.errors);
-            expected += 400;
-            let found = database.sql("SELECT min(n), max(n) FROM pair");
-            assert_eq!(found.trim(), format!("{expected}\t{expected}"), "{product}");
-            let (deadlocks, timeouts) = (seen.errors_of("1213"), seen.errors_of("1205"));
-            assert_eq!(seen.sum(|part| part.retries), deadlocks + timeouts, "{product} {:?}", seen.errors);
-            deadlocks > 0
+        let held = Held::begin(database.client(), "UPDATE pair SET n = n + 1 WHERE id = 2");
+        let passing = format!(
+            "SELECT count(*) FROM information_schema.processlist \
+             WHERE db = '{}' AND info LIKE 'SELECT n FROM pair%'",
+            database.name
+        );
+        let seen = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                wait_until("two clients are to pass", || database.server.sql(&passing).trim() == "2");
+                held.end();
+            });
+            run(&mut engine, &closed(8, Limit::TransactionsPerClient(50)))
         });
+        assert_eq!((seen.done(), seen.sum(|part| part.failed)), (400, 0), "{product} {:?}", seen.errors);
+        let found = database.sql("SELECT min(n), max(n) FROM pair WHERE id < 2");
+        assert_eq!(found.trim(), "400\t400", "{product}");
+        let (deadlocks, timeouts) = (seen.errors_of("1213"), seen.errors_of("1205"));
+        assert!(deadlocks > 0, "{product} {:?}", seen.errors);
+        assert_eq!(seen.sum(|part| part.retries), deadlocks + timeouts, "{product} {:?}", seen.errors);
     });
 }
 
@@ -318,7 +337,7 @@ impl Client for Told {
 
 #[test]
 fn a_client_hears_rows_and_makes_its_own_statements() {
-    Database::on_each(&MysqlProduct::ALL, "heard", |database| {
+    Database::on_each(MysqlProduct::tested(), "heard", |database| {
         for protocol in [Protocol::Prepared, Protocol::Simple] {
             database.sql("DROP TABLE IF EXISTS log");
             database.sql(TABLE);

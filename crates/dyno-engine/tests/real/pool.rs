@@ -10,7 +10,7 @@ use dyno_results::latency::Latency;
 use std::sync::atomic::AtomicBool;
 
 use crate::bank::{
-    LONG_MS, closed, config, engine, for_ms, has_done_something, reconnects, run, run_until_enough, server,
+    LONG_MS, closed, config, database, engine, for_ms, has_done_something, reconnects, run, run_until_enough,
 };
 
 const TABLE: &str = "CREATE TABLE log (client int, number int, pid int DEFAULT pg_backend_pid())";
@@ -26,16 +26,16 @@ fn pools(seen: &crate::bank::Seen) -> Vec<Pool> {
 
 #[test]
 fn every_client_does_its_part_over_the_connections_that_there_are() {
-    let Some(server) = server(TABLE) else { return };
+    let Some(database) = database(TABLE) else { return };
     for (connections, threads) in [(4, 2), (1, 1), (3, 2), (64, 2), (1, 4)] {
-        server.psql("TRUNCATE log");
-        let mut engine = engine(&server, &INSERT, over(connections, threads));
+        database.psql("TRUNCATE log");
+        let mut engine = engine(&database, &INSERT, over(connections, threads));
         let seen = run(&mut engine, &closed(50, Limit::TransactionsPerClient(20)));
         assert!(seen.outcome.complete, "{connections}");
         assert_eq!(seen.done(), 1000);
         assert_eq!(engine.connected(), connections.min(50));
         assert_eq!(engine.threads(), threads.min(connections));
-        let found = server.psql(
+        let found = database.psql(
             "SELECT count(*), count(DISTINCT (client, number)), max(client), count(DISTINCT pid) FROM log",
         );
         assert_eq!(found.trim(), format!("1000|1000|49|{}", connections.min(50)));
@@ -52,8 +52,8 @@ fn every_client_does_its_part_over_the_connections_that_there_are() {
 
 #[test]
 fn who_waits_for_a_connection_is_seen_waiting() {
-    let Some(server) = server("SELECT 1") else { return };
-    let mut engine = engine(&server, &["SELECT pg_sleep(0.02)"], over(4, 2));
+    let Some(database) = database("SELECT 1") else { return };
+    let mut engine = engine(&database, &["SELECT pg_sleep(0.02)"], over(4, 2));
     // Without the first second: in the beginning nobody has waited yet, and a thread may come late.
     let later = |intervals: &[Interval]| {
         let mut all = TypeInterval::default();
@@ -92,8 +92,8 @@ fn who_waits_for_a_connection_is_seen_waiting() {
 
 #[test]
 fn clients_that_think_need_few_connections() {
-    let Some(server) = server(TABLE) else { return };
-    let mut engine = engine(&server, &INSERT, over(8, 2));
+    let Some(database) = database(TABLE) else { return };
+    let mut engine = engine(&database, &INSERT, over(8, 2));
     let plan = StagePlan {
         arrivals: Arrivals::Closed { think_time: Duration::from_millis(500) },
         ..closed(400, Limit::TransactionsPerClient(5))
@@ -109,7 +109,7 @@ fn clients_that_think_need_few_connections() {
     let first: u64 = seen.intervals[0].types.iter().map(|part| part.done).sum();
     assert!(first <= 800, "{first}");
     let found =
-        server.psql("SELECT count(*), count(DISTINCT (client, number)), count(DISTINCT client) FROM log");
+        database.psql("SELECT count(*), count(DISTINCT (client, number)), count(DISTINCT client) FROM log");
     assert_eq!(found.trim(), "2000|2000|400");
     // Who thinks has no connection: they are in use no longer than transactions take.
     let in_use_ms: f64 = seen
@@ -132,11 +132,11 @@ fn clients_that_think_need_few_connections() {
 
 #[test]
 fn a_ramp_opens_connections_only_as_clients_need_them() {
-    let Some(server) = server(TABLE) else { return };
-    let mut engine = engine(&server, &INSERT, over(4, 2));
+    let Some(database) = database(TABLE) else { return };
+    let mut engine = engine(&database, &INSERT, over(4, 2));
     let mut done = 0;
     for (clients, connections) in [(1, 1), (2, 2), (3, 3), (9, 4), (2, 4)] {
-        let seen = run(&mut engine, &closed(clients, for_ms(300)));
+        let seen = run(&mut engine, &closed(clients, for_ms(100)));
         assert!(seen.outcome.complete);
         assert!(pools(&seen).iter().all(|pool| pool.connections == connections), "{clients}: {seen:?}");
         assert!(seen.intervals.iter().all(|interval| interval.drain || interval.clients == clients));
@@ -144,17 +144,17 @@ fn a_ramp_opens_connections_only_as_clients_need_them() {
     }
     // And a ramp within one stage, up and down.
     for (from, to) in [(1, 30), (30, 1)] {
-        let seen = run(&mut engine, &StagePlan { clients_end: to, ..closed(from, for_ms(1500)) });
+        let seen = run(&mut engine, &StagePlan { clients_end: to, ..closed(from, for_ms(500)) });
         assert!(seen.outcome.complete);
         done += seen.done();
     }
-    assert_eq!(server.psql("SELECT count(*) FROM log").trim(), done.to_string());
+    assert_eq!(database.psql("SELECT count(*) FROM log").trim(), done.to_string());
 }
 
 #[test]
 fn a_broken_connection_is_replaced_and_no_client_is_lost_with_it() {
-    let Some(server) = server(TABLE) else { return };
-    let mut engine = engine(&server, &INSERT, over(4, 2));
+    let Some(database) = database(TABLE) else { return };
+    let mut engine = engine(&database, &INSERT, over(4, 2));
     let mut killed = false;
     let plan = StagePlan {
         arrivals: Arrivals::Closed { think_time: Duration::from_millis(10) },
@@ -163,9 +163,9 @@ fn a_broken_connection_is_replaced_and_no_client_is_lost_with_it() {
     let mut kill = |observation: &Observation| {
         if !killed && has_done_something(observation) {
             killed = true;
-            server.psql(
+            database.psql(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()",
             );
         }
     };
@@ -173,7 +173,7 @@ fn a_broken_connection_is_replaced_and_no_client_is_lost_with_it() {
     let all_work = || {
         let working =
             "SELECT count(DISTINCT client) FROM log WHERE pid IN (SELECT pid FROM pg_stat_activity)";
-        server.psql(working).trim() == "60"
+        database.psql(working).trim() == "60"
     };
     let seen =
         run_until_enough(&mut engine, &plan, &mut kill, |intervals| reconnects(intervals) >= 4 && all_work());
@@ -181,15 +181,15 @@ fn a_broken_connection_is_replaced_and_no_client_is_lost_with_it() {
     assert_eq!(pools(&seen).last().unwrap().connections, 4);
     let (failed, unknown) = (seen.sum(|part| part.failed), seen.sum(|part| part.unknown));
     assert!(failed + unknown <= 4, "only what was under way: {failed} {unknown}");
-    let rows: u64 = server.psql("SELECT count(*) FROM log").trim().parse().unwrap();
+    let rows: u64 = database.psql("SELECT count(*) FROM log").trim().parse().unwrap();
     assert!((seen.done()..=seen.done() + unknown).contains(&rows), "{rows} {}", seen.done());
 }
 
 #[test]
 fn failures_end_clients_and_not_connections() {
-    let Some(server) = server("SELECT 1") else { return };
+    let Some(database) = database("SELECT 1") else { return };
     let config = EngineConfig { failures_in_a_row_max: 3, ..over(2, 1) };
-    let mut engine = engine(&server, &["SELECT 1 / (0 * $1::bigint)"], config);
+    let mut engine = engine(&database, &["SELECT 1 / (0 * $1::bigint)"], config);
     let seen = run(&mut engine, &closed(10, for_ms(LONG_MS)));
     assert_eq!((seen.outcome.clients_aborted, seen.sum(|part| part.failed)), (10, 30));
     assert_eq!(engine.connected(), 2);
@@ -200,8 +200,8 @@ fn failures_end_clients_and_not_connections() {
 
 #[test]
 fn an_open_load_has_no_pool() {
-    let Some(server) = server("SELECT 1") else { return };
-    let mut engine = engine(&server, &["SELECT 1"], over(2, 1));
+    let Some(database) = database("SELECT 1") else { return };
+    let mut engine = engine(&database, &["SELECT 1"], over(2, 1));
     let arrivals =
         Arrivals::Open { rate_per_s: 10.0, rate_end_per_s: 10.0, distribution: Distribution::Constant };
     let plan = StagePlan { arrivals, ..closed(4, for_ms(100)) };

@@ -12,9 +12,8 @@ use dyno_engine::workload::{
     Answer, Client, Ended, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
 };
 use dyno_results::event::Distribution;
-use dyno_test_servers::Postgres;
 
-use crate::bank::{self, LONG_MS, Seen, closed, endpoint, for_ms, run, run_until, server};
+use crate::bank::{self, Database, LONG_MS, Seen, closed, database, for_ms, run, run_until};
 
 /// What all clients of a test were told.
 #[derive(Debug, Default)]
@@ -149,10 +148,10 @@ fn config() -> EngineConfig {
     EngineConfig { protocol: Protocol::Simple, on_loss: OnLoss::Abort, ..bank::config(1) }
 }
 
-fn ran(server: &Postgres, workload: One, config: EngineConfig, plan: &StagePlan) -> (Seen, Told) {
+fn ran(database: &Database, workload: One, config: EngineConfig, plan: &StagePlan) -> (Seen, Told) {
     let told = Arc::clone(&workload.told);
     let workload: Arc<dyn Workload> = Arc::new(workload);
-    let mut engine = Engine::start(&endpoint(server), &workload, config).unwrap();
+    let mut engine = Engine::start(&database.endpoint(), &workload, config).unwrap();
     let seen = run(&mut engine, plan);
     drop(engine);
     let told = std::mem::take(&mut *told.lock().unwrap());
@@ -165,9 +164,9 @@ fn times(clients: u32, transactions: u64) -> StagePlan {
 
 #[test]
 fn rows_reach_the_client_that_asked_for_them() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let (seen, told) =
-        ran(&server, One::new("select 'row ' || i from generate_series(1, 3) i"), config(), &times(2, 5));
+        ran(&database, One::new("select 'row ' || i from generate_series(1, 3) i"), config(), &times(2, 5));
     assert_eq!(seen.done(), 10);
     assert_eq!(told.values.len(), 30);
     assert_eq!(told.values[..3], ["row 1", "row 2", "row 3"]);
@@ -176,9 +175,9 @@ fn rows_reach_the_client_that_asked_for_them() {
 
 #[test]
 fn each_transaction_may_have_a_connection_of_its_own() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let config = EngineConfig { connect_per_transaction: true, ..config() };
-    let (seen, mut told) = ran(&server, One::new("select pg_backend_pid()"), config, &times(3, 4));
+    let (seen, mut told) = ran(&database, One::new("select pg_backend_pid()"), config, &times(3, 4));
     assert_eq!((seen.done(), told.connected), (12, 12));
     told.values.sort();
     told.values.dedup();
@@ -188,37 +187,37 @@ fn each_transaction_may_have_a_connection_of_its_own() {
 
 #[test]
 fn the_client_decides_about_a_failure() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let failing = "begin; select 1/0";
-    let (seen, told) = ran(&server, One::new(failing), config(), &times(1, 3));
+    let (seen, told) = ran(&database, One::new(failing), config(), &times(1, 3));
     assert_eq!(told.failed, vec![("22012".to_owned(), 1); 3]);
     assert_eq!((told.ended_badly.as_slice(), seen.sum(|part| part.failed)), ([1; 3].as_slice(), 3));
 
     let retrying = One { reaction: Reaction::Retry, ..One::new(failing) };
-    let (seen, told) = ran(&server, retrying, config(), &times(1, 2));
+    let (seen, told) = ran(&database, retrying, config(), &times(1, 2));
     assert_eq!((told.began_again, told.ended_badly.as_slice()), (4, [3, 3].as_slice()));
     assert_eq!(seen.sum(|part| part.retries), 4);
 
     let aborting = One { reaction: Reaction::Abort, ..One::new(failing) };
-    let (seen, told) = ran(&server, aborting, config(), &times(2, 5));
+    let (seen, told) = ran(&database, aborting, config(), &times(2, 5));
     assert_eq!((seen.outcome.clients_aborted, told.failed.len()), (2, 2));
     assert!(!seen.outcome.complete && told.ended_badly.is_empty());
 }
 
 #[test]
 fn a_client_may_give_up_while_others_go_on() {
-    let Some(server) = server("") else { return };
-    let (seen, told) = ran(&server, One { aborts: true, ..One::new("select 1") }, config(), &times(2, 9));
+    let Some(database) = database("") else { return };
+    let (seen, told) = ran(&database, One { aborts: true, ..One::new("select 1") }, config(), &times(2, 9));
     assert_eq!((seen.outcome.clients_aborted, seen.done(), told.ended_well.len()), (2, 4, 4));
 }
 
 #[test]
 fn a_broken_connection_ends_the_client_where_it_is_not_to_reconnect() {
-    let Some(server) = server("create table t (a int)") else { return };
+    let Some(database) = database("create table t (a int)") else { return };
     for (sql, words) in
         [("select pg_terminate_backend(pg_backend_pid())", "57P01"), ("copy t from stdin", "nothing to copy")]
     {
-        let (seen, told) = ran(&server, One::new(sql), config(), &times(1, 3));
+        let (seen, told) = ran(&database, One::new(sql), config(), &times(1, 3));
         assert_eq!(seen.outcome.clients_aborted, 1, "{sql}");
         assert!(told.lost.len() == 1 && told.lost[0].contains(words), "{sql}: {:?}", told.lost);
         assert_eq!(told.connected, 1, "{sql}");
@@ -227,13 +226,13 @@ fn a_broken_connection_ends_the_client_where_it_is_not_to_reconnect() {
 
 #[test]
 fn what_is_too_late_is_skipped_and_counted() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let config =
         EngineConfig { skip_later_than: Some(Duration::from_millis(10)), finish_late: false, ..config() };
     let arrivals =
         Arrivals::Open { rate_per_s: 200.0, rate_end_per_s: 200.0, distribution: Distribution::Constant };
     let plan = StagePlan { arrivals, ..closed(1, for_ms(1000)) };
-    let (seen, told) = ran(&server, One::new("select pg_sleep(0.04)"), config, &plan);
+    let (seen, told) = ran(&database, One::new("select pg_sleep(0.04)"), config, &plan);
     let skipped: u64 = seen.intervals.iter().map(|interval| interval.skipped).sum();
     assert!(skipped > 0 && skipped == told.skipped, "{skipped} and {}", told.skipped);
     let (done, not_begun) = (seen.done(), seen.outcome.not_begun);
@@ -244,12 +243,12 @@ fn what_is_too_late_is_skipped_and_counted() {
 
 #[test]
 fn skipped_transactions_count_to_a_clients_quota() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let config = EngineConfig { skip_later_than: Some(Duration::from_millis(5)), ..config() };
     let arrivals =
         Arrivals::Open { rate_per_s: 500.0, rate_end_per_s: 500.0, distribution: Distribution::Constant };
     let plan = StagePlan { arrivals, ..times(1, 50) };
-    let (seen, told) = ran(&server, One::new("select pg_sleep(0.02)"), config, &plan);
+    let (seen, told) = ran(&database, One::new("select pg_sleep(0.02)"), config, &plan);
     assert_eq!(seen.done() + told.skipped, 50);
     assert!(told.skipped > 0 && seen.outcome.complete);
 }
@@ -301,9 +300,9 @@ impl Client for ThinkerClient {
 
 #[test]
 fn a_load_that_needs_no_server_ends_in_time_and_is_timed() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let workload: Arc<dyn Workload> = Arc::new(Thinker);
-    let mut engine = Engine::start(&endpoint(&server), &workload, config()).unwrap();
+    let mut engine = Engine::start(&database.endpoint(), &workload, config()).unwrap();
     let seen = run(&mut engine, &closed(1, for_ms(1200)));
     assert!(seen.outcome.complete && seen.done() > 0);
     assert_eq!(seen.intervals.iter().filter(|interval| !interval.drain).count(), 2);
@@ -315,7 +314,7 @@ fn a_load_that_needs_no_server_ends_in_time_and_is_timed() {
 
 #[test]
 fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let one = One::new("select pg_sleep(300)");
     let told = Arc::clone(&one.told);
     let workload: Arc<dyn Workload> = Arc::new(one);
@@ -324,7 +323,7 @@ fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
         stopped_drain_timeout: Duration::from_millis(50),
         ..config()
     };
-    let mut engine = Engine::start(&endpoint(&server), &workload, config).unwrap();
+    let mut engine = Engine::start(&database.endpoint(), &workload, config).unwrap();
     let stop = AtomicBool::new(false);
     // Stopped when the first second is over: without a limit it would then wait for five minutes.
     let seen = run_until(&mut engine, &closed(2, for_ms(LONG_MS)), &stop, &mut |_| {
@@ -337,10 +336,10 @@ fn a_stage_that_is_stopped_waits_no_longer_than_it_may() {
 
 #[test]
 fn a_client_that_is_done_hangs_up_and_is_not_missed() {
-    let Some(server) = server("") else { return };
+    let Some(database) = database("") else { return };
     let config = EngineConfig { hang_up_when_done: true, ..config() };
-    let one = One::new("select count(*) from pg_stat_activity where backend_type = 'client backend'");
-    let (seen, told) = ran(&server, one, config, &times(3, 4));
+    let one = One::new("select count(*) from pg_stat_activity where datname = current_database()");
+    let (seen, told) = ran(&database, one, config, &times(3, 4));
     assert!(seen.outcome.complete && told.lost.is_empty());
     assert_eq!((seen.done(), seen.outcome.clients_aborted), (12, 0));
 }

@@ -1,7 +1,7 @@
 use dyno_target::connection::QueryError;
-use dyno_test_servers::{Mysql, MysqlProduct};
+use dyno_test_servers::Mysql;
 
-use crate::support::{each, own, root, target, url};
+use crate::support::{WITH_INNODB, each, root, shared, strict, target, url};
 
 const LOAD: &str = "LOAD DATA LOCAL INFILE 'dyno' INTO TABLE";
 
@@ -9,10 +9,6 @@ const LOAD: &str = "LOAD DATA LOCAL INFILE 'dyno' INTO TABLE";
 fn data_is_loaded_from_memory() {
     each(|server| {
         let mut session = root(server);
-        if server.product() == MysqlProduct::SeekDb {
-            session.execute("SET GLOBAL local_infile = 1").unwrap();
-            session = root(server);
-        }
         session.execute("DROP TABLE IF EXISTS loaded").unwrap();
         session.execute("CREATE TABLE loaded (id int PRIMARY KEY, text varchar(100))").unwrap();
         let mut load = session.load_local(&format!("{LOAD} loaded")).unwrap();
@@ -40,8 +36,7 @@ fn with_table(server: &Mysql, name: &str) -> dyno_target::Connection {
 
 #[test]
 fn a_load_that_is_given_up_leaves_no_rows() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(crate::support::shared)
-    {
+    for server in WITH_INNODB.into_iter().filter_map(shared) {
         let mut session = with_table(&server, "given_up");
         let mut load = session.load_local(&format!("{LOAD} given_up")).unwrap();
         load.send(b"1\n2\n").unwrap();
@@ -59,8 +54,7 @@ fn a_load_that_is_given_up_leaves_no_rows() {
 
 #[test]
 fn rows_that_are_left_out_are_told() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(crate::support::shared)
-    {
+    for server in WITH_INNODB.into_iter().filter_map(shared) {
         let mut session = with_table(&server, "left_out");
         let mut load = session.load_local(&format!("{LOAD} left_out")).unwrap();
         load.send(b"1\n1\n2\n").unwrap();
@@ -75,8 +69,7 @@ fn rows_that_are_left_out_are_told() {
 
 #[test]
 fn a_file_that_nobody_offers_is_refused() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(crate::support::shared)
-    {
+    for server in WITH_INNODB.into_iter().filter_map(shared) {
         let mut session = with_table(&server, "refused");
         let error = session.execute("LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE refused").unwrap_err();
         assert!(matches!(&error, QueryError::FileRefused { file, .. } if file == "/etc/passwd"), "{error}");
@@ -86,13 +79,15 @@ fn a_file_that_nobody_offers_is_refused() {
 
 #[test]
 fn a_server_or_client_that_allows_no_files_says_what_to_do() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(own) {
-        let mut session = with_table(&server, "forbidden");
-        let load = format!("{LOAD} forbidden");
+    let load = format!("{LOAD} forbidden");
+    for server in WITH_INNODB.into_iter().filter_map(shared) {
+        with_table(&server, "forbidden");
         let mut unwilling = target(&url(&server, "local-infile=0")).connect().unwrap();
         let error = unwilling.load_local(&load).unwrap_err();
         assert!(error.to_string().contains("local_infile = ON"), "{error}");
-        session.execute("SET GLOBAL local_infile = OFF").unwrap();
+    }
+    for server in strict() {
+        with_table(&server, "forbidden");
         let error = root(&server).load_local(&load).unwrap_err();
         assert!([3948, 4166, 1148].contains(&error.number().unwrap()), "{error}");
         assert!(error.to_string().contains("local_infile = ON"), "{error}");

@@ -2,9 +2,9 @@ use std::fs;
 
 use dyno_target::connection::ConnectError;
 use dyno_target::{Environment, MySqlSettings};
-use dyno_test_servers::{Mysql, MysqlProduct};
+use dyno_test_servers::MysqlProduct;
 
-use crate::support::{each, shared, target, url};
+use crate::support::{DATABASE, ENCODED, each, shared, target, url, with_tls};
 
 fn answers(url: &str) -> Option<&'static str> {
     let mut session = target(url).connect().unwrap_or_else(|error| panic!("{url}: {error}"));
@@ -15,17 +15,16 @@ fn answers(url: &str) -> Option<&'static str> {
 #[test]
 fn sessions_open_by_tcp_and_by_socket() {
     each(|server| {
-        let encoded = "s%3Ac%2Fr%40m%3F";
-        assert_eq!(answers(&format!("{}?ssl-mode=DISABLED", server.url("plain", encoded, "test"))), None);
+        let plain = server.url("target_plain", ENCODED, DATABASE);
+        assert_eq!(answers(&format!("{plain}?ssl-mode=DISABLED")), None);
         let socket = server.socket().display().to_string();
-        assert_eq!(answers(&format!("mysql://plain:{encoded}@localhost/test?socket={socket}")), None);
+        assert_eq!(
+            answers(&format!("mysql://target_plain:{ENCODED}@localhost/{DATABASE}?socket={socket}")),
+            None
+        );
         // No database at all.
-        answers(&server.url("plain", encoded, ""));
+        answers(&server.url("target_plain", ENCODED, ""));
     });
-}
-
-fn with_tls() -> impl Iterator<Item = std::sync::Arc<Mysql>> {
-    [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(shared)
 }
 
 #[test]
@@ -46,7 +45,7 @@ fn sessions_are_encrypted_as_the_mode_says() {
         let version = answers(&url(&server, "ssl-mode=REQUIRED&tls-version=TLSv1.2"));
         assert_eq!(version, Some("TLSv1.2"));
         let socket = server.socket().display().to_string();
-        let local = format!("mysql://root@localhost/test?socket={socket}");
+        let local = format!("mysql://root@localhost/{DATABASE}?socket={socket}");
         assert_eq!(answers(&local), None);
         assert!(answers(&format!("{local}&ssl-mode=REQUIRED")).is_some());
         assert!(answers(&format!("{local}&ssl-mode=VERIFY_IDENTITY&ssl-ca={authority}")).is_some());
@@ -69,15 +68,17 @@ fn an_option_file_logs_in() {
             std::env::temp_dir().join(format!("dyno-home-{}-{}", server.product() as u8, std::process::id()));
         fs::create_dir_all(&home).unwrap();
         let text = format!(
-            "[client]\nuser=plain\npassword=\"s:c/r@m?\" # not root\nhost=127.0.0.1\nport={}\n[dyno]\ndatabase=test\n",
+            "[client]\nuser=target_plain\npassword=\"s:c/r@m?\" # not root\nhost=127.0.0.1\nport={}\n[dyno]\ndatabase={DATABASE}\n",
             server.address.port()
         );
         fs::write(home.join(".my.cnf"), text).unwrap();
-        let settings = MySqlSettings::parse("mysql://", &Environment::empty().with_home(&home)).unwrap();
+        let settings =
+            MySqlSettings::parse("mysql://?connect-timeout=300", &Environment::empty().with_home(&home))
+                .unwrap();
         let mut session = settings.connect().unwrap();
         let user: String = session.query_value("SELECT CURRENT_USER()").unwrap().unwrap();
-        assert!(user.starts_with("plain@"), "{user}");
-        assert_eq!(session.query_value::<String>("SELECT DATABASE()").unwrap().as_deref(), Some("test"));
+        assert!(user.starts_with("target_plain@"), "{user}");
+        assert_eq!(session.query_value::<String>("SELECT DATABASE()").unwrap().as_deref(), Some(DATABASE));
         fs::remove_dir_all(&home).unwrap();
     });
 }

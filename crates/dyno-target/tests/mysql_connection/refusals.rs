@@ -1,8 +1,8 @@
 use dyno_target::Connection;
 use dyno_target::connection::{ConnectError, QueryError};
-use dyno_test_servers::{Mysql, MysqlProduct};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
 
-use crate::support::{each, own, root, shared, target, url};
+use crate::support::{DATABASE, ENCODED, WITH_INNODB, each, own, root, shared_with, strict, target, url};
 
 fn refused(url: &str) -> ConnectError {
     target(url).connect().unwrap_err()
@@ -11,15 +11,15 @@ fn refused(url: &str) -> ConnectError {
 #[test]
 fn each_refusal_of_a_login_has_its_own_kind_and_advice() {
     each(|server| {
-        let wrong = refused(&server.url("plain", "wrong", "test"));
+        let wrong = refused(&server.url("target_plain", "wrong", DATABASE));
         assert!(matches!(wrong, ConnectError::AccessDenied { .. }), "{wrong}");
         assert_eq!(wrong.number(), Some(1045), "{wrong}");
         assert!(wrong.to_string().contains("~/.my.cnf") && !wrong.to_string().contains("wrong"), "{wrong}");
-        let none = refused(&format!("mysql://plain@{}/test", server.address));
+        let none = refused(&format!("mysql://target_plain@{}/{DATABASE}", server.address));
         assert!(none.to_string().contains("no password was given"), "{none}");
-        let database = refused(&server.url("root", &server.password, "no_such_database"));
+        let database = refused(&server.url("root", &server.password, "target_no_such"));
         assert!(
-            matches!(&database, ConnectError::DatabaseMissing { database, .. } if database == "no_such_database"),
+            matches!(&database, ConnectError::DatabaseMissing { database, .. } if database == "target_no_such"),
             "{database}"
         );
         assert_eq!(database.number(), Some(1049));
@@ -28,23 +28,26 @@ fn each_refusal_of_a_login_has_its_own_kind_and_advice() {
 
 #[test]
 fn a_plugin_that_is_not_supported_is_named() {
-    let Some(server) = shared(MysqlProduct::MariaDb) else { return };
+    // The same server as that of dyno-wire's tests.
+    let setup = MysqlSetup::new(MysqlProduct::MariaDb).with_tls().with("secure-auth=0");
+    let setup = setup.with("plugin-load-add=auth_pam_v1").with("pam-use-cleartext-plugin=1");
+    let Some(server) = shared_with(&setup) else { return };
     server.sql(
-        "SET GLOBAL secure_auth = 0; CREATE USER ancient IDENTIFIED VIA mysql_old_password USING '7c786c222596437b'",
+        "DROP USER IF EXISTS target_ancient; \
+         CREATE USER target_ancient IDENTIFIED VIA mysql_old_password USING '7c786c222596437b'",
     );
-    let error = refused(&server.url("ancient", "x", ""));
+    let error = refused(&server.url("target_ancient", "x", ""));
     assert!(error.to_string().contains("mysql_old_password"), "{error}");
 }
 
 #[test]
 fn tls_that_is_not_offered_or_demanded_is_said() {
-    if let Some(server) = shared(MysqlProduct::SeekDb) {
-        let error = refused(&url(&server, "ssl-mode=REQUIRED"));
+    each(|server| {
+        let error = refused(&url(server, "ssl-mode=REQUIRED"));
         assert!(matches!(error, ConnectError::TlsRefused { .. }), "{error}");
         assert!(error.to_string().contains("ssl-mode=DISABLED"), "{error}");
-    }
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(own) {
-        server.sql("SET GLOBAL require_secure_transport = ON");
+    });
+    for server in strict() {
         let error = refused(&url(&server, "ssl-mode=DISABLED"));
         assert!(error.to_string().contains("ssl-mode=REQUIRED"), "{error}");
         // MariaDB only says that access is denied.
@@ -56,7 +59,7 @@ fn tls_that_is_not_offered_or_demanded_is_said() {
 
 #[test]
 fn too_many_connections_are_said() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(own) {
+    for server in WITH_INNODB.into_iter().filter_map(own) {
         server.sql("CREATE USER alone WITH MAX_USER_CONNECTIONS 1");
         let alone = server.url("alone", "", "");
         let first = target(&alone).connect().unwrap();
@@ -80,7 +83,7 @@ fn too_many_connections_are_said() {
 
 #[test]
 fn a_host_that_is_not_allowed_is_said() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(own) {
+    for server in WITH_INNODB.into_iter().filter_map(own) {
         let mut session = root(&server);
         // A view in MariaDB.
         let accounts = if server.product() == MysqlProduct::Mysql { "user" } else { "global_priv" };
@@ -101,7 +104,7 @@ fn a_server_that_is_not_there_is_said() {
 
 #[test]
 fn a_statement_longer_than_the_server_takes_says_what_to_raise() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(shared) {
+    for server in strict() {
         let mut session = root(&server);
         let error = session.query(&format!("SELECT '{}'", "x".repeat(3 << 20))).unwrap_err();
         assert!(error.to_string().contains("max_allowed_packet"), "{error}");
@@ -112,10 +115,11 @@ fn a_statement_longer_than_the_server_takes_says_what_to_raise() {
 
 #[test]
 fn a_server_that_takes_no_changes_says_so() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(own) {
-        server.sql("CREATE TABLE t (x int); CREATE USER writer; GRANT INSERT ON test.* TO writer; SET GLOBAL read_only = ON");
-        let mut writer = target(&server.url("writer", "", "test")).connect().unwrap();
-        let error = writer.execute("INSERT INTO t VALUES (1)").unwrap_err();
+    for server in strict() {
+        // Who may do everything still writes.
+        root(&server).execute("CREATE TABLE unchanged (x int)").unwrap();
+        let mut writer = target(&server.url("target_plain", ENCODED, DATABASE)).connect().unwrap();
+        let error = writer.execute("INSERT INTO unchanged VALUES (1)").unwrap_err();
         assert_eq!(error.number(), Some(1290), "{error}");
         assert!(error.to_string().contains("is it a replica"), "{error}");
     }
@@ -123,8 +127,7 @@ fn a_server_that_takes_no_changes_says_so() {
 
 #[test]
 fn too_many_prepared_statements_say_what_to_raise() {
-    for server in [MysqlProduct::Mysql, MysqlProduct::MariaDb].into_iter().filter_map(own) {
-        server.sql("SET GLOBAL max_prepared_stmt_count = 0");
+    for server in strict() {
         let error = prepare(&server).unwrap_err();
         assert_eq!(error.number(), Some(1461), "{error}");
         assert!(error.to_string().contains("raise max_prepared_stmt_count"), "{error}");

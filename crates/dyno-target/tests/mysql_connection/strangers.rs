@@ -8,7 +8,7 @@ use crate::support::{each, target};
 
 #[test]
 fn a_mysql_url_to_a_postgresql_port_says_so() {
-    let Some(server) = Postgres::start(&Setup::default()) else { return };
+    let Some(server) = Postgres::shared(&Setup::default()) else { return };
     for mode in ["DISABLED", "PREFERRED", "REQUIRED"] {
         let url = format!("mysql://u@127.0.0.1:{}/d?ssl-mode={mode}", server.address.port());
         let error = target(&url).connect().unwrap_err();

@@ -1,52 +1,93 @@
 //! The servers that these tests run against.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dyno_target::{Connection, Environment, Target};
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Shared};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
 
-/// A server for all tests that only read, or keep to objects of their own; `None` where this machine cannot have it.
-pub(crate) fn shared(product: MysqlProduct) -> Option<Arc<Mysql>> {
-    static SHARED: [Shared<Mysql>; 3] = [const { Shared::new() }; 3];
-    SHARED[product as usize].get(|| Mysql::start(&setup(product)))
+/// The database of these tests, on servers that other suites use, too.
+pub(crate) const DATABASE: &str = "target_my";
+
+pub(crate) const WITH_INNODB: [MysqlProduct; 2] = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
+
+/// The password of the user `target_plain`, as a URL has it.
+pub(crate) const ENCODED: &str = "s%3Ac%2Fr%40m%3F";
+
+/// The server of this setup for all tests that only read, or keep to objects of their own; `None` where this machine cannot
+/// have it.
+pub(crate) fn shared_with(setup: &MysqlSetup) -> Option<Arc<Mysql>> {
+    static PREPARED: Mutex<BTreeSet<SocketAddr>> = Mutex::new(BTreeSet::new());
+    let server = Mysql::shared(setup)?;
+    let mut prepared = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if prepared.insert(server.address) {
+        let identified = match setup.product {
+            MysqlProduct::SeekDb => "BY 's:c/r@m?'",
+            MysqlProduct::Mysql => "WITH caching_sha2_password BY 's:c/r@m?'",
+            MysqlProduct::MariaDb => "VIA ed25519 USING PASSWORD('s:c/r@m?')",
+        };
+        server.sql(&format!(
+            "DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}; \
+             DROP USER IF EXISTS target_plain; CREATE USER target_plain IDENTIFIED {identified}; \
+             GRANT ALL ON {DATABASE}.* TO target_plain"
+        ));
+    }
+    Some(server)
 }
 
-/// Runs `test` against every product that this machine can have.
+pub(crate) fn shared(product: MysqlProduct) -> Option<Arc<Mysql>> {
+    shared_with(&MysqlSetup::new(product))
+}
+
+/// Servers that offer TLS.
+pub(crate) fn with_tls() -> impl Iterator<Item = Arc<Mysql>> {
+    WITH_INNODB.into_iter().filter_map(|product| shared_with(&MysqlSetup::new(product).with_tls()))
+}
+
+/// Servers that allow nothing which they need not.
+pub(crate) fn strict() -> impl Iterator<Item = Arc<Mysql>> {
+    let settings = [
+        "require-secure-transport=ON",
+        "max-allowed-packet=1M",
+        "max-prepared-stmt-count=0",
+        "read-only=ON",
+        "local-infile=OFF",
+    ];
+    let setup =
+        move |product| settings.iter().fold(MysqlSetup::new(product).with_tls(), |it, set| it.with(set));
+    WITH_INNODB.into_iter().filter_map(move |product| shared_with(&setup(product)))
+}
+
+/// Runs `test` against MySQL and MariaDB, and in `./test all` against seekdb.
 pub(crate) fn each(test: impl Fn(&Mysql)) {
-    for server in MysqlProduct::ALL.into_iter().filter_map(shared) {
+    for server in MysqlProduct::tested().iter().copied().filter_map(shared) {
         test(&server);
     }
 }
 
 /// A server of the caller's own.
 pub(crate) fn own(product: MysqlProduct) -> Option<Mysql> {
-    Mysql::start(&setup(product))
-}
-
-fn setup(product: MysqlProduct) -> MysqlSetup {
-    let setup = MysqlSetup::new(product);
-    match product {
-        MysqlProduct::SeekDb => setup.with_user("plain", "s:c/r@m?", "mysql_native_password"),
-        MysqlProduct::Mysql => {
-            with_files_and_tls(setup).with_user("plain", "s:c/r@m?", "caching_sha2_password")
-        }
-        MysqlProduct::MariaDb => with_files_and_tls(setup).with_user("plain", "s:c/r@m?", "ed25519"),
-    }
-}
-
-fn with_files_and_tls(setup: MysqlSetup) -> MysqlSetup {
-    setup.with("local-infile=ON").with("max-allowed-packet=1M").with_tls()
+    Mysql::start(&MysqlSetup::new(product).with_sql(&format!("CREATE DATABASE {DATABASE}")))
 }
 
 /// The server's URL for `root`, with parameters.
 pub(crate) fn url(server: &Mysql, parameters: &str) -> String {
-    format!("{}?{parameters}", server.url("root", &server.password, "test"))
+    format!("{}?{parameters}", server.url("root", &server.password, DATABASE))
 }
 
+/// Who connects waits as long as it takes on a busy machine, where ten seconds are not enough.
 pub(crate) fn target(url: &str) -> Target {
-    Target::parse(url, &Environment::empty().with_user("nobody")).unwrap()
+    let joined = match url.split_once('?') {
+        None => "?",
+        Some((_, "")) => "",
+        Some(_) => "&",
+    };
+    let name = if url.starts_with("postgres") { "connect_timeout" } else { "connect-timeout" };
+    let url = format!("{url}{joined}{name}=300");
+    Target::parse(&url, &Environment::empty().with_user("nobody")).unwrap()
 }
 
 /// A session of `root`'s.

@@ -1,18 +1,16 @@
 //! What the probe reads of servers on MySQL's protocol, and what it says of rights that it has not.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use dyno_results::event::Event;
-use dyno_target::Connection;
 use dyno_target::inspect::{self, Statistics};
 use dyno_target::probe::{Options, Probe};
+use dyno_target::{Connection, Target};
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
 
-use crate::support::{own, root, target, wait_for};
-
-const WITH_INNODB: [MysqlProduct; 2] = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
+use crate::support::{DATABASE, WITH_INNODB, own, root, shared, shared_with, target, wait_for};
 
 fn names(tables: &[&str]) -> Vec<String> {
     tables.iter().map(|table| (*table).to_owned()).collect()
@@ -22,13 +20,19 @@ fn read(session: &mut Connection, tables: &[&str]) -> BTreeMap<String, f64> {
     Statistics::prepare(session, &names(tables)).unwrap().read(session).unwrap()
 }
 
+/// As MariaDB is unless it is told otherwise.
+fn without_performance_schema(product: MysqlProduct) -> Option<Arc<Mysql>> {
+    shared_with(&MysqlSetup::new(product).with("performance-schema=OFF"))
+}
+
 #[test]
 fn every_key_is_documented() {
     let documented = include_str!("../../../../docs/telemetry.md");
-    for server in MysqlProduct::ALL.into_iter().filter_map(own) {
+    let products = MysqlProduct::tested().iter().copied().filter_map(shared);
+    for server in products.chain(without_performance_schema(MysqlProduct::MariaDb)) {
         let mut session = root(&server);
-        session.execute("CREATE TABLE event (id INT PRIMARY KEY)").unwrap();
-        let mut statistics = Statistics::prepare(&mut session, &names(&["event"])).unwrap();
+        session.execute("CREATE TABLE keyed (id INT PRIMARY KEY)").unwrap();
+        let mut statistics = Statistics::prepare(&mut session, &names(&["keyed"])).unwrap();
         assert_eq!(statistics.missing(), [] as [String; 0], "{}", server.product());
         let values = statistics.read(&mut session).unwrap();
         for key in values.keys() {
@@ -46,7 +50,7 @@ fn every_key_is_documented() {
                 "deadlocks_total",
                 "waits_sessions[Other]",
                 "transaction_age_max_seconds",
-                "table_bytes[event]",
+                "table_bytes[keyed]",
             ],
             MysqlProduct::MariaDb => &[
                 "checkpoint_age_bytes",
@@ -55,7 +59,7 @@ fn every_key_is_documented() {
                 "deadlocks_total",
                 "waits_sessions[Other]",
                 "transaction_age_max_seconds",
-                "table_bytes[event]",
+                "table_bytes[keyed]",
             ],
             MysqlProduct::SeekDb => &["wal_bytes_total", "connections_active", "connections_open"],
         };
@@ -103,10 +107,11 @@ fn sessions_that_wait_for_locks_are_seen_waiting() {
 /// Rows of which InnoDB's statistics know nothing yet: they are brought up to date some seconds later, and no ANALYZE runs.
 #[test]
 fn what_was_just_loaded_is_counted_by_its_files() {
-    for server in WITH_INNODB.into_iter().filter_map(own) {
+    for server in WITH_INNODB.into_iter().filter_map(shared) {
         let mut session = root(&server);
-        session.execute("CREATE DATABASE `odd-one`").unwrap();
-        session.execute("CREATE TABLE `odd-one`.`event` (id INT PRIMARY KEY)").unwrap();
+        session.execute("DROP DATABASE IF EXISTS `target_odd-one`").unwrap();
+        session.execute("CREATE DATABASE `target_odd-one`").unwrap();
+        session.execute("CREATE TABLE `target_odd-one`.`event` (id INT PRIMARY KEY)").unwrap();
         let columns = "id INT PRIMARY KEY, x INT, c CHAR(200) NOT NULL DEFAULT 'x', KEY (c)";
         session.execute(&format!("CREATE TABLE event ({columns}) STATS_AUTO_RECALC = 0")).unwrap();
         session
@@ -114,12 +119,12 @@ fn what_was_just_loaded_is_counted_by_its_files() {
                 "CREATE TABLE parts ({columns}) STATS_AUTO_RECALC = 0 PARTITION BY HASH (id) PARTITIONS 3"
             ))
             .unwrap();
-        let empty = read(&mut session, &["event", "parts", "odd-one.event", "missing"]);
+        let empty = read(&mut session, &["event", "parts", "target_odd-one.event", "missing"]);
         for table in ["event", "parts"] {
             let values: Vec<String> = (0..20_000).map(|id| format!("({id}, {id})")).collect();
             session.execute(&format!("INSERT INTO {table} (id, x) VALUES {}", values.join(", "))).unwrap();
         }
-        let loaded = read(&mut session, &["event", "parts", "odd-one.event", "missing"]);
+        let loaded = read(&mut session, &["event", "parts", "target_odd-one.event", "missing"]);
         // Rows of some 220 bytes, twice.
         const LEAST: f64 = 20_000.0 * 220.0 * 2.0;
         let product = server.product();
@@ -131,7 +136,7 @@ fn what_was_just_loaded_is_counted_by_its_files() {
             assert!(bytes(&loaded) > LEAST, "{product}: {loaded:?}");
         }
         assert!(loaded["database_bytes"] > 2.0 * LEAST, "{product}: {loaded:?}");
-        assert!(loaded["table_bytes[odd-one.event]"] > 0.0, "{product}: {loaded:?}");
+        assert!(loaded["table_bytes[target_odd-one.event]"] > 0.0, "{product}: {loaded:?}");
         assert!(!loaded.keys().any(|key| key.contains("missing")), "{product}: {loaded:?}");
         let data = inspect::data(&mut session, "my", "events", None, &["event"]).unwrap();
         let table = &data.tables[0];
@@ -143,7 +148,7 @@ fn what_was_just_loaded_is_counted_by_its_files() {
 
 #[test]
 fn what_files_were_written_is_told_by_their_kind() {
-    let Some(server) = own(MysqlProduct::Mysql) else { return };
+    let Some(server) = shared(MysqlProduct::Mysql) else { return };
     let mut session = root(&server);
     let mut statistics = Statistics::prepare(&mut session, &[]).unwrap();
     let before = statistics.read(&mut session).unwrap();
@@ -158,19 +163,23 @@ fn what_files_were_written_is_told_by_their_kind() {
     assert!(grown("wal_write_operations_total") > 0.0 && grown("io_write_bytes_total") > 0.0, "{after:?}");
 }
 
-fn of_few_rights(product: MysqlProduct) -> Option<Mysql> {
-    let setup = MysqlSetup::new(product)
-        .with_sql("CREATE USER `o'few`@'%' IDENTIFIED BY 'x'")
-        .with_sql("GRANT ALL ON test.* TO `o'few`@'%'");
-    Mysql::start(&setup)
+/// A user of the database alone, with a name that must be quoted; returns what opens his sessions.
+fn of_few_rights(server: &Mysql, name: &str) -> Target {
+    let user = format!("`target_o'{name}`@'%'");
+    server.sql(&format!(
+        "DROP USER IF EXISTS {user}; CREATE USER {user} IDENTIFIED BY 'x'; GRANT ALL ON {DATABASE}.* TO {user}"
+    ));
+    target(&server.url(&format!("target_o%27{name}"), "x", DATABASE))
 }
 
 #[test]
 fn rights_that_are_missing_are_named_with_their_grants() {
-    for product in WITH_INNODB {
-        let Some(server) = of_few_rights(product) else { continue };
+    let default_of_mariadb = without_performance_schema(MysqlProduct::MariaDb);
+    for server in WITH_INNODB.into_iter().filter_map(shared).chain(default_of_mariadb) {
+        let product = server.product();
+        let few = of_few_rights(&server, "few");
         let missing = || {
-            let mut session = target(&server.url("o%27few", "x", "test")).connect().unwrap();
+            let mut session = few.connect().unwrap();
             let mut statistics = Statistics::prepare(&mut session, &[]).unwrap();
             let values = statistics.read(&mut session).unwrap();
             assert!(values.contains_key("queries_total"), "{values:?}");
@@ -179,9 +188,10 @@ fn rights_that_are_missing_are_named_with_their_grants() {
         let (found, values) = missing();
         // Of others' sessions MariaDB shows nothing to him, and no error either.
         assert!(!values.keys().any(|key| key.starts_with("waits_sessions")), "{product}: {values:?}");
-        let process = "GRANT PROCESS ON *.* TO 'o''few'@'%'";
-        let schema = "GRANT SELECT ON performance_schema.* TO 'o''few'@'%'";
-        let expected = if product == MysqlProduct::Mysql { vec![process, schema] } else { vec![process] };
+        let process = "GRANT PROCESS ON *.* TO 'target_o''few'@'%'";
+        let schema = "GRANT SELECT ON performance_schema.* TO 'target_o''few'@'%'";
+        let has_schema = root(&server).query_value::<u8>("SELECT @@performance_schema").unwrap() == Some(1);
+        let expected = if has_schema { vec![process, schema] } else { vec![process] };
         assert_eq!(found.len(), expected.len(), "{product}: {found:?}");
         for (said, grant) in found.iter().zip(&expected) {
             assert!(said.ends_with(&format!(": {grant}")), "{product}: {said}");
@@ -200,10 +210,7 @@ fn rights_that_are_missing_are_named_with_their_grants() {
 
 #[test]
 fn a_performance_schema_that_is_off_is_told_and_done_without() {
-    let Some(server) = Mysql::start(&MysqlSetup::new(MysqlProduct::Mysql).with("performance-schema=OFF"))
-    else {
-        return;
-    };
+    let Some(server) = without_performance_schema(MysqlProduct::Mysql) else { return };
     let mut session = root(&server);
     let mut statistics = Statistics::prepare(&mut session, &[]).unwrap();
     let [missing] = statistics.missing() else { panic!("{:?}", statistics.missing()) };
@@ -216,15 +223,15 @@ fn a_performance_schema_that_is_off_is_told_and_done_without() {
 
 #[test]
 fn the_probe_says_once_what_it_may_not_read() {
-    let Some(server) = of_few_rights(MysqlProduct::Mysql) else { return };
+    let Some(server) = shared(MysqlProduct::Mysql) else { return };
     let (sender, events) = mpsc::channel();
     let options = Options {
-        database: Some(target(&server.url("o%27few", "x", "test")).endpoint().unwrap()),
+        database: Some(of_few_rights(&server, "once").endpoint().unwrap()),
         interval: Duration::from_millis(50),
         ..Options::new("my")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
-    let first: Vec<Event> = (0..6).map(|_| events.recv_timeout(Duration::from_secs(60)).unwrap()).collect();
+    let first: Vec<Event> = (0..6).map(|_| events.recv_timeout(Duration::from_secs(300)).unwrap()).collect();
     drop(probe);
     let is_notice = |event: &&Event| matches!(event, Event::Notice(_));
     assert!(first[..2].iter().all(|event| matches!(event, Event::Notice(_))), "{first:?}");

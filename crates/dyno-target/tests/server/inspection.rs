@@ -16,7 +16,7 @@ fn the_product_and_its_place_are_recognised() {
         assert!(facts.version_text.unwrap().starts_with("PostgreSQL "));
         assert_eq!(facts.same_host, Some(true));
         assert_eq!(facts.tls, None);
-        assert_eq!(facts.connections_max, Some(27), "30 without the 3 that are reserved");
+        assert_eq!(facts.connections_max, Some(397), "400 without the 3 that are reserved");
         assert_eq!(facts.isolation.as_deref(), Some("read committed"));
     }
 }
@@ -91,7 +91,8 @@ fn sizes_of_plain_unlogged_partitioned_and_missing_tables() {
     let mut session = server.admin();
     session
         .execute(
-            "CREATE TABLE size_plain (id int PRIMARY KEY); INSERT INTO size_plain SELECT generate_series(1, 1000);
+            "DROP TABLE IF EXISTS size_plain, size_unlogged, size_parts;
+             CREATE TABLE size_plain (id int PRIMARY KEY); INSERT INTO size_plain SELECT generate_series(1, 1000);
              CREATE UNLOGGED TABLE size_unlogged AS SELECT 1 AS x;
              CREATE TABLE size_parts (id int) PARTITION BY RANGE (id);
              CREATE TABLE size_part_1 PARTITION OF size_parts FOR VALUES FROM (0) TO (10);

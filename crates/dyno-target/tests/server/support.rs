@@ -1,12 +1,12 @@
 //! The PostgreSQL that these tests inspect, with users for every way to log in.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dyno_target::{Connection, Environment, TargetSettings};
-use dyno_test_servers::{Ending, Postgres, Setup, Shared};
+use dyno_test_servers::{Postgres, Setup};
 
 /// Users with their passwords and how each has to prove itself over TCP.
 const SETUP: &str = "
@@ -24,29 +24,31 @@ const HBA: &str = "
     host all all 127.0.0.1/32 trust\n";
 
 pub(crate) struct Server {
-    postgres: Postgres,
+    postgres: Arc<Postgres>,
     pub(crate) directory: PathBuf,
     pub(crate) port: u16,
 }
 
 impl Server {
-    /// One server for all tests that only read or keep to objects of their own.
-    pub(crate) fn shared() -> Option<Arc<Self>> {
-        static SHARED: Shared<Server> = Shared::new();
-        SHARED.get(|| Self::start(&[]))
+    /// One server for all tests that only read or keep to objects of their own; no other suite has one with these users.
+    pub(crate) fn shared() -> Option<Self> {
+        Self::shared_with(&[])
+    }
+
+    /// The same with further settings, `name=value`.
+    pub(crate) fn shared_with(settings: &[&str]) -> Option<Self> {
+        Some(Self::of(Postgres::shared(&setup(settings))?))
     }
 
     /// A server of the caller's own with further settings, `name=value`; `None` where no PostgreSQL is installed.
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
-        let settings = ["work_mem=8MB", "max_connections=30"].iter().chain(settings);
-        let postgres = Postgres::start(&Setup {
-            settings: settings.map(|&setting| setting.to_owned()).collect(),
-            hba: Some(HBA.to_owned()),
-            sql: SETUP.to_owned(),
-            ..Setup::default()
-        })?;
+        let settings: Vec<_> = ["max_connections=30"].iter().chain(settings).copied().collect();
+        Some(Self::of(Arc::new(Postgres::start(&setup(&settings))?)))
+    }
+
+    fn of(postgres: Arc<Postgres>) -> Self {
         let (directory, port) = (postgres.directory().to_owned(), postgres.address.port());
-        Some(Self { postgres, directory, port })
+        Self { postgres, directory, port }
     }
 
     /// Settings for this server, by its socket or by TCP, with further parameters.
@@ -55,8 +57,13 @@ impl Server {
         self.named(&format!("host={host} port={} dbname=postgres {further}", self.port))
     }
 
+    /// Who connects waits as long as it takes on a busy machine, where ten seconds are not enough.
     pub(crate) fn named(&self, text: &str) -> TargetSettings {
-        TargetSettings::parse(text, &Environment::empty().with_home(self.directory.join("home"))).unwrap()
+        let text = match text.starts_with("postgres://") {
+            true => format!("{text}?connect_timeout=300"),
+            false => format!("connect_timeout=300 {text}"),
+        };
+        TargetSettings::parse(&text, &Environment::empty().with_home(self.directory.join("home"))).unwrap()
     }
 
     pub(crate) fn admin(&self) -> Connection {
@@ -71,24 +78,21 @@ impl Server {
         self.postgres.pid()
     }
 
-    /// Stops at once and starts anew on the same data and port.
+    /// Stops a server of the caller's own at once, and starts it anew on the same data and port.
     pub(crate) fn restart(&mut self) {
-        self.postgres.crash();
-        self.postgres.restart();
+        let postgres = Arc::get_mut(&mut self.postgres).unwrap();
+        postgres.crash();
+        postgres.restart();
     }
 }
 
-impl Ending for Server {
-    fn pid(&self) -> u32 {
-        self.postgres.pid()
-    }
-
-    fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    fn signal() -> &'static str {
-        Postgres::signal()
+fn setup(settings: &[&str]) -> Setup {
+    let settings = ["work_mem=8MB"].iter().chain(settings);
+    Setup {
+        settings: settings.map(|&setting| setting.to_owned()).collect(),
+        hba: Some(HBA.to_owned()),
+        sql: SETUP.to_owned(),
+        ..Setup::default()
     }
 }
 

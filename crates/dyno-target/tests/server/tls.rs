@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dyno_target::connection::ConnectError;
 use dyno_target::settings::TargetError;
@@ -11,9 +12,11 @@ use dyno_test_servers::give_to_server;
 
 use crate::support::{Server, wait_for};
 
-/// A server with TLS, and the certificates around it.
+/// A server with TLS, and the certificates around it: one for all tests here, which take turns, as each lets it show the
+/// certificates that it needs.
 struct Secured {
     server: Server,
+    turn: MutexGuard<'static, bool>,
 }
 
 /// Certificates of the server by name: what is wrong with each, and how it is made.
@@ -26,27 +29,43 @@ const SERVER_CERTIFICATES: [(&str, &str, &str); 4] = [
 
 impl Secured {
     fn start() -> Option<Self> {
-        let server = Server::start(&[])?;
-        let secured = Self { server };
-        secured.authority("ca");
-        secured.authority("stranger");
-        for (name, subject, extension) in SERVER_CERTIFICATES {
-            secured.issue(name, subject, extension);
+        static IS_MADE: Mutex<bool> = Mutex::new(false);
+        let turn = IS_MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_made = *turn;
+        let mut secured = Self { server: Server::shared_with(&["cluster_name=tls"])?, turn };
+        if !is_made {
+            secured.make();
+            *secured.turn = true;
         }
-        secured.issue_expired();
-        // As PostgreSQL's documentation makes one for a first try.
-        secured.openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -keyout self.key -out self.crt");
-        for name in ["good", "other", "common", "expired", "self"] {
-            give_to_server(&secured.file(&format!("{name}.key")));
-        }
-        let mut admin = secured.server.admin();
-        let authority = secured.file("ca.crt");
-        admin.execute(&format!("ALTER SYSTEM SET ssl_ca_file = '{}'", authority.display())).unwrap();
+        // What another test has left there.
+        let _ = fs::remove_dir_all(secured.file("home"));
         secured.present("good");
+        Some(secured)
+    }
+
+    fn make(&self) {
+        // A process that had the server before may have made others of the same names.
+        let mut admin = self.server.admin();
+        admin.execute("ALTER SYSTEM SET ssl = off").unwrap();
+        admin.execute("SELECT pg_reload_conf()").unwrap();
+        self.wait_until("ssl", "off");
+        self.authority("ca");
+        self.authority("stranger");
+        for (name, subject, extension) in SERVER_CERTIFICATES {
+            self.issue(name, subject, extension);
+        }
+        self.issue_expired();
+        // As PostgreSQL's documentation makes one for a first try.
+        self.openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -keyout self.key -out self.crt");
+        for name in ["good", "other", "common", "expired", "self"] {
+            give_to_server(&self.file(&format!("{name}.key")));
+        }
+        let authority = self.file("ca.crt");
+        admin.execute(&format!("ALTER SYSTEM SET ssl_ca_file = '{}'", authority.display())).unwrap();
+        self.present("good");
         admin.execute("ALTER SYSTEM SET ssl = on").unwrap();
         admin.execute("SELECT pg_reload_conf()").unwrap();
-        secured.wait_until("ssl", "on");
-        Some(secured)
+        self.wait_until("ssl", "on");
     }
 
     fn file(&self, name: &str) -> PathBuf {

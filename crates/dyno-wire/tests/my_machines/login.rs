@@ -265,6 +265,16 @@ fn packets_of_a_login_have_their_numbers_and_bounds() {
     assert!(matches!(error, LoginError::Protocol(ProtocolError::TooLarge { .. })), "{error}");
 }
 
+/// MySQL closes a login that has lasted ten seconds, whatever is on its way to it by then.
+#[test]
+fn a_refusal_that_crosses_the_answer_is_told() {
+    let (mut handshake, _) = begun(login("secret"), MYSQL_GREETING);
+    let refusal = packet(1, b"\xff\x87\x04#08S01Got timeout reading communication packets");
+    let error = handshake.handle_input(&refusal).unwrap_err();
+    assert!(matches!(&error, LoginError::Server(error) if error.number == 1159), "{error}");
+    assert!(error.to_string().contains("Got timeout reading communication packets"), "{error}");
+}
+
 /// A key made for this test; its other half was thrown away.
 const RSA_PUBLIC_KEY: &str = "\
 -----BEGIN PUBLIC KEY-----

@@ -1,7 +1,7 @@
 //! Drives the machines over a blocking socket, and opens mysql_async connections to compare them with.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -17,12 +17,14 @@ use dyno_wire::my::handshake::{Handshake, LoginError, Options, Session};
 use dyno_wire::my::reply::{Expect, ReplyScanner, ReplySink, Totals};
 use dyno_wire::my::value::Value;
 
-/// A login as one of the server's users, to database `test`.
+use crate::servers::DATABASE;
+
+/// A login as one of the server's users, to the database of these tests.
 pub(crate) fn login(user: &str, password: Option<&str>) -> Login {
     Login {
         user: user.to_owned(),
         password: password.map(|password| Password::new(password.to_owned())),
-        database: "test".to_owned(),
+        database: DATABASE.to_owned(),
         parameters: Vec::new(),
         tls: Tls::Disable,
         channel_binding: ChannelBinding::Prefer,
@@ -253,6 +255,16 @@ impl Client {
         self.stream.read_to_end(&mut rest).is_ok()
     }
 
+    /// What the server says before it closes the connection, which it does by itself.
+    pub(crate) fn last_words(mut self) -> Vec<u8> {
+        let mut words = Vec::new();
+        match self.stream.read_to_end(&mut words) {
+            Ok(_) => words,
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => words,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     fn finish<S: Record>(&mut self, reply: &mut S) {
         while !self.step(reply) {}
         reply.totals(self.scanner.totals());
@@ -316,7 +328,7 @@ pub(crate) fn with_mysql_async<T>(server: &Mysql, job: impl AsyncFnOnce(&mut mys
             .prefer_socket(false)
             .user(Some("root"))
             .pass(Some(server.password.as_str()))
-            .db_name(Some("test"));
+            .db_name(Some(DATABASE));
         let mut connection = mysql_async::Conn::new(options).await.unwrap();
         let result = job(&mut connection).await;
         connection.disconnect().await.unwrap();

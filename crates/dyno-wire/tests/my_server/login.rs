@@ -5,7 +5,7 @@ use dyno_wire::endpoint::Login;
 use dyno_wire::my::handshake::{LoginError, Options};
 
 use crate::client::{Client, login};
-use crate::servers::{Server, each, shared};
+use crate::servers::{Server, each, each_and_seekdb, shared, with_odd_logins};
 
 fn opens(server: &Server, user: &str, password: Option<&str>) -> Result<String, LoginError> {
     let mut client = server.open(login(user, password), Options::default())?;
@@ -28,11 +28,6 @@ fn check(server: &Server, user: &str, right: &str) {
 const PASSWORDS: [&str; 3] =
     ["", "secret", "pässwörd longer than any hash of it would be, and than a challenge, 🦀🦀🦀🦀🦀🦀"];
 
-fn make_user(server: &Server, user: &str, identified: &str) {
-    server.run(&format!("CREATE USER {user} IDENTIFIED {identified}"));
-    server.run(&format!("GRANT ALL ON test.* TO {user}"));
-}
-
 #[test]
 fn mariadbs_plugins() {
     let Some(server) = shared(MysqlProduct::MariaDb) else { return };
@@ -40,19 +35,18 @@ fn mariadbs_plugins() {
         // An ed25519 account with an empty password lets nobody in, MariaDB's own client neither.
         let plugins = ["mysql_native_password", "ed25519"].into_iter().take(if number == 0 { 1 } else { 2 });
         for plugin in plugins {
-            let user = format!("{plugin}_{number}");
-            make_user(&server, &user, &format!("VIA {plugin} USING PASSWORD('{password}')"));
+            let name = format!("{plugin}_{number}");
+            let user = server.make_user(&name, &format!("VIA {plugin} USING PASSWORD('{password}')"));
             check(&server, &user, password);
         }
     }
     // The server asks for one plugin, and when that fails for the other.
-    make_user(
-        &server,
+    let either = server.make_user(
         "either",
         "VIA ed25519 USING PASSWORD('other') OR mysql_native_password USING PASSWORD('secret')",
     );
-    check(&server, "either", "secret");
-    check(&server, "either", "other");
+    check(&server, &either, "secret");
+    check(&server, &either, "other");
 }
 
 #[test]
@@ -60,8 +54,8 @@ fn mysqls_plugins() {
     let Some(server) = shared(MysqlProduct::Mysql) else { return };
     for (number, password) in PASSWORDS.into_iter().enumerate() {
         for plugin in ["caching_sha2_password", "sha256_password"] {
-            let user = format!("{plugin}_{number}");
-            make_user(&server, &user, &format!("WITH {plugin} BY '{password}'"));
+            let name = format!("{plugin}_{number}");
+            let user = server.make_user(&name, &format!("WITH {plugin} BY '{password}'"));
             // In full, then from the server's cache.
             for _ in 0..2 {
                 check(&server, &user, password);
@@ -73,19 +67,19 @@ fn mysqls_plugins() {
 #[test]
 fn the_servers_key_is_asked_for_only_if_that_is_allowed() {
     let Some(server) = shared(MysqlProduct::Mysql) else { return };
-    make_user(&server, "keyless", "WITH caching_sha2_password BY 'secret'");
+    let keyless = server.make_user("keyless", "WITH caching_sha2_password BY 'secret'");
     let options = Options { public_key_retrieval: false, ..Options::default() };
-    let open = || server.open(login("keyless", Some("secret")), options);
+    let open = || server.open(login(&keyless, Some("secret")), options);
     let refused = open().unwrap_err();
     assert_eq!(refused, LoginError::PublicKeyForbidden { plugin: "caching_sha2_password" });
     // With the password in its cache the server needs no key.
-    check(&server, "keyless", "secret");
+    check(&server, &keyless, "secret");
     assert!(open().is_ok());
 }
 
 #[test]
 fn a_unix_socket_is_as_good_as_tls() {
-    each(|server| {
+    each_and_seekdb(|server| {
         let mut client = Client::open_unix(&server.socket(), server.root_login()).unwrap();
         assert_eq!(client.query("SELECT 1").value(), "1");
         if server.is(MysqlProduct::SeekDb) {
@@ -93,30 +87,26 @@ fn a_unix_socket_is_as_good_as_tls() {
             return;
         }
         let with = if server.is(MysqlProduct::Mysql) { "WITH caching_sha2_password" } else { "" };
-        make_user(server, "by_socket", &format!("{with} BY 'secret'"));
-        let mut client = Client::open_unix(&server.socket(), login("by_socket", Some("secret"))).unwrap();
+        let user = server.make_user("by_socket", &format!("{with} BY 'secret'"));
+        let mut client = Client::open_unix(&server.socket(), login(&user, Some("secret"))).unwrap();
         assert_eq!(client.query("SELECT 1").value(), "1");
     });
 }
 
 #[test]
 fn a_plugin_that_is_not_known_is_named() {
-    let Some(server) = shared(MysqlProduct::MariaDb) else { return };
-    server.run("SET GLOBAL secure_auth = 0");
-    make_user(&server, "ancient", "VIA mysql_old_password USING '7c786c222596437b'");
-    let refused = opens(&server, "ancient", Some("x")).unwrap_err();
+    let Some(server) = with_odd_logins() else { return };
+    let ancient = server.make_user("ancient", "VIA mysql_old_password USING '7c786c222596437b'");
+    let refused = opens(&server, &ancient, Some("x")).unwrap_err();
     assert!(refused.to_string().contains("mysql_old_password"), "{refused}");
     assert!(refused.to_string().contains("set the password anew"), "{refused}");
 }
 
 #[test]
 fn a_password_in_clear_is_not_sent_without_tls() {
-    let setup = MysqlSetup::new(MysqlProduct::MariaDb)
-        .with("plugin-load-add=auth_pam_v1")
-        .with("pam-use-cleartext-plugin=1");
-    let Some(server) = Server::start(&setup) else { return };
-    make_user(&server, "pam", "VIA pam");
-    let refused = opens(&server, "pam", Some("secret")).unwrap_err();
+    let Some(server) = with_odd_logins() else { return };
+    let user = server.make_user("pam_in_clear", "VIA pam");
+    let refused = opens(&server, &user, Some("secret")).unwrap_err();
     assert_eq!(refused, LoginError::ClearPassword { plugin: "mysql_clear_password" });
 }
 
@@ -124,7 +114,7 @@ fn a_password_in_clear_is_not_sent_without_tls() {
 fn an_unknown_database_is_an_error_and_none_is_fine() {
     each(|server| {
         let at = |database: &str| Login { database: database.to_owned(), ..server.root_login() };
-        let refused = server.open(at("none"), Options::default()).unwrap_err();
+        let refused = server.open(at("wire_my_none"), Options::default()).unwrap_err();
         assert!(
             matches!(&refused, LoginError::Server(error) if error.number == 1049 && error.state == "42000")
         );

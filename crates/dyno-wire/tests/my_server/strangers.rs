@@ -16,7 +16,7 @@ use crate::servers::each;
 /// It says nothing until it is spoken to, as each side waits for the other.
 #[test]
 fn a_postgresql_server_is_told_by_its_silence() {
-    let Some(server) = Postgres::start(&Setup::default()) else { return };
+    let Some(server) = Postgres::shared(&Setup::default()) else { return };
     let mut stream = connect(server.address);
     let mut handshake = Handshake::new(Arc::new(login("root", None)), Options::default());
     let mut out = Vec::new();

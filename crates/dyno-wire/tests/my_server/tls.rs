@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dyno_test_servers::{MysqlProduct, MysqlSetup, Shared};
+use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_wire::endpoint::{Login, Tls, TlsSetup};
 use dyno_wire::my::handshake::{LoginError, Options};
 use rustls::pki_types::pem::PemObject;
@@ -11,20 +11,13 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::client::{Client, login};
-use crate::servers::{Server, each};
+use crate::servers::{Server, each, each_of, with_odd_logins};
 
 const PRODUCTS: [MysqlProduct; 2] = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
 
-/// Runs `job` against a server of each that offers TLS, at the same time; tests share them.
+/// Runs `job` against a server of each that offers TLS, at the same time.
 fn each_secured(job: impl Fn(&Server) + Sync) {
-    static SHARED: [Shared<Server>; 2] = [const { Shared::new() }; 2];
-    let start = |product| Server::start(&MysqlSetup::new(product).with_tls().with("max-allowed-packet=64M"));
-    std::thread::scope(|scope| {
-        for (shared, product) in SHARED.iter().zip(PRODUCTS) {
-            let job = &job;
-            scope.spawn(move || shared.get(|| start(product)).iter().for_each(|server| job(server)));
-        }
-    });
+    each_of(&PRODUCTS, |product| Server::shared(&MysqlSetup::new(product).with_tls()), job);
 }
 
 fn trusted(server: &Server, versions: &[&'static rustls::SupportedProtocolVersion]) -> TlsSetup {
@@ -51,11 +44,10 @@ fn open(server: &Server, tls: Tls, user: &str, password: Option<&str>) -> Result
 #[test]
 fn logins_and_long_replies_go_over_tls() {
     each_secured(|server| {
-        server.run("CREATE USER tls IDENTIFIED BY 'secret' REQUIRE SSL");
-        server.run("GRANT ALL ON test.* TO tls");
+        let user = server.make_user("tls", "BY 'secret' REQUIRE SSL");
         for (version, name) in [(&TLS12, "TLSv1.2"), (&TLS13, "TLSv1.3")] {
             let tls = Tls::Require(trusted(server, &[version]));
-            let mut client = open(server, tls, "tls", Some("secret")).unwrap();
+            let mut client = open(server, tls, &user, Some("secret")).unwrap();
             assert_eq!(client.session.link.tls_version(), Some(name));
             assert_eq!(client.query("SHOW STATUS LIKE 'ssl_version'").texts()[0][1].as_deref(), Some(name));
             let sql = format!("SELECT length('{}'), repeat('y', 3000000)", "x".repeat(2_000_000));
@@ -64,7 +56,7 @@ fn logins_and_long_replies_go_over_tls() {
             assert_eq!(texts[0][1].as_ref().map(String::len), Some(3_000_000));
             assert!(client.quit());
         }
-        let refused = open(server, Tls::Disable, "tls", Some("secret")).unwrap_err();
+        let refused = open(server, Tls::Disable, &user, Some("secret")).unwrap_err();
         assert!(matches!(&refused, LoginError::Server(error) if error.number == 1045), "{refused}");
     });
 }
@@ -83,13 +75,12 @@ fn every_plugin_works_over_tls() {
             } else {
                 format!("VIA {plugin} USING PASSWORD('secret')")
             };
-            server.run(&format!("CREATE USER {plugin} IDENTIFIED {identified}"));
-            server.run(&format!("GRANT ALL ON test.* TO {plugin}"));
+            let user = server.make_user(plugin, &identified);
             let prefer = || Tls::Prefer(trusted(server, &[&TLS13]));
             // In full, then from the cache that MySQL keeps.
             for _ in 0..2 {
-                assert!(open(server, prefer(), plugin, Some("secret")).is_ok(), "{plugin}");
-                assert!(open(server, prefer(), plugin, Some("wrong")).is_err(), "{plugin}");
+                assert!(open(server, prefer(), &user, Some("secret")).is_ok(), "{plugin}");
+                assert!(open(server, prefer(), &user, Some("wrong")).is_err(), "{plugin}");
             }
         }
     });
@@ -98,12 +89,10 @@ fn every_plugin_works_over_tls() {
 /// PAM sees the password itself, and here has no user of that name.
 #[test]
 fn a_password_in_clear_is_sent_over_tls_where_that_is_allowed() {
-    let setup = MysqlSetup::new(MysqlProduct::MariaDb).with_tls();
-    let setup = setup.with("plugin-load-add=auth_pam_v1").with("pam-use-cleartext-plugin=1");
-    let Some(server) = Server::start(&setup) else { return };
-    server.run("CREATE USER pam IDENTIFIED VIA pam");
+    let Some(server) = with_odd_logins() else { return };
+    let user = server.make_user("pam", "VIA pam");
     let tls = Tls::Require(trusted(&server, &[&TLS13]));
-    let login = Login { tls, ..login("pam", Some("secret")) };
+    let login = Login { tls, ..login(&user, Some("secret")) };
     let refused = server.open(login.clone(), Options::default()).unwrap_err();
     assert_eq!(refused, LoginError::ClearPasswordForbidden { plugin: "mysql_clear_password" });
     let allowed = Options { clear_password: true, ..Options::default() };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 pub(crate) use dyno_test_servers::Postgres;
-use dyno_test_servers::{Setup, Shared};
+use dyno_test_servers::Setup;
 
 /// Users are named for how they must log in; all have the password `right`.
 const HBA: &str = "
@@ -24,19 +24,27 @@ CREATE ROLE scram LOGIN PASSWORD 'right';
 CREATE ROLE scram_tls LOGIN PASSWORD 'right';
 ";
 
-/// The server that all tests share which do not change its settings. `None`, and a line that says so, if there
-/// is no PostgreSQL on this machine.
+/// The server that all tests share which do not change its settings; no other suite has one with these users. `None`, and a
+/// line that says so, if there is no PostgreSQL on this machine.
 pub(crate) fn shared() -> Option<Arc<Postgres>> {
-    static SHARED: Shared<Postgres> = Shared::new();
-    SHARED.get(|| start(&[]))
+    shared_with(&[])
+}
+
+/// The same with further `settings`, `name=value`.
+pub(crate) fn shared_with(settings: &[&str]) -> Option<Arc<Postgres>> {
+    Postgres::shared(&setup(settings))
 }
 
 /// A server of the test's own with further `settings`, `name=value`.
 pub(crate) fn start(settings: &[&str]) -> Option<Postgres> {
-    Postgres::start(&Setup {
+    Postgres::start(&setup(settings))
+}
+
+fn setup(settings: &[&str]) -> Setup {
+    Setup {
         settings: settings.iter().map(|&setting| setting.to_owned()).collect(),
         hba: Some(HBA.to_owned()),
         sql: ROLES.to_owned(),
         ..Setup::default()
-    })
+    }
 }

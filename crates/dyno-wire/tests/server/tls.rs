@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dyno_test_servers::succeed;
 use dyno_wire::endpoint::{ChannelBinding, Login, Tls, TlsSetup};
@@ -20,7 +20,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, Server
 
 use crate::cancel::wait_until_asleep;
 use crate::client::{Client, login};
-use crate::postgres::{Postgres, shared, start};
+use crate::postgres::{Postgres, shared, shared_with};
 
 /// Kinds of certificate: name and openssl's options.
 const KINDS: &[(&str, &[&str])] = &[
@@ -112,9 +112,18 @@ impl Drop for Scratch {
     }
 }
 
-/// A server without TLS that is then given a certificate; settings are reloaded, not restarted.
+/// One server for the tests that give it certificates, which take turns.
+fn in_turn() -> Option<(Arc<Postgres>, MutexGuard<'static, ()>)> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    Some((shared_with(&["cluster_name=tls"])?, turn))
+}
+
+/// Gives the server a certificate; settings are reloaded, it is not restarted.
 fn use_certificate(server: &Postgres, certificate: &Certificate) {
+    // A name that this server has not had before.
     let name = certificate.certificate.file_stem().unwrap().to_str().unwrap();
+    let name = format!("{name}-{}", std::process::id());
     let key = server.give(&format!("{name}.key"), &certificate.key);
     let crt = server.give(&format!("{name}.crt"), &certificate.certificate);
     let mut admin = Client::superuser(server.address);
@@ -134,7 +143,7 @@ fn use_certificate(server: &Postgres, certificate: &Certificate) {
 #[test]
 fn scram_is_bound_to_every_kind_of_certificate() {
     let scratch = Scratch::new("kinds");
-    let Some(server) = start(&[]) else { return };
+    let Some((server, _turn)) = in_turn() else { return };
     for (name, options) in KINDS {
         let Some(certificate) = Certificate::make(&scratch.0, name, options) else { return };
         use_certificate(&server, &certificate);
@@ -156,7 +165,7 @@ fn scram_is_bound_to_every_kind_of_certificate() {
 #[test]
 fn without_a_hash_to_bind_to_scram_goes_unbound_or_not_at_all() {
     let scratch = Scratch::new("unbound");
-    let Some(server) = start(&[]) else { return };
+    let Some((server, _turn)) = in_turn() else { return };
     let Some(certificate) = Certificate::make(&scratch.0, "ed25519", &["-newkey", "ed25519"]) else { return };
     use_certificate(&server, &certificate);
     let preferring = bound(certificate.trusted(), ChannelBinding::Prefer);
@@ -169,9 +178,9 @@ fn without_a_hash_to_bind_to_scram_goes_unbound_or_not_at_all() {
 #[test]
 fn tls_is_used_when_offered_and_refused_when_wrong() {
     let scratch = Scratch::new("trust");
-    let Some(server) = start(&[]) else { return };
-    let Some(certificate) = Certificate::make(&scratch.0, "right", KINDS[0].1) else { return };
-    let Some(other) = Certificate::make(&scratch.0, "other", KINDS[0].1) else { return };
+    let Some((server, _turn)) = in_turn() else { return };
+    let Some(certificate) = Certificate::make(&scratch.0, "right", KINDS[3].1) else { return };
+    let Some(other) = Certificate::make(&scratch.0, "other", KINDS[3].1) else { return };
     use_certificate(&server, &certificate);
 
     let preferred = Login { tls: Tls::Prefer(certificate.trusted()), ..login("trusted", None) };
@@ -200,7 +209,7 @@ fn tls_is_used_when_offered_and_refused_when_wrong() {
 fn a_server_without_tls_is_refused_unless_tls_is_only_preferred() {
     let scratch = Scratch::new("none");
     let Some(server) = shared() else { return };
-    let Some(certificate) = Certificate::make(&scratch.0, "unused", KINDS[0].1) else { return };
+    let Some(certificate) = Certificate::make(&scratch.0, "unused", KINDS[3].1) else { return };
     let required = Login { tls: Tls::Require(certificate.trusted()), ..login("trusted", None) };
     assert_eq!(Client::open(server.address, required).unwrap_err(), LoginError::TlsRefused);
     let preferred = Login { tls: Tls::Prefer(certificate.trusted()), ..login("scram", Some("right")) };
@@ -210,7 +219,7 @@ fn a_server_without_tls_is_refused_unless_tls_is_only_preferred() {
 #[test]
 fn much_passes_through_tls_unharmed_in_both_directions() {
     let scratch = Scratch::new("much");
-    let Some(server) = start(&[]) else { return };
+    let Some((server, _turn)) = in_turn() else { return };
     let Some(certificate) = Certificate::make(&scratch.0, "much", KINDS[3].1) else { return };
     use_certificate(&server, &certificate);
     let mut client =
@@ -257,9 +266,9 @@ fn cancel_over_tls(server: &Postgres, mut handshake: Handshake) {
 #[test]
 fn a_man_in_the_middle_is_found_out_by_channel_binding_alone() {
     let scratch = Scratch::new("middle");
-    let Some(server) = start(&[]) else { return };
-    let Some(certificate) = Certificate::make(&scratch.0, "server", KINDS[0].1) else { return };
-    let Some(intruder) = Certificate::make(&scratch.0, "intruder", KINDS[0].1) else { return };
+    let Some((server, _turn)) = in_turn() else { return };
+    let Some(certificate) = Certificate::make(&scratch.0, "server", KINDS[3].1) else { return };
+    let Some(intruder) = Certificate::make(&scratch.0, "intruder", KINDS[3].1) else { return };
     use_certificate(&server, &certificate);
     for (binding, deceived) in
         [(ChannelBinding::Disable, true), (ChannelBinding::Prefer, false), (ChannelBinding::Require, false)]

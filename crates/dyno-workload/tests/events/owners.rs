@@ -77,6 +77,7 @@ fn a_preparation_that_was_broken_off_is_made_anew() {
         });
         let Err(BenchmarkError::Preparation(error)) = outcome else { panic!("{name}: {outcome:?}") };
         assert!(matches!(*error, PrepareError::Stopped { step: "data", .. }), "{name}: {error}");
+        server.wait_until_alone();
         assert!(server.number("SELECT COUNT(*) FROM event") < TOO_MANY, "{name}");
         // As where nothing is, so that a campaign prepares.
         let asked = benchmark(&Test::ALL, 1_000, 100);
@@ -90,8 +91,8 @@ fn a_preparation_that_was_broken_off_is_made_anew() {
 #[test]
 fn who_may_not_make_tables_is_told_what_to_do() {
     let Some(server) = Server::postgres() else { return };
-    server.execute(&["CREATE ROLE guest LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC"]);
-    let target = server.target_of("guest", "");
+    server.execute(&["REVOKE CREATE ON SCHEMA public FROM PUBLIC"]);
+    let target = server.target_of(&server.create_user("guest"), "");
     let asked = benchmark(&Test::ALL, 10, 10);
     let denied = server.prepare_as(&target, &asked, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let BenchmarkError::Preparation(error) = &denied else { panic!("{denied}") };

@@ -1,10 +1,15 @@
 //! What happens before a run.
 
+use std::sync::LazyLock;
+
 use dyno_target::connection::Connection;
 use dyno_workload::pgbench::before::{BeforeError, TableFacts, table_facts, vacuum_before};
 use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps};
 
-use crate::reference::{Reference, Said, Server, run_ours};
+use crate::pgbench::aspects;
+use crate::reference::{Recordings, Said, Server, database, did, recorded_as, run_ours, speaks_as_we_do};
+
+static RECORDED: Recordings = LazyLock::new(|| recorded_as("before"));
 
 /// As `dyno pgbench` will do it before a run of a built-in script.
 fn before(connection: &mut Connection, scale_given: bool, vacuum_all: bool) -> Said {
@@ -22,32 +27,35 @@ fn before(connection: &mut Connection, scale_given: bool, vacuum_all: bool) -> S
     Said { stderr, succeeded: outcome.is_ok() }
 }
 
-/// Runs ours and a read-only transaction of each pgbench in one database, and compares.
+/// Runs ours in a database, where the real programs are run a read-only transaction of each in it, and compares.
 fn compare(name: &str, preparation: &str, arguments: &[&str], expected: &str) {
     let Some(server) = Server::get() else { return };
     let mut connection = server.create(name, preparation);
     let said = before(&mut connection, arguments.contains(&"-s"), arguments.contains(&"-v"));
-    let expected = expected.replace("DATABASE", name);
-    assert_eq!(said.stderr, expected, "{name}");
+    assert_eq!(said.stderr, expected.replace("DATABASE", &database(name)), "{name}");
     let statements = server.statements(name);
-    for reference in Reference::all() {
-        let arguments = [&["-S", "-t", "1"], arguments].concat();
-        let mut theirs = server.pgbench(&reference, name, &arguments);
+    let ours = did(&said, &statements);
+    let theirs = aspects(&RECORDED, name, 0, |pgbench| {
+        let mut said = server.pgbench(pgbench, name, &[&["-S", "-t", "1"], arguments].concat());
         // Since 17 names of settings are quoted.
-        if !reference.speaks_as_we_do() {
-            theirs.stderr = theirs.stderr.replace(" in search_path\n", " in \"search_path\"\n");
+        if !speaks_as_we_do(pgbench.version) {
+            said.stderr = said.stderr.replace(" in search_path\n", " in \"search_path\"\n");
         }
-        assert_eq!(said, theirs, "{name} {}", reference.version);
-        let since: Vec<String> = server.statements(name).split_off(statements.len());
-        assert_eq!(statements.iter().collect::<Vec<_>>(), last_run(&since), "{name} {}", reference.version);
+        let since = server.statements(name).split_off(statements.len());
+        did(&said, &last_run(&since))
+    });
+    for (version, theirs) in theirs {
+        for (aspect, lines) in &ours {
+            assert_eq!(lines, &theirs[*aspect], "{name}, pgbench {version}");
+        }
     }
 }
 
 /// The statements of the last run, without those of its script.
-fn last_run(statements: &[String]) -> Vec<&String> {
+fn last_run(statements: &[String]) -> Vec<String> {
     let begin = statements.iter().rposition(|sql| sql.starts_with("select count(*) from pgbench_branches"));
     let run = statements[begin.unwrap_or(0)..].iter();
-    run.filter(|sql| !sql.starts_with("SELECT abalance")).collect()
+    run.filter(|sql| !sql.starts_with("SELECT abalance")).cloned().collect()
 }
 
 /// Tables as pgbench has them, with one row each and no key.
@@ -126,8 +134,7 @@ fn partitions_are_found() {
 fn a_lost_connection_is_an_error() {
     let Some(server) = Server::get() else { return };
     let mut connection = server.create("lost_before", "");
-    let end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'lost_before'";
-    server.psql("postgres", end);
+    server.end_sessions("lost_before");
     let error = table_facts(&mut connection, false, &mut |_| {}).unwrap_err();
     assert!(matches!(error, BeforeError::Count { .. }), "{error:?}");
     assert!(error.to_string().contains("server closed the connection unexpectedly"), "{error}");

@@ -1,15 +1,19 @@
 //! What goes wrong on the way is said as pgbench says it, with nothing more done.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_workload::pgbench::initialize::{Initialization, InitializeError, Steps};
 
-use crate::reference::{Reference, Server, run_ours};
+use crate::pgbench::aspects;
+use crate::reference::{Recordings, Server, did, recorded_as, run_ours, speaks_as_we_do};
+
+static RECORDED: Recordings = LazyLock::new(|| recorded_as("failures"));
 
 /// Does the steps in databases that were prepared alike, and compares what was said and what the server was asked.
-/// References that fill the small tables in another way are left out where that matters.
-fn compare(name: &str, letters: &str, preparation: &str, expected: &str, all_references: bool) {
-    compare_with(name, &[], &options(letters), letters, preparation, expected, all_references);
+/// Versions that fill the small tables in another way are left out where that matters.
+fn compare(name: &str, letters: &str, preparation: &str, expected: &str, all_versions: bool) {
+    compare_with(name, &[], &options(letters), letters, preparation, expected, all_versions);
 }
 
 fn options(letters: &str) -> Initialization {
@@ -23,23 +27,26 @@ fn compare_with(
     letters: &str,
     preparation: &str,
     expected: &str,
-    all_references: bool,
+    all_versions: bool,
 ) {
     let Some(server) = Server::get() else { return };
     let ours = format!("{name}_ours");
     let mut connection = server.create(&ours, preparation);
     let said = run_ours(options, &mut connection);
     assert!(said.stderr.contains(expected), "{name}: {}", said.stderr);
-    let statements = server.statements(&ours);
-    for reference in Reference::all() {
-        if !all_references && !reference.speaks_as_we_do() {
-            continue;
-        }
-        let theirs = format!("{name}_theirs_{}", reference.version);
+    let ours = did(&said, &server.statements(&ours));
+    let theirs = aspects(&RECORDED, name, 0, |pgbench| {
+        let theirs = format!("{name}_theirs_{}", pgbench.version);
         drop(server.create(&theirs, preparation));
         let arguments = [&["-i", "-I", letters], arguments].concat();
-        assert_eq!(said, server.pgbench(&reference, &theirs, &arguments), "{name} {}", reference.version);
-        assert_eq!(statements, server.statements(&theirs), "{name} {}", reference.version);
+        did(&server.pgbench(pgbench, &theirs, &arguments), &server.statements(&theirs))
+    });
+    for (version, theirs) in theirs {
+        if all_versions || speaks_as_we_do(version) {
+            for (aspect, lines) in &ours {
+                assert_eq!(lines, &theirs[*aspect], "{name}, pgbench {version}");
+            }
+        }
     }
 }
 
@@ -113,7 +120,7 @@ fn once_stopped_it_ends_between_blocks_of_rows_and_leaves_none() {
     assert!(said.contains("100000 of 500000 tuples (20%)") && !said.contains("200000 of"), "{said}");
     drop(connection);
     let rows = server.psql("stopped", "select count(*) from pgbench_accounts");
-    assert!(rows.contains("\n     0\n"), "{rows}");
+    assert!(rows.contains("\n0\n"), "{rows}");
     let statements = server.statements("stopped");
     assert_eq!(statements.last().unwrap(), "copy pgbench_accounts from stdin with (freeze on)");
 }
@@ -122,7 +129,7 @@ fn once_stopped_it_ends_between_blocks_of_rows_and_leaves_none() {
 fn a_lost_connection_is_told_in_the_words_of_libpq() {
     let Some(server) = Server::get() else { return };
     let mut connection = server.create("lost", "");
-    server.psql("postgres", "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'lost'");
+    server.end_sessions("lost");
     let said = run_ours(&options("d"), &mut connection);
     assert_eq!(
         said.stderr,

@@ -1,8 +1,8 @@
-//! `pgbench -i`, and what pgbench does before a run, against the real program on a real server: both do the same, and
-//! the databases, the statements that came to the server and the messages are compared.
+//! `pgbench -i`, and what pgbench does before a run: on a real server, with the same in the end as the real program. The
+//! databases, the statements that came to the server and the messages are compared.
 //!
-//! The reference is the installed pgbench, and that which `DYNO_PGBENCH18` names, if it is set. Where the machine has
-//! no PostgreSQL, the tests say `skipped:` and return.
+//! What pgbench 15 and 18 do is in `recorded`; they are run with `DYNO_TEST_REFERENCES`. Where the machine has no
+//! PostgreSQL, the tests say `skipped:` and return.
 
 #[cfg(test)]
 mod before;
@@ -10,6 +10,9 @@ mod before;
 mod failures;
 #[cfg(test)]
 mod fingerprint;
+#[cfg(test)]
+#[path = "../support/pgbench.rs"]
+mod pgbench;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

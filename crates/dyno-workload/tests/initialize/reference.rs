@@ -1,35 +1,32 @@
-//! The server, and the pgbench programs that are compared with.
+//! The server, and what the real pgbench did on one like it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use dyno_target::connection::Connection;
-use dyno_test_servers::{Ending, Pgbench, Postgres, Setup, Shared, give_to_server, succeed};
+use dyno_test_servers::{Pgbench, Postgres, Recorded, Setup, postgres_binaries, succeed};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 use dyno_workload::pgbench::initialize::Initialization;
 
-/// A pgbench that is there.
-#[derive(Debug, Clone)]
-pub(crate) struct Reference {
-    program: PathBuf,
-    /// Its major version.
-    pub(crate) version: u32,
+use crate::pgbench::{Did, recordings};
+
+/// Each module has its own.
+pub(crate) type Recordings = LazyLock<Recorded>;
+
+pub(crate) fn recorded_as(name: &str) -> Recorded {
+    recordings("initialize", name)
 }
 
-impl Reference {
-    /// All that can be compared with.
-    pub(crate) fn all() -> Vec<Self> {
-        let reference = |Pgbench { program, version }| Self { program, version };
-        Pgbench::all().into_iter().map(reference).collect()
-    }
+/// The major version of the server with which was recorded: its messages, and how it stores things, differ from those of
+/// others.
+const SERVER_VERSION: &str = "15";
 
-    /// Whether its statements and messages are those that dyno has. Before 17 the small tables were filled by INSERT,
-    /// and progress did not name the table.
-    pub(crate) fn speaks_as_we_do(&self) -> bool {
-        self.version >= 18
-    }
+/// Whether a version's statements and messages are those that dyno has. Before 17 the small tables were filled by INSERT,
+/// and progress did not name the table.
+pub(crate) fn speaks_as_we_do(version: u32) -> bool {
+    version >= 18
 }
 
 /// What was printed on standard error, and whether it ended well.
@@ -39,53 +36,72 @@ pub(crate) struct Said {
     pub(crate) succeeded: bool,
 }
 
-impl Ending for Server {
-    fn pid(&self) -> u32 {
-        self.0.pid()
-    }
-
-    fn directory(&self) -> &Path {
-        self.0.directory()
-    }
-
-    fn signal() -> &'static str {
-        Postgres::signal()
+impl Said {
+    /// As it is recorded.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let end = if self.succeeded { "(succeeded)" } else { "(failed)" };
+        self.stderr.split('\n').map(str::to_owned).chain([end.to_owned()]).collect()
     }
 }
 
-/// A server that logs each statement, with the tablespaces `data_space` and `"Index Space"`.
-pub(crate) struct Server(Postgres);
+/// What was said, and the statements that reached the server.
+pub(crate) fn did(said: &Said, statements: &[String]) -> Did {
+    Did::from([("messages", said.lines()), ("statements", statements.to_vec())])
+}
 
-static SERVER: Shared<Server> = Shared::new();
+/// A tablespace, and one whose name has to be quoted.
+pub(crate) const DATA_SPACE: &str = "initialize_data";
+pub(crate) const INDEX_SPACE: &str = "initialize_Index";
+
+/// Databases on the server that tests share. In each of them every statement is logged.
+pub(crate) struct Server(Arc<Postgres>);
+
+/// The name of a test's database, among those of all suites.
+pub(crate) fn database(name: &str) -> String {
+    format!("initialize_{name}")
+}
 
 impl Server {
-    pub(crate) fn get() -> Option<Arc<Self>> {
-        SERVER.get(|| {
-            // What is compared is what pgbench has left, whenever it is looked at.
-            let setup = Setup::default().with("autovacuum=off");
-            let setup = setup.with("log_statement=all").with("log_line_prefix=%d|");
-            let server = Postgres::start(&setup)?;
-            for (name, directory) in [("data_space", "data_space"), ("\"Index Space\"", "index_space")] {
-                let path = server.directory().join(directory);
-                std::fs::create_dir(&path).unwrap();
-                give_to_server(&path);
-                server.psql(&format!("create tablespace {name} location '{}'", path.display()));
+    /// `None`, after saying so, where this machine has none of the version with which was recorded.
+    pub(crate) fn get() -> Option<Self> {
+        static SPACES: OnceLock<()> = OnceLock::new();
+        // What is compared is what pgbench has left, whenever it is looked at.
+        let server = Postgres::shared(&Setup::default().with("autovacuum=off"))?;
+        if !postgres_binaries()?.parent()?.ends_with(SERVER_VERSION) {
+            println!(
+                "skipped: what pgbench does on PostgreSQL {SERVER_VERSION} is recorded, and this is another"
+            );
+            return None;
+        }
+        SPACES.get_or_init(|| {
+            for space in [DATA_SPACE, INDEX_SPACE] {
+                let mut psql = server.command("psql", "postgres");
+                psql.env("PGOPTIONS", "-c allow_in_place_tablespaces=on");
+                succeed(psql.args(["-X", "-q", "-c", &format!("create tablespace \"{space}\" location ''")]));
             }
-            Some(Self(server))
-        })
+        });
+        Some(Self(server))
     }
 
     /// Makes a database and opens it. `preparation` is run in it by psql; its statements are not among those of
     /// [`Server::statements`].
-    pub(crate) fn create(&self, database: &str, preparation: &str) -> Connection {
-        self.0.psql(&format!("create database {database}"));
+    pub(crate) fn create(&self, name: &str, preparation: &str) -> Connection {
+        let database = database(name);
+        let create = format!("create database {database}");
+        let log = format!("alter database {database} set log_statement = 'all'");
+        let made = self.0.client(
+            "psql",
+            "postgres",
+            &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", &create, "-c", &log],
+        );
+        assert_eq!(made, "");
         if !preparation.is_empty() {
-            self.psql(database, preparation);
+            self.psql(name, preparation);
         }
         let login = Login {
             user: "postgres".to_owned(),
             password: None,
-            database: database.to_owned(),
+            database,
             parameters: Vec::new(),
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Disable,
@@ -95,52 +111,49 @@ impl Server {
         Connection::open(&endpoint).unwrap()
     }
 
-    /// Runs commands by psql, without their being logged.
-    pub(crate) fn psql(&self, database: &str, commands: &str) -> String {
-        let mut command = self.0.command("psql", database);
-        command.env("PGOPTIONS", "-c log_statement=none").args([
-            "-X",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-c",
-            commands,
-        ]);
-        succeed(&mut command)
+    /// Runs commands by psql, without their being logged; returns what it prints, unaligned.
+    pub(crate) fn psql(&self, name: &str, commands: &str) -> String {
+        let mut command = self.0.command("psql", &database(name));
+        command.env("PGOPTIONS", "-c log_statement=none");
+        succeed(command.args(["-X", "-A", "-v", "ON_ERROR_STOP=1", "-c", commands]))
     }
 
-    /// Runs a pgbench in `database`.
-    pub(crate) fn pgbench(&self, reference: &Reference, database: &str, arguments: &[&str]) -> Said {
-        let mut pgbench = Command::new(&reference.program);
-        pgbench.current_dir("/").env_clear().args(arguments);
-        pgbench.envs(self.0.command("psql", database).get_envs().filter_map(|(k, v)| Some((k, v?))));
-        let output = pgbench.output().unwrap();
+    /// Ends all sessions in a database.
+    pub(crate) fn end_sessions(&self, name: &str) {
+        let database = database(name);
+        self.0.psql(&format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{database}'"
+        ));
+    }
+
+    /// Runs a pgbench in a database.
+    pub(crate) fn pgbench(&self, pgbench: &Pgbench, name: &str, arguments: &[&str]) -> Said {
+        let mut command = Command::new(&pgbench.program);
+        command.current_dir("/").env_clear().args(arguments).envs(self.environment(name));
+        let output = command.output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         Said { stderr: timeless(&stderr), succeeded: output.status.success() }
     }
 
-    /// Runs a pgbench in `database` with a terminal for its output; `None` where no program can give it one. Its
-    /// terminal makes `\r\n` of each `\n`.
-    pub(crate) fn pgbench_on_terminal(
-        &self,
-        reference: &Reference,
-        database: &str,
-        arguments: &str,
-    ) -> Option<String> {
+    /// The same with a terminal for its output, which makes `\r\n` of each `\n`.
+    pub(crate) fn pgbench_on_terminal(&self, pgbench: &Pgbench, name: &str, arguments: &str) -> String {
         let script = Path::new("/usr/bin/script");
-        if !script.is_file() {
-            println!("skipped: no /usr/bin/script to give pgbench a terminal");
-            return None;
-        }
+        assert!(script.is_file(), "no {} to give pgbench a terminal", script.display());
         let mut terminal = Command::new(script);
-        let command = format!("{} {arguments}", reference.program.display());
+        let command = format!("'{}' {arguments}", pgbench.program.display());
         terminal.args(["-q", "-e", "-c", &command, "/dev/null"]).current_dir("/").env_clear();
-        terminal.envs(self.0.command("psql", database).get_envs().filter_map(|(k, v)| Some((k, v?))));
-        Some(succeed(terminal.stdin(Stdio::null())).replace("\r\n", "\n"))
+        terminal.envs(self.environment(name));
+        succeed(terminal.stdin(Stdio::null())).replace("\r\n", "\n")
     }
 
-    /// The statements that reached `database`, in order, with their parameters in place.
-    pub(crate) fn statements(&self, database: &str) -> Vec<String> {
-        let prefix = format!("{database}|");
+    fn environment(&self, name: &str) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+        let command = self.0.command("psql", &database(name));
+        command.get_envs().filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned()))).collect()
+    }
+
+    /// The statements that reached a database, in order, with their parameters in place.
+    pub(crate) fn statements(&self, name: &str) -> Vec<String> {
+        let prefix = format!("{}|", database(name));
         let (mut statements, mut ours) = (Vec::<String>::new(), false);
         for line in self.0.log().lines() {
             if let Some(more) = line.strip_prefix('\t') {
@@ -150,12 +163,13 @@ impl Server {
                 }
                 continue;
             }
-            let statement = line.strip_prefix(&prefix).and_then(|line| {
+            // Behind the database stands the application.
+            let told = line.strip_prefix(&prefix).and_then(|line| Some(line.split_once('|')?.1));
+            let statement = told.and_then(|line| {
                 line.strip_prefix("LOG:  statement: ")
                     .or_else(|| line.strip_prefix("LOG:  execute <unnamed>: "))
             });
-            let parameter =
-                line.strip_prefix(&prefix).and_then(|line| line.strip_prefix("DETAIL:  parameters: $1 = "));
+            let parameter = told.and_then(|line| line.strip_prefix("DETAIL:  parameters: $1 = "));
             if let (Some(value), Some(last)) = (parameter, statements.last_mut()) {
                 *last = last.replace("$1", value);
             }

@@ -1,48 +1,63 @@
 //! Each way in which tables can be made.
 
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
+use dyno_target::connection::Connection;
 use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps};
 
 use crate::fingerprint::Fingerprint;
-use crate::reference::{Reference, Said, Server, assert_covering, at_the_end, run_ours, timeless};
+use crate::pgbench::{Did, aspects};
+use crate::reference::{
+    DATA_SPACE, INDEX_SPACE, Recordings, Said, Server, assert_covering, at_the_end, did, recorded_as,
+    run_ours, speaks_as_we_do, timeless,
+};
 
-/// Makes the tables in a database with each pgbench that is there and in another with ours, and compares.
+static RECORDED: Recordings = LazyLock::new(|| recorded_as("variants"));
+
+const SMALL: &str = "storage of small tables";
+
+/// Makes the tables in a database with ours, and compares with what each pgbench did that makes them so.
 fn compare(name: &str, arguments: &str, options: &Initialization) {
     let Some(server) = Server::get() else { return };
-    let ours = format!("{name}_ours");
-    let mut connection = server.create(&ours, "");
     // On a machine that takes more than five seconds, a quiet pgbench says more.
     let settled = |said: Said| match options.quiet {
         true => Said { stderr: at_the_end(&said.stderr), ..said },
         false => said,
     };
-    let said = settled(run_ours(options, &mut connection));
-    let statements = server.statements(&ours);
-    assert!(said.succeeded, "{name}: {}", said.stderr);
-    let fingerprint = Fingerprint::of(&server, &ours, &mut connection);
-    for reference in Reference::all() {
-        // Earlier ones made all tables unlogged, also the partitioned, which cannot be.
-        if options.unlogged && options.partitions > 0 && !reference.speaks_as_we_do() {
-            continue;
-        }
-        let what = format!("{name}, pgbench {}", reference.version);
-        let theirs = format!("{name}_theirs_{}", reference.version);
-        let mut connection = server.create(&theirs, "");
+    let done = |database: &str, make: &dyn Fn(&mut Connection) -> Said| {
+        let mut connection = server.create(database, "");
+        let said = settled(make(&mut connection));
+        assert!(said.succeeded, "{database}: {}", said.stderr);
+        let mut done = did(&said, &server.statements(database));
+        let found = Fingerprint::of(&server, database, &mut connection);
+        let Fingerprint { tables, storage, storage_of_small } = found;
+        done.extend([("tables", tables), ("storage", storage), (SMALL, storage_of_small)]);
+        done
+    };
+    let ours = done(&format!("{name}_ours"), &|connection| run_ours(options, connection));
+    // Before 17 all tables were made unlogged, also the partitioned, which cannot be.
+    let since = if options.unlogged && options.partitions > 0 { 18 } else { 0 };
+    let theirs = aspects(&RECORDED, name, since, |pgbench| {
+        let database = format!("{name}_theirs_{}", pgbench.version);
         let arguments: Vec<&str> = ["-i"].into_iter().chain(arguments.split_ascii_whitespace()).collect();
-        let their_words = settled(server.pgbench(&reference, &theirs, &arguments));
-        assert!(their_words.succeeded, "{what}: {}", their_words.stderr);
-        let their_statements = server.statements(&theirs);
-        if reference.speaks_as_we_do() {
-            assert_eq!(said.stderr, their_words.stderr, "{what}");
-            assert_eq!(statements, their_statements, "{what}");
+        done(&database, &|_| server.pgbench(pgbench, &database, &arguments))
+    });
+    for (version, theirs) in theirs {
+        let what = format!("{name}, pgbench {version}");
+        assert_eq!(ours["tables"], theirs["tables"], "{what}");
+        assert_eq!(ours["storage"], theirs["storage"], "{what}");
+        if speaks_as_we_do(version) {
+            assert_eq!(ours["messages"], theirs["messages"], "{what}");
+            assert_eq!(ours["statements"], theirs["statements"], "{what}");
+            assert_eq!(ours[SMALL], theirs[SMALL], "{what}");
         } else {
-            let words = said.stderr.replace(" of pgbench_accounts done", " done");
-            assert_eq!(words, their_words.stderr, "{what}");
-            assert_eq!(as_before_17(&statements), as_before_17(&their_statements), "{what}");
+            let words =
+                ours["messages"].iter().map(|line| line.replace(" of pgbench_accounts done", " done"));
+            assert_eq!(words.collect::<Vec<_>>(), theirs["messages"], "{what}");
+            let statements = as_before_17(&theirs["statements"]);
+            assert_eq!(as_before_17(&ours["statements"]), statements, "{what}");
         }
-        let theirs = Fingerprint::of(&server, &theirs, &mut connection);
-        fingerprint.assert_same(&theirs, reference.speaks_as_we_do(), &what);
     }
 }
 
@@ -136,21 +151,22 @@ fn one_partition_is_one_nevertheless() {
 #[test]
 fn in_tablespaces() {
     let options = Initialization {
-        tablespace: Some("data_space".to_owned()),
-        index_tablespace: Some("data_space".to_owned()),
+        tablespace: Some(DATA_SPACE.to_owned()),
+        index_tablespace: Some(INDEX_SPACE.to_owned()),
         ..Initialization::default()
     };
-    compare("spaces", "--tablespace=data_space --index-tablespace=data_space", &options);
+    let arguments = format!("--tablespace={DATA_SPACE} --index-tablespace={INDEX_SPACE}");
+    compare("spaces", &arguments, &options);
 }
 
 #[test]
 fn partitions_in_tablespaces() {
     let options = Initialization {
         partitions: 2,
-        tablespace: Some("data_space".to_owned()),
+        tablespace: Some(DATA_SPACE.to_owned()),
         ..Initialization::default()
     };
-    compare("partition_spaces", "--tablespace=data_space --partitions=2", &options);
+    compare("partition_spaces", &format!("--tablespace={DATA_SPACE} --partitions=2"), &options);
 }
 
 #[test]
@@ -171,14 +187,18 @@ fn on_a_terminal_lines_cover_each_other() {
         let mut said = String::new();
         options.run(&mut connection, true, &AtomicBool::new(false), &mut |text| said.push_str(text)).unwrap();
         assert_covering(&said);
-        for reference in Reference::all().iter().filter(|reference| reference.speaks_as_we_do()) {
-            let theirs = format!("{name}_theirs_{}", reference.version);
+        let settled = |text: &str| if quiet { at_the_end(&timeless(text)) } else { timeless(text) };
+        let lines = |text: &str| settled(text).split('\n').map(str::to_owned).collect::<Vec<_>>();
+        // Before 17 progress did not name the table.
+        let theirs = aspects(&RECORDED, name, 18, |pgbench| {
+            let theirs = format!("{name}_theirs_{}", pgbench.version);
             drop(server.create(&theirs, ""));
-            if let Some(words) = server.pgbench_on_terminal(reference, &theirs, arguments) {
-                assert_covering(&words);
-                let settled = |text: &str| if quiet { at_the_end(&timeless(text)) } else { timeless(text) };
-                assert_eq!(settled(&said), settled(&words));
-            }
+            let words = server.pgbench_on_terminal(pgbench, &theirs, arguments);
+            assert_covering(&words);
+            Did::from([("messages", lines(&words))])
+        });
+        for (version, theirs) in theirs {
+            assert_eq!(lines(&said), theirs["messages"], "{name}, pgbench {version}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Users' Lua scripts: by themselves, against real servers, and beside the real sysbench.
+//! Users' Lua scripts: by themselves, against real servers, and beside what the real sysbench made of them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod language;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use dyno_engine::plan::{EngineConfig, Limit};
 
 use crate::run::Run;
-use crate::server::postgres;
+use crate::server::own_postgres;
 
 #[test]
 fn hundreds_of_connections_run_on_two_threads() {
-    let Some(server) = postgres() else { return };
+    let Some(server) = own_postgres(300) else { return };
     let script = r###"
         function thread_init()
            con = sysbench.sql.driver():connect()

@@ -1,12 +1,18 @@
-//! Beside the real sysbench: its own installed scripts, unchanged, and scripts of ours that both run.
+//! Beside the real sysbench: its own installed scripts, unchanged, and scripts of ours that both run. It runs them where
+//! recordings are made or compared.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use dyno_test_servers::Sysbench;
+use dyno_test_servers::{Recorded, Sysbench};
 use dyno_workload::sysbench::lua::{OptionValue, Report, ReportLatency};
 
 use crate::run::{Run, read};
-use crate::server::{Server, mysql, servers};
+use crate::server::{DATABASE, Server, mysql, servers};
+
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
+    Recorded::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lua/recorded/scripts.json"))
+});
 
 /// sysbench's own script, if it is installed.
 fn installed(name: &str) -> Option<PathBuf> {
@@ -75,14 +81,15 @@ fn the_installed_tests_run_unchanged() {
 }
 
 /// Runs our script in the real sysbench.
-fn really(sysbench: &Sysbench, server: &Server, script: &str, arguments: &[&str]) -> (String, bool) {
+fn really(server: &Server, script: &str) -> (String, bool) {
+    let sysbench = Sysbench::find().unwrap_or_else(|| panic!("there is no sysbench to record"));
     let mut file = tempfile::Builder::new().suffix(".lua").tempfile().unwrap();
     std::io::Write::write_all(&mut file, script.as_bytes()).unwrap();
     let mut command = match server {
-        Server::Postgres(server) => sysbench.with_postgres(server),
-        Server::MySql(server) => sysbench.with_mysql(server),
+        Server::Postgres(server) => sysbench.with_postgres_database(server, DATABASE),
+        Server::MySql(server) => sysbench.with_mysql_database(server, DATABASE),
     };
-    let output = command.arg(file.path()).args(arguments).output().unwrap();
+    let output = command.arg(file.path()).args(["--events=1", "--time=0", "run"]).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (String::from_utf8(text).unwrap(), output.status.success())
 }
@@ -90,7 +97,6 @@ fn really(sysbench: &Sysbench, server: &Server, script: &str, arguments: &[&str]
 /// What a script says of what it sees is the same in both. It says so by a table that both write to.
 #[test]
 fn scripts_see_what_they_see_in_sysbench() {
-    let Some(sysbench) = Sysbench::find() else { return };
     let script = r###"
         function thread_init() con = sysbench.sql.driver():connect() end
         local function say(...)
@@ -137,9 +143,11 @@ fn scripts_see_what_they_see_in_sysbench() {
             let said = rows.iter().map(|row| format!("{} {}", row.text(0).unwrap(), row.text(1).unwrap()));
             said.map(|line| strip_place(&line)).collect::<Vec<_>>()
         };
-        let theirs = said(&|| {
-            let (output, success) = really(&sysbench, &server, &script, &["--events=1", "--time=0", "run"]);
-            assert!(success, "{output}");
+        let theirs: Vec<String> = RECORDED.get(&format!("what is seen on {server}"), || {
+            said(&|| {
+                let (output, success) = really(&server, &script);
+                assert!(success, "{output}");
+            })
         });
         let ours = said(&|| {
             let run = Run { clients: 1, threads: 1, ..Run::of(&script, &server) };
@@ -160,28 +168,35 @@ fn strip_place(line: &str) -> String {
 
 #[test]
 fn errors_are_told_as_sysbench_tells_them() {
-    let Some(sysbench) = Sysbench::find() else { return };
     let scripts = [
-        "function event()\n  error('boom')\nend",
-        "function event()\n  local t = nil\n  t.x = 1\nend",
-        "function thread_init()\n  error('boom')\nend\nfunction event() end",
-        "function event()\n  sysbench.sql.driver():connect():query('SELECT nothing FROM nowhere')\nend",
+        ("an error in an event", "function event()\n  error('boom')\nend"),
+        ("a value that is none", "function event()\n  local t = nil\n  t.x = 1\nend"),
+        ("an error at the start", "function thread_init()\n  error('boom')\nend\nfunction event() end"),
+        (
+            "a statement that fails",
+            "function event()\n  sysbench.sql.driver():connect():query('SELECT nothing FROM nowhere')\nend",
+        ),
     ];
     for server in servers() {
-        for script in scripts {
-            let (theirs, success) = really(&sysbench, &server, script, &["--events=1", "--time=0", "run"]);
-            assert!(!success, "{theirs}");
+        for (case, script) in scripts {
+            let theirs: String = RECORDED.get(&format!("{case} on {server}"), || {
+                let (output, success) = really(&server, script);
+                assert!(!success, "{output}");
+                let told = output.lines().find(|line| line.contains("function failed")).unwrap();
+                without_script(told.strip_prefix("FATAL: ").unwrap())
+            });
             let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
             let ours = run.events(1, &server).failure.unwrap().to_string();
-            let told = theirs.lines().find(|line| line.contains("function failed")).unwrap();
-            // FATAL: `thread_run' function failed: /tmp/….lua:2: boom
-            let (function, rest) = told.trim_start_matches("FATAL: ").split_once("failed: ").unwrap();
-            let rest = rest.split_once(".lua").map_or(rest, |(_, rest)| rest);
-            let (our_function, our_rest) = ours.split_once("failed: ").unwrap();
-            let our_rest = our_rest.split_once(".lua").map_or(our_rest, |(_, rest)| rest);
-            assert_eq!((our_function, our_rest), (function, rest), "{server}: {theirs}");
+            assert_eq!(without_script(&ours), theirs, "{case} on {server}");
         }
     }
+}
+
+/// Of ``thread_run' function failed: /tmp/….lua:2: boom` all but the script's name.
+fn without_script(told: &str) -> String {
+    let (function, rest) = told.split_once("failed: ").unwrap();
+    let rest = rest.split_once(".lua").map_or(rest, |(_, rest)| rest);
+    format!("{function}failed: {rest}")
 }
 
 #[test]

@@ -130,11 +130,14 @@ impl Run {
             arrivals: Arrivals::Closed { think_time: Duration::ZERO },
             limit: Limit::TransactionsPerClient(1),
         };
-        engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
+        let mut outcome = engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
         assert_eq!(counters.read().events, 0, "thread_init is no event");
         let before = counters.read();
-        plan.limit = limit;
-        let outcome = engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
+        // A failure has stopped the run, and an engine that is stopped need not begin another stage.
+        if load.failure().is_none() {
+            plan.limit = limit;
+            outcome = engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
+        }
         drop(engine);
         Outcome {
             counts: counters.read().since(&before),

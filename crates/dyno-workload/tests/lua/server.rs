@@ -1,9 +1,9 @@
-//! Servers that the tests share; each test keeps to tables of its own.
+//! Servers that all tests share, with a database for those of this binary; each test keeps to tables of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use dyno_target::connection::{ConnectError, Connection};
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Shared};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
 use dyno_wire::my::handshake::Options;
 
@@ -12,9 +12,8 @@ pub(crate) enum Server {
     MySql(Arc<Mysql>),
 }
 
-static POSTGRES: Shared<Postgres> = Shared::new();
-static MARIADB: Shared<Mysql> = Shared::new();
-static MYSQL: Shared<Mysql> = Shared::new();
+/// The tests' database.
+pub(crate) const DATABASE: &str = "workload_lua";
 
 /// PostgreSQL and MariaDB, where this machine has them.
 pub(crate) fn servers() -> Vec<Server> {
@@ -22,17 +21,36 @@ pub(crate) fn servers() -> Vec<Server> {
 }
 
 pub(crate) fn postgres() -> Option<Server> {
-    let many = Setup::default().with("max_connections = 300");
-    POSTGRES.get(|| Postgres::start(&many)).map(Server::Postgres)
+    Postgres::shared(&Setup::default()).map(Server::Postgres).map(with_database)
+}
+
+/// A server of the test's own, with room for so many.
+pub(crate) fn own_postgres(connections: u32) -> Option<Server> {
+    let room = format!("max_connections={connections}");
+    let server = Server::Postgres(Arc::new(Postgres::start(&Setup::default().with(&room))?));
+    server.create_database();
+    Some(server)
 }
 
 pub(crate) fn mariadb() -> Option<Server> {
-    MARIADB.get(|| Mysql::start(&MysqlSetup::new(MysqlProduct::MariaDb))).map(Server::MySql)
+    Mysql::shared(&MysqlSetup::new(MysqlProduct::MariaDb)).map(Server::MySql).map(with_database)
 }
 
 /// Beside MariaDB: it prepares no BEGIN, and lets others log in by another plugin.
 pub(crate) fn mysql() -> Option<Server> {
-    MYSQL.get(|| Mysql::start(&MysqlSetup::new(MysqlProduct::Mysql))).map(Server::MySql)
+    Mysql::shared(&MysqlSetup::new(MysqlProduct::Mysql)).map(Server::MySql).map(with_database)
+}
+
+/// The database is made once in the process.
+fn with_database(server: Server) -> Server {
+    static MADE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut made = MADE.lock().unwrap();
+    let name = server.to_string();
+    if !made.contains(&name) {
+        server.create_database();
+        made.push(name);
+    }
+    server
 }
 
 impl Server {
@@ -40,12 +58,24 @@ impl Server {
         matches!(self, Self::MySql(_))
     }
 
+    /// In place of what an earlier run may have left.
+    fn create_database(&self) {
+        let (elsewhere, force) = if self.is_mysql() { ("test", "") } else { ("postgres", " WITH (FORCE)") };
+        let mut administrator = Connection::open(&self.endpoint_of(elsewhere)).unwrap();
+        administrator.execute(&format!("DROP DATABASE IF EXISTS {DATABASE}{force}")).unwrap();
+        administrator.execute(&format!("CREATE DATABASE {DATABASE}")).unwrap();
+    }
+
     pub(crate) fn endpoint(&self) -> Endpoint {
-        let (address, user, password, database, wire) = match self {
-            Self::Postgres(server) => (server.address, "postgres", None, "postgres", Wire::Postgres),
+        self.endpoint_of(DATABASE)
+    }
+
+    fn endpoint_of(&self, database: &str) -> Endpoint {
+        let (address, user, password, wire) = match self {
+            Self::Postgres(server) => (server.address, "postgres", None, Wire::Postgres),
             Self::MySql(server) => {
                 let password = Some(Password::new(server.password.clone()));
-                (server.address, "root", password, "test", Wire::MySql(Options::default()))
+                (server.address, "root", password, Wire::MySql(Options::default()))
             }
         };
         let login = Login {
@@ -74,6 +104,9 @@ impl Server {
 
 impl std::fmt::Display for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.is_mysql() { "MariaDB" } else { "PostgreSQL" })
+        match self {
+            Self::Postgres(_) => f.write_str("PostgreSQL"),
+            Self::MySql(server) => server.product().fmt(f),
+        }
     }
 }

@@ -5,7 +5,7 @@ use dyno_workload::tpcb::{Baseline, Commits, Progress, Script, State, Table, res
 
 use crate::load::{Run, assert_passed};
 use crate::prepared;
-use crate::server::Server;
+use crate::server::Database;
 
 /// All that can be told of the four tables without their names of files.
 #[derive(Debug, PartialEq)]
@@ -17,9 +17,9 @@ struct Fingerprint {
 }
 
 impl Fingerprint {
-    fn of(server: &Server, database: &str, connection: &mut Connection) -> Self {
-        let described = Table::ALL
-            .map(|table| server.client("psql", database, &["-X", "-c", &format!("\\d+ {}", table.name())]));
+    fn of(database: &Database, connection: &mut Connection) -> Self {
+        let described =
+            Table::ALL.map(|table| database.client("psql", &["-X", "-c", &format!("\\d+ {}", table.name())]));
         let storage = connection
             .query(
                 "select relname, relpages, reltuples, relallvisible, relpersistence, pg_relation_size(oid) \
@@ -39,12 +39,11 @@ impl Fingerprint {
 
 #[test]
 fn data_is_that_of_pgbench_to_the_byte() {
-    let Some(server) = Server::start() else { return };
-    let (mut ours, mut theirs) = (server.create("ours"), server.create("theirs"));
-    prepared(&mut ours, 2).unwrap();
-    server.client("pgbench", "theirs", &["-i", "-q", "-s", "2"]);
+    let (Some(ours), Some(theirs)) = (Database::new(), Database::new()) else { return };
+    prepared(&mut ours.open(), 2).unwrap();
+    theirs.initialize(2);
     let (of_ours, of_theirs) =
-        (Fingerprint::of(&server, "ours", &mut ours), Fingerprint::of(&server, "theirs", &mut theirs));
+        (Fingerprint::of(&ours, &mut ours.open()), Fingerprint::of(&theirs, &mut theirs.open()));
     assert!(of_ours.contents == of_theirs.contents, "the rows differ");
     assert_eq!(of_ours.described, of_theirs.described);
     assert_eq!(of_ours.storage, of_theirs.storage);
@@ -56,8 +55,8 @@ fn data_is_that_of_pgbench_to_the_byte() {
 
 #[test]
 fn each_step_is_reported_and_all_rows_are_counted() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     let seen = prepared(&mut connection, 1).unwrap();
     let steps: Vec<_> = seen
         .iter()
@@ -83,14 +82,14 @@ fn each_step_is_reported_and_all_rows_are_counted() {
 
 #[test]
 fn our_load_runs_on_data_of_pgbench() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("theirs");
-    server.client("pgbench", "theirs", &["-i", "-q", "-s", "2"]);
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
+    database.initialize(2);
     assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 2 });
     for script in Script::ALL {
         for protocol in Run::PROTOCOLS {
             let before = Baseline::take(&mut connection).unwrap();
-            let commits = Run { protocol, ..Run::of(script, 2) }.on(&server.endpoint("postgres", "theirs"));
+            let commits = Run { protocol, ..Run::of(script, 2) }.on(&database.endpoint("postgres"));
             assert_eq!(commits, Commits { acknowledged: 200, unknown: 0 }, "{script:?} {protocol:?}");
             assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
         }
@@ -104,8 +103,8 @@ fn our_load_runs_on_data_of_pgbench() {
 
 #[test]
 fn pgbench_runs_on_our_data() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 2).unwrap();
     let loads = [
         (Script::TpcbLike, "tpcb-like"),
@@ -114,13 +113,13 @@ fn pgbench_runs_on_our_data() {
     ];
     for (script, builtin) in loads {
         let before = Baseline::take(&mut connection).unwrap();
-        let printed = server.client("pgbench", "ours", &["-n", "-c", "2", "-t", "100", "-b", builtin]);
+        let printed = database.client("pgbench", &["-n", "-c", "2", "-t", "100", "-b", builtin]);
         assert!(printed.contains("200/200") && printed.contains("scaling factor: 2"), "{printed}");
         let commits = Commits { acknowledged: 200, unknown: 0 };
         assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
     }
     // Without -n it vacuums and empties the history first, as `reset` does.
-    server.client("pgbench", "ours", &["-t", "10"]);
+    database.client("pgbench", &["-t", "10"]);
     let left: Option<u64> = connection.query_value("select count(*) from pgbench_history").unwrap();
     assert_eq!(left, Some(10));
 }

@@ -5,12 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use dyno_target::connection::Connection;
 use dyno_test_servers::{Setup, User};
 use dyno_workload::tpcb::{PrepareError, State, state};
 
 use crate::prepared;
-use crate::server::Server;
+use crate::server::Database;
 
 /// Name of the directory on which the small disk is mounted.
 const SMALL: &str = "small";
@@ -39,12 +38,12 @@ fn a_full_disk_is_said_and_leaves_a_usable_session() {
         return;
     }
     let setup = Setup { starter: Some(with_small_disk), ..Setup::default() };
-    let Some(server) = Server::start_with(&setup) else { return };
-    let mut connection = server.connect("postgres");
+    let Some(server) = Database::on_own_server(&setup) else { return };
+    let mut connection = server.open();
     connection.execute(&format!("create tablespace small location '{}'", server.path(SMALL))).unwrap();
-    connection.execute("create database ours").unwrap();
+    let database = server.create("ours".to_owned());
     connection.execute("alter database ours set default_tablespace = small").unwrap();
-    let mut connection: Connection = server.connect("ours");
+    let mut connection = database.open();
     let refused = prepared(&mut connection, 10).unwrap_err();
     assert!(matches!(refused, PrepareError::DiskFull { step: "data", .. }), "{refused}");
     let text = refused.to_string();

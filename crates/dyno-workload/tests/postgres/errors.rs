@@ -9,12 +9,12 @@ use dyno_workload::tpcb::{
 };
 
 use crate::prepared;
-use crate::server::Server;
+use crate::server::Database;
 
 #[test]
 fn tables_that_are_missing_are_said_to_be() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("empty");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     let found = state(&mut connection).unwrap();
     assert_eq!(found, State::Missing);
     let error = found.ready(Some(7)).unwrap_err().to_string();
@@ -30,8 +30,8 @@ fn tables_that_are_missing_are_said_to_be() {
 
 #[test]
 fn another_scale_than_wanted_is_refused() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
     let found = state(&mut connection).unwrap();
     assert_eq!(found.clone().ready(None), Ok(1));
@@ -41,8 +41,8 @@ fn another_scale_than_wanted_is_refused() {
 
 #[test]
 fn damage_is_recognised() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 2).unwrap();
     let damages = [
         ("delete from pgbench_accounts where aid between 50000 and 60000", "are missing"),
@@ -69,14 +69,14 @@ fn damage_is_recognised() {
 
 #[test]
 fn tables_that_are_not_pgbenchs_are_left_alone() {
-    let Some(server) = Server::start() else { return };
     let strangers = [
         "create table pgbench_accounts (aid int primary key, owner text)",
         "create view pgbench_accounts as select 1 as aid, 1 as bid, 0 as abalance, ''::char(84) as filler",
         "create table pgbench_accounts (aid int not null, bid int, abalance numeric, filler char(84))",
     ];
-    for (number, stranger) in strangers.into_iter().enumerate() {
-        let mut connection = server.create(&format!("stranger{number}"));
+    for stranger in strangers {
+        let Some(database) = Database::new() else { return };
+        let mut connection = database.open();
         connection.execute(stranger).unwrap();
         let found = state(&mut connection).unwrap();
         assert!(matches!(found, State::NotOurs { table: Table::Accounts, .. }), "{stranger}: {found:?}");
@@ -91,8 +91,8 @@ fn tables_that_are_not_pgbenchs_are_left_alone() {
 
 #[test]
 fn storage_options_reach_the_tables() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     let options = PrepareOptions { fillfactor: 80, unlogged: true, ..PrepareOptions::new("pg", 1) };
     prepare(&mut connection, &options, &mut |_| {}).unwrap();
     let stored = "select string_agg(relpersistence::text || coalesce(reloptions::text, ''), ' ' order by relname) \
@@ -104,8 +104,8 @@ fn storage_options_reach_the_tables() {
 
 #[test]
 fn a_scale_that_does_not_fit_is_refused_before_anything_is_dropped() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
     let options = PrepareOptions { free_disk_bytes: Some(2_000_000_000), ..PrepareOptions::new("pg", 1000) };
     let refused = prepare(&mut connection, &options, &mut |_| {}).unwrap_err().to_string();
@@ -130,8 +130,8 @@ fn stopped(connection: &mut Connection, when: impl Fn(&Progress) -> bool) -> &'s
 
 #[test]
 fn a_preparation_stops_where_it_is_and_leaves_a_usable_session() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
     let begun = |step: &'static str| move |progress: &Progress| *progress == Progress::Begun { step };
     assert_eq!(stopped(&mut connection, begun("drop")), "drop");
@@ -153,10 +153,10 @@ fn a_preparation_stops_where_it_is_and_leaves_a_usable_session() {
 
 #[test]
 fn missing_rights_are_said_with_what_to_do() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
-    connection.execute("create role guest login; revoke create on schema public from public").unwrap();
-    let mut guest = Connection::open(&server.endpoint("guest", "ours")).unwrap();
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
+    connection.execute("create role tpcb_guest login; revoke create on schema public from public").unwrap();
+    let mut guest = Connection::open(&database.endpoint("tpcb_guest")).unwrap();
     let refused = prepared(&mut guest, 1).unwrap_err();
     assert!(matches!(refused, PrepareError::Denied { step: "tables", .. }), "{refused}");
     let text = refused.to_string();

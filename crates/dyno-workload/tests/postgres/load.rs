@@ -13,7 +13,7 @@ use dyno_wire::endpoint::Endpoint;
 use dyno_workload::tpcb::{Baseline, Commits, Script, TpcB, verify};
 
 use crate::prepared;
-use crate::server::Server;
+use crate::server::Database;
 
 /// A short stage of load.
 pub(crate) struct Run {
@@ -88,15 +88,15 @@ pub(crate) fn assert_passed(checks: &[Check]) {
 
 #[test]
 fn no_commit_is_lost_when_connections_break() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
     let before = Baseline::take(&mut connection).unwrap();
-    let endpoint = server.endpoint("postgres", "ours");
+    let endpoint = database.endpoint("postgres");
     let over = AtomicBool::new(false);
     let (commits, broken) = std::thread::scope(|scope| {
         let killer = scope.spawn(|| {
-            let mut killer = server.connect("ours");
+            let mut killer = database.open();
             let mut count = |sql: &str| killer.query_value::<u64>(sql).unwrap().unwrap_or(0);
             // Once one has committed all have been there: a client that never was ends the run.
             let (begun, mut broken) = (Instant::now(), 0);
@@ -104,7 +104,7 @@ fn no_commit_is_lost_when_connections_break() {
                 std::thread::sleep(Duration::from_millis(20));
                 if count("select count(*) from pgbench_history") > 0 {
                     let victims = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
-                                   where datname = 'ours' and (query like 'END%' or query like 'UPDATE%')";
+                                   where datname = current_database() and (query like 'END%' or query like 'UPDATE%')";
                     broken += count(victims);
                 }
             }
@@ -119,30 +119,42 @@ fn no_commit_is_lost_when_connections_break() {
     assert_passed(&verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap());
 }
 
-/// Rounds go on until two clients have met, which is all but certain in the first.
+/// They wait for a row that somebody else then has changed.
 #[test]
 fn a_transaction_that_is_retried_counts_once() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
-    connection.execute("alter database ours set default_transaction_isolation = 'repeatable read'").unwrap();
+    let isolation = format!("alter database {} set default_transaction_isolation", database.name);
+    connection.execute(&format!("{isolation} = 'repeatable read'")).unwrap();
+    let before = Baseline::take(&mut connection).unwrap();
+    let mut holder = database.open();
+    holder.execute("begin; update pgbench_branches set bbalance = bbalance").unwrap();
+    let pid: Option<u64> = holder.query_value("select pg_backend_pid()").unwrap();
+    let waiting =
+        format!("select count(*) from pg_stat_activity where {} = any(pg_blocking_pids(pid))", pid.unwrap());
     let run = Run { clients: 8, ..Run::of(Script::TpcbLike, 1) };
-    let retried = (0..50).any(|_| {
-        let before = Baseline::take(&mut connection).unwrap();
-        let (commits, retries) = run.counted(&server.endpoint("postgres", "ours"));
-        assert_eq!(commits, Commits { acknowledged: 400, unknown: 0 });
-        assert_passed(&verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap());
-        retries > 0
+    let (commits, retries) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run.counted(&database.endpoint("postgres")));
+        let begun = Instant::now();
+        while connection.query_value::<u64>(&waiting).unwrap() == Some(0) {
+            assert!(begun.elapsed() < LONG, "nobody waits for the branch");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        holder.execute("commit").unwrap();
+        running.join().unwrap()
     });
-    assert!(retried, "eight clients on one branch must collide");
+    assert_eq!(commits, Commits { acknowledged: 400, unknown: 0 });
+    assert_passed(&verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap());
+    assert!(retries > 0);
 }
 
 #[test]
 fn faults_planted_in_the_data_are_found() {
-    let Some(server) = Server::start() else { return };
-    let mut connection = server.create("ours");
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
-    let endpoint = server.endpoint("postgres", "ours");
+    let endpoint = database.endpoint("postgres");
     let faults = [
         (
             "delete from pgbench_history where ctid = (select min(ctid) from pgbench_history where delta <> 0)",

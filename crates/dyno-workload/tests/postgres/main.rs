@@ -1,5 +1,5 @@
-//! `tpcb` against a real PostgreSQL and its real pgbench. Each test starts a server of its own; where the machine
-//! has none, it says `skipped:` and returns.
+//! `tpcb` against a real PostgreSQL and its real pgbench. Each test has a database of its own, on a server that they
+//! share; where the machine has none, it says `skipped:` and returns.
 
 #[cfg(test)]
 mod contents;

@@ -1,10 +1,12 @@
 //! Malformed scripts: the whole message, with line, caret and all, is the same.
 
-use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use dyno_test_servers::Recorded;
 use dyno_workload::script::{Names, QueryMode, parse};
 
-use crate::reference::{programs, programs_since, refusal};
+use crate::pgbench::{lines, recordings};
+use crate::reference::{lines_of, refusal};
 
 const MALFORMED: &[&str] = &[
     // Nothing to run.
@@ -173,64 +175,87 @@ const MALFORMED: &[&str] = &[
 /// What 15 does not know.
 const MALFORMED_SINCE_17: &[&str] = &["\\syncpipeline x y\n"];
 
-fn compare(programs: &[PathBuf], arguments: &[&str], mode: QueryMode, script: &[u8]) {
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recordings("script", "errors"));
+
+/// A script that is made of one piece again and again, between a beginning and an end.
+struct Repeated {
+    begin: &'static str,
+    piece: &'static str,
+    count: usize,
+    end: &'static str,
+}
+
+impl Repeated {
+    fn text(&self) -> String {
+        format!("{}{}{}", self.begin, self.piece.repeat(self.count), self.end)
+    }
+
+    /// With the number of times in place of what is repeated.
+    fn shortened(&self, text: &str) -> String {
+        text.replace(&self.piece.repeat(self.count), &format!("[{} times {}]", self.count, self.piece))
+            // Where the line is cut, or the caret stands behind it.
+            .split_inclusive('\n')
+            .map(|line| {
+                let blanks = line.len() - line.trim_start_matches(' ').len();
+                if blanks > 100 { format!("[{blanks} blanks]{}", &line[blanks..]) } else { line.to_owned() }
+            })
+            .collect()
+    }
+}
+
+fn ours(script: &[u8], mode: QueryMode) -> String {
     let ours = parse("-", script, mode, &mut Names::new())
         .map_or_else(|error| error.to_string(), |script| format!("accepted: {:?}", script.commands));
-    let shown = String::from_utf8_lossy(script);
-    let shown = &shown[..shown.len().min(80)];
-    for program in programs {
-        let theirs = refusal(program, arguments, script);
-        assert_eq!(format!("pgbench: error: {ours}\n"), theirs, "{}: {shown:?}", program.display());
+    format!("pgbench: error: {ours}\n")
+}
+
+fn compare(since: u32, script: &str) {
+    let ours = lines_of(&ours(script.as_bytes(), QueryMode::Simple));
+    let theirs = lines(&RECORDED, script, |pgbench| lines_of(&refusal(pgbench, &[], script.as_bytes())));
+    for (version, theirs) in theirs.into_iter().filter(|(version, _)| *version >= since) {
+        assert_eq!(ours, theirs, "pgbench {version}: {script:?}");
+    }
+}
+
+fn compare_repeated(arguments: &[&str], mode: QueryMode, script: &Repeated) {
+    let text = script.text();
+    let shape = |said: &str| lines_of(&script.shortened(said));
+    let ours = shape(&ours(text.as_bytes(), mode));
+    let key = format!("{} {}", arguments.join(" "), script.shortened(&text));
+    let theirs = lines(&RECORDED, key.trim(), |pgbench| shape(&refusal(pgbench, arguments, text.as_bytes())));
+    for (version, theirs) in theirs {
+        assert_eq!(ours, theirs, "pgbench {version}: {key:?}");
     }
 }
 
 #[test]
 fn malformed_scripts_are_refused_with_the_same_messages() {
     for script in MALFORMED {
-        compare(&programs(), &[], QueryMode::Simple, script.as_bytes());
+        compare(0, script);
     }
     for script in MALFORMED_SINCE_17 {
-        compare(&programs_since(17), &[], QueryMode::Simple, script.as_bytes());
+        compare(17, script);
     }
 }
 
 #[test]
 fn too_much_is_refused_with_the_same_messages() {
-    let programs = programs();
-    let words = |count: usize| " x".repeat(count);
-    compare(&programs, &[], QueryMode::Simple, format!("\\shell{}\n", words(256)).as_bytes());
-    compare(&programs, &[], QueryMode::Simple, format!("\\bad{}\n", words(255)).as_bytes());
-    let parameters = format!("select {};\n", ":x,".repeat(256));
-    compare(&programs, &["-M", "extended"], QueryMode::Extended, parameters.as_bytes());
-    compare(&programs, &["-M", "prepared"], QueryMode::Prepared, parameters.as_bytes());
+    let simple = |begin, piece, count, end| {
+        compare_repeated(&[], QueryMode::Simple, &Repeated { begin, piece, count, end });
+    };
+    simple("\\shell", " x", 256, "\n");
+    simple("\\bad", " x", 255, "\n");
+    let parameters = Repeated { begin: "select ", piece: ":x,", count: 256, end: ";\n" };
+    compare_repeated(&["-M", "extended"], QueryMode::Extended, &parameters);
+    compare_repeated(&["-M", "prepared"], QueryMode::Prepared, &parameters);
     for depth in [9996, 9997, 9998, 9999, 20_000] {
-        compare(&programs, &[], QueryMode::Simple, format!("\\set x {}@\n", "(".repeat(depth)).as_bytes());
-        compare(&programs, &[], QueryMode::Simple, format!("\\set x {} 1 2\n", "(".repeat(depth)).as_bytes());
+        simple("\\set x ", "(", depth, "@\n");
+        simple("\\set x ", "(", depth, " 1 2\n");
     }
     for depth in [4998, 4999, 5000, 5001] {
-        compare(
-            &programs,
-            &[],
-            QueryMode::Simple,
-            format!("\\set x {}1 2\n", "1+(".repeat(depth)).as_bytes(),
-        );
-        compare(
-            &programs,
-            &[],
-            QueryMode::Simple,
-            format!("\\set x {}1 2\n", "- ~".repeat(depth)).as_bytes(),
-        );
-        compare(
-            &programs,
-            &[],
-            QueryMode::Simple,
-            format!("\\set x {}1 2\n", "abs(".repeat(depth)).as_bytes(),
-        );
-        compare(
-            &programs,
-            &[],
-            QueryMode::Simple,
-            format!("\\set x {}1 2\n", "least(1,".repeat(depth / 2)).as_bytes(),
-        );
+        simple("\\set x ", "1+(", depth, "1 2\n");
+        simple("\\set x ", "- ~", depth, "1 2\n");
+        simple("\\set x ", "abs(", depth, "1 2\n");
+        simple("\\set x ", "least(1,", depth / 2, "1 2\n");
     }
 }

@@ -1,7 +1,8 @@
 //! The script language beside pgbench itself: the same scripts through both, the same values and messages.
 //!
-//! The reference is the pgbench of the machine's PostgreSQL, and also the program that `DYNO_PGBENCH18` names.
-//! Random scripts are the same in each run, unless `DYNO_SCRIPT_SEED` is another number, or `random`.
+//! What pgbench 15 and 18 do is in `recorded`: no server is needed, and random expressions are always the same ones. With
+//! `DYNO_TEST_REFERENCES` both are run, and compared with ours by many more random expressions; `DYNO_SCRIPT_SEED` repeats
+//! those of a run.
 //!
 //! Known differences, all on purpose: at the end of a script without a newline pgbench reads a variable's name beyond its
 //! text; it never ends when `random_zipfian` is given NaN, which is refused here; it makes a number of whatever is in
@@ -15,6 +16,9 @@ mod errors;
 mod expressions;
 #[cfg(test)]
 mod generator;
+#[cfg(test)]
+#[path = "../support/pgbench.rs"]
+mod pgbench;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

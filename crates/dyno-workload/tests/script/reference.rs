@@ -1,43 +1,78 @@
-//! The pgbench programs to compare with.
+//! The real pgbench, run where what it does is recorded or compared anew.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use dyno_test_servers::{Pgbench, Postgres, Setup, Shared};
+use dyno_test_servers::{Pgbench, Postgres, Recorded, Setup, runs_references};
 
-static SERVER: Shared<Postgres> = Shared::new();
+use crate::pgbench::{lines, programs};
 
 /// A server, only connected to.
-pub(crate) fn server() -> Option<Arc<Postgres>> {
-    // Sessions of a pgbench that has ended may still be there when the next comes with as many.
-    SERVER.get(|| Postgres::start(&Setup::default().with("max_connections=500")))
+pub(crate) fn server() -> Arc<Postgres> {
+    Postgres::shared(&Setup::default()).expect("the real pgbench needs a server")
 }
 
-/// The programs; none, after saying so, where there is none.
-pub(crate) fn programs() -> Vec<PathBuf> {
-    let programs = programs_since(0);
-    if programs.is_empty() {
-        println!("skipped: no pgbench in /usr/lib/postgresql");
+/// A pgbench that reaches the server and runs each of its clients' script once.
+pub(crate) fn on_server(pgbench: &Pgbench) -> Command {
+    let mut command = server().command(pgbench.program.to_str().unwrap(), "postgres");
+    command.args(["-n", "-t", "1"]);
+    command
+}
+
+/// What random cases are made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Random {
+    pub(crate) seed: u64,
+    /// How many, as a multiple of those that are recorded.
+    pub(crate) times: usize,
+    recorded: bool,
+}
+
+impl Random {
+    /// The cases that are recorded, which are always the same, and many more where the real program is run.
+    pub(crate) fn all() -> Vec<Self> {
+        let recorded = Self { seed: 20_261_122, times: 1, recorded: true };
+        let seed = match std::env::var("DYNO_SCRIPT_SEED") {
+            Ok(number) => number.parse().unwrap(),
+            Err(_) => u64::from(rand::random::<u32>()),
+        };
+        let more = Self { seed, times: 4, recorded: false };
+        std::iter::once(recorded).chain(runs_references().then_some(more)).collect()
     }
-    programs
-}
 
-/// Those of this major version and newer.
-pub(crate) fn programs_since(major: u32) -> Vec<PathBuf> {
-    let new_enough = Pgbench::all().into_iter().filter(|pgbench| pgbench.version >= major);
-    new_enough.map(|pgbench| pgbench.program).collect()
-}
-
-/// The seed of random scripts: always the same, so that the same sources have the same outcome, or what the environment
-/// says, which may be `random`.
-pub(crate) fn seed() -> u64 {
-    match std::env::var("DYNO_SCRIPT_SEED") {
-        Err(_) => 20_261_122,
-        Ok(word) if word == "random" => u64::from(rand::random::<u32>()),
-        Ok(number) => number.parse().unwrap(),
+    /// What each version does.
+    pub(crate) fn theirs(
+        &self,
+        recorded: &Recorded,
+        key: &str,
+        mut run: impl FnMut(&Pgbench) -> Vec<String>,
+    ) -> Vec<(u32, Vec<String>)> {
+        if self.recorded {
+            return lines(recorded, key, run);
+        }
+        println!("DYNO_SCRIPT_SEED={}: {key}", self.seed);
+        programs().iter().map(|pgbench| (pgbench.version, run(pgbench))).collect()
     }
+
+    /// Fails at the first case in which ours and theirs differ.
+    pub(crate) fn assert_same(&self, version: u32, ours: &[String], theirs: &[String]) {
+        let what = format!("DYNO_SCRIPT_SEED={}, pgbench {version}", self.seed);
+        for (our, their) in ours.iter().zip(theirs) {
+            assert_eq!(our, their, "{what}");
+        }
+        assert_eq!(ours.len(), theirs.len(), "{what}: {:?}", theirs.last());
+    }
+}
+
+/// One line of a recording of many short cases: what came of this one.
+pub(crate) fn told(case: &str, lines: &[String]) -> String {
+    format!("{case} → {}", lines.join(" ⏎ "))
+}
+
+/// As a text is recorded: in lines, with everything in them.
+pub(crate) fn lines_of(text: &str) -> Vec<String> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n').map(str::to_owned).collect()
 }
 
 /// Runs a script that is given on standard input; what the program says on standard error.
@@ -64,8 +99,8 @@ pub(crate) fn said(command: &mut Command) -> String {
 }
 
 /// What a program says about a script that it does not get as far as to run: nothing listens where it is to connect to.
-pub(crate) fn refusal(program: &PathBuf, arguments: &[&str], script: &[u8]) -> String {
-    let mut command = Command::new(program);
+pub(crate) fn refusal(pgbench: &Pgbench, arguments: &[&str], script: &[u8]) -> String {
+    let mut command = Command::new(&pgbench.program);
     command.env_clear().env("LC_ALL", "C").env("PGUSER", "nobody").args(["-h", "127.0.0.1", "-p", "1", "-n"]);
     command.args(arguments);
     run(command, script)

@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
-use dyno_test_servers::Postgres;
+use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
 use dyno_workload::script::seeds::{Seeds, choose};
 use dyno_workload::script::{Names, QueryMode, parse};
 
-use crate::reference::{programs, said, server};
+use crate::pgbench::{lines, recordings};
+use crate::reference::{on_server, said};
 use crate::runner::Client;
+
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recordings("script", "seeds"));
 
 const SEED: u64 = 5;
 const CLIENTS: usize = 3;
@@ -59,14 +63,9 @@ fn ours(threads: &[&[usize]], default_seed: Option<i64>) -> Run {
 }
 
 /// A run whose scripts are in this directory.
-fn pgbench(server: &Postgres, program: &Path, threads: &[&[usize]], directory: &Path) -> Command {
-    let mut command = server.command(program.to_str().unwrap(), "postgres");
-    command.args([
-        "-n",
-        &format!("-c{CLIENTS}"),
-        &format!("-j{}", threads.len()),
-        &format!("-t{TRANSACTIONS}"),
-    ]);
+fn pgbench(pgbench: &Pgbench, threads: &[&[usize]], directory: &Path) -> Command {
+    let mut command = on_server(pgbench);
+    command.args([&format!("-c{CLIENTS}"), &format!("-j{}", threads.len()), &format!("-t{TRANSACTIONS}")]);
     command.arg(format!("--random-seed={SEED}"));
     for (index, (script, weight)) in SCRIPTS.into_iter().zip(WEIGHTS).enumerate() {
         let path = directory.join(format!("seeds-{index}.sql"));
@@ -76,39 +75,48 @@ fn pgbench(server: &Postgres, program: &Path, threads: &[&[usize]], directory: &
     command
 }
 
-fn compare_printed(default_seed: Option<i64>) {
-    let Some(server) = server() else { return };
-    let ours = ours(ONE_THREAD, default_seed);
-    for program in programs() {
+/// Lines that the clients print, as they are recorded: a few in each.
+fn shortened(printed: &[String]) -> Vec<String> {
+    let short =
+        |line: &String| line.replace("debug(script=", "").replace(",command=", "/").replace("): int", ":");
+    printed.chunks(8).map(|chunk| chunk.iter().map(short).collect::<Vec<_>>().join(", ")).collect()
+}
+
+fn compare_printed(key: &str, default_seed: Option<i64>) {
+    let ours = shortened(&ours(ONE_THREAD, default_seed).printed);
+    let theirs = lines(&RECORDED, key, |program| {
         let directory = tempfile::tempdir().unwrap();
-        let mut command = pgbench(&server, &program, ONE_THREAD, directory.path());
+        let mut command = pgbench(program, ONE_THREAD, directory.path());
         command.args(default_seed.map(|seed| format!("-Ddefault_seed={seed}")));
         let said = said(&mut command);
-        let theirs: Vec<_> = said.lines().filter(|line| line.starts_with("debug(")).collect();
-        assert_eq!(ours.printed, theirs, "{}", program.display());
+        let printed: Vec<_> =
+            said.lines().filter(|line| line.starts_with("debug(")).map(str::to_owned).collect();
+        shortened(&printed)
+    });
+    for (version, theirs) in theirs {
+        assert_eq!(ours, theirs, "pgbench {version}");
     }
 }
 
 #[test]
 fn clients_have_the_same_random_numbers() {
-    compare_printed(None);
+    compare_printed("random numbers", None);
 }
 
 /// It is not drawn, which moves the threads' numbers.
 #[test]
 fn a_given_default_seed_takes_no_random_number() {
     assert_ne!(ours(ONE_THREAD, Some(42)).scripts, ours(ONE_THREAD, None).scripts);
-    compare_printed(Some(42));
+    compare_printed("random numbers with -Ddefault_seed=42", Some(42));
 }
 
 /// With several threads what they print is mixed up, but each has its own log.
 #[test]
 fn threads_choose_the_same_scripts() {
-    let Some(server) = server() else { return };
-    let ours = ours(TWO_THREADS, None).scripts;
-    for program in programs() {
+    let ours = chosen(&ours(TWO_THREADS, None).scripts);
+    let theirs = lines(&RECORDED, "scripts chosen by two threads", |program| {
         let directory = tempfile::tempdir().unwrap();
-        let mut command = pgbench(&server, &program, TWO_THREADS, directory.path());
+        let mut command = pgbench(program, TWO_THREADS, directory.path());
         let prefix = directory.path().join("log");
         let said = said(command.arg("-l").arg(format!("--log-prefix={}", prefix.display())));
         let mut theirs = BTreeMap::<usize, Vec<usize>>::new();
@@ -123,6 +131,18 @@ fn threads_choose_the_same_scripts() {
                 theirs.entry(words[0].parse().unwrap()).or_default().push(words[3].parse().unwrap());
             }
         }
-        assert_eq!(ours, theirs, "{}: {said}", program.display());
+        assert!(!theirs.is_empty(), "{said}");
+        chosen(&theirs)
+    });
+    for (version, theirs) in theirs {
+        assert_eq!(ours, theirs, "pgbench {version}");
     }
+}
+
+/// A line for each client: the numbers of its scripts.
+fn chosen(scripts: &BTreeMap<usize, Vec<usize>>) -> Vec<String> {
+    let line = |(client, scripts): (&usize, &Vec<usize>)| {
+        format!("client {client}: {}", scripts.iter().map(usize::to_string).collect::<String>())
+    };
+    scripts.iter().map(line).collect()
 }

@@ -1,12 +1,17 @@
 //! Where SQL commands end, and what is sent of them.
 
-use dyno_test_servers::Postgres;
+use std::sync::LazyLock;
+
+use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
 use dyno_workload::script::{Kind, Names, QueryMode, Value, Variables, parse};
 
-use crate::reference::{output, programs, seed, server};
+use crate::pgbench::{lines, recordings};
+use crate::reference::{Random, lines_of, on_server, output, told};
 
-/// How many random scripts a run makes.
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recordings("script", "statements"));
+
+/// How many random scripts are recorded.
 const SCRIPTS: usize = 150;
 
 /// What decides where commands end, and what might be mistaken for it.
@@ -100,9 +105,9 @@ const PIECES: &[&str] = &[
     "\u{1}",
 ];
 
-fn pgbench(server: &Postgres, program: &str, arguments: &[&str], script: &[u8]) -> (String, String) {
-    let mut command = server.command(program, "postgres");
-    command.args(["-n", "-t", "1"]).args(arguments);
+fn pgbench(pgbench: &Pgbench, arguments: &[&str], script: &[u8]) -> (String, String) {
+    let mut command = on_server(pgbench);
+    command.args(arguments);
     output(command, script)
 }
 
@@ -116,26 +121,35 @@ fn first_lines(script: &[u8]) -> Result<Vec<String>, String> {
 /// Nothing of the script is run, but `-r` lists its commands.
 #[test]
 fn commands_end_where_pgbench_ends_them() {
-    let Some(server) = server() else { return };
-    let seed = seed();
-    let mut random = Prng::seed(seed);
-    let mut commands = 0;
-    for _ in 0..SCRIPTS {
-        let (script, ours) = random_script(&mut random);
-        commands += ours.as_ref().map_or(0, Vec::len);
-        for program in programs() {
-            let (listed, said) = pgbench(&server, program.to_str().unwrap(), &["-r"], script.as_bytes());
-            let theirs = match listed.split_once("failures:\n") {
-                Some((_, lines)) => Ok(lines.lines().map(command_of).collect::<Vec<_>>()),
-                None => Err(said),
+    for random in Random::all() {
+        let mut numbers = Prng::seed(random.seed);
+        let scripts: Vec<_> = (0..SCRIPTS * random.times).map(|_| random_script(&mut numbers)).collect();
+        let commands: usize = scripts.iter().map(|(_, ours)| ours.as_ref().map_or(0, Vec::len)).sum();
+        println!("seed {}: {} scripts of {commands} commands", random.seed, scripts.len());
+        let ours = scripts.iter().map(|(script, ours)| {
+            let lines = match ours {
+                Ok(commands) => commands.iter().flat_map(|line| printed(line)).collect(),
+                Err(message) => lines_of(message),
             };
-            let ours = ours
-                .clone()
-                .map(|lines| lines.into_iter().flat_map(|line| printed(&line)).collect::<Vec<_>>());
-            assert_eq!(ours, theirs, "DYNO_SCRIPT_SEED={seed} {}: {script:?}", program.display());
+            told(&format!("{script:?}"), &lines)
+        });
+        let ours: Vec<_> = ours.collect();
+        let theirs = random.theirs(&RECORDED, "commands", |program| {
+            scripts.iter().map(|(script, _)| told(&format!("{script:?}"), &listed(program, script))).collect()
+        });
+        for (version, theirs) in theirs {
+            random.assert_same(version, &ours, &theirs);
         }
     }
-    println!("seed {seed}: {SCRIPTS} scripts of {commands} commands");
+}
+
+/// The script's commands, or the message that refuses it.
+fn listed(program: &Pgbench, script: &str) -> Vec<String> {
+    let (listed, said) = pgbench(program, &["-r"], script.as_bytes());
+    match listed.split_once("failures:\n") {
+        Some((_, lines)) => lines.lines().map(command_of).collect(),
+        None => lines_of(&said),
+    }
 }
 
 /// A script and what becomes of it here. Few of those in which something is left open, which are most.
@@ -189,22 +203,31 @@ const SENT: &[&str] = &[
 /// Texts as they are sent, which `--debug` shows.
 #[test]
 fn commands_are_sent_with_the_same_texts() {
-    let Some(server) = server() else { return };
     for mode in ["simple", "extended"] {
         for script in SENT {
             // Several statements in one request are for the simple protocol only.
             if mode == "extended" && script.contains("\\;") {
                 continue;
             }
-            let ours = sent(script, mode);
-            for program in programs() {
+            let ours = lines_of(&sent(script, mode));
+            let theirs = lines(&RECORDED, &format!("-M {mode} {script}"), |program| {
                 let defined =
                     ["-Dx=17", "-Dd=1e400", "-Dt=yes", "-Dn=null", "-Ds='it''s'", "-M", mode, "--debug"];
-                let (_, said) = pgbench(&server, program.to_str().unwrap(), &defined, script.as_bytes());
-                assert!(said.contains(&ours), "{} {script:?}: {ours:?} is not in {said}", program.display());
+                let (_, said) = pgbench(program, &defined, script.as_bytes());
+                first_sent(&said)
+            });
+            for (version, theirs) in theirs {
+                assert_eq!(ours, theirs, "pgbench {version} {script:?}");
             }
         }
     }
+}
+
+/// The first text that a pgbench says it sends, until it says something else.
+fn first_sent(said: &str) -> Vec<String> {
+    let (_, text) = said.split_once("client 0 sending ").unwrap_or_else(|| panic!("nothing is sent: {said}"));
+    let end = text.find("\npgbench: ").unwrap_or(text.len());
+    lines_of(&text[..end])
 }
 
 /// What is sent of the script's first SQL command, as `--debug` shows it.
@@ -225,15 +248,14 @@ fn sent(script: &str, mode: &str) -> String {
         _ => text.extend_from_slice(&sql.text),
     }
     // What it logs ends without empty lines.
-    format!("client 0 sending {}\n", String::from_utf8(text).unwrap().trim_end_matches('\n'))
+    String::from_utf8(text).unwrap().trim_end_matches('\n').to_owned()
 }
 
 /// A double that was computed is printed with 15 digits, wherever it is used.
 #[test]
 fn computed_values_are_sent_as_pgbench_writes_them() {
-    let Some(server) = server() else { return };
     let mut random = Prng::seed(7);
-    let (mut script, mut expected) = (String::new(), String::new());
+    let (mut script, mut expected) = (String::new(), Vec::new());
     for _ in 0..300 {
         // All bit patterns, among them a few that are no numbers.
         let bits = random.next_u64();
@@ -244,12 +266,16 @@ fn computed_values_are_sent_as_pgbench_writes_them() {
         script += &format!("\\set x {value:e}\nselect ':x';\n");
         let mut text = Vec::new();
         Value::Double(value).write_text(&mut text);
-        expected += &format!("select '{}';\n", String::from_utf8(text).unwrap());
+        expected.push(format!("'{}'", String::from_utf8(text).unwrap()));
     }
-    for program in programs() {
-        let (_, said) = pgbench(&server, program.to_str().unwrap(), &["--debug"], script.as_bytes());
-        let sending = said.lines().filter_map(|line| line.split_once("client 0 sending "));
-        let theirs: String = sending.map(|(_, text)| format!("{text}\n")).collect();
-        assert_eq!(expected, theirs, "{}", program.display());
+    let shortened = |values: &[String]| values.chunks(5).map(|chunk| chunk.join(", ")).collect::<Vec<_>>();
+    let theirs = lines(&RECORDED, "computed values", |program| {
+        let (_, said) = pgbench(program, &["--debug"], script.as_bytes());
+        let sending = said.lines().filter_map(|line| line.split_once("client 0 sending select "));
+        let values: Vec<_> = sending.map(|(_, text)| text.trim_end_matches(';').to_owned()).collect();
+        shortened(&values)
+    });
+    for (version, theirs) in theirs {
+        assert_eq!(shortened(&expected), theirs, "pgbench {version}");
     }
 }

@@ -1,10 +1,16 @@
 //! Texts that become values, and operands that are texts: what `-D` and results give.
 
+use std::sync::LazyLock;
+
+use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
 use dyno_workload::script::{Kind, Names, QueryMode, Variables, parse, shell_command, sleep_us};
 
-use crate::reference::{programs, run, server};
+use crate::pgbench::{lines, recordings};
+use crate::reference::{on_server, run, told};
 use crate::runner::Client;
+
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recordings("script", "texts"));
 
 const TEXTS: &[&str] = &[
     "null",
@@ -105,40 +111,56 @@ const TEXTS: &[&str] = &[
     "-0.0",
 ];
 
+/// What a pgbench says about a script where `-D` gives it these variables, without that the client has ended.
+fn said(pgbench: &Pgbench, defined: &[String], script: &str) -> Vec<String> {
+    let mut command = on_server(pgbench);
+    command.args(defined.iter().flat_map(|definition| ["-D", definition]));
+    let said = run(command, script.as_bytes());
+    said.lines().filter(|line| !line.contains("abort")).map(str::to_owned).collect()
+}
+
+fn assert_same(ours: &[String], theirs: Vec<(u32, Vec<String>)>) {
+    for (version, theirs) in theirs {
+        for (our, their) in ours.iter().zip(&theirs) {
+            assert_eq!(our, their, "pgbench {version}");
+        }
+        assert_eq!(ours.len(), theirs.len(), "pgbench {version}");
+    }
+}
+
 #[test]
 fn texts_become_the_same_values() {
-    let Some(server) = server() else { return };
     let script = "\\set y debug(:x)\n\\set z debug(:y is null)\n";
     let mut names = Names::new();
     let parsed = parse("-", script.as_bytes(), QueryMode::Simple, &mut names).unwrap();
-    for text in TEXTS {
+    let ours = TEXTS.iter().map(|text| {
         let mut ours = Vec::new();
         let outcome = Client::new(&names, Prng::seed(0), &[], &[("x", text)]).run(&parsed, &mut ours);
         // An empty message is none.
         ours.extend(outcome.err().map(|error| format!("pgbench: error: {error}")));
-        for program in programs() {
-            let mut command = server.command(program.to_str().unwrap(), "postgres");
-            command.args(["-n", "-t", "1", "-D", &format!("x={text}")]);
-            let said = run(command, script.as_bytes());
-            let theirs: Vec<_> = said.lines().filter(|line| !line.contains("abort")).collect();
-            assert_eq!(ours, theirs, "{}: {text:?}", program.display());
-        }
-    }
+        told(&format!("{text:?}"), &ours)
+    });
+    let theirs = lines(&RECORDED, "texts", |program| {
+        let of = |text| told(&format!("{text:?}"), &said(program, &[format!("x={text}")], script));
+        TEXTS.iter().map(of).collect()
+    });
+    assert_same(&ours.collect::<Vec<_>>(), theirs);
 }
 
 /// An empty text comes from a result only.
 #[test]
 fn an_empty_text_is_no_value() {
-    let Some(server) = server() else { return };
     let mut names = Names::new();
     let script = parse("-", b"\\set y :x", QueryMode::Simple, &mut names).unwrap();
     let outcome = Client::new(&names, Prng::seed(0), &[], &[("x", "")]).run(&script, &mut Vec::new());
     assert_eq!(outcome.unwrap_err().to_string(), "");
-    for program in programs() {
-        let mut command = server.command(program.to_str().unwrap(), "postgres");
-        command.args(["-n", "-t", "1"]);
-        let said = run(command, b"select '' as x \\gset\n\\set y :x\n");
-        assert!(said.starts_with("pgbench: error: client 0 aborted in command 1 (set)"), "{said}");
+    let theirs = lines(&RECORDED, "first line about an empty text", |program| {
+        let said = run(on_server(program), b"select '' as x \\gset\n\\set y :x\n");
+        said.lines().take(1).map(str::to_owned).collect()
+    });
+    for (version, theirs) in theirs {
+        let start = "pgbench: error: client 0 aborted in command 1 (set)";
+        assert!(theirs[0].starts_with(start), "pgbench {version}: {theirs:?}");
     }
 }
 
@@ -159,18 +181,15 @@ const OPERANDS: &[&str] = &[
 
 #[test]
 fn operands_are_refused_with_the_same_messages() {
-    let Some(server) = server() else { return };
     let long = format!("\\shell echo {}\n", "x".repeat(250));
-    for text in OPERANDS.iter().copied().chain([long.as_str()]) {
-        let ours = refused_operand(text);
-        for program in programs() {
-            let mut command = server.command(program.to_str().unwrap(), "postgres");
-            command.args(["-n", "-t", "1", "-D", "word=abc", "-D", "null=null"]);
-            let said = run(command, text.as_bytes());
-            let theirs: Vec<_> = said.lines().filter(|line| !line.contains("abort")).collect();
-            assert_eq!(ours, theirs, "{}: {text:?}", program.display());
-        }
-    }
+    let texts: Vec<_> = OPERANDS.iter().copied().chain([long.as_str()]).collect();
+    let ours: Vec<_> = texts.iter().map(|text| told(&format!("{text:?}"), &refused_operand(text))).collect();
+    let theirs = lines(&RECORDED, "operands", |program| {
+        let defined = ["word=abc", "null=null"].map(str::to_owned);
+        let of = |text: &&str| told(&format!("{text:?}"), &said(program, &defined, text));
+        texts.iter().map(of).collect()
+    });
+    assert_same(&ours, theirs);
 }
 
 fn refused_operand(text: &str) -> Vec<String> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use dyno_engine::plan::EngineConfig;
 use dyno_target::{Connection, Environment, Target};
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Shared, Sysbench};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Sysbench};
 
 /// A database, on a server that the tests of the binary share or on one of the test's own.
 pub(crate) struct Server {
@@ -24,8 +24,6 @@ enum Kind {
     MySql(Arc<Mysql>),
 }
 
-static POSTGRES: Shared<Postgres> = Shared::new();
-static MYSQL: [Shared<Mysql>; 3] = [const { Shared::new() }; 3];
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 impl Server {
@@ -39,7 +37,7 @@ impl Server {
             server.map(&job)
         };
         std::thread::scope(|scope| {
-            let products = std::iter::once(None).chain(MysqlProduct::ALL.into_iter().map(Some));
+            let products = std::iter::once(None).chain(MysqlProduct::tested().iter().copied().map(Some));
             let run = &run;
             let running: Vec<_> = products.map(|product| scope.spawn(move || run(product))).collect();
             let ended = running.into_iter().map(ScopedJoinHandle::join);
@@ -50,23 +48,20 @@ impl Server {
 
     /// A database on the PostgreSQL that tests share.
     pub(crate) fn postgres() -> Option<Self> {
-        // Clients of these tests meet often.
-        let setup = Setup::default().with("deadlock_timeout=20ms").with("max_connections=200");
-        Some(Self::with_database(Kind::Postgres(POSTGRES.get(|| Postgres::start(&setup))?)))
-    }
-
-    /// A PostgreSQL of the test's own.
-    pub(crate) fn own_postgres(setup: &Setup) -> Option<Self> {
-        Some(Self::own(Kind::Postgres(Arc::new(Postgres::start(setup)?))))
+        Some(Self::with_database(Kind::Postgres(Postgres::shared(&Setup::default())?)))
     }
 
     /// A database on the server of this product that tests share.
     pub(crate) fn mysql(product: MysqlProduct) -> Option<Self> {
-        let start = || Mysql::start(&with_files(&MysqlSetup::new(product)));
-        Some(Self::with_database(Kind::MySql(MYSQL[product as usize].get(start)?)))
+        Self::shared_mysql(&MysqlSetup::new(product))
     }
 
-    /// A server of the test's own, with files of clients allowed, unless the setup says otherwise.
+    /// The same on one that is set up otherwise.
+    pub(crate) fn shared_mysql(setup: &MysqlSetup) -> Option<Self> {
+        Some(Self::with_database(Kind::MySql(Mysql::shared(setup)?)))
+    }
+
+    /// A server of the test's own, with files of clients allowed.
     pub(crate) fn own_mysql(setup: &MysqlSetup) -> Option<Self> {
         Some(Self::own(Kind::MySql(Arc::new(Mysql::start(&with_files(setup))?))))
     }
@@ -76,12 +71,61 @@ impl Server {
         Self { kind, database: database.to_owned(), is_shared: false }
     }
 
+    /// Named for the test binary, since those of others are on the same server.
     fn with_database(kind: Kind) -> Self {
         let mut server = Self::own(kind);
-        let database = format!("of_test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-        server.open().execute(&format!("CREATE DATABASE {database}")).unwrap();
+        let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+        let database = format!("workload_{}_{number}", env!("CARGO_CRATE_NAME"));
+        let mut administrator = server.open();
+        let force = if server.is_mysql() { "" } else { " WITH (FORCE)" };
+        // One of an earlier run may be there.
+        administrator.execute(&format!("DROP DATABASE IF EXISTS {database}{force}")).unwrap();
+        administrator.execute(&format!("CREATE DATABASE {database}")).unwrap();
+        if !server.is_mysql() {
+            // Clients of these tests meet often.
+            let soon = format!("ALTER DATABASE {database} SET deadlock_timeout = '20ms'");
+            administrator.execute(&soon).unwrap();
+        }
         (server.database, server.is_shared) = (database, true);
         server
+    }
+
+    /// A user without rights, who logs in with the password `x`; users are the whole server's.
+    pub(crate) fn create_user(&self, what: &str) -> String {
+        let user = format!("{}_{what}", self.database);
+        let mut administrator = self.open();
+        let created = match self.is_mysql() {
+            true => ["'%'", "localhost"]
+                .map(|host| {
+                    vec![
+                        format!("DROP USER IF EXISTS {user}@{host}"),
+                        format!("CREATE USER {user}@{host} IDENTIFIED BY 'x'"),
+                    ]
+                })
+                .concat(),
+            false => vec![format!("DROP ROLE IF EXISTS {user}"), format!("CREATE ROLE {user} LOGIN")],
+        };
+        for sql in created {
+            administrator.execute(&sql).unwrap();
+        }
+        user
+    }
+
+    /// A user who may read what is in the database now, and nothing else.
+    pub(crate) fn create_reader(&self) -> String {
+        let user = self.create_user("reader");
+        let database = &self.database;
+        let grants = match self.is_mysql() {
+            true => ["'%'", "localhost"]
+                .map(|host| format!("GRANT SELECT ON {database}.* TO {user}@{host}"))
+                .to_vec(),
+            false => vec![format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}")],
+        };
+        let mut administrator = self.open();
+        for grant in grants {
+            administrator.execute(&grant).unwrap();
+        }
+        user
     }
 
     pub(crate) fn name(&self) -> String {
@@ -103,12 +147,13 @@ impl Server {
         matches!(&self.kind, Kind::MySql(server) if server.product() == MysqlProduct::SeekDb)
     }
 
-    /// What the server has logged.
-    pub(crate) fn log(&self) -> String {
-        match &self.kind {
-            Kind::Postgres(server) => server.log(),
-            Kind::MySql(server) => server.log(),
-        }
+    /// What PostgreSQL has logged of this database.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let Kind::Postgres(server) = &self.kind else {
+            panic!("{} does not say of which database", self.name())
+        };
+        let prefix = format!("{}|", self.database);
+        server.log().lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
     }
 
     /// The administrator's.
@@ -144,6 +189,25 @@ impl Server {
         })
     }
 
+    /// Waits until the server is rid of all other sessions: it rolls back what one was at, and keeps its locks meanwhile,
+    /// for as long as that takes after the client has gone.
+    pub(crate) fn wait_until_alone(&self) {
+        let mut connection = self.open();
+        let others = match self.is_mysql() {
+            true => {
+                "SELECT COUNT(*) FROM information_schema.processlist \
+                 WHERE id <> CONNECTION_ID() AND db = DATABASE()"
+            }
+            false => {
+                "SELECT COUNT(*) FROM pg_stat_activity \
+                 WHERE pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'"
+            }
+        };
+        wait_until("the end of all other sessions", || {
+            connection.query_value::<u64>(others).unwrap() == Some(0)
+        });
+    }
+
     /// Ends all other connections to the database.
     pub(crate) fn end_connections(&self) {
         let mut connection = self.open();
@@ -175,10 +239,9 @@ impl Drop for Server {
 }
 
 fn with_files(setup: &MysqlSetup) -> MysqlSetup {
-    let told = setup.settings.iter().any(|setting| setting.starts_with("local_infile"));
-    match (told, setup.product) {
-        (false, MysqlProduct::Mysql | MysqlProduct::MariaDb) => setup.clone().with("local_infile=1"),
-        _ => setup.clone(),
+    match setup.product {
+        MysqlProduct::Mysql | MysqlProduct::MariaDb => setup.clone().with("local_infile=1"),
+        MysqlProduct::SeekDb => setup.clone(),
     }
 }
 

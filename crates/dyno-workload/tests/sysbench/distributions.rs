@@ -1,11 +1,13 @@
 //! The distributions against closed forms, and against the real sysbench's.
 
-use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use dyno_test_servers::Sysbench;
+use dyno_test_servers::{Recorded, Sysbench};
 use dyno_workload::random::Random;
 use dyno_workload::sysbench::Distribution;
 use proptest::prelude::*;
+
+use crate::recorded;
 
 const SPECIAL: Distribution = Distribution::Special { iterations: 12, percent: 1, result_percent: 75 };
 
@@ -144,8 +146,9 @@ fn parameters_that_shape_nothing_are_refused() {
     }
 }
 
-/// Draws of the real sysbench.
-fn reference(sysbench: &Sysbench, name: &str, arguments: &[&str], high: i64, count: usize) -> Vec<i64> {
+/// How often the real sysbench draws each value from 1 on: lines of twenty.
+fn reference(name: &str, arguments: &[&str], high: i64, count: usize) -> Vec<String> {
+    let sysbench = Sysbench::find().unwrap_or_else(|| panic!("there is no sysbench to record"));
     let script = "sysbench.cmdline.options = {name = {'', ''}, high = {'', 1}, count = {'', 1}}\n\
                   function event()\n\
                   for _ = 1, sysbench.opt.count do\n\
@@ -169,13 +172,14 @@ fn reference(sysbench: &Sysbench, name: &str, arguments: &[&str], high: i64, cou
     let values: Vec<i64> =
         text.lines().filter_map(|line| line.strip_prefix("= ")).map(|value| value.parse().unwrap()).collect();
     assert_eq!(values.len(), count);
-    values
+    let line = |counts: &[u64]| counts.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+    histogram(&values, 1, high).chunks(20).map(line).collect()
 }
 
 /// Both draw from the same distribution: chi-squared of two samples, values that are rare taken together.
 #[test]
 fn the_shapes_are_those_of_the_real_sysbench() {
-    let Some(sysbench) = Sysbench::find() else { return };
+    static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recorded("draws"));
     let count = 100_000;
     let gaussian = |iterations| Distribution::Gaussian { iterations };
     let other = Distribution::Special { iterations: 5, percent: 10, result_percent: 50 };
@@ -190,13 +194,15 @@ fn the_shapes_are_those_of_the_real_sysbench() {
     ];
     for (name, arguments, distribution) in cases {
         for high in [10, 1_000] {
-            let theirs = reference(&sysbench, name, arguments, high, count);
-            let ours = draws(distribution, 1, high, count);
-            let mut pairs: BTreeMap<i64, [f64; 2]> = BTreeMap::new();
-            ours.iter().for_each(|value| pairs.entry(*value).or_default()[0] += 1.0);
-            theirs.iter().for_each(|value| pairs.entry(*value).or_default()[1] += 1.0);
+            let case = [&[name], arguments, &["to", &high.to_string()]].concat().join(" ");
+            let theirs: Vec<String> = RECORDED.get(&case, || reference(name, arguments, high, count));
+            let theirs = theirs.iter().flat_map(|line| line.split(' ')).map(|count| count.parse().unwrap());
+            let theirs: Vec<u64> = theirs.collect();
+            assert_eq!((theirs.len() as i64, theirs.iter().sum::<u64>()), (high, count as u64), "{case}");
+            let ours = histogram(&draws(distribution, 1, high, count), 1, high);
+            let pairs = ours.iter().zip(&theirs).map(|(one, other)| [*one as f64, *other as f64]);
             let mut cells: Vec<[f64; 2]> = vec![[0.0; 2]];
-            for [one, other] in pairs.into_values() {
+            for [one, other] in pairs.filter(|[one, other]| one + other > 0.0) {
                 match cells.last_mut() {
                     Some(last) if last[0] + last[1] < 40.0 => *last = [last[0] + one, last[1] + other],
                     _ => cells.push([one, other]),
@@ -206,7 +212,7 @@ fn the_shapes_are_those_of_the_real_sysbench() {
             let freedom = (cells.len() - 1) as f64;
             assert!(
                 chi < freedom + 5.0 * (2.0 * freedom).sqrt() + 10.0,
-                "{name} {arguments:?} to {high}: {chi} with {freedom} degrees of freedom"
+                "{case}: {chi} with {freedom} degrees of freedom"
             );
         }
     }

@@ -19,7 +19,7 @@ fn options(tables: u32, table_size: u64) -> Options {
 fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
     let forbidding = |product| MysqlSetup::new(product).with("local_infile=0");
     let servers = [MysqlProduct::Mysql, MysqlProduct::MariaDb];
-    for server in servers.into_iter().filter_map(|product| Server::own_mysql(&forbidding(product))) {
+    for server in servers.into_iter().filter_map(|product| Server::shared_mysql(&forbidding(product))) {
         let name = server.name();
         let options = options(2, 3_000);
         // Recognised as forbidden it is not even tried.
@@ -63,6 +63,7 @@ fn a_preparation_can_be_stopped_and_made_again() {
             }
         });
         assert!(matches!(outcome, Err(PrepareError::Stopped { step: "data", .. })), "{name}: {outcome:?}");
+        server.wait_until_alone();
         let any = Wanted { tables: None, table_size: Some(TOO_MANY), key: true, index: true };
         assert!(state(&mut server.open(), &options).unwrap().ready(any).is_err(), "{name}");
         let small = Options { table_size: 1_000, ..options };
@@ -75,7 +76,7 @@ fn a_preparation_can_be_stopped_and_made_again() {
 #[test]
 fn who_may_not_make_tables_is_told_what_to_do() {
     let Some(server) = Server::postgres() else { return };
-    server.open().execute("CREATE ROLE guest LOGIN").unwrap();
+    let guest = server.create_user("guest");
     let (target, options) = (server.target(), options(1, 10));
     let how = PrepareOptions {
         target: "it".to_owned(),
@@ -88,7 +89,7 @@ fn who_may_not_make_tables_is_told_what_to_do() {
     };
     let open = || {
         let mut connection = target.connect()?;
-        connection.execute("SET ROLE guest").unwrap();
+        connection.execute(&format!("SET ROLE {guest}")).unwrap();
         Ok(connection)
     };
     let denied = prepare(&open, &how, &mut |_| {}).unwrap_err();

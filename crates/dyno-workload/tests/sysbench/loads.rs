@@ -110,10 +110,9 @@ fn writes_that_touch_nothing_are_other() {
 }
 
 /// Many clients on few rows: deadlocks and waits, and yet no row is lost. Where clients lock several rows, rounds go on
-/// until two have met.
+/// until two have met; where they lock one at a time, no statement has to fail.
 #[test]
 fn conflicts_restart_events_and_lose_no_row() {
-    const ROUNDS: u32 = 50;
     Server::on_each(|server| {
         let server = if server.is_seekdb() { server_that_gives_up_locks_soon() } else { Some(server) };
         let Some(server) = server else { return };
@@ -127,7 +126,8 @@ fn conflicts_restart_events_and_lose_no_row() {
             };
             let about = format!("{} skip_trx {skip_trx}", server.name());
             server.prepare(&options).unwrap();
-            let met = (0..ROUNDS).any(|_| {
+            let rounds = if skip_trx { 3 } else { 50 };
+            let met = (0..rounds).any(|_| {
                 let mut seen = Seen::default();
                 let checks = server.verified(Test::WriteOnly, &options, || {
                     seen = run(&server, Test::WriteOnly, &options, Protocol::default(), 8, 10);
@@ -135,15 +135,19 @@ fn conflicts_restart_events_and_lose_no_row() {
                 });
                 assert_passed(&checks, &about);
                 assert_eq!((seen.done + seen.failed, seen.unknown), (80, 0), "{about}: {:?}", seen.errors);
-                // Two clients that delete the same row by themselves both insert it anew.
-                let allowed = skip_trx && seen.errors.iter().any(|error| error.contains("uplicate"));
-                assert!(seen.failed == 0 || allowed, "{about}: {:?}", seen.errors);
+                // Two clients that delete the same row by themselves both insert it anew, and seekdb tells of a wait for
+                // a lock that it gives up, now and then, by an error that sysbench does not restart for.
+                let allowed = |error: &String| {
+                    skip_trx && error.contains("uplicate")
+                        || server.is_seekdb() && error.contains("Statement is timeout (error 4012")
+                };
+                assert!(seen.failed == 0 || seen.errors.iter().any(allowed), "{about}: {:?}", seen.errors);
                 let counted = (seen.counted.events, seen.counted.failed_events, seen.counted.running);
                 assert_eq!(counted, (seen.done, seen.failed, 0), "{about}");
                 assert!(seen.counted.ignored_errors >= seen.retries, "{about}: {seen:?}");
                 seen.counted.ignored_errors > 0
             });
-            assert!(met || skip_trx, "{about}: 8 clients on 20 rows never met in {ROUNDS} rounds");
+            assert!(met || skip_trx, "{about}: 8 clients on 20 rows never met in {rounds} rounds");
         }
     });
 }
@@ -188,12 +192,13 @@ fn clients_of_random_points_keep_to_their_segment() {
     // For sessions that begin from now on, and for this database only.
     let logged = format!("ALTER DATABASE {} SET log_statement = 'all'", server.database());
     server.open().execute(&logged).unwrap();
+    // An earlier run may have had a database of the same name.
+    let logged_before = server.log().len();
     let config = EngineConfig { protocol: Protocol::Simple, ..config(1) };
     let seen = load(&server, workload, 3, Limit::TransactionsPerClient(20), config);
     assert_eq!(seen.done, 60);
-    let log = server.log();
-    let statements: Vec<&str> =
-        log.lines().filter(|line| line.contains("SELECT count(k) FROM sbtest1 WHERE")).collect();
+    let mut statements = server.log().split_off(logged_before);
+    statements.retain(|line| line.contains("SELECT count(k) FROM sbtest1 WHERE"));
     assert_eq!(statements.len(), 60);
     let mut segments = [0; 3];
     for statement in statements {

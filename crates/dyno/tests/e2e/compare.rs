@@ -14,10 +14,10 @@ fn home() -> Option<&'static Home> {
         let server = shared()?;
         let first = format!("pg={}", database(&server, "compared"));
         let second = format!("other={}", database(&server, "compared_too"));
-        let home = Home::new();
+        let home = Home::for_several();
         let run = |targets: &[&str], workload: &str| {
             let mut words = vec!["run", "--quiet", "--workload", workload, "--scale", "1", "--warm-up", "0"];
-            words.extend(["--clients", "1,2", "--step", "400ms", "--hold", "1s"]);
+            words.extend(["--clients", "1,2", "--step", "200ms", "--hold", "500ms"]);
             targets.iter().for_each(|target| words.extend(["--target", target]));
             home.dyno(&words).expect(0);
         };

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::report::Report;
 /// How long a test waits for what must come sooner or later; no measure of anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 /// A run gives up a server that stays away for 10 s.
-pub(crate) const RECONNECTING: Duration = Duration::from_secs(8);
+const RECONNECTING: Duration = Duration::from_secs(8);
 
 /// Looks until it is so.
 #[track_caller]
@@ -36,8 +36,20 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        // Not `dyno-…`, which dyno would take for a directory of its own. On a disk, as embedded servers want it.
-        let directory = tempfile::Builder::new().prefix("dynotest-").tempdir_in("/var/tmp").unwrap();
+        // On a disk, as embedded servers want it.
+        Self::under(Path::new("/var/tmp"))
+    }
+
+    /// One that several tests look into, in a `static`, which is never dropped: it goes with the run's directory, where
+    /// there is one.
+    pub(crate) fn for_several() -> Self {
+        let run = std::env::var_os("DYNO_TEST_RUN").map_or_else(std::env::temp_dir, PathBuf::from);
+        Self::under(&run)
+    }
+
+    fn under(path: &Path) -> Self {
+        // Not `dyno-…`, which dyno would take for a directory of its own.
+        let directory = tempfile::Builder::new().prefix("dynotest-").tempdir_in(path).unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir(directory.path().join("servers")).unwrap();
         Self { directory }
@@ -144,6 +156,20 @@ impl Running<'_> {
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
         self.collect()
+    }
+
+    /// Waits for the end of a run, called with `--json`, whose server was away for so long. `None` where a busy machine took
+    /// longer to start it again than a run waits, and the run has said so.
+    #[track_caller]
+    pub(crate) fn end_behind(self, away: Duration, address: &str) -> Option<Report> {
+        let ended = self.end();
+        if away < RECONNECTING || ended.code == Some(0) {
+            return Some(ended.expect(0).report());
+        }
+        let ended = ended.expect(2);
+        ended.says(&["error:", address]);
+        assert!(ended.report().reason().contains("went away"), "{}", ended.err);
+        None
     }
 
     fn collect(&mut self) -> Ended {

@@ -151,6 +151,6 @@ fn sql_may_be_several_statements_on_either_protocol() {
     }
     if let Some(server) = mysql::shared(MysqlProduct::Mysql) {
         let target = mysql::database(&server, "hooked");
-        each(&target, "my", &|sql| server.sql(&sql.replace("hooked", "hooked.hooked")));
+        each(&target, "my", &|sql| server.sql(&sql.replace("hooked", "e2e_hooked.hooked")));
     }
 }

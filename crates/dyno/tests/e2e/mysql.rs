@@ -1,35 +1,39 @@
 //! A server that the user names and that speaks MySQL's protocol: shared by tests that keep to a database of their own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Shared};
+use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
 
-/// The password of [`USER`].
+use crate::server::prefixed;
+
+/// The password of the user whom [`database`] names.
 pub(crate) const PASSWORD: &str = "Tr0ub4dor-und-3";
-const USER: &str = "teller";
 
-/// The server that tests share which leave it as it is. `None`, and a line that says so, where this machine cannot have
-/// it.
+/// The server that all tests share which leave it as it is. `None`, and a line that says so, where this machine cannot
+/// have it.
 pub(crate) fn shared(product: MysqlProduct) -> Option<Arc<Mysql>> {
-    static SHARED: [Shared<Mysql>; 3] = [const { Shared::new() }; 3];
-    SHARED[product as usize].get(|| start(&setup(product)))
-}
-
-/// One of a test's own.
-pub(crate) fn start(setup: &MysqlSetup) -> Option<Mysql> {
-    let server = Mysql::start(setup)?;
-    server.sql(&format!("CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO {USER}"));
+    static USER_IS_THERE: [Once; MysqlProduct::ALL.len()] = [const { Once::new() }; 3];
+    let server = Mysql::shared(&MysqlSetup::new(product))?;
+    USER_IS_THERE[product as usize].call_once(|| add_user(&server));
     Some(server)
 }
 
-/// Rows may come by LOAD DATA LOCAL, where that has to be allowed.
-pub(crate) fn setup(product: MysqlProduct) -> MysqlSetup {
-    let setup = MysqlSetup::new(product);
-    if product == MysqlProduct::SeekDb { setup } else { setup.with("local-infile=1") }
+/// One of a test's own. Rows may come by LOAD DATA LOCAL, as on the shared ones.
+pub(crate) fn start(product: MysqlProduct, settings: &[&str]) -> Option<Mysql> {
+    let setup = MysqlSetup::new(product).with("local-infile=1");
+    let server = Mysql::start(&settings.iter().fold(setup, |setup, setting| setup.with(setting)))?;
+    add_user(&server);
+    Some(server)
+}
+
+fn add_user(server: &Mysql) {
+    let user = prefixed("teller");
+    server.sql(&format!("CREATE USER {user} IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO {user}"));
 }
 
 /// Makes a database; returns its URL, with a password.
 pub(crate) fn database(server: &Mysql, name: &str) -> String {
-    server.sql(&format!("CREATE DATABASE {name}"));
-    server.url(USER, PASSWORD, name)
+    let (database, user) = (prefixed(name), prefixed("teller"));
+    server.sql(&format!("CREATE DATABASE {database}"));
+    server.url(&user, PASSWORD, &database)
 }

@@ -5,25 +5,31 @@ use serde_json::Value;
 
 use crate::home::Home;
 use crate::report::Report;
-use crate::server::{database, shared, url, value, wait_until_alone};
+use crate::server::{client, database, prefixed, shared, url, value, wait_until_alone};
 
 /// Runs on a database of its own name, with the least data.
 fn run(database_name: &str, arguments: &[&str]) -> Option<Report> {
     let server = shared()?;
+    database(&server, database_name);
+    Some(run_on(&server, database_name, arguments))
+}
+
+/// Runs on a database that is there.
+fn run_on(server: &Postgres, database_name: &str, arguments: &[&str]) -> Report {
     let home = Home::new();
-    let target = database(&server, database_name);
+    let target = url(server, database_name);
     let fixed = ["run", "--json", "--scale", "1", "--warm-up", "500ms", "--target", &target];
     let report = home.dyno(&[&fixed, arguments].concat()).expect(0).report();
     assert_eq!(report.outcome(), "complete");
     // Who reads does not look at the history; who writes has it emptied first.
-    let rows = value(&server, database_name, "select count(*) from pgbench_history");
+    let rows = value(server, database_name, "select count(*) from pgbench_history");
     assert_eq!(
         rows.parse::<u64>().unwrap(),
         report.total_of_writes("done_with_drain"),
         "commits acknowledged"
     );
     report.assert_checks_passed();
-    Some(report)
+    report
 }
 
 fn number(value: &Value) -> u64 {
@@ -32,7 +38,9 @@ fn number(value: &Value) -> u64 {
 
 #[test]
 fn a_ladder_climbs_what_it_was_told_and_holds_the_peak() {
-    let Some(report) = run("ladder", &["--clients", "1,2", "--step", "1s", "--hold", "1s"]) else { return };
+    let Some(report) = run("ladder", &["--clients", "1,2", "--step", "500ms", "--hold", "500ms"]) else {
+        return;
+    };
     let [read, write] = report.series() else { panic!("reads and writes") };
     for series in [read, write] {
         assert_eq!(series["ladder"].as_array().unwrap().len(), 2);
@@ -77,11 +85,11 @@ fn an_open_loop_has_a_schedule_and_keeps_it() {
 
 #[test]
 fn a_count_of_transactions_is_done_exactly() {
-    for (database, protocol) in
-        [("count_simple", "simple"), ("count_extended", "extended"), ("count", "prepared")]
-    {
+    let Some(server) = shared() else { return };
+    database(&server, "count");
+    for protocol in ["simple", "extended", "prepared"] {
         let counted = ["--workload", "tpcb/tpcb-like", "--clients", "3", "--transactions", "50"];
-        let Some(report) = run(database, &[&counted[..], &["--protocol", protocol]].concat()) else { return };
+        let report = run_on(&server, "count", &[&counted[..], &["--protocol", protocol]].concat());
         let stage = report.stage();
         assert_eq!(stage["protocol"], protocol);
         assert_eq!((number(&stage["planned_transactions"]), &stage["planned_s"]), (150, &Value::Null));
@@ -153,7 +161,7 @@ fn a_ramp_adds_clients_and_loses_none() {
 fn data_that_is_there_is_used_and_its_scale_told() {
     let Some(server) = shared() else { return };
     let target = database(&server, "used_again");
-    let _ = server.client("pgbench", "used_again", &["-i", "-q", "-s", "2"]);
+    let _ = client(&server, "pgbench", "used_again", &["-i", "-q", "-s", "2"]);
     let note =
         "insert into pgbench_history (tid, bid, aid, delta) select 1, 1, 1, 0 from generate_series(1, 1234)";
     let _ = value(&server, "used_again", note);
@@ -175,17 +183,18 @@ fn a_target_is_named_as_for_psql() {
     let brief = ["--workload", "tpcb/select-only", "--clients", "1", "--transactions", "5", "--warm-up", "0"];
     let ways = [
         format!(
-            "host={} port={} user=postgres dbname=named",
+            "host={} port={} user=postgres dbname={}",
             server.directory().display(),
-            server.address.port()
+            server.address.port(),
+            prefixed("named")
         ),
         url(&server, "named"),
-        "dbname=named".to_owned(),
+        format!("dbname={}", prefixed("named")),
     ];
     for way in &ways {
         let arguments = [&["run", "--scale=1", "--json", "--target", way], &brief[..]].concat();
         let mut command = home.command(&arguments);
-        if way == "dbname=named" {
+        if way.starts_with("dbname=") {
             command.env("PGHOST", "127.0.0.1").env("PGPORT", server.address.port().to_string());
             command.env("PGUSER", "postgres");
         }

@@ -1,11 +1,8 @@
 //! Load that goes up in steps, clients that share connections, and a target that gives way.
 
-use dyno_test_servers::in_some_attempt;
-use serde_json::Value;
-
 use crate::home::Home;
 use crate::report::Report;
-use crate::server::{database, shared, url};
+use crate::server::{database, first_do, prefixed, shared};
 
 const BRIEF: [&str; 9] =
     ["run", "events/join", "--json", "--warm-up", "0", "--rows", "2000", "--customers", "100"];
@@ -22,32 +19,37 @@ fn run(database_name: &str, arguments: &[&str]) -> Option<Report> {
 }
 
 #[test]
-fn clients_behind_one_connection_saturate_it_and_end_the_ramp() {
-    // What else the machine does may hide any limit for a while.
-    let mut databases = (1..).map(|attempt| format!("ramp_saturated_{attempt}"));
-    in_some_attempt("a ramp over one connection", || {
-        let steps = ["--ramp", "1..4096x2", "--step", "1s", "--connections", "1", "--hold", "500ms"];
-        let Some(report) = run(&databases.next().unwrap(), &steps) else { return };
-        let stages = report.stages();
-        let (hold, rungs) = stages.split_last().unwrap();
-        // As many as it takes to see it.
-        assert!(rungs.len() >= 3, "{:?}", report.stage_names());
-        for (rung, clients) in rungs.iter().zip((0..).map(|step| 1_u64 << step)) {
-            assert_eq!((&rung["kind"], &rung["clients"]), (&"ladder".into(), &clients.into()));
-            assert_eq!(rung["pool"]["connections"], 1);
-        }
-        // More clients only wait longer for the connection.
-        let p99 = |rung: &Value| rung["wait"]["p99_us"].as_f64().unwrap();
-        assert!(p99(rungs.last().unwrap()) > p99(&rungs[0]), "{rungs:#?}");
-        let [series] = report.series() else { panic!("one series") };
-        assert!(series["saturation"]["evidence"].is_string(), "{series:#}");
-        assert!(report.notices().contains("the target gave way: "), "{}", report.notices());
-        let last_good = series["saturation"]["last_good"].as_u64();
-        let good = rungs.iter().find(|rung| rung["id"].as_u64() == last_good);
-        if let Some(good) = good {
-            assert_eq!(hold["clients"], good["clients"], "held where it was still good");
-        }
-    });
+fn a_ramp_ends_where_the_target_gives_way_and_holds_what_was_good() {
+    let no_room_for_three = "perform pg_sleep(0.02); \
+                             if (select count(*) from pg_stat_activity where datname = current_database() \
+                             and state = 'active' and query like 'SELECT c.name%') > 2 \
+                             then raise 'no room'; end if";
+    let hooks = ["--before", "join", &first_do(no_room_for_three)];
+    let ramp = ["--ramp", "1..32x2", "--step", "500ms", "--hold", "500ms"];
+    let Some(report) = run("ramp_gives_way", &[&ramp[..], &hooks].concat()) else { return };
+    // Two steps beyond show the same as the first one with errors.
+    let expected = ["ladder 1", "ladder 2", "ladder 4", "ladder 8", "ladder 16", "hold 2"];
+    assert_eq!(report.stage_names(), expected);
+    let [series] = report.series() else { panic!("one series") };
+    let saturation = &series["saturation"];
+    let id_of = |clients: u32| {
+        &report.stages().iter().find(|it| it["kind"] == "ladder" && it["clients"] == clients).unwrap()["id"]
+    };
+    assert_eq!((&saturation["stage"], &saturation["last_good"]), (id_of(4), id_of(2)), "{series:#}");
+    assert!(saturation["evidence"].as_str().unwrap().contains("from 4 clients on transactions failed"));
+    assert!(report.notices().contains("the target gave way: "), "{}", report.notices());
+}
+
+#[test]
+fn clients_behind_one_connection_wait_for_it() {
+    let slow = first_do("perform pg_sleep(0.02)");
+    let load = ["--clients", "16", "--transactions", "3", "--connections", "1", "--before", "join", &slow];
+    let Some(report) = run("behind_one", &load) else { return };
+    let stage = report.stage();
+    assert_eq!((&stage["pool"]["connections"], &stage["totals"]["done"]), (&1.into(), &48.into()));
+    // Each waits until all others had their turn, but for the first time. What is told of times is rounded.
+    let [turn, waited] = ["service", "wait"].map(|of| stage[of]["p50_us"].as_f64().unwrap() / 20e3);
+    assert!(turn > 0.9 && waited > 0.9 * 15.0, "{turn} {waited}");
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn many_clients_need_no_more_connections_than_they_share() {
     let Some(server) = shared() else { return };
     let home = Home::new();
     let run = |limit: u32| {
-        let name = format!("pooled_{limit}");
+        let name = prefixed(&format!("pooled_{limit}"));
         server.psql(&format!("create role {name} login connection limit {limit}"));
         server.psql(&format!("create database {name} owner {name}"));
         let target = format!("postgres://{name}@{}/{name}", server.address);
@@ -103,7 +105,7 @@ fn more_connections_than_clients_are_told_and_a_scenario_says_the_same() {
 #[test]
 fn the_page_of_a_run_is_served_while_it_goes() {
     let Some(server) = shared() else { return };
-    let target = url(&server, "postgres");
+    let target = database(&server, "live");
     let home = Home::new();
     let load = ["--clients", "1", "--duration", "300ms", "--live", "--target", &target];
     let help = home.dyno(&["run", "--help"]).expect(0).out;

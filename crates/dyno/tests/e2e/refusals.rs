@@ -3,7 +3,7 @@
 use dyno_test_servers::{Postgres, Setup};
 
 use crate::home::Home;
-use crate::server::{NOBODY, database, installed, shared, url, value};
+use crate::server::{NOBODY, client, database, installed, prefixed, shared, url, value};
 
 #[test]
 fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
@@ -153,7 +153,7 @@ fn tables_that_are_missing_or_not_the_workloads_are_told() {
     );
 
     let scaled = database(&server, "other_scale");
-    let _ = server.client("pgbench", "other_scale", &["-i", "-q", "-s", "1"]);
+    let _ = client(&server, "pgbench", "other_scale", &["-i", "-q", "-s", "1"]);
     home.dyno(&["run", "--target", &scaled, "--scale", "3"]).expect(1).says(&["scale 1", "3", "--prepare"]);
 }
 
@@ -161,12 +161,13 @@ fn tables_that_are_missing_or_not_the_workloads_are_told() {
 fn a_table_that_somebody_else_keeps_locked_is_told() {
     let Some(server) = shared() else { return };
     let target = database(&server, "locked");
-    let _ = server.client("pgbench", "locked", &["-i", "-q", "-s", "1"]);
+    let _ = client(&server, "pgbench", "locked", &["-i", "-q", "-s", "1"]);
     let home = Home::new();
     // As somebody who writes and does not commit, until the session is ended from here.
     let holding = "begin; lock pgbench_history in row exclusive mode; select pg_sleep(3600)";
     std::thread::scope(|scope| {
-        let holder = scope.spawn(|| server.command("psql", "locked").args(["-X", "-c", holding]).output());
+        let holder =
+            scope.spawn(|| server.command("psql", &prefixed("locked")).args(["-X", "-c", holding]).output());
         let is_locked =
             "select count(*) from pg_locks where granted and relation = 'pgbench_history'::regclass";
         while value(&server, "locked", is_locked) == "0" {
@@ -174,8 +175,8 @@ fn a_table_that_somebody_else_keeps_locked_is_told() {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         let ended = home.dyno(&["run", "--target", &target, "--workload", "tpcb/tpcb-like"]);
-        let end = "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(3600)' \
-                   and pid <> pg_backend_pid()";
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() \
+                   and query like '%pg_sleep(3600)' and pid <> pg_backend_pid()";
         let _ = value(&server, "locked", end);
         ended.expect(1).says(&["pgbench_history", "locked for 10 s", "pg_locks"]);
     });

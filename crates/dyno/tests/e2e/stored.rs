@@ -1,18 +1,24 @@
 //! `dyno report`, `runs` and `findings`: what is stored is shown again, in every form.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use crate::home::Home;
 use crate::server::{database, shared};
 
+/// The home of tests that only read, made once.
+fn home_to_read() -> Option<&'static (Home, [String; 2])> {
+    static HOME: OnceLock<Option<(Home, [String; 2])>> = OnceLock::new();
+    HOME.get_or_init(|| home_with_runs(Home::for_several(), "stored")).as_ref()
+}
+
 /// A home with two stored runs, the second one named with the second name; `None` without a PostgreSQL.
-fn home_with_runs(database_name: &str) -> Option<(Home, [String; 2])> {
+fn home_with_runs(home: Home, database_name: &str) -> Option<(Home, [String; 2])> {
     let server = shared()?;
     let target = database(&server, database_name);
-    let home = Home::new();
     let run = |workload| {
         let brief =
-            ["--clients", "1,2", "--step", "300ms", "--hold", "300ms", "--warm-up", "0", "--scale", "1"];
+            ["--clients", "1,2", "--step", "200ms", "--hold", "300ms", "--warm-up", "0", "--scale", "1"];
         let named = ["run", "--json", "--target", &target, "--workload", workload];
         home.dyno(&[&named[..], &brief[..]].concat()).expect(0).report().name().to_owned()
     };
@@ -22,25 +28,25 @@ fn home_with_runs(database_name: &str) -> Option<(Home, [String; 2])> {
 
 #[test]
 fn a_run_is_shown_again_as_text_json_and_page() {
-    let Some((home, [first, last])) = home_with_runs("shown_again") else { return };
+    let Some((home, [first, last])) = home_to_read() else { return };
     let shown = home.dyno(&["report"]).expect(0);
-    for word in ["target", "peak", "hold", "verify", "findings", &last] {
+    for word in ["target", "peak", "hold", "verify", "findings", last] {
         assert!(shown.out.contains(word), "{word} in {}", shown.out);
     }
     assert!(!shown.out.contains('\u{1b}'), "no colours where there is no terminal");
     assert_eq!(home.report().name(), last);
-    for named in [&first[..], &first] {
+    for named in [first.as_str(), "last~1"] {
         let report = home.dyno(&["report", named, "--json"]).expect(0).report();
         assert_eq!(report.name(), first);
         assert_eq!(report.series()[0]["workload"], "tpcb/select-only");
     }
-    let asked = home.dyno(&["report", &first, "--html", "again.html"]);
+    let asked = home.dyno(&["report", first, "--html", "again.html"]);
     if cfg!(feature = "page") {
         let asked = asked.expect(0);
         assert!(asked.out.contains("again.html"), "{}", asked.out);
         let html = fs::read_to_string(home.path("again.html")).unwrap();
         assert!(html.len() < 400_000, "{} bytes", html.len());
-        assert!(html.contains(&first) && html.contains("tpcb/select-only"));
+        assert!(html.contains(first.as_str()) && html.contains("tpcb/select-only"));
     } else {
         asked.expect(1).says(&["without"]);
     }
@@ -48,7 +54,7 @@ fn a_run_is_shown_again_as_text_json_and_page() {
 
 #[test]
 fn runs_are_listed_and_judged() {
-    let Some((home, names)) = home_with_runs("listed") else { return };
+    let Some((home, names)) = home_to_read() else { return };
     let listed = home.dyno(&["runs", "--json"]).expect(0).json();
     assert_eq!(listed["schema"], "dyno.runs/1");
     let mut found: Vec<_> =
@@ -69,7 +75,7 @@ fn runs_are_listed_and_judged() {
 
 #[test]
 fn strict_turns_an_invalid_finding_into_an_exit_status() {
-    let Some((home, names)) = home_with_runs("strict") else { return };
+    let Some((home, names)) = home_with_runs(Home::new(), "strict") else { return };
     let judged = home.dyno(&["findings", "--json"]).expect(0).json();
     let invalid = |finding: &serde_json::Value| finding["severity"] == "invalid";
     assert!(!judged["findings"].as_array().unwrap().iter().any(invalid), "{judged:#}");
@@ -95,7 +101,7 @@ fn strict_turns_an_invalid_finding_into_an_exit_status() {
 fn a_run_that_is_not_there_is_told_from_an_empty_store() {
     let home = Home::new();
     home.dyno(&["report"]).expect(1).says(&["holds no run yet", "dyno run"]);
-    let Some((home, [first, _])) = home_with_runs("not_there") else { return };
+    let Some((home, [first, _])) = home_to_read() else { return };
     home.dyno(&["report", "2001-01-01-1"]).expect(1).says(&["2001-01-01-1"]);
     // Both names begin with the day.
     let day = first.rsplit_once('-').unwrap().0;

@@ -4,7 +4,7 @@
 use dyno_test_servers::{Postgres, Setup};
 
 use crate::home::Home;
-use crate::server::{database, shared};
+use crate::server::{database, first_do, prefixed, shared};
 
 const BRIEF: [&str; 9] =
     ["run", "events/join", "--json", "--warm-up", "0", "--rows", "100", "--customers", "20"];
@@ -15,11 +15,9 @@ fn a_hook_that_fails_ends_the_stages_of_the_others_and_keeps_what_they_did() {
     let home = Home::new();
     let targets = ["a", "b"].map(|name| format!("{name}={}", database(&server, &format!("together_{name}"))));
     // b is slow from then on: its stage would go on for a minute and more.
-    let slow = "sql:create function slowly() returns boolean volatile language plpgsql as \
-                'begin perform pg_sleep(0.02); return true; end'; alter table event rename to events; \
-                create view event as select * from events where slowly()";
+    let slow = first_do("perform pg_sleep(0.02)");
     let load = ["--clients", "2", "--transactions", "4000", "--together"];
-    let hooks = ["--before", "b:hold", slow, "--after", "a:hold", "echo no such host >&2; exit 3"];
+    let hooks = ["--before", "b:hold", &slow, "--after", "a:hold", "echo no such host >&2; exit 3"];
     let ended = home
         .dyno(&[&BRIEF[..], &["--target", &targets[0], "--target", &targets[1]], &load, &hooks].concat())
         .expect(2);
@@ -54,6 +52,7 @@ fn targets_on_one_server_share_what_it_has_room_for() {
     let home = Home::new();
     // The same server by another address.
     let by_socket = |name: &str| {
+        let name = prefixed(name);
         let (directory, port) = (server.directory().display(), server.address.port());
         format!("b=postgres:///{name}?host={directory}&port={port}&user=postgres")
     };

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use dyno_test_servers::{Postgres, Setup};
 
-use crate::home::{Home, RECONNECTING, Running};
-use crate::server::url;
+use crate::home::{Home, Running, wait_until};
+use crate::server::{url, value};
 
 fn wait_for_load(running: &mut Running<'_>) {
     running.wait_for("work", |report| {
@@ -34,23 +34,33 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_not_its_report() {
     assert!(report.findings().contains(&"incomplete"), "{:?}", report.findings());
 }
 
+/// Behind its first thirty transactions a load waits for whoever holds the lock.
+const GATE: &str = "sql:create sequence passed; \
+                    create function pass() returns trigger language plpgsql as 'begin \
+                    if nextval(''passed'') > 30 then perform pg_advisory_xact_lock_shared(7); end if; \
+                    return new; end'; \
+                    create trigger gate before insert on pgbench_history for each row execute function pass()";
+
 #[test]
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     let Some(mut server) = Postgres::start(&Setup::default()) else { return };
     let home = Home::new();
     let target = url(&server, "postgres");
-    // It goes on until they are done, however long the server is away.
-    let counted = ["--think-time", "20ms", "--transactions", "300"];
+    // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
+    // up behind its first transactions, and goes with the server.
+    let counted = ["--transactions", "100", "--before", "hold", GATE];
+    let gate = "select pg_advisory_lock(7), pg_sleep(3600)";
+    let mut keeper = server.command("psql", "postgres").args(["-X", "-q", "-c", gate]).spawn().unwrap();
+    let held = "select count(*) from pg_locks where locktype = 'advisory' and granted";
+    wait_until("the gate is shut", || value(&server, "postgres", held) == "1");
     let mut running = home.start(&[&["run", "--json", "--target", &target], &LOAD[..], &counted].concat());
     wait_for_load(&mut running);
     let begun = Instant::now();
     server.crash();
+    keeper.wait().unwrap();
     server.restart();
-    if begun.elapsed() > RECONNECTING {
-        println!("skipped: this server took longer to come back than a run waits for it");
-        return;
-    }
-    let report = running.end().expect(0).report();
+    let away = begun.elapsed();
+    let Some(report) = running.end_behind(away, &server.address.to_string()) else { return };
     assert_eq!(report.outcome(), "complete");
     let totals = &report.stage()["totals"];
     assert!(totals["reconnects"].as_u64() >= Some(3), "every client came back: {totals:#}");

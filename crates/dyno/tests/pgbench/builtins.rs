@@ -47,12 +47,10 @@ fn the_tables_are_looked_at_and_vacuumed() {
 
 #[test]
 fn partitions_are_named() {
-    let Some(database) = database("partitioned") else { return };
     for method in ["range", "hash"] {
-        let program = &Program::references();
-        let Some(reference) = program.first() else { return };
+        let Some(database) = database(&format!("partitioned_by_{method}")) else { return };
         let made = format!("-i -q -I dtG --partitions=3 --partition-method={method}");
-        assert_eq!(case(&made).run(reference, &database).code, Some(0));
+        assert_eq!(case(&made).run(&Program::dyno_alone(), &database).code, Some(0));
         same_beside(&database, [case("-n -S -t 2"), case("-n -t 2 -f script").file("script", "select 1;")]);
     }
 }

@@ -1,10 +1,15 @@
-//! One command line, run by every program in turn, and what must be the same.
+//! One command line, run by dyno and as the real program was recorded, and what must be the same.
 
+use std::collections::BTreeMap;
+use std::panic::Location;
 use std::path::Path;
+
+use dyno_test_servers::Recorded;
+use serde::{Deserialize, Serialize};
 
 use crate::program::{Call, Program, Ran};
 use crate::server::Database;
-use crate::shape;
+use crate::{real, shape};
 
 /// How closely what the programs print is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,8 +35,21 @@ enum LogKind {
     Aggregated,
 }
 
-/// What is compared of a run: names of parts, and the parts.
-type Shape = Vec<(String, String)>;
+/// What is compared of a run, in lines.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Shape {
+    /// `None`: ended by a signal.
+    status: Option<i32>,
+    stdout: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stderr: Vec<String>,
+    /// By name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    files: BTreeMap<String, Vec<String>>,
+    /// What the case asks the database for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    contents: Vec<String>,
+}
 
 /// A command line and what belongs to it.
 #[derive(Debug, Clone)]
@@ -41,7 +59,7 @@ pub(crate) struct Case {
     setup: String,
     /// A query, or several, whose rows must be the same behind it.
     contents: Option<String>,
-    /// The oldest version that does as dyno does.
+    /// The oldest version of the real program that does as dyno does.
     since: u32,
     stderr: Lines,
     timed: bool,
@@ -163,7 +181,8 @@ impl Case {
 
     /// What is left when all that may differ is taken out.
     fn shape(&self, program: &Program, ran: &Ran, database: &Database) -> Shape {
-        let (mut stdout, mut stderr) = (shape::measured(&ran.stdout), shape::measured(&ran.stderr));
+        let printed = |text: &str| shape::measured(&database.without_port(text));
+        let (mut stdout, mut stderr) = (printed(&ran.stdout), printed(&ran.stderr));
         if program.version < 17 {
             stdout = shape::in_later_words(&stdout);
         }
@@ -174,120 +193,115 @@ impl Case {
             Lines::Exact => stderr,
             Lines::AnyOrder => shape::sorted(&stderr),
             Lines::Kinds => shape::distinct(&stderr),
-            Lines::Any => (!stderr.is_empty()).to_string(),
+            Lines::Any => if stderr.is_empty() { "" } else { "(in any words)\n" }.to_owned(),
         };
-        let code = ran.code.map_or("by signal".to_owned(), |code| code.to_string());
-        let mut parts = vec![
-            ("exit status".to_owned(), code),
-            ("stdout".to_owned(), stdout),
-            ("stderr".to_owned(), stderr),
-        ];
-        for (name, contents) in &ran.files {
+        let files = ran.files.iter().map(|(name, contents)| {
             let contents = match self.log {
+                LogKind::Plain if self.timed => "(timed)\n".to_owned(),
                 LogKind::Plain => contents.clone(),
                 LogKind::Raw { lag } => shape::sorted(&shape::raw_log(contents, lag)),
-                LogKind::Aggregated => shape::aggregated_log(contents),
+                LogKind::Aggregated => shape::aggregated_log(contents) + "\n",
             };
-            let contents =
-                if self.timed && self.log == LogKind::Plain { "(timed)".to_owned() } else { contents };
-            parts.push((format!("file {name}"), contents));
-        }
-        if let Some(sql) = &self.contents {
-            parts.push(("contents".to_owned(), database.run(sql)));
-        }
-        parts
-    }
-
-    fn shapes(&self, programs: &[&Program], database: &Database) -> Vec<Shape> {
-        let shape = |program: &&Program| {
-            let ran = self.run(program, database);
-            self.shape(program, &ran, database)
-        };
-        programs.iter().map(shape).collect()
-    }
-
-    /// The same for runs that last for a time, and leave nothing to be compared: all at once.
-    fn shapes_at_once(&self, programs: &[&Program], database: &Database) -> Vec<Shape> {
-        let call = self.prepare(database);
-        let ran: Vec<_> = std::thread::scope(|scope| {
-            let running: Vec<_> = programs.iter().map(|program| scope.spawn(|| program.run(&call))).collect();
-            running.into_iter().map(|thread| thread.join().unwrap()).collect()
+            (name.clone(), lines(&contents))
         });
-        programs.iter().zip(&ran).map(|(program, ran)| self.shape(program, ran, database)).collect()
+        Shape {
+            status: ran.code,
+            stdout: lines(&stdout),
+            stderr: lines(&stderr),
+            files: files.collect(),
+            contents: self.contents.iter().flat_map(|sql| lines(&database.run(sql))).collect(),
+        }
     }
 
-    /// How dyno differs from the real programs; empty if it does not.
-    ///
-    /// The real ones do not say the same each time, where their threads or a timeout race: what differs once is looked
-    /// at again, and differs if it does three times.
-    fn differences(&self, database: &Database, references: &[Program], dyno: &Program) -> String {
-        let mut told = String::new();
-        for attempt in 1..=3 {
-            told = self.differences_once(database, references, dyno);
-            if told.is_empty() {
-                break;
-            }
-            println!("further attempt: {:?}, after {attempt}", self.call.arguments);
-        }
-        told
-    }
-
-    fn differences_once(&self, database: &Database, references: &[Program], dyno: &Program) -> String {
-        let mut usable: Vec<_> = references.iter().filter(|program| program.version >= self.since).collect();
-        // What protocols change, the newest alone knows best; to ask all of them takes its time.
-        let protocol =
-            ["extended", "prepared"].iter().any(|mode| self.call.arguments.iter().any(|word| word == mode));
-        usable.truncate(if protocol { 1 } else { usable.len() });
-        if usable.is_empty() {
-            println!("skipped: no pgbench {}: {:?}", self.since, self.call.arguments);
-            return String::new();
-        }
-        let programs: Vec<_> = std::iter::once(dyno).chain(usable).collect();
-        let shapes = if self.timed && self.contents.is_none() {
-            self.shapes_at_once(&programs, database)
-        } else {
-            self.shapes(&programs, database)
+    /// What the recording of it is found by: what can be read of it, and a checksum of all that it consists of.
+    fn key(&self, database: &Database) -> String {
+        let environment: String =
+            self.call.environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        let arguments = self.call.arguments.join(" ");
+        // Many have the same files beside them, and use one.
+        let used = self.call.files.iter().filter(|(name, _)| {
+            self.call.arguments.iter().any(|word| word.split('@').next() == Some(name) || word == name)
+        });
+        let texts: Vec<_> =
+            used.map(|(_, text)| text.as_slice()).chain([self.call.stdin.as_slice()]).collect();
+        let texts = String::from_utf8_lossy(&texts.concat()).into_owned();
+        let shown = |text: &str, most: usize| -> String {
+            let more = if text.chars().nth(most).is_some() { "…" } else { "" };
+            text.chars().take(most).collect::<String>() + more
         };
-        let [ours, theirs @ ..] = &shapes[..] else { return String::new() };
-        let mut told = String::new();
-        for (program, theirs) in programs[1..].iter().zip(theirs) {
-            if theirs == ours {
-                continue;
+        format!(
+            "{}: {environment}{} < {} #{:08x}",
+            database.name(),
+            shown(&arguments, 160),
+            shown(&texts, 120),
+            self.checksum()
+        )
+    }
+
+    /// FNV-1a of all that makes the case, which is the same with every compiler.
+    fn checksum(&self) -> u32 {
+        let Case { call, setup, contents, .. } = self;
+        let Call { arguments, environment, files, stdin } = call;
+        let mut parts: Vec<&[u8]> = arguments.iter().map(String::as_bytes).collect();
+        parts.extend(environment.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]));
+        parts.extend(files.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_slice()]));
+        parts.extend([stdin, setup.as_bytes(), contents.as_deref().unwrap_or_default().as_bytes()]);
+        let bytes = parts.into_iter().flat_map(|part| part.iter().chain(&[0]));
+        bytes.fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    }
+
+    /// How dyno differs from the real program; empty if it does not.
+    fn difference(&self, database: &Database, file: &Recorded, dyno: &Program) -> String {
+        let shape = |program: &Program| self.shape(program, &self.run(program, database), database);
+        let key = self.key(database);
+        match real::of_file(file, database.version(), &key, self.since, shape) {
+            Some(theirs) => {
+                let ours = shape(dyno);
+                let told = || format!("\n==== {key}\n-- dyno: {ours:#?}\n-- pgbench: {theirs:#?}\n");
+                if ours == theirs { String::new() } else { told() }
             }
-            told += &format!("\n==== {:?} of version {}\n", self.call.arguments, program.version);
-            told += &String::from_utf8_lossy(
-                &self
-                    .call
-                    .files
-                    .iter()
-                    .flat_map(|(_, text)| text.iter().copied().chain(*b"\n"))
-                    .take(600)
-                    .collect::<Vec<_>>(),
-            );
-            for part in ours.iter().filter(|part| !theirs.contains(part)) {
-                told += &format!("-- dyno, {}:\n{}\n", part.0, part.1);
-            }
-            for part in theirs.iter().filter(|part| !ours.contains(part)) {
-                told += &format!("-- pgbench, {}:\n{}\n", part.0, part.1);
-            }
+            None => String::new(),
         }
-        told
+    }
+
+    /// Whether it can run beside others: it lasts for a time, and has nothing to itself.
+    fn can_be_beside_others(&self) -> bool {
+        self.timed && self.setup.is_empty() && self.contents.is_none()
     }
 }
 
-/// Runs each case with every program; the test fails with all that differs.
+/// The lines of a text; the end of the last one is told if it is missing.
+pub(crate) fn lines(text: &str) -> Vec<String> {
+    let (whole, missing) = match text.strip_suffix('\n') {
+        Some(whole) => (whole, None),
+        None if text.is_empty() => return Vec::new(),
+        None => (text, Some("(no end of line)".to_owned())),
+    };
+    whole.split('\n').map(str::to_owned).chain(missing).collect()
+}
+
+/// Runs each case with dyno; the test fails with all that the real program did otherwise.
+#[track_caller]
 pub(crate) fn same(database: &Database, cases: impl IntoIterator<Item = Case>) {
     same_as(database, cases, &Program::dyno_alone());
 }
 
 /// The same with all that dyno does beside.
+#[track_caller]
 pub(crate) fn same_beside(database: &Database, cases: impl IntoIterator<Item = Case>) {
     same_as(database, cases, &Program::dyno());
 }
 
 /// The same for a dyno that is called otherwise.
+#[track_caller]
 pub(crate) fn same_as(database: &Database, cases: impl IntoIterator<Item = Case>, dyno: &Program) {
-    let references = Program::references();
-    let told: String = cases.into_iter().map(|case| case.differences(database, &references, dyno)).collect();
+    let file = real::file(Location::caller());
+    let (beside, alone): (Vec<_>, Vec<_>) = cases.into_iter().partition(Case::can_be_beside_others);
+    let mut told: String = alone.iter().map(|case| case.difference(database, &file, dyno)).collect();
+    told += &std::thread::scope(|scope| {
+        let running: Vec<_> =
+            beside.iter().map(|case| scope.spawn(|| case.difference(database, &file, dyno))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect::<String>()
+    });
     assert!(told.is_empty(), "{told}");
 }

@@ -2,7 +2,7 @@
 
 use crate::case::{case, same, script};
 use crate::program::Program;
-use crate::server::database;
+use crate::server::{database, database_in_latin1};
 
 #[test]
 fn many_scripts() {
@@ -132,16 +132,15 @@ fn many_arguments_and_long_lines() {
 
 #[test]
 fn bytes_in_the_encoding_of_the_database() {
-    let Some(database) = database("encodings") else { return };
-    database.run("create database latin1 encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'");
+    let Some(database) = database_in_latin1("latin1") else { return };
     // é as Latin-1 has it, which is no UTF-8: it must reach the server as it is, and come back so.
     let text = b"select 1 / (case when chr(233) = '\xe9' then 1 else 0 end);\n\
         select chr(233) as letter \\gset\n\
         select 1 / (case when chr(233) = ':letter' then 1 else 0 end);\n";
     same(
         &database,
-        ["", "-r"].map(|further| case(&format!("-n -t 2 -f latin {further} latin1")).file("latin", text)),
+        ["", "-r"].map(|further| case(&format!("-n -t 2 -f latin {further}")).file("latin", text)),
     );
-    let ran = case("-n -t 2 -f latin latin1").file("latin", text).run(&Program::dyno_alone(), &database);
+    let ran = case("-n -t 2 -f latin").file("latin", text).run(&Program::dyno_alone(), &database);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }

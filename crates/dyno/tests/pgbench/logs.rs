@@ -1,7 +1,5 @@
 //! `-l`: the files, their names, their lines and columns.
 
-use dyno_test_servers::in_some_attempt;
-
 use crate::case::{Case, case, same};
 use crate::server::database;
 
@@ -46,37 +44,21 @@ fn each_transaction() {
 #[test]
 fn what_was_skipped() {
     let Some(database) = database("skipped_logs") else { return };
-    let ran = |program: &crate::program::Program| {
-        let case = case("-n -l -t 6 -R 200 -L 1 -f slow").file("slow", "select pg_sleep(0.05);");
-        case.run(program, &database)
-    };
-    let mut programs = crate::program::Program::references();
-    programs.push(crate::program::Program::dyno());
-    for program in &programs {
-        // A program that gets no processor for a millisecond at its start skips all of them.
-        in_some_attempt("some are skipped and some are not", || {
-            let ran = ran(program);
-            let log = &ran.files["pgbench_log.PID"];
-            let shape = crate::shape::raw_log(log, true);
-            assert_eq!(log.lines().count(), 6, "{program:?}: {log}");
-            assert!(shape.lines().any(|line| line.ends_with(" skipped 0 T T T")), "{program:?}: {log}");
-            assert!(shape.lines().any(|line| line.ends_with(" T 0 T T T")), "{program:?}: {log}");
-        });
-    }
+    same(&database, [crate::report::late_by_far("-l").raw_log(true)]);
 }
 
 #[test]
 fn intervals() {
     let Some(database) = database("aggregated_logs") else { return };
-    // What comes after the last full interval is not logged.
     let intervals =
         |arguments: &str| logged(&format!("--aggregate-interval=1 -T 2 -R 200 {arguments}")).aggregated_log();
     same(
         &database,
         [
             intervals("-c 4 -j 2 -f one -L 100000 --log-prefix=late"),
-            intervals("-f again -f dead --max-tries=2 --failures-detailed").since(18),
-            logged("--aggregate-interval=1 -t 20 -f one").aggregated_log(),
+            intervals("-f again -f dead --max-tries=2 --failures-detailed --random-seed=2").since(18),
+            // What comes after the last full interval is not logged.
+            logged("--aggregate-interval=1000 -t 20 -f one").aggregated_log(),
         ],
     );
 }

@@ -1,8 +1,8 @@
-//! dyno against pgbench: the same command lines through the real program and through dyno, against the same server.
-//! Exit status, what is printed, files and the contents of the database are compared; see `case`.
+//! dyno against pgbench: the same command lines through dyno, and as recorded of the real program. Exit status, what is
+//! printed, files and the contents of the database are compared; see `case` and `real`.
 //!
-//! The references are the installed pgbench and the one that `DYNO_PGBENCH18` names; what only the newer of them has
-//! is skipped, with a line, where it is not there.
+//! With `DYNO_TEST_REFERENCES` the installed pgbench is run, and the one that `DYNO_PGBENCH18` names; what only the newer
+//! of them has is skipped then, with a line, where it is not there.
 
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -19,6 +19,7 @@ mod logs;
 mod meta;
 mod pipelines;
 mod program;
+mod real;
 mod report;
 mod retries;
 mod seeds;

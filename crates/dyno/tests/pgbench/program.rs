@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use dyno_test_servers::Pgbench;
+use dyno_test_servers::{Pgbench, runs_references};
 
 /// A program that has pgbench's command line.
 #[derive(Debug, Clone)]
@@ -38,10 +38,17 @@ pub(crate) struct Call {
 }
 
 impl Program {
-    /// The real ones; the newest comes first.
-    pub(crate) fn references() -> Vec<Self> {
+    /// The real ones that are there, of this version or later, and of 15 at least; the newest comes first.
+    pub(crate) fn real(since: u32) -> Vec<Self> {
         let real = |Pgbench { program: path, version }| Self { path, first: &[], version };
-        Pgbench::all().into_iter().map(real).collect()
+        Pgbench::all().into_iter().map(real).filter(|program| program.version >= since.max(15)).collect()
+    }
+
+    /// dyno, and the real ones where those are to be run: for what must hold for each alone.
+    pub(crate) fn each() -> Vec<Self> {
+        let mut programs = if runs_references() { Self::real(0) } else { Vec::new() };
+        programs.push(Self::dyno());
+        programs
     }
 
     /// `dyno pgbench`

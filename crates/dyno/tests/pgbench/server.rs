@@ -1,13 +1,19 @@
 //! The server that all tests share, and the databases in it.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use dyno_target::connection::{Connection, Row};
-use dyno_test_servers::{Postgres, Setup, Shared};
+use dyno_test_servers::{Postgres, Setup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
-static SERVER: Shared<Postgres> = Shared::new();
+use crate::case::case;
+use crate::program::Program;
+
+/// What the names of all databases and roles of these tests begin with: the server has those of others, too.
+pub(crate) const PREFIX: &str = "pgbench_";
 
 /// A database of the test's own on the shared server.
 pub(crate) struct Database {
@@ -19,13 +25,39 @@ pub(crate) struct Database {
 
 /// Makes a database; `None`, and a line that says so, where this machine has no PostgreSQL.
 pub(crate) fn database(name: &str) -> Option<Database> {
-    let server = SERVER.get(|| Postgres::start(&Setup::default().with("log_line_prefix=%d|%a|")))?;
-    server.psql(&format!("create database {name}"));
-    let connection = Mutex::new(connect(&server, name));
-    Some(Database { server, name: name.to_owned(), connection })
+    made(name, "template template1")
 }
 
-fn connect(server: &Postgres, database: &str) -> Connection {
+/// The same with pgbench's own tables at scale 1.
+pub(crate) fn database_with_tables(name: &str) -> Option<Database> {
+    static WITH_TABLES: OnceLock<Option<String>> = OnceLock::new();
+    let to_copy = WITH_TABLES.get_or_init(|| {
+        let database = database("tables_to_copy")?;
+        let filled = case("-i -q -I dtGp").run(&Program::dyno_alone(), &database);
+        assert_eq!(filled.code, Some(0), "{}", filled.stderr);
+        Some(database.name)
+    });
+    made(name, &format!("template {}", to_copy.as_ref()?))
+}
+
+/// The same in another encoding.
+pub(crate) fn database_in_latin1(name: &str) -> Option<Database> {
+    made(name, "encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'")
+}
+
+fn made(name: &str, how: &str) -> Option<Database> {
+    let server = Postgres::shared(&Setup::default())?;
+    let name = format!("{PREFIX}{name}");
+    let mut administration = connect(&server, "postgres");
+    // Of an earlier process of the same run, that is.
+    administration.query(&format!("drop database if exists {name} with (force)")).unwrap();
+    administration.query(&format!("create database {name} {how}")).unwrap();
+    let connection = Mutex::new(connect(&server, &name));
+    Some(Database { server, name, connection })
+}
+
+/// A session of the superuser.
+pub(crate) fn connect(server: &Postgres, database: &str) -> Connection {
     let login = Login {
         user: "postgres".to_owned(),
         password: None,
@@ -42,20 +74,37 @@ fn connect(server: &Postgres, database: &str) -> Connection {
     .unwrap()
 }
 
-/// The same with pgbench's own tables at scale 1.
-pub(crate) fn database_with_tables(name: &str) -> Option<Database> {
-    let database = database(name)?;
-    let _ = database.server.client("pgbench", name, &["-i", "-q", "-I", "dtGp"]);
-    Some(database)
-}
-
 impl Database {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The server's address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// The server's major version.
+    pub(crate) fn version(&self) -> u32 {
+        version(&self.connection.lock().unwrap())
+    }
+
+    /// What was printed, with a word for the server's port.
+    pub(crate) fn without_port(&self, text: &str) -> String {
+        without_port(&self.server, text)
+    }
+
     /// Runs statements; returns the values, a line for each row.
     pub(crate) fn run(&self, sql: &str) -> String {
         let rows = self.connection.lock().unwrap().query(sql).unwrap();
         let line =
             |row: &Row| row.iter().map(|(_, value)| value.unwrap_or("NULL")).collect::<Vec<_>>().join("|");
         rows.iter().map(|row| line(row) + "\n").collect()
+    }
+
+    /// Waits until the condition `sql` holds.
+    pub(crate) fn wait_until(&self, sql: &str) {
+        wait_until(&mut self.connection.lock().unwrap(), sql);
     }
 
     /// What a program needs to reach this database.
@@ -87,6 +136,31 @@ impl Database {
         }
         lines
     }
+}
+
+/// Waits until the condition `sql` holds. Only a defect takes longer than this waits, however busy the machine is.
+pub(crate) fn wait_until(connection: &mut Connection, sql: &str) {
+    for _ in 0..30_000 {
+        if connection.query_value::<String>(sql).unwrap().as_deref() == Some("t") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never came to be: {sql}");
+}
+
+/// The major version of a session's server.
+pub(crate) fn version(connection: &Connection) -> u32 {
+    let told = connection.parameter("server_version").unwrap();
+    told.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+/// What was printed, with a word for the server's port.
+pub(crate) fn without_port(server: &Postgres, text: &str) -> String {
+    let port = server.address.port();
+    ["port ", "port: ", ".s.PGSQL."].into_iter().fold(text.to_owned(), |text, before| {
+        text.replace(&format!("{before}{port}"), &format!("{before}PORT"))
+    })
 }
 
 /// What a program needs to reach a database of a server.

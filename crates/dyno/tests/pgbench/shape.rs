@@ -18,6 +18,10 @@ fn line_shape(line: &str) -> String {
     if line.starts_with("pgbench (") {
         return "pgbench (VERSION)".to_owned();
     }
+    // There are several shells, each with words of its own.
+    if line.starts_with("sh: ") {
+        return "sh: (says why)".to_owned();
+    }
     // A command's latency is printed in eleven columns.
     if let (Some(number), true) = (line.get(3..14), line.starts_with("   "))
         && number.trim().parse::<f64>().is_ok()
@@ -123,7 +127,7 @@ fn no_numbers(line: &str) -> String {
 pub(crate) fn sorted(text: &str) -> String {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
-    lines.join("\n")
+    lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Each line once.
@@ -131,7 +135,7 @@ pub(crate) fn distinct(text: &str) -> String {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
     lines.dedup();
-    lines.join("\n")
+    lines.into_iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// A line of a raw log with signs for what is measured: client, transaction, latency or word, script, two parts of the

@@ -2,7 +2,7 @@
 //! one of the whole program.
 
 /// Refused by every pgbench since 15 in the same words.
-pub(crate) const REFUSED: &[&[&str]] = &[
+const REFUSED: &[&[&str]] = &[
     // As getopt_long takes them apart.
     &["-c"],
     &["-x"],
@@ -139,7 +139,7 @@ pub(crate) const REFUSED: &[&[&str]] = &[
 ];
 
 /// Where 18 differs from 15.
-pub(crate) const REFUSED_BY_18: &[&[&str]] = &[
+const REFUSED_BY_18: &[&[&str]] = &[
     &["--c"],
     &["--c=4"],
     &["--d"],
@@ -153,10 +153,17 @@ pub(crate) const REFUSED_BY_18: &[&[&str]] = &[
 ];
 
 /// Answered at once: the status is 0.
-pub(crate) const ANSWERED: &[&[&str]] = &[
+const ANSWERED: &[&[&str]] = &[
     &["-b", "list"],
     &["-c", "3", "--builtin=list", "-c", "x"],
     &["--show-script=se"],
     &["--show-script", "tpcb-like", "-x"],
     &["-S", "--show=si"],
 ];
+
+/// All of them, each with the first version that says what the others say since.
+pub(crate) fn all() -> impl Iterator<Item = (&'static [&'static str], u32)> {
+    let since = |version| move |arguments: &&'static [&'static str]| (*arguments, version);
+    let usual = REFUSED.iter().chain(ANSWERED).map(since(15));
+    usual.chain(REFUSED_BY_18.iter().map(since(18)))
+}

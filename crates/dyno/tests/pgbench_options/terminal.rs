@@ -3,12 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use dyno_test_servers::{Postgres, Setup};
+use dyno_test_servers::Postgres;
 
-const HBA: &str = "
-host all secret 127.0.0.1/32 scram-sha-256
-host all all    127.0.0.1/32 trust
-";
+use crate::passwords;
 
 /// What the terminal shows when `typed` is the answer to the first question on it, and the status.
 fn on_a_terminal(server: &Postgres, typed: &str) -> (String, Option<i32>) {
@@ -39,9 +36,7 @@ fn a_password_is_asked_for_and_not_shown() {
         println!("skipped: no `script` to make a terminal");
         return;
     }
-    let sql = "CREATE ROLE secret LOGIN SUPERUSER PASSWORD 'right'".to_owned();
-    let setup = Setup { hba: Some(HBA.to_owned()), sql, ..Setup::default() };
-    let Some(server) = Postgres::start(&setup) else { return };
+    let Some(server) = Postgres::shared(&passwords::setup()) else { return };
     let (shown, status) = on_a_terminal(&server, "right");
     assert_eq!(status, Some(0), "{shown}");
     assert!(shown.starts_with("Password: \r\n") && shown.contains("done in "), "{shown}");

@@ -1,5 +1,6 @@
-//! dyno against sysbench: the same command lines through the real program and through dyno, against the same servers.
-//! Exit status, what is printed, the statements that reach the server and what they leave in it are compared.
+//! dyno against sysbench: the same command lines, against the same servers, through dyno and, where recordings are made or
+//! compared, through the real program. Exit status, what is printed, the statements that reach the server and what they
+//! leave in it are compared.
 
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -9,8 +10,11 @@ mod mask;
 mod places;
 mod prepared;
 mod program;
+mod reference;
 mod refusals;
+mod relay;
 mod reports;
 mod scripts;
 mod server;
 mod statements;
+mod tables;

@@ -5,9 +5,21 @@ pub(crate) fn own(text: &str) -> String {
     text.lines().map(|line| line_without_own(line) + "\n").collect()
 }
 
+/// What the resolver says where there is no such name, and where it cannot ask.
+const UNRESOLVED: [(&str, &str); 2] = [
+    ("Unknown MySQL server host 'nope.invalid' (-2)", "Unknown MySQL server host 'nope.invalid' (-3)"),
+    ("Name or service not known", "Temporary failure in name resolution"),
+];
+
 fn line_without_own(line: &str) -> String {
     if line.starts_with("sysbench 1.0.20 (") {
         return "sysbench 1.0.20 (…)".to_owned();
+    }
+    // Without a network, a name server is not asked.
+    for (no_such_name, no_server) in UNRESOLVED {
+        if line.contains(no_server) {
+            return line.replace(no_server, no_such_name);
+        }
     }
     // `/usr/share/sysbench/oltp_common.lua:197: `
     match line.split_once(".lua:") {
@@ -56,6 +68,23 @@ pub(crate) fn numbers(line: &str) -> String {
         while characters.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
     }
     masked
+}
+
+/// A report in which the numbers have as many digits as they like.
+pub(crate) fn layout(text: &str) -> String {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n";
+    measured(text).lines().map(|line| words(&numbers(line))).collect()
+}
+
+/// Lines of threads in order: which of them is first is time's affair.
+pub(crate) fn sorted(text: &str, of_threads: &str) -> String {
+    let mut lines: Vec<_> = text.lines().collect();
+    for group in lines.chunk_by_mut(|one, other| one.contains(of_threads) == other.contains(of_threads)) {
+        if group[0].contains(of_threads) {
+            group.sort_unstable();
+        }
+    }
+    lines.join("\n")
 }
 
 /// Every line once, in order: how often something happens, and who is first, is time's affair.

@@ -1,7 +1,7 @@
 //! Where the options of the drivers lead: several hosts, encrypted or not.
 
 use crate::program::{Program, words};
-use crate::server::{Database, databases, postgres_database};
+use crate::server::{Database, mysql_databases, postgres_database};
 
 fn made(database: &Database) {
     let ran = Program::Dyno.run(&[], &database.with("--table-size=10 oltp_insert prepare"));
@@ -17,7 +17,7 @@ fn value(database: &Database, name: &str) -> String {
 
 #[test]
 fn several_places_are_given_to_the_threads_in_turn() {
-    let databases: Vec<_> = databases("spread").into_iter().filter(Database::is_mysql).collect();
+    let databases = mysql_databases("spread");
     let [one, other] = &databases[..] else { return };
     if value(one, "mysql-password") != value(other, "mysql-password") {
         println!("skipped: the servers have different passwords");

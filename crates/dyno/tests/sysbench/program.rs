@@ -21,9 +21,9 @@ pub(crate) struct Ran {
 }
 
 impl Program {
-    /// Both; `None`, and a line that says so, where there is no sysbench.
-    pub(crate) fn both() -> Option<[Self; 2]> {
-        Some([Self::Real(Sysbench::find()?), Self::Dyno])
+    /// Only where recordings are made or compared.
+    pub(crate) fn real() -> Self {
+        Self::Real(Sysbench::find().unwrap_or_else(|| panic!("there is no sysbench to record")))
     }
 
     /// A command that runs it in `directory`, without what dyno adds.
@@ -62,6 +62,12 @@ impl Ran {
     pub(crate) fn new(output: &std::process::Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    #[track_caller]
+    pub(crate) fn well(self, about: &str) -> Self {
+        assert_eq!(self.code, Some(0), "{about}: {}{}", self.stdout, self.stderr);
+        self
     }
 }
 

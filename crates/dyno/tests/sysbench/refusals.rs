@@ -1,7 +1,15 @@
 //! Command lines that are refused, or answered without a server.
 
+use std::sync::LazyLock;
+
+use dyno_test_servers::Recorded;
+use serde::{Deserialize, Serialize};
+
 use crate::mask;
 use crate::program::{Program, Ran, words};
+use crate::reference::{Said, recorded};
+
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recorded("refusals"));
 
 /// Ended by the command line itself, or by a server that nobody is at port 1.
 const CASES: &[&str] = &[
@@ -128,13 +136,11 @@ const FILES: &[(&str, &str)] = &[
 
 #[test]
 fn what_is_refused_is_refused_alike() {
-    let Some([real, dyno]) = Program::both() else { return };
     let mut differences = String::new();
     for case in CASES {
-        let [theirs, ours] = [&real, &dyno].map(|program| {
-            let Ran { code, stdout, stderr } = program.run(FILES, &words(case));
-            (code, mask::own(&stdout), stderr)
-        });
+        let said = |program: &Program| Said::new(&program.run(FILES, &words(case)), mask::own);
+        let theirs = RECORDED.get(case, || said(&Program::real()));
+        let ours = said(&Program::Dyno);
         if theirs != ours {
             differences.push_str(&format!("{case}\n  sysbench: {theirs:?}\n  dyno:     {ours:?}\n"));
         }
@@ -156,34 +162,36 @@ fn column(help: &str, option: &str) -> Option<usize> {
 }
 
 /// The default behind the description.
-fn default<'a>(help: &'a str, option: &str) -> Option<&'a str> {
+fn default(help: &str, option: &str) -> Option<String> {
     let line = help.lines().find(|line| line.starts_with(&format!("  --{option} ")))?;
-    line.ends_with(']').then(|| line.rsplit_once('[')).flatten().map(|(_, default)| default)
+    line.ends_with(']').then(|| line.rsplit_once('[')).flatten().map(|(_, default)| default.to_owned())
 }
+
+/// An option with its form, where its description begins, and its default: the descriptions are each program's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Listed(String, Option<usize>, Option<String>);
 
 #[test]
 fn help_lists_the_same_options_in_the_same_columns() {
-    let Some([real, dyno]) = Program::both() else { return };
     let tests = ["--help", "oltp_read_write help", "select_random_points help", "select_random_ranges help"];
     for case in tests {
-        let [theirs, ours] = [&real, &dyno].map(|program| program.run(&[], &words(case)));
-        assert_eq!((theirs.code, ours.code), (Some(0), Some(0)), "{case}");
-        let wanted = listed(&theirs.stdout);
-        assert!(wanted.len() > 15, "{case}: {wanted:?}");
-        let found = listed(&ours.stdout);
-        assert_eq!(found[..wanted.len()], wanted[..], "{case}");
-        for option in wanted {
-            let name = option;
-            assert_eq!(column(&ours.stdout, name), column(&theirs.stdout, name), "{case}: {option}");
-            assert_eq!(default(&ours.stdout, name), default(&theirs.stdout, name), "{case}: {option}");
-        }
+        let options = |program: &Program| -> Vec<Listed> {
+            let help = program.run(&[], &words(case)).well(case).stdout;
+            let one = |option: &str| Listed(option.to_owned(), column(&help, option), default(&help, option));
+            listed(&help).into_iter().map(one).collect()
+        };
+        let theirs = RECORDED.get(&format!("options of {case}"), || options(&Program::real()));
+        assert!(theirs.len() > 15, "{case}: {theirs:?}");
+        // dyno has further ones.
+        assert_eq!(options(&Program::Dyno)[..theirs.len()], theirs, "{case}");
     }
 }
 
 #[test]
 fn the_version_begins_with_that_of_sysbench() {
-    let Some([real, dyno]) = Program::both() else { return };
-    let [theirs, ours] = [real, dyno].map(|program| program.run(&[], &words("--version")).stdout);
+    let version = |program: &Program| program.run(&[], &words("--version")).stdout;
+    let theirs = RECORDED.get("version", || version(&Program::real()));
+    let ours = version(&Program::Dyno);
     assert!(ours.starts_with(&format!("{} (dyno ", theirs.trim_end())), "{ours}");
 }
 

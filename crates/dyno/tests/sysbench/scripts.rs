@@ -1,8 +1,14 @@
 //! Scripts of users, run by both.
 
+use std::sync::LazyLock;
+
+use dyno_test_servers::Recorded;
+
 use crate::mask;
-use crate::program::Program;
+use crate::reference::{Said, assert_alike, recorded};
 use crate::server::databases;
+
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recorded("scripts"));
 
 const SCRIPT: &str = r#"
 sysbench.cmdline.options = {
@@ -55,66 +61,52 @@ const FEW: &str = "function thread_init() con = sysbench.sql.driver():connect();
 
 #[test]
 fn commands_and_runs_of_a_script() {
-    let Some(programs) = Program::both() else { return };
-    for database in databases("scripts") {
-        let [theirs, ours] = programs.clone().map(|program| {
-            let run = |words: &str| {
-                let ran = program.run(&[("things.lua", SCRIPT)], &database.with(words));
-                (ran.code, mask::measured(&ran.stdout), ran.stderr)
-            };
-            let commands = [
-                "./things.lua --rows=30 prepare",
-                "./things.lua --rows=30 --events=12 --time=0 --threads=3 run",
-                "./things.lua --rows=30 --events=12 --time=0 --db-ps-mode=disable run",
-                "./things.lua --rows=30 --loud --events=2 --time=0 run",
-                "./things.lua --rows=31 --events=2 --time=0 run",
-                "./things.lua prepare",
-                "./things.lua cleanup",
-                "./things.lua cleanup",
-            ];
-            commands.map(run)
-        });
-        for (ours, theirs) in ours.iter().zip(&theirs) {
-            assert_eq!(ours, theirs, "{}", database.product());
-        }
-    }
+    let databases = databases("scripts");
+    assert_alike(&RECORDED, "commands and runs", &databases, |program, database| {
+        let run = |words: &str| {
+            Said::new(&program.run(&[("things.lua", SCRIPT)], &database.with(words)), mask::measured)
+        };
+        [
+            "./things.lua --rows=30 prepare",
+            "./things.lua --rows=30 --events=12 --time=0 --threads=3 run",
+            "./things.lua --rows=30 --events=12 --time=0 --db-ps-mode=disable run",
+            "./things.lua --rows=30 --loud --events=2 --time=0 run",
+            "./things.lua --rows=31 --events=2 --time=0 run",
+            "./things.lua prepare",
+            "./things.lua cleanup",
+            "./things.lua cleanup",
+        ]
+        .map(|words| (words.to_owned(), run(words)))
+        .to_vec()
+    });
 }
 
 #[test]
 fn errors_of_a_script_are_told_alike() {
-    let Some(programs) = Program::both() else { return };
     let files = [("broken.lua", BROKEN), ("wrong.lua", WRONG), ("few.lua", FEW)];
-    for database in databases("script_errors") {
-        for words in [
-            "./broken.lua --time=0 --events=5 run",
-            "./wrong.lua --time=0 --events=5 run",
-            "./few.lua --time=9 --threads=2 run",
-        ] {
-            let [theirs, ours] = programs.clone().map(|program| {
-                let ran = program.run(&files, &database.with(words));
-                (ran.code, mask::measured(&ran.stdout), ran.stderr)
-            });
-            assert_eq!(ours, theirs, "{words} on {}", database.product());
-        }
+    let databases = databases("script_errors");
+    for words in [
+        "./broken.lua --time=0 --events=5 run",
+        "./wrong.lua --time=0 --events=5 run",
+        "./few.lua --time=9 --threads=2 run",
+    ] {
+        assert_alike(&RECORDED, words, &databases, |program, database| {
+            Said::new(&program.run(&files, &database.with(words)), mask::measured)
+        });
     }
 }
 
 #[test]
 fn the_script_that_comes_with_it_fills_a_table_for_each_thread() {
-    let Some(programs) = Program::both() else { return };
-    for database in databases("bulk") {
-        let [theirs, ours] = programs.clone().map(|program| {
-            let run = |words: &str| {
-                let ran = program.run(&[], &database.with(words));
-                let said = mask::kinds(&mask::own(&ran.stdout));
-                assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{program:?} {words}: {said}");
-                said
-            };
-            let made = run("bulk_insert --threads=2 prepare");
-            run("bulk_insert --threads=2 --events=1000 --time=0 run");
-            let rows = database.sql("select (select count(*) from sbtest1) + (select count(*) from sbtest2)");
-            (made, rows, run("bulk_insert --threads=2 cleanup"))
-        });
-        assert_eq!(ours, theirs, "{}", database.product());
-    }
+    let databases = databases("bulk");
+    assert_alike(&RECORDED, "bulk_insert", &databases, |program, database| {
+        let run = |words: &str| {
+            let ran = program.run(&[], &database.with(words)).well(&format!("{program:?} {words}"));
+            Said::new(&ran, |stdout| mask::kinds(&mask::own(stdout)))
+        };
+        let made = run("bulk_insert --threads=2 prepare");
+        run("bulk_insert --threads=2 --events=1000 --time=0 run");
+        let rows = database.sql("select (select count(*) from sbtest1) + (select count(*) from sbtest2)");
+        (made, rows, run("bulk_insert --threads=2 cleanup"))
+    });
 }

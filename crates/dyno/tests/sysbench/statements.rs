@@ -1,9 +1,14 @@
 //! The statements that reach the server: the same ones, as often.
 
-use dyno_test_servers::in_some_attempt;
+use std::sync::LazyLock;
 
-use crate::program::Program;
-use crate::server::{Database, databases};
+use dyno_test_servers::Recorded;
+
+use crate::reference::{assert_alike, recorded};
+use crate::server::{Database, counting_databases};
+use crate::tables::made;
+
+static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recorded("statements"));
 
 const TESTS: [&str; 10] = [
     "oltp_point_select",
@@ -26,63 +31,37 @@ const SHAPES: [&str; 4] = [
     "--index-updates=3 --non-index-updates=0 --delete-inserts=2",
 ];
 
-fn compare(database: &Database, arguments: &str) {
-    let Some(programs) = Program::both() else { return };
-    if !database.forget_statements() {
-        return;
-    }
-    // MySQL counts statements of two sessions that come for the first time as one, now and then.
-    in_some_attempt(arguments, || {
-        let [theirs, ours] = programs.clone().map(|program| {
-            database.forget_statements();
-            let ran = program.run(&[], &database.with(arguments));
-            assert_eq!(
-                ran.code,
-                Some(0),
-                "{program:?} {arguments} on {}: {}{}",
-                database.product(),
-                ran.stdout,
-                ran.stderr
-            );
-            database.statements()
-        });
-        assert!(!theirs.is_empty(), "{arguments} on {}", database.product());
-        assert_eq!(ours, theirs, "{arguments} on {}", database.product());
+/// By one client, unless there is nothing to fear from a second: two writers may get into each other's way, which costs a
+/// further try, and MySQL adds up without a lock, so that of what two sessions do at the same time one may not be counted.
+fn compare(databases: &[Database], arguments: &str) {
+    let sent = assert_alike(&RECORDED, arguments, databases, |program, database| {
+        let alone = database.is_mysql() || arguments.contains("_write");
+        let threads = if alone { 1 } else { 2 };
+        database.statements_of(|| {
+            let limits = format!("--table-size=1000 --time=0 --threads={threads}");
+            let arguments = database.with(&format!("{limits} {arguments}"));
+            program.run(&[], &arguments).well(&format!("{program:?} {arguments:?}"));
+        })
     });
-}
-
-fn made(name: &str, tables: u32) -> Vec<Database> {
-    let databases = databases(name);
-    for database in &databases {
-        let arguments = format!("--tables={tables} --table-size=1000 oltp_insert prepare");
-        let ran = Program::Dyno.run(&[], &database.with(&arguments));
-        assert_eq!(ran.code, Some(0), "{}: {}", database.product(), ran.stdout);
-    }
-    databases
+    assert!(sent.is_none_or(|sent| !sent.is_empty()), "{arguments}");
 }
 
 #[test]
 fn of_each_test_with_and_without_prepared_statements() {
-    for database in made("statements", 1) {
-        for test in TESTS {
-            // Two writers may get into each other's way, which costs a further try; and two that are the first to send
-            // a statement may be counted as one by MySQL.
-            let alone = database.is_mysql() || ["oltp_read_write", "oltp_write_only"].contains(&test);
-            let threads = if alone { 1 } else { 2 };
-            for mode in ["auto", "disable"] {
-                let limits = format!("--table-size=1000 --threads={threads} --events=20 --time=0");
-                compare(&database, &format!("--db-ps-mode={mode} {limits} {test} run"));
-            }
+    let databases = counting_databases("statements");
+    databases.iter().for_each(made);
+    for test in TESTS {
+        for mode in ["auto", "disable"] {
+            compare(&databases, &format!("--db-ps-mode={mode} --events=20 {test} run"));
         }
     }
 }
 
 #[test]
 fn of_transactions_of_every_shape() {
-    for database in made("shapes", 1) {
-        for shape in SHAPES {
-            let limits = "--table-size=1000 --events=10 --time=0";
-            compare(&database, &format!("{limits} {shape} oltp_read_write run"));
-        }
+    let databases = counting_databases("shapes");
+    databases.iter().for_each(made);
+    for shape in SHAPES {
+        compare(&databases, &format!("--events=10 {shape} oltp_read_write run"));
     }
 }

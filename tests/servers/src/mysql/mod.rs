@@ -9,6 +9,7 @@ use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,7 +19,7 @@ use crate::certificate;
 use crate::command::{attempt, succeed};
 use crate::patience::Patience;
 use crate::port::Port;
-use crate::shared::Ending;
+use crate::shared::{Place, Shareable, Shared};
 use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};
 
 use product::Installation;
@@ -91,19 +92,47 @@ impl MysqlSetup {
 /// A running server, with the user `root`, who may come from everywhere, and the database `test`.
 #[derive(Debug)]
 pub struct Mysql {
-    process: Child,
+    /// `None`: another process of this run started it, and shares it.
+    own: Option<Own>,
+    pid: u32,
     installation: Installation,
     setup: MysqlSetup,
-    directory: TempDir,
-    _port: Port,
+    directory: PathBuf,
     /// Where it listens: MySQL and MariaDB on 127.0.0.1 alone, seekdb everywhere.
     pub address: SocketAddr,
     /// Of `root`: empty, but for seekdb.
     pub password: String,
 }
 
+/// What goes with the server of a process that started it.
+#[derive(Debug)]
+struct Own {
+    process: Child,
+    _directory: TempDir,
+    _port: Port,
+}
+
 impl Mysql {
-    /// Starts a server; `None`, and a line that says why, where this machine cannot have it.
+    /// The server of this setup that all tests of a run share: each keeps to databases and users of its own, with names
+    /// that begin with that of its suite, and changes nothing else. It has room for many connections, takes rows by
+    /// `LOAD DATA LOCAL` and counts statements, where its product can.
+    #[must_use]
+    pub fn shared(setup: &MysqlSetup) -> Option<Arc<Self>> {
+        static SHARED: Shared<Mysql> = Shared::new();
+        let mut setup = setup.clone();
+        if setup.product != MysqlProduct::SeekDb {
+            let settings = [
+                "max-connections=500",
+                "local-infile=1",
+                "performance-schema=ON",
+                "performance-schema-digests-size=50000",
+            ];
+            setup.settings.splice(0..0, settings.map(str::to_owned));
+        }
+        SHARED.get("mysql", &setup)
+    }
+
+    /// Starts a server of the test's own; `None`, and a line that says why, where this machine cannot have it.
     #[must_use]
     pub fn start(setup: &MysqlSetup) -> Option<Self> {
         let installation = match Installation::get(setup.product) {
@@ -127,7 +156,9 @@ impl Mysql {
         let address = port.address;
         let process = spawn(&installation, directory.path(), address.port(), setup);
         let (setup, password) = (setup.clone(), installation.password());
-        let mut server = Self { process, installation, setup, directory, _port: port, address, password };
+        let (pid, path) = (process.id(), directory.path().to_owned());
+        let own = Some(Own { process, _directory: directory, _port: port });
+        let mut server = Self { own, pid, installation, setup, directory: path, address, password };
         server.wait_until_ready();
         if server.setup.product == MysqlProduct::SeekDb {
             server.sql(seekdb::PATIENT);
@@ -145,7 +176,7 @@ impl Mysql {
         let mut answer = Err("it does not listen".to_owned());
         let mut patience = Patience::new(PAUSE);
         loop {
-            if let Some(status) = self.process.try_wait().unwrap() {
+            if let Some(status) = self.own().process.try_wait().unwrap() {
                 panic!("{} ended ({status}): {}", self.setup.product, self.log());
             }
             if TcpStream::connect(self.address).is_ok() {
@@ -167,31 +198,37 @@ impl Mysql {
     /// Process id of the server.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        self.pid
+    }
+
+    fn own(&mut self) -> &mut Own {
+        self.own
+            .as_mut()
+            .unwrap_or_else(|| panic!("this server is shared: it is started and stopped by nobody"))
     }
 
     /// Its Unix socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.setup.product.socket(self.directory.path())
+        self.setup.product.socket(&self.directory)
     }
 
     /// The server's own directory: data, log, Unix socket, certificates.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        self.directory.path()
+        &self.directory
     }
 
     /// The certificate of the authority that signed the server's, where there is TLS.
     #[must_use]
     pub fn authority(&self) -> PathBuf {
-        self.directory.path().join(certificate::AUTHORITY)
+        self.directory.join(certificate::AUTHORITY)
     }
 
     /// What the server has written to its log.
     #[must_use]
     pub fn log(&self) -> String {
-        fs::read_to_string(self.setup.product.log(self.directory.path())).unwrap_or_default()
+        fs::read_to_string(self.setup.product.log(&self.directory)).unwrap_or_default()
     }
 
     /// `mysql://…` for a user, over TCP.
@@ -228,16 +265,17 @@ impl Mysql {
 
     /// Ends the server as a crash would.
     pub fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
+        let process = &mut self.own().process;
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 
     /// Ends the server as its administrator would, and waits until it has ended.
     pub fn stop(&mut self) -> ExitStatus {
-        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
+        kill_process(Pid::from_child(&self.own().process), Signal::TERM).unwrap();
         let mut patience = Patience::new(PAUSE);
         loop {
-            if let Some(status) = self.process.try_wait().unwrap() {
+            if let Some(status) = self.own().process.try_wait().unwrap() {
                 return status;
             }
             assert!(patience.pause(), "{} does not stop: {}", self.setup.product, self.log());
@@ -246,12 +284,14 @@ impl Mysql {
 
     /// Starts it again after [`Mysql::kill`] or [`Mysql::stop`], on the same port and data.
     pub fn restart(&mut self) {
-        self.process = spawn(&self.installation, self.directory.path(), self.address.port(), &self.setup);
+        let process = spawn(&self.installation, &self.directory, self.address.port(), &self.setup);
+        self.pid = process.id();
+        self.own().process = process;
         self.wait_until_ready();
     }
 }
 
-impl Drop for Mysql {
+impl Drop for Own {
     /// Its data go with it, so it need not tidy them.
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -259,17 +299,24 @@ impl Drop for Mysql {
     }
 }
 
-impl Ending for Mysql {
-    fn pid(&self) -> u32 {
-        self.process.id()
+impl Shareable for Mysql {
+    type Setup = MysqlSetup;
+    const SIGNAL: &'static str = "KILL";
+
+    fn start(setup: &MysqlSetup) -> Option<Self> {
+        Self::start(setup)
     }
 
-    fn directory(&self) -> &Path {
-        self.directory.path()
+    fn attach(setup: &MysqlSetup, place: Place) -> Self {
+        let Place { pid, address, directory } = place;
+        // Whoever started it had it.
+        let installation = Installation::get(setup.product).unwrap();
+        let password = installation.password();
+        Self { own: None, pid, installation, setup: setup.clone(), directory, address, password }
     }
 
-    fn signal() -> &'static str {
-        "KILL"
+    fn place(&self) -> Place {
+        Place { pid: self.pid, address: self.address, directory: self.directory.clone() }
     }
 }
 

@@ -100,6 +100,8 @@ impl Flavour {
         command.arg(prefixed("--socket=", &setup.product.socket(directory)));
         command.arg(prefixed("--pid-file=", &directory.join("pid"))).arg(prefixed("--tmpdir=", directory));
         command.args(["--bind-address=127.0.0.1", "--skip-name-resolve"]).arg(format!("--port={port}"));
+        // On a busy machine a login takes longer than the ten seconds after which a server ends it.
+        command.arg("--connect-timeout=300");
         if setup.tls {
             command.arg(prefixed("--ssl-ca=", &directory.join(certificate::AUTHORITY)));
             command.arg(prefixed("--ssl-cert=", &directory.join(certificate::CERTIFICATE)));

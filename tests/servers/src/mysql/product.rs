@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use super::mysqld::Flavour;
 use super::{MysqlSetup, MysqlUser, mysqld, seekdb};
 use crate::debian::Tree;
+use crate::runs_all;
 
 /// Who makes the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,13 @@ pub enum MysqlProduct {
 impl MysqlProduct {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Mysql, Self::MariaDb, Self::SeekDb];
+
+    /// Those that a test runs against that looks at all of them: without seekdb, which takes a minute to start and is in
+    /// two suites anyway, unless `./test all` is run.
+    #[must_use]
+    pub fn tested() -> &'static [Self] {
+        if runs_all() { &Self::ALL } else { &[Self::Mysql, Self::MariaDb] }
+    }
 
     pub(super) fn socket(self, directory: &Path) -> PathBuf {
         match self {

