@@ -118,6 +118,16 @@ fn a_switch_to_ed25519_is_signed_as_mariadbs_own_client_does() {
 }
 
 #[test]
+fn a_challenge_of_ed25519_is_signed_to_its_last_byte() {
+    let signed = |challenge: &[u8]| {
+        let (mut handshake, _) = begun(login("secret"), MARIADB_GREETING);
+        said(&mut handshake, &packet(2, &[b"\xfeclient_ed25519\0", challenge].concat()))
+    };
+    let ends_in_zero = [&[7; 31][..], &[0]].concat();
+    assert_ne!(signed(&ends_in_zero), signed(&ends_in_zero[..31]));
+}
+
+#[test]
 fn without_tls_the_password_goes_under_the_servers_key() {
     let (mut handshake, _) = begun(login("secret"), MYSQL_GREETING);
     assert_eq!(said(&mut handshake, &packet(2, &[1, 4])), packet(3, &[2]));

@@ -115,7 +115,12 @@ impl Authenticator {
         let Some(plugin) = Plugin::named(name) else { return Err(unsupported(name)) };
         let challenge = body.rest();
         self.plugin = plugin;
-        self.challenge = challenge.strip_suffix(&[0]).unwrap_or(challenge).to_vec();
+        self.challenge = match plugin {
+            // Random bytes, of which the last may be a zero: nothing ends them.
+            Plugin::Ed25519 => challenge,
+            _ => challenge.strip_suffix(&[0]).unwrap_or(challenge),
+        }
+        .to_vec();
         self.answer(login)
     }
 
