@@ -35,7 +35,7 @@ pub const SHORTFALL: f64 = 0.02;
 pub const SHORTFALL_DEVIATIONS: f64 = 4.0;
 
 /// One step of a ramp that ran to its end, as it is judged.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// The stage's id.
     pub stage: u32,

@@ -264,28 +264,13 @@ fn rungs_of(measured: &[StageSum]) -> impl Iterator<Item = &StageSum> {
 }
 
 fn rungs(measured: &[StageSum]) -> Vec<Rung> {
-    let rung = |sum: &StageSum| {
-        Some(Rung { stage: sum.id, clients: sum.load.clients, throughput: sum.rung_throughput()? })
-    };
-    rungs_of(measured).filter_map(rung).collect()
+    let rung = |step: Step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput };
+    steps(measured).into_iter().map(rung).collect()
 }
 
-/// The steps of a ramp, each with the load that made it.
+/// The steps of a ladder or a ramp that ran to their ends.
 fn steps(measured: &[StageSum]) -> Vec<Step> {
-    rungs_of(measured).filter_map(|sum| Some(step(sum, sum.rung_throughput()?))).collect()
-}
-
-fn step(sum: &StageSum, throughput: dyno_results::document::Estimate) -> Step {
-    Step {
-        stage: sum.id,
-        clients: sum.load.clients,
-        rate_per_s: rate_of(sum.load.arrivals),
-        throughput,
-        p99_us: sum.p99_us,
-        done: sum.told.acknowledged,
-        failed: sum.told.failed + sum.told.unknown,
-        processors: sum.processors,
-    }
+    rungs_of(measured).filter_map(|sum| sum.step).collect()
 }
 
 fn rate_of(arrivals: Arrivals) -> Option<f64> {

@@ -5,11 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_engine::plan::{Arrivals, Limit, StagePlan};
-use dyno_results::document::Estimate;
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
-use dyno_results::latency::Latency;
-use dyno_results::statistics::saturation::Processors;
-use dyno_results::statistics::{Slice, estimate};
+use dyno_results::statistics::saturation::Step;
 use dyno_target::cause::Cause;
 use dyno_workload::benchmark::Done;
 use rustix::io::Errno;
@@ -70,17 +67,12 @@ pub(super) struct StageLoad {
 pub(super) struct StageSum {
     pub(super) id: u32,
     pub(super) load: StageLoad,
-    /// `None` where nothing was measured.
-    pub(super) throughput: Option<Estimate>,
-    /// Of the response time where there is a schedule or a pool, else of the service time.
-    pub(super) p99_us: Option<f64>,
-    /// Of the server's host; `None` where it is not known.
-    pub(super) processors: Option<Processors>,
+    /// As the report has it; `None` where nothing was measured, or the stage did not run to its end.
+    pub(super) step: Option<Step>,
     /// What the clients were told, in the drain too.
     pub(super) told: Done,
     /// False where the engine broke off: more may have been done than was counted.
     pub(super) counted: bool,
-    pub(super) complete: bool,
 }
 
 impl Stages {
@@ -126,17 +118,14 @@ impl Stages {
         });
         // The last reading of a stage comes after its end.
         for sum in sums.iter_mut().rev().take(2) {
-            sum.processors = context.stream.processors(sum.id);
+            sum.step = context.stream.step(sum.id);
         }
         sums.push(StageSum {
             id,
             load,
-            throughput: estimate(&observer.slices),
-            p99_us: observer.times.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
-            processors: context.stream.processors(id),
+            step: context.stream.step(id),
             told: observer.told,
             counted: ran.is_ok(),
-            complete: outcome.complete,
         });
         let (workload, url) = (subject.workload.to_owned(), subject.url.to_owned());
         if let Err(source) = ran {
@@ -199,13 +188,6 @@ fn refusal(failure: &Failure) -> Option<String> {
     is_gone.then(|| source.to_string())
 }
 
-impl StageSum {
-    /// For a rung of a ladder: its throughput, if it ran to its end.
-    pub(super) fn rung_throughput(&self) -> Option<Estimate> {
-        self.throughput.filter(|_| self.complete)
-    }
-}
-
 /// Connects the clients of a stage before it is announced, since its clock runs from its first transaction. The
 /// engine would do so itself when it runs the stage, and then finds that nothing is left to do.
 fn connect(
@@ -233,8 +215,8 @@ struct Observer<'a> {
     context: &'a Context<'a>,
     target: &'a str,
     stage: u32,
-    slices: Vec<Slice>,
-    times: Latency,
+    /// How long the load has lasted.
+    seconds: f64,
     told: Done,
     last_error: Option<String>,
     /// What helps against what a server said.
@@ -249,8 +231,7 @@ impl<'a> Observer<'a> {
             context,
             target,
             stage,
-            slices: Vec::new(),
-            times: Latency::new(),
+            seconds: 0.0,
             told: Done::default(),
             last_error: None,
             advice: None,
@@ -261,7 +242,7 @@ impl<'a> Observer<'a> {
     /// How a stage ended of which the engine itself can say nothing any more.
     fn broken_off(&self) -> StageOutcome {
         StageOutcome {
-            seconds: self.slices.iter().map(|slice| slice.seconds).sum(),
+            seconds: self.seconds,
             drain_s: 0.0,
             complete: false,
             clients_aborted: 0,
@@ -273,15 +254,9 @@ impl<'a> Observer<'a> {
     fn see(&mut self, observation: Observation) {
         match observation {
             Observation::Interval(interval) => {
-                let mut told = Done::default();
-                for part in &interval.types {
-                    told.add(&of_type(part));
-                    self.times.merge(part.response.as_ref().unwrap_or(&part.service));
-                }
-                self.told.add(&told);
+                interval.types.iter().for_each(|part| self.told.add(&of_type(part)));
                 if !interval.drain {
-                    let done = told.acknowledged;
-                    self.slices.push(Slice { seconds: interval.duration_ms / 1e3, count: done });
+                    self.seconds += interval.duration_ms / 1e3;
                 }
                 self.context.stream.emit(Event::Interval(interval));
             }

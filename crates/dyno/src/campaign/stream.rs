@@ -9,7 +9,7 @@ use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
 use dyno_results::fold::Fold;
-use dyno_results::statistics::saturation::Processors;
+use dyno_results::statistics::saturation::Step;
 use dyno_results::store::{RunWriter, StoreError};
 
 /// A handle on the stream; cheap to clone, for any thread. It is no part of the load path: the engine hands over
@@ -100,9 +100,9 @@ impl Stream {
         self.lock().fold.report()
     }
 
-    /// Who had the processors of a stage's host, as far as it was read.
-    pub(crate) fn processors(&self, stage: u32) -> Option<Processors> {
-        Processors::of(&self.lock().fold.stage(stage)?)
+    /// A stage as the report will judge it, with what was read of its host until now.
+    pub(crate) fn step(&self, stage: u32) -> Option<Step> {
+        Step::of(&self.lock().fold.stage(stage)?)
     }
 
     /// Seconds since the run started.

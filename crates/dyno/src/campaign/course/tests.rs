@@ -17,10 +17,19 @@ fn ground(clients: Option<u32>) -> Ground {
 fn sum(id: u32, load: StageLoad, mean: f64, p99_us: f64) -> StageSum {
     let throughput =
         Estimate { mean, half_width: Some(mean * 0.01), samples: 10, effective_samples: Some(10.0) };
-    let told = Done { acknowledged: (mean * 10.0) as u64, ..Done::default() };
-    let p99_us = Some(p99_us);
-    let throughput = Some(throughput);
-    StageSum { id, load, throughput, p99_us, processors: None, told, counted: true, complete: true }
+    let done = (mean * 10.0) as u64;
+    let step = Step {
+        stage: id,
+        clients: load.clients,
+        rate_per_s: rate_of(load.arrivals),
+        throughput,
+        p99_us: Some(p99_us),
+        done,
+        failed: 0,
+        processors: None,
+    };
+    let told = Done { acknowledged: done, ..Done::default() };
+    StageSum { id, load, step: Some(step), told, counted: true }
 }
 
 /// Runs a course to its end on a target whose throughput and p99 are functions of the load.
@@ -209,7 +218,7 @@ fn a_rung_that_measured_nothing_is_not_run_again() {
     let mut sums = Vec::new();
     let dealt: Vec<StageLoad> = iter::from_fn(|| {
         let load = course.next(&sums)?;
-        sums.push(StageSum { throughput: None, ..sum(0, load, 1.0, 1.0) });
+        sums.push(StageSum { step: None, ..sum(0, load, 1.0, 1.0) });
         Some(load)
     })
     .collect();
