@@ -91,12 +91,16 @@ impl Recorded {
     /// file is removed and recorded anew.
     fn write(&self, key: &str, value: Value) {
         let mut entries = self.entries.lock().unwrap();
-        fs::create_dir_all(self.path.parent().unwrap()).unwrap();
-        let lock = File::options().create(true).append(true).open(&self.path).unwrap();
+        let directory = self.path.parent().unwrap();
+        fs::create_dir_all(directory).unwrap();
+        let lock = File::open(directory).unwrap();
         lock.lock().unwrap();
         entries.extend(read(&self.path));
         entries.insert(key.to_owned(), value);
-        fs::write(&self.path, serde_json::to_string_pretty(&*entries).unwrap() + "\n").unwrap();
+        // Others read it without the lock.
+        let whole = self.path.with_extension("new");
+        fs::write(&whole, serde_json::to_string_pretty(&*entries).unwrap() + "\n").unwrap();
+        fs::rename(&whole, &self.path).unwrap();
     }
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn database(sql: &str) -> Option<Database> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let server = Postgres::shared(&Setup::default())?;
     let name = format!("engine_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    server.psql(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
     server.psql(&format!("CREATE DATABASE {name}"));
     let database = Database { server, name };
     if !sql.is_empty() {

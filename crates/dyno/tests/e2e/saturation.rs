@@ -157,8 +157,11 @@ fn a_slow_disk_on_one_side_is_named_there_and_only_there() {
     let load = ["events/ingest", "--ramp", "1..256x2", "--connections", "4"];
     let report = ramp(&cap, &held, &free, &load);
     let for_disk = |limit: &Limit| ["disk", "log"].contains(&limit.resource.as_str());
+    let words = format!("control group may write {WRITES}");
     // A disk that is slow by itself may be the bound of both, but the group's is that of one.
-    assert_only_held(&report, for_disk, &format!("control group may write {WRITES}"));
+    assert_only_held(&report, for_disk, &words);
+    let named = limits(&report, "held").unwrap();
+    assert!(named.iter().any(|limit| limit.evidence.contains(&words)), "{named:?}");
     // A write makes durable what the four connections commit together at most.
     let most = best(&report, "held");
     assert!(most <= 1.5 * 4.0 * f64::from(WRITES), "{most} transactions per second");

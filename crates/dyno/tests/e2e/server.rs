@@ -22,6 +22,7 @@ pub(crate) const NOBODY: &str = "127.0.0.1:1";
 
 /// Makes a database; returns its URL.
 pub(crate) fn database(server: &Postgres, name: &str) -> String {
+    server.psql(&format!("drop database if exists {} with (force)", real(name)));
     server.psql(&format!("create database {}", real(name)));
     url(server, name)
 }

@@ -1,8 +1,5 @@
 //! dyno against pgbench: the same command lines through dyno, and as recorded of the real program. Exit status, what is
 //! printed, files and the contents of the database are compared; see `case` and `real`.
-//!
-//! With `DYNO_TEST_REFERENCES` the installed pgbench is run, and the one that `DYNO_PGBENCH18` names; what only the newer
-//! of them has is skipped then, with a line, where it is not there.
 
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

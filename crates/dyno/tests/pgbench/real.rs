@@ -45,6 +45,10 @@ where
     if !runs_references() && server == SERVER {
         return Some(file.get(key, || -> T { unreachable!("recordings are read") }));
     }
+    assert!(
+        !runs_references() || server == SERVER,
+        "what is recorded is of PostgreSQL {SERVER}, and this is {server}"
+    );
     let programs = Program::real(since);
     let Some((newest, others)) = programs.split_first() else {
         println!("skipped: no pgbench since {}: {key}", since.max(15));

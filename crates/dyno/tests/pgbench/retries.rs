@@ -65,7 +65,7 @@ fn told_in_the_same_words() {
 }
 
 #[test]
-fn real_conflicts_are_resolved() {
+fn serializable_clients_all_come_to_their_end() {
     let Some(database) = database("conflicts") else { return };
     let case = case("-n -c 4 -j 2 -t 20 -f add --max-tries=1000 --failures-detailed")
         .file("add", "begin isolation level serializable;\nupdate sum set n = n + 1;\nend;\n")
