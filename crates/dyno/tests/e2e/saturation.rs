@@ -44,9 +44,8 @@ fn ramp(cap: &Cap, held: &Postgres, free: &Postgres, load: &[&str]) -> Report {
         ["--rows", "2000", "--customers", "100", "--warm-up", "0", "--clients", "1", "--transactions", "1"];
     home.dyno(&[&targets[..], &data].concat()).expect(0);
     cap.hold(held.pid());
-    // Of shorter steps nobody knows how much throughput varied within them, and more of them are needed.
-    let step = ["--together", "--step", "3s", "--to-the-end", "--warm-up", "1s"];
-    home.dyno(&[&targets[..], &load[1..], &step].concat()).expect(0).report()
+    let course = ["--together", "--to-the-end", "--warm-up", "1s"];
+    home.dyno(&[&targets[..], &load[1..], &course].concat()).expect(0).report()
 }
 
 fn stages_of<'a>(report: &'a Report, target: &str) -> impl Iterator<Item = &'a Value> {
@@ -99,7 +98,9 @@ fn a_quota_of_processors_on_one_side_is_named_there_and_only_there() {
     let (Some(held), Some(free)) = (roomy(), roomy()) else { return };
     // A statement takes some milliseconds of a processor: so few of them are done that dyno can ask for more on any machine.
     let work = first_do("perform count(*) from generate_series(1, 20000)");
-    let load = ["events/join", "--ramp", "1..32x2", "--before", "join", &work];
+    // Three seconds of some thirty transactions each say too little of how much throughput varies, where others take the
+    // processors as well.
+    let load = ["events/join", "--ramp", "1..32x2", "--step", "6s", "--before", "join", &work];
     let report = ramp(&cap, &held, &free, &load);
     let words = format!("control group may use {QUOTA}");
     let is_planted = |limit: &Limit| limit.resource == "cpu-quota" && limit.evidence.contains(&words);
@@ -154,7 +155,7 @@ fn a_slow_disk_on_one_side_is_named_there_and_only_there() {
     let Some(cap) = Cap::disk_writes(WRITES, held.directory()) else { return };
     // Without a pool, commits that wait for the disk together are written together, and more clients do bring more. With so
     // few writes a step has some fifty transactions and differs from the next by chance: many must lie beyond the limit.
-    let load = ["events/ingest", "--ramp", "1..256x2", "--connections", "4"];
+    let load = ["events/ingest", "--ramp", "1..256x2", "--step", "3s", "--connections", "4"];
     let report = ramp(&cap, &held, &free, &load);
     let for_disk = |limit: &Limit| ["disk", "log"].contains(&limit.resource.as_str());
     let words = format!("control group may write {WRITES}");
