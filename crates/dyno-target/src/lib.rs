@@ -6,6 +6,7 @@ pub mod connection;
 pub mod embedded;
 pub mod host;
 pub mod inspect;
+pub mod interruption;
 pub mod mysql;
 pub mod probe;
 pub mod product;

@@ -88,7 +88,7 @@ impl Recording {
         url: &str,
         tables: Option<Tables<'_>>,
     ) -> Result<(), Failure> {
-        let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+        let failed = |doing| move |source| Failure::query(doing, url, source);
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));

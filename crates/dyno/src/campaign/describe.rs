@@ -93,7 +93,7 @@ pub(crate) fn target(
     subject: Described<'_>,
 ) -> Result<Option<bool>, Failure> {
     let Described { name, url, embedded, remote } = subject;
-    let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+    let failed = |doing| move |source| Failure::query(doing, url, source);
     let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
     target.embedded = embedded;
     let same_host = target.same_host;
@@ -191,7 +191,7 @@ fn sizes(
     // It waits for tables that others have locked.
     let mut data = cancellable(context, &mut rollers.connection, |connection| {
         inspect::data(connection, &plan.name, workload, dataset.scale(), &tables)
-            .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
+            .map_err(|source| Failure::query("reading the sizes of the tables", &url, source))
     })?;
     data.memory_bytes = rollers.server_memory_bytes();
     Ok(data)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use dyno_results::event::Host;
-use dyno_target::connection::{Connection, QueryError};
+use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Machine, Options};
 use dyno_target::inspect::{Free, Identity};
 use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
@@ -81,11 +81,8 @@ impl Rollers {
             }
         };
         let mut connection = connect(&endpoint, &url)?;
-        let identity = inspect::identity(&mut connection).map_err(|source| Failure::Query {
-            doing: "asking which server it is",
-            url: url.clone(),
-            source,
-        })?;
+        let identity = inspect::identity(&mut connection)
+            .map_err(|source| Failure::query("asking which server it is", &url, source))?;
         let mut rollers = Self {
             endpoint,
             url,
@@ -229,7 +226,7 @@ impl Rollers {
     }
 
     pub(crate) fn query_failed(&self, doing: &'static str, source: QueryError) -> Failure {
-        Failure::Query { doing, url: self.url.clone(), source }
+        Failure::query(doing, &self.url, source)
     }
 
     /// Stops and removes what was started for the run.
@@ -243,8 +240,10 @@ impl Rollers {
 }
 
 fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
-    Connection::open(endpoint)
-        .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
+    Connection::open(endpoint).map_err(|source| match source {
+        ConnectError::Interrupted { .. } => Failure::Interrupted,
+        source => Failure::Connect { url: url.to_owned(), source: Box::new(source) },
+    })
 }
 
 fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result<EmbeddedServer, Failure> {
