@@ -4,6 +4,7 @@
 pub mod cause;
 pub mod connection;
 pub mod embedded;
+pub mod files;
 pub mod host;
 pub mod inspect;
 pub mod interruption;

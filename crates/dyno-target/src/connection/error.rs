@@ -350,6 +350,8 @@ pub enum QueryError {
     Protocol(#[from] pg::error::ProtocolError),
     #[error(transparent)]
     MyProtocol(#[from] my::error::ProtocolError),
+    #[error("the server's answer has more than {bytes} bytes, in: {statement}")]
+    TooLarge { bytes: usize, statement: String },
     #[error("`{value}` is no {wanted}, in: {statement}")]
     Value { value: String, wanted: &'static str, statement: String },
     #[error("the statement does not copy from the client: {statement}")]

@@ -46,8 +46,10 @@ const SILENCE: u32 = 3;
 const CANCEL_AGAIN: Duration = Duration::from_millis(300);
 /// How long what a lost server said before it went is waited for.
 const PARTING_WORDS: Duration = Duration::from_millis(200);
-/// Notices that are kept for a caller who may never ask for them.
+/// Notices that are kept for a caller who may never ask for them, and parameters that one answer changes.
 const NOTICES_MAX: usize = 1000;
+/// Most of an answer whose rows are kept, and of a single message: dyno's own questions have short answers.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// An open session. Dropping it ends the session in good order.
 ///
@@ -69,6 +71,8 @@ pub struct Connection {
     chunk: Box<[u8]>,
     /// Set once the stream of messages can no longer be followed.
     broken: bool,
+    /// Bytes that may still come of an answer whose rows are kept.
+    answer_left: Option<usize>,
     /// A server that has been silent for too long is given up without being asked again.
     gives_up: bool,
 }
@@ -125,6 +129,7 @@ impl Connection {
             unsent: Vec::new(),
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             broken: false,
+            answer_left: None,
             gives_up: false,
         })
     }
@@ -135,8 +140,10 @@ impl Connection {
     /// What the server said, or that the session was lost.
     pub fn query(&mut self, sql: &str) -> Result<Rows, QueryError> {
         let mut collector = Collector::default();
-        self.run(sql, &mut collector)?;
-        Ok(collector.into_rows())
+        self.answer_left = Some(ANSWER_BYTES_MAX);
+        let ran = self.run(sql, &mut collector);
+        self.answer_left = None;
+        ran.map(|_| collector.into_rows())
     }
 
     /// Runs one or more statements for their effect; returns the rows they inserted, updated or deleted.
@@ -343,7 +350,7 @@ impl Connection {
         loop {
             match self.stream.read(&mut self.chunk) {
                 Ok(0) => return Err(self.lost(io::ErrorKind::UnexpectedEof.into(), sql)),
-                Ok(count) => return self.take_in(count),
+                Ok(count) => return self.take_in(count).and_then(|()| self.check_size(count, sql)),
                 Err(error) => self.go_on_waiting(error, sql)?,
             }
         }
@@ -376,6 +383,17 @@ impl Connection {
         });
         // An interruption is seen at the next wait.
         asked.unwrap_or_else(|error| error.server_error().is_some()) || interruption::is_requested()
+    }
+
+    /// Of a server that sends without an end the session is ended.
+    fn check_size(&mut self, count: usize, sql: &str) -> Result<(), QueryError> {
+        let is_over = match &mut self.answer_left {
+            Some(left) => count > std::mem::replace(left, left.saturating_sub(count)),
+            None => self.received.len() > ANSWER_BYTES_MAX,
+        };
+        self.broken |= is_over;
+        let too_large = || QueryError::TooLarge { bytes: ANSWER_BYTES_MAX, statement: error::shorten(sql) };
+        if is_over { Err(too_large()) } else { Ok(()) }
     }
 
     fn take_in(&mut self, count: usize) -> Result<(), QueryError> {

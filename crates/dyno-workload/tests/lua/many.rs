@@ -1,7 +1,5 @@
 //! Many connections on few threads.
 
-use std::time::Duration;
-
 use dyno_engine::plan::{EngineConfig, Limit};
 
 use crate::run::Run;
