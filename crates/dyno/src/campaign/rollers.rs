@@ -201,6 +201,35 @@ impl Rollers {
         Ok(&mut self.connection)
     }
 
+    /// The same behind a load. A server that has crashed under it may still be recovering: as long as it says so it is
+    /// waited for, and for `away` if nobody answers.
+    pub(crate) fn reconnect_when_recovered(
+        &mut self,
+        context: &Context<'_>,
+        away: Duration,
+    ) -> Result<&mut Connection, Failure> {
+        let started = Instant::now();
+        while let Some(failure) = self.reconnect_if_broken().err() {
+            let wait = match &failure {
+                Failure::Connect { source, .. } => match **source {
+                    ConnectError::NotReady { .. } => BACK_WAIT,
+                    _ if source.server_error().is_none() => away,
+                    _ => Duration::ZERO,
+                },
+                _ => Duration::ZERO,
+            };
+            let waited = started.elapsed();
+            if waited >= wait {
+                return Err(failure);
+            }
+            let text = format!("waiting for {} to recover, for {} s so far", self.url, waited.as_secs());
+            context.stream.activity(&text);
+            std::thread::sleep(BACK_LOOK);
+            context.check_stopped()?;
+        }
+        Ok(&mut self.connection)
+    }
+
     /// Waits for a server that something was done to, which may have been a restart, and opens the connection anew. True
     /// where it is another process now.
     pub(crate) fn wait_until_back(&mut self, context: &Context<'_>) -> Result<bool, Failure> {

@@ -1,8 +1,8 @@
 //! Servers that fail under the load: what was measured stays, and what happened is told.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use dyno_test_servers::{Postgres, Setup};
+use dyno_test_servers::{Postgres, Setup, give_to_server};
 
 use crate::home::{Home, Running, wait_until};
 use crate::server::{url, value};
@@ -32,6 +32,34 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_not_its_report() {
     assert!(reason.contains("went away during write hold, 3 clients: "), "{reason}");
     assert!(report.stage()["throughput"]["mean"].as_f64().unwrap() > 0.0);
     assert!(report.findings().contains(&"incomplete"), "{:?}", report.findings());
+}
+
+#[test]
+fn a_server_that_is_still_recovering_is_waited_for_and_verified() {
+    let Some(mut server) = Postgres::start(&Setup::default()) else { return };
+    let home = Home::new();
+    // Recovery asks for a segment, and goes on once it hears that there is none.
+    let hold = home.file("hold", "");
+    let wait = format!("while [ -e {hold} ]; do sleep 0.05; done; exit 1");
+    server.psql(&format!("alter system set restore_command = '{wait}'"));
+    let target = url(&server, "postgres");
+    let mut running =
+        home.start(&[&["run", "--target", &target], &LOAD[..], &["--duration", "10m"]].concat());
+    wait_for_load(&mut running);
+    server.crash();
+    std::fs::write(server.directory().join("data/recovery.signal"), "").unwrap();
+    give_to_server(&server.directory().join("data/recovery.signal"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.restart());
+        let events = || home.dyno(&["report", "--events"]).out;
+        wait_until("the clients have given up", || events().contains("stage-finished"));
+        // Time to give up, for one that does not wait.
+        std::thread::sleep(Duration::from_secs(1));
+        std::fs::remove_file(&hold).unwrap();
+    });
+    running.end().expect(2);
+    let report = home.report();
+    report.assert_checks_passed();
 }
 
 /// Behind its first thirty transactions a load waits for whoever holds the lock.
