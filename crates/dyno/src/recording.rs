@@ -94,7 +94,7 @@ impl Recording {
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
         let subject = Described { name: self.target, url, embedded: None, remote: None };
         let mut roles = vec!["driver".to_owned()];
-        if describe::target(&self.stream, connection, subject)? == Some(true) {
+        if describe::target(&self.stream, connection, subject)?.target.same_host == Some(true) {
             roles.push(self.target.to_owned());
         }
         describe::this_host(&self.stream, disk.as_deref(), roles);

@@ -13,6 +13,7 @@ use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
 
 use super::Context;
+use super::describe::Description;
 use super::neighbours::Sharers;
 use crate::failure::Failure;
 use crate::plan::{Place, TargetPlan};
@@ -32,6 +33,9 @@ const BACK_WAIT: Duration = Duration::from_secs(120);
 const BACK_ANSWER: Duration = Duration::from_secs(5);
 const BACK_LOOK: Duration = Duration::from_millis(200);
 
+/// What a server is asked first.
+const ASKING: &str = "asking which server it is";
+
 /// Where the host of a server is read, if the user says so, and what it says of itself.
 pub(crate) type Remote = Option<(NodeExporter, Host)>;
 
@@ -46,6 +50,8 @@ pub(crate) struct Rollers {
     pub(crate) same_host: Option<bool>,
     /// As the server was when it was first connected to.
     identity: Identity,
+    /// As it was then; `None` until it is described.
+    pub(crate) described: Option<Description>,
     /// Targets that are on this server too.
     sharers: Sharers,
     /// Of the server's main process, where it runs on this machine and can be seen.
@@ -81,8 +87,8 @@ impl Rollers {
             }
         };
         let mut connection = connect(&endpoint, &url)?;
-        let identity = inspect::identity(&mut connection)
-            .map_err(|source| Failure::query("asking which server it is", &url, source))?;
+        let identity =
+            inspect::identity(&mut connection).map_err(|source| Failure::query(ASKING, &url, source))?;
         let mut rollers = Self {
             endpoint,
             url,
@@ -90,6 +96,7 @@ impl Rollers {
             connection,
             same_host: None,
             identity,
+            described: None,
             sharers: Sharers::alone(),
             server_pid: None,
             data_directory: None,
@@ -239,6 +246,8 @@ impl Rollers {
             match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {
                 Ok(connection) => {
                     self.connection = connection;
+                    // What was done to it was meant.
+                    self.identity = self.ask_identity()?;
                     return self.find_process();
                 }
                 Err(source) if started.elapsed() >= BACK_WAIT => {
@@ -252,6 +261,17 @@ impl Rollers {
                 Err(_) => std::thread::sleep(BACK_LOOK),
             }
         }
+    }
+
+    /// Whether the server was started again, or is another one, and dyno has not had that done.
+    pub(crate) fn is_another_server(&mut self) -> Result<bool, Failure> {
+        self.reconnect_if_broken()?;
+        Ok(!self.ask_identity()?.is_same_server(&self.identity))
+    }
+
+    fn ask_identity(&mut self) -> Result<Identity, Failure> {
+        let asked = inspect::identity(&mut self.connection);
+        asked.map_err(|source| self.query_failed(ASKING, source))
     }
 
     pub(crate) fn query_failed(&self, doing: &'static str, source: QueryError) -> Failure {

@@ -71,7 +71,7 @@ const GATE: &str = "sql:create sequence passed; \
 
 #[test]
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
-    let Some(mut server) = Postgres::start(&Setup::default()) else { return };
+    let Some(mut server) = Postgres::start(&Setup::default().with("fsync=on")) else { return };
     let home = Home::new();
     let target = url(&server, "postgres");
     // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
@@ -83,6 +83,8 @@ fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     wait_until("the gate is shut", || value(&server, "postgres", held) == "1");
     let mut running = home.start(&[&["run", "--json", "--target", &target], &LOAD[..], &counted].concat());
     wait_for_load(&mut running);
+    // It holds from the next start on.
+    server.psql("alter system set fsync = off");
     let begun = Instant::now();
     server.crash();
     keeper.wait().unwrap();
@@ -92,7 +94,11 @@ fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     assert_eq!(report.outcome(), "complete");
     let totals = &report.stage()["totals"];
     assert!(totals["reconnects"].as_u64() >= Some(3), "every client came back: {totals:#}");
-    assert!(report.findings().contains(&"errors"), "{:?}", report.findings());
+    let findings = report.findings();
+    assert!(findings.contains(&"errors") && findings.contains(&"restarted"), "{findings:?}");
+    assert!(!findings.contains(&"durable"), "{findings:?}");
+    let changed = &report.document()["server_changes"][0];
+    assert_eq!((&changed["restarted"], &changed["changes"][0]["what"]), (&true.into(), &"fsync".into()));
     // Commits whose acknowledgement was under way when the server died may or may not be there.
     report.assert_checks_passed();
 }
