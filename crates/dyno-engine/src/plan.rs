@@ -83,8 +83,6 @@ pub struct EngineConfig {
     pub protocol: crate::request::Protocol,
     /// Tries for a transaction that meets a serialization failure (40001) or deadlock (40P01); at least 1.
     pub tries_max: u32,
-    /// Longest wait for a connection to open and log in.
-    pub connect_timeout: Duration,
     /// What becomes of a client whose connection breaks.
     pub on_loss: OnLoss,
     /// How long a thread that has lost all its connections goes on trying before its stage ends.
@@ -122,13 +120,12 @@ impl EngineConfig {
             connections: None,
             protocol: crate::request::Protocol::default(),
             tries_max: 10,
-            connect_timeout: Duration::from_secs(10),
             on_loss: OnLoss::Reconnect,
             reconnect_timeout: Duration::from_secs(10),
             connect_per_transaction: false,
             hang_up_when_done: false,
             drain_timeout: Duration::from_secs(10),
-            stopped_drain_timeout: Duration::from_secs(10),
+            stopped_drain_timeout: Duration::from_secs(1),
             finish_late: true,
             skip_later_than: None,
             failures_in_a_row_max: 100,

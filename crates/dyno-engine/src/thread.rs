@@ -16,6 +16,7 @@ use dyno_wire::endpoint::Endpoint;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
+use crate::connecting::connect_timeout;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::plan::{EngineConfig, StagePlan};
@@ -291,7 +292,8 @@ impl LoadThread {
         match self.sessions[index as usize].state {
             State::Disconnected => self.to_open.push_back(index),
             State::Connecting | State::LoggingIn(_) | State::Preparing => {
-                self.connect_failed(index, SessionError::TimedOut(self.config.connect_timeout), now);
+                let limit = connect_timeout(&self.endpoint_of(index));
+                self.connect_failed(index, SessionError::TimedOut(limit), now);
             }
             State::Sleeping => self.woken(index, now),
             State::Yielding => self.next_transaction(index, now),

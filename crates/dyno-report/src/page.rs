@@ -158,6 +158,7 @@ pub(crate) fn without_timelines(report: &Report) -> Report {
         checks: report.checks.clone(),
         hooks: report.hooks.clone(),
         lost: report.lost.clone(),
+        server_changes: report.server_changes.clone(),
         findings: report.findings.clone(),
         notices: report.notices.clone(),
     }
@@ -317,6 +318,7 @@ mod tests {
             sizes: vec![],
             hooks: vec![],
             lost: vec![],
+            server_changes: vec![],
             checks: vec![],
             findings: vec![],
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],

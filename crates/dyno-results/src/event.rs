@@ -38,6 +38,7 @@ pub enum Event {
     Check(Check),
     Hook(Hook),
     TargetLost(TargetLost),
+    ServerChanged(ServerChanged),
     Finding(Finding),
     Notice(Notice),
     Finished(Finished),
@@ -74,6 +75,7 @@ impl Event {
             Self::Check(_) => "check",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
+            Self::ServerChanged(_) => "server-changed",
             Self::Finding(_) => "finding",
             Self::Notice(_) => "notice",
             Self::Finished(_) => "finished",
@@ -493,6 +495,28 @@ pub struct TargetLost {
     pub stage: Option<u32>,
     /// What failed and what the server said.
     pub reason: String,
+}
+
+/// A target's server that was another behind the load than when it was described.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerChanged {
+    pub target: String,
+    /// It has started since, and dyno has not had that done.
+    pub restarted: bool,
+    pub changes: Vec<ServerChange>,
+}
+
+/// Something that a server says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerChange {
+    /// `version`, or a setting's name.
+    pub what: String,
+    /// `None` where it was the default.
+    pub before: Option<String>,
+    pub after: Option<String>,
+    /// The figures before it and behind it are of different things: the version, or whether a crash may lose what was
+    /// acknowledged.
+    pub decides: bool,
 }
 
 /// How much a finding weighs.

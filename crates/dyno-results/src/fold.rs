@@ -54,6 +54,7 @@ pub struct Fold {
     checks: Vec<event::Check>,
     hooks: Vec<Hook>,
     lost: Vec<Lost>,
+    server_changes: Vec<event::ServerChanged>,
     findings: Vec<event::Finding>,
     notices: Vec<event::Notice>,
 }
@@ -98,6 +99,7 @@ impl Fold {
             Event::Check(check) => self.checks.push(check.clone()),
             Event::Hook(hook) => self.hooks.push(Hook { at_s: seconds(stamped), hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s: seconds(stamped), lost: lost.clone() }),
+            Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
             Event::Finding(finding) => self.findings.push(finding.clone()),
             Event::Notice(notice) => self.notices.push(notice.clone()),
             Event::Finished(finished) => self.finished = Some(finished.clone()),
@@ -134,6 +136,7 @@ impl Fold {
             checks: self.checks.clone(),
             hooks: self.hooks.clone(),
             lost: self.lost.clone(),
+            server_changes: self.server_changes.clone(),
             findings: self.findings.clone(),
             notices: self.notices.clone(),
         }

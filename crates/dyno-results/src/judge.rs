@@ -19,6 +19,7 @@ mod noisy;
 mod peak_not_reached;
 mod pool_bound;
 mod rate_not_met;
+mod restarted;
 mod saturated;
 pub(crate) mod settings_changed;
 mod shared_host;
@@ -34,6 +35,7 @@ type Rule = fn(&Report) -> Vec<Finding>;
 const RULES: &[Rule] = &[
     data_check::judge,
     incomplete::judge,
+    restarted::judge,
     errors::judge,
     no_work::judge,
     durability::judge,

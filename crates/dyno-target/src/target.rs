@@ -132,7 +132,7 @@ impl Target {
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open_within(&self.endpoint()?, self.connect_timeout())
+        Connection::open(&self.endpoint()?)
     }
 }
 

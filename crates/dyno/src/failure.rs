@@ -186,6 +186,14 @@ pub(crate) struct LostTarget {
 }
 
 impl Failure {
+    /// A statement of dyno's own that did not succeed.
+    pub(crate) fn query(doing: &'static str, url: &str, source: QueryError) -> Self {
+        match source {
+            QueryError::Interrupted => Self::Interrupted,
+            source => Self::Query { doing, url: url.to_owned(), source },
+        }
+    }
+
     /// True for what is not one target's own: then the others do not go on either.
     pub(crate) fn ends_run(&self) -> bool {
         matches!(self, Self::Interrupted | Self::Hook { .. } | Self::LaneBroken)

@@ -88,13 +88,13 @@ impl Recording {
         url: &str,
         tables: Option<Tables<'_>>,
     ) -> Result<(), Failure> {
-        let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+        let failed = |doing| move |source| Failure::query(doing, url, source);
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
         let subject = Described { name: self.target, url, embedded: None, remote: None };
         let mut roles = vec!["driver".to_owned()];
-        if describe::target(&self.stream, connection, subject)? == Some(true) {
+        if describe::target(&self.stream, connection, subject)?.target.same_host == Some(true) {
             roles.push(self.target.to_owned());
         }
         describe::this_host(&self.stream, disk.as_deref(), roles);

@@ -290,7 +290,7 @@ impl Scenario {
         }
         if is_file(named) {
             let path = Path::new(named);
-            let text = std::fs::read_to_string(path)
+            let text = dyno_target::files::read_to_string(path)
                 .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
             return Self::parse(named, &text);
         }

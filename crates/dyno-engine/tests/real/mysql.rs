@@ -95,6 +95,7 @@ fn endpoint(server: &Mysql, database: &str) -> Endpoint {
         address: Address::Tcp(server.address),
         login: Arc::new(login),
         wire: Wire::MySql(Options::default()),
+        connect_timeout: None,
     }
 }
 

@@ -114,7 +114,7 @@ impl Board {
                 self.preparing.clear();
                 self.finished = Some(finished.clone());
             }
-            Event::Started(_) | Event::Settings(_) | Event::Finding(_) => {}
+            Event::Started(_) | Event::Settings(_) | Event::ServerChanged(_) | Event::Finding(_) => {}
         }
     }
 

@@ -73,6 +73,11 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             format!("compare only with results taken so; {}", verdict.advice_relaxed),
         )
     } else {
+        let changed = report.server_changes.iter().filter(|changed| changed.target == target.name);
+        if changed.flat_map(|changed| &changed.changes).any(|change| change.decides) {
+            // What was read at the beginning does not hold for all of the load: `restarted` says so.
+            return None;
+        }
         let advice = "nothing to do; compare with durable results only";
         ("durable", Severity::Note, verdict.durable.clone()?, advice.to_owned())
     };

@@ -9,7 +9,9 @@ mod several_targets;
 
 use super::*;
 use crate::document::Percentiles;
-use crate::event::{Embedded, Event, Finished, Host, Outcome, Severity, StageKind};
+use crate::event::{
+    Embedded, Event, Finished, Host, Outcome, ServerChange, ServerChanged, Severity, StageKind,
+};
 use crate::fold::{Fold, fold};
 use crate::planted::{GIB, Load, Script, check, clean_report, clean_script, interval, setting, wobble};
 
@@ -50,6 +52,24 @@ fn with_hold(load: &Load<'_>) -> Report {
     script.play(load);
     script.finish();
     fold(&script.events)
+}
+
+#[test]
+fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
+    let mut report = clean_report();
+    let changed = |changes| ServerChanged { target: "pg".to_owned(), restarted: true, changes };
+    report.server_changes = vec![changed(Vec::new())];
+    must_find(&report, "restarted", Severity::Doubt, &["started again"]);
+    must_find(&report, "durable", Severity::Note, &[]);
+    let fsync = ServerChange {
+        what: "fsync".to_owned(),
+        before: Some("on".to_owned()),
+        after: Some("off".to_owned()),
+        decides: true,
+    };
+    report.server_changes = vec![changed(vec![fsync])];
+    must_find(&report, "restarted", Severity::Invalid, &["started again", "fsync on → off"]);
+    must_be_silent(&report, "durable");
 }
 
 #[test]

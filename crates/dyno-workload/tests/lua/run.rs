@@ -100,12 +100,7 @@ impl Run {
     pub(crate) fn until(self, limit: Limit, server: &Server) -> Outcome {
         // Time for whatever is not broken, however slow the machine.
         let long = Duration::from_secs(300);
-        let config = EngineConfig {
-            connect_timeout: long,
-            reconnect_timeout: long,
-            drain_timeout: long,
-            ..EngineConfig::new(1)
-        };
+        let config = EngineConfig { reconnect_timeout: long, drain_timeout: long, ..EngineConfig::new(1) };
         self.on(limit, config, server)
     }
 

@@ -43,7 +43,7 @@ mod serving {
 
     fn token(arguments: &ServeArguments) -> Result<Option<String>, Failure> {
         if let Some(path) = &arguments.token_file {
-            let text = std::fs::read_to_string(path)
+            let text = dyno_target::files::read_to_string(path)
                 .map_err(|source| Failure::TokenFile { path: path.clone(), source })?;
             return Ok(Some(text.lines().next().unwrap_or_default().trim().to_owned()));
         }

@@ -31,13 +31,10 @@ use super::progress::{self, Parts};
 use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored::{self, STAGE};
-use crate::campaign::admin::cancelling;
 use crate::plan::NAME;
 use crate::recording::{Extras, Recording, Tables};
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 
-/// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a run that the user stops waits for them.
 const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// A run waits for its last transactions however long they take, as pgbench does.
@@ -104,14 +101,12 @@ fn load(
 ) -> Result<Ended, Failed> {
     let Opened { mut connection, server } = opened;
     print_banner(&connection)?;
-    // All of it waits for tables that others have locked.
-    let looked = cancelling(stop, &mut connection, |connection| {
-        let tables = look_at_tables(options, connection)?;
+    let looked = look_at_tables(options, &mut connection).map(|tables| {
         let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
         let scale = tables.map_or(given, |tables| tables.branches);
         let (_, workload) = stored::names(options);
-        describe(recording, connection, &server, tables.map(|_| (scale, workload.as_str())));
-        Ok::<_, Failed>((tables, scale))
+        describe(recording, &mut connection, &server, tables.map(|_| (scale, workload.as_str())));
+        (tables, scale)
     });
     if stop.load(Ordering::Relaxed) {
         return Err(Failed::new("interrupted before the load began"));
@@ -264,7 +259,6 @@ impl Run<'_> {
             protocol: Protocol::Simple,
             clients_in_blocks: Some(self.options.clients.get()),
             tries_max: u32::MAX,
-            connect_timeout: self.server.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
             on_loss: OnLoss::Abort,
             connect_per_transaction: self.options.reconnect,
             hang_up_when_done: true,

@@ -10,7 +10,6 @@ use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOpti
 use super::connection::Database;
 use super::run::seed;
 use super::{Context, Refused, console, tables};
-use crate::campaign::admin::Cancels;
 use crate::plan::short_name;
 use crate::recording::Extras;
 use crate::{DONE, interrupt};
@@ -38,11 +37,8 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
         existing: Existing::Keep,
         stop: Some(&stop),
     };
-    let cancels = Cancels::default();
-    let open = || Ok(cancels.noting(Connection::open(&endpoint)?));
-    let made = cancels.cancelling(&stop, || {
-        sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress))
-    });
+    let open = || Connection::open(&endpoint);
+    let made = sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress));
     made.map(|()| DONE).map_err(|error| not_made(context, &error))
 }
 

@@ -123,7 +123,7 @@ impl Place {
         })?;
         let mut failed: Option<Box<Failed>> = None;
         for (name, endpoint) in endpoints {
-            let error = match Connection::open_within(&endpoint, self.target.connect_timeout()) {
+            let error = match Connection::open(&endpoint) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => error,
             };

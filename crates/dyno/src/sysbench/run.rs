@@ -31,8 +31,6 @@ use crate::{DONE, INCOMPLETE, NOT_STARTED, interrupt};
 
 /// A client's next event begins when its last one has ended.
 const CLOSED: Arrivals = Arrivals::Closed { think_time: Duration::ZERO };
-/// Longest wait for a connection to open and log in.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a run that the user or an error stops waits for what is under way.
 const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// A run waits for its last events however long they take, as sysbench does.
@@ -270,7 +268,6 @@ impl Run<'_> {
         EngineConfig {
             protocol: if self.database.prepared { Protocol::Prepared } else { Protocol::Simple },
             tries_max: u32::MAX,
-            connect_timeout: CONNECT_TIMEOUT,
             on_loss: if self.load.reconnects { OnLoss::Reconnect } else { OnLoss::Abort },
             drain_timeout: settings.forced_shutdown.map_or(WAIT_FOREVER, |wait| wait + COUNT_MARGIN),
             stopped_drain_timeout: STOPPED_WAIT,

@@ -9,7 +9,6 @@ use dyno_workload::sysbench;
 
 use super::run::{Run, load_threads};
 use super::{Context, console};
-use crate::campaign::admin::cancelling;
 use crate::plan::short_name;
 use crate::recording::{Extras, Recording, Tables};
 use crate::secrets;
@@ -45,10 +44,7 @@ impl Recorded {
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let tables = Tables { family: sysbench::NAME, scale: None, names: &names };
         let tables = (!names.is_empty()).then_some(tables);
-        // It waits for tables that others have locked.
-        let described =
-            cancelling(&run.stop, connection, |connection| recording.describe(connection, url, tables));
-        if let Err(failure) = described {
+        if let Err(failure) = recording.describe(connection, url, tables) {
             console::error(&format!("dyno: the run is not described in full: {failure}"));
         }
     }

@@ -212,8 +212,17 @@ fn tables_that_are_there_are_used_and_others_refused() {
 }
 
 #[test]
-fn a_server_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
-    let Some(mut server) = mysql::start(MysqlProduct::Mysql, &[]) else { return };
+fn a_mysql_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
+    kill_and_restart(MysqlProduct::Mysql);
+}
+
+#[test]
+fn a_mariadb_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
+    kill_and_restart(MysqlProduct::MariaDb);
+}
+
+fn kill_and_restart(product: MysqlProduct) {
+    let Some(mut server) = mysql::start(product, &[]) else { return };
     let target = mysql::database(&server, "killed");
     let home = Home::new();
     // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
@@ -243,7 +252,8 @@ fn a_server_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
     assert_eq!(report.outcome(), "complete");
     let totals = &report.stage()["totals"];
     assert!(totals["reconnects"].as_u64() >= Some(3), "every client came back: {totals:#}");
-    assert!(report.findings().contains(&"errors"), "{:?}", report.findings());
+    let findings = report.findings();
+    assert!(findings.contains(&"errors") && findings.contains(&"restarted"), "{findings:?}");
     // Inserts whose acknowledgement was under way when the server died may or may not be there.
     report.assert_checks_passed();
 }

@@ -1,8 +1,9 @@
 //! A script: found, read, asked for its options and commands, and run outside of the load.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use dyno_target::files;
 use mlua::{Table, Value};
 
 use super::blocking::{Opener, converse};
@@ -109,7 +110,7 @@ impl Script {
     /// That it cannot be read, or what it does wrong while it is.
     pub fn load(path: &Path, invocation: &Invocation) -> Result<Self, ScriptError> {
         let shown = path.display().to_string();
-        let text = fs::read(path).map_err(|error: io::Error| ScriptError {
+        let text = files::read(path).map_err(|error: io::Error| ScriptError {
             hook: None,
             file: None,
             line: None,

@@ -5,7 +5,6 @@ mod failure;
 mod prompt;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::settings::{Environment, TargetSettings};
@@ -41,15 +40,9 @@ pub(crate) struct Server {
     /// What was resolved to get its address.
     name: Option<String>,
     url: String,
-    connect_timeout: Option<Duration>,
 }
 
 impl Server {
-    /// How long a connection may take; `None` for as long as it takes.
-    pub(crate) fn connect_timeout(&self) -> Option<Duration> {
-        self.connect_timeout
-    }
-
     /// The target as it is shown and stored, without the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
@@ -150,14 +143,9 @@ impl Destination {
 
     fn try_one(&self, name: Option<&str>, endpoint: Endpoint) -> Result<Opened, ConnectError> {
         let endpoint = self.with_password(endpoint);
-        let connection = Connection::open_within(&endpoint, self.settings.connect_timeout())?;
+        let connection = Connection::open(&endpoint)?;
         let name = name.map(str::to_owned);
-        let server = Server {
-            endpoint,
-            name,
-            url: self.settings.url(),
-            connect_timeout: self.settings.connect_timeout(),
-        };
+        let server = Server { endpoint, name, url: self.settings.url() };
         Ok(Opened { connection, server })
     }
 
