@@ -263,6 +263,42 @@ fn a_damaged_event_is_named() {
     assert!(error.starts_with("event 2 of run 2026-11-20-1 cannot be read"), "{error}");
 }
 
+#[test]
+fn a_time_that_no_run_has_is_refused() {
+    let events = clean_script().events;
+    let interval = events.iter().position(|stamped| stamped.event.kind() == "interval").unwrap();
+    for change in ["body = json_set(body, '$.start_ms', 1e15)", "at_ms = 1000000000000000"] {
+        let scratch = Scratch::new();
+        let store = Store::open(scratch.file()).unwrap();
+        write(&store, &events);
+        store
+            .connection
+            .execute(&format!("UPDATE event SET {change} WHERE seq = ?1"), [interval.cast_signed()])
+            .unwrap();
+        let error = store.report("last").unwrap_err().to_string();
+        assert!(error.contains("years, longer than any run"), "{change}: {error}");
+    }
+}
+
+#[test]
+fn rows_and_values_without_end_are_refused() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    write(&store, &clean_script().events[..3]);
+    let large = "UPDATE event SET body = printf('%.*c', 1 << 27, 'x') WHERE seq = 2";
+    let error = store.connection.execute(large, []).unwrap_err();
+    assert!(error.to_string().contains("too big"), "{error}");
+    store
+        .connection
+        .execute_batch(
+            "ALTER TABLE event RENAME TO old;
+             CREATE VIEW event AS WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r)
+                 SELECT run_id, n AS seq, at_ms, kind, body FROM old, r;",
+        )
+        .unwrap();
+    assert!(matches!(Store::open(scratch.file()), Err(StoreError::NotAStore { .. })));
+}
+
 /// Set in the process that the next test kills.
 const VICTIM: &str = "DYNO_TEST_STORE_TO_WRITE_UNTIL_KILLED";
 
