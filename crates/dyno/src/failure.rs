@@ -24,6 +24,8 @@ use crate::secrets::hidden_in_lines;
 pub(crate) enum Failure {
     #[error("cannot read the scenario {}: {source}", path.display())]
     ScenarioRead { path: PathBuf, source: std::io::Error },
+    #[error("cannot read targets from {}: {source}", path.display())]
+    TargetFile { path: PathBuf, source: std::io::Error },
     #[error("there is no scenario `{named}`")]
     ScenarioUnknown { named: String },
     #[error(

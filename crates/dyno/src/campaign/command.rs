@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use dyno_target::settings::is_secret;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -38,7 +39,8 @@ pub(super) struct Ended {
     pub(super) said: Option<String>,
 }
 
-/// Runs `sh -c command` with `variables` in its environment, until it ends or `stop` is set: then it is killed.
+/// Runs `sh -c command` with `variables` in its environment and no secret, until it ends or `stop` is set: then it is
+/// killed.
 pub(super) fn run(
     command: &str,
     variables: &[(&'static str, String)],
@@ -46,6 +48,10 @@ pub(super) fn run(
 ) -> io::Result<Ended> {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).envs(variables.iter().map(|(name, value)| (name, value)));
+    // What it prints is stored.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_secret(&name.to_string_lossy())) {
+        shell.env_remove(name);
+    }
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = shell.spawn()?;
     let lines = Arc::new(Mutex::new(VecDeque::new()));
