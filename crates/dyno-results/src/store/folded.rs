@@ -28,7 +28,7 @@ pub(super) struct Kept {
     /// Events that the blocks hold.
     events: u64,
     /// Set when one could not be written: those behind it would be of no use.
-    given_up: bool,
+    pub(super) given_up: bool,
 }
 
 /// A store that an earlier dyno made has no place for blocks yet.

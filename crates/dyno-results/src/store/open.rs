@@ -37,11 +37,9 @@ pub(super) fn open(path: &Path, patience: Duration) -> Result<Connection, StoreE
 /// Makes the directory and an empty file that only its owner may read: command lines and host names are stored.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(|source| StoreError::Directory { path: directory.to_owned(), source })?;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|source| {
+            StoreError::of_io(source, directory, |path, source| StoreError::Directory { path, source })
+        })?;
     }
     // SQLite gives its -wal and -shm files the mode of the database.
     OpenOptions::new()
@@ -52,7 +50,9 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
         .mode(0o600)
         .open(path)
         .map(drop)
-        .map_err(|source| StoreError::Unreadable { path: path.to_owned(), source })
+        .map_err(|source| {
+            StoreError::of_io(source, path, |path, source| StoreError::Unreadable { path, source })
+        })
 }
 
 /// Why a file is refused, or an error on the way to knowing.
