@@ -131,6 +131,8 @@ pub(crate) enum Failure {
     Hook { target: String, action: String, status: String, said: Option<String> },
     #[error("{url} took no session for {seconds} s after a hook or a cold start: {source}")]
     NotBack { url: String, seconds: u64, source: Box<ConnectError> },
+    #[error("cannot start a thread: {0}")]
+    NoThread(#[source] std::io::Error),
     #[error("the thread that loaded a target ended unexpectedly")]
     LaneBroken,
     #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -190,7 +192,7 @@ pub(crate) struct LostTarget {
 impl Failure {
     /// True for what is not one target's own: then the others do not go on either.
     pub(crate) fn ends_run(&self) -> bool {
-        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::LaneBroken)
+        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::NoThread(_) | Self::LaneBroken)
     }
 
     /// Two targets are the same tables, and the load writes.
@@ -300,6 +302,7 @@ impl Failure {
                 "look for a mistyped --store (or DYNO_STORE); `dyno run --store {}` makes one there",
                 path.display()
             )),
+            Self::NoThread(_) => Some("allow more: `ulimit -u`, or pids.max of the control group".to_owned()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
             _ => None,
         }

@@ -55,13 +55,17 @@ pub(super) fn run(
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = shell.spawn()?;
     let lines = Arc::new(Mutex::new(VecDeque::new()));
-    let mut readers = Vec::new();
-    if let Some(out) = child.stdout.take() {
-        readers.push(Reader::start(out, Arc::clone(&lines))?);
-    }
-    if let Some(err) = child.stderr.take() {
-        readers.push(Reader::start(err, Arc::clone(&lines))?);
-    }
+    let out = child.stdout.take().map(|out| Reader::start(out, Arc::clone(&lines)));
+    let err = child.stderr.take().map(|err| Reader::start(err, Arc::clone(&lines)));
+    let readers: Vec<Reader> = match out.into_iter().chain(err).collect() {
+        Ok(readers) => readers,
+        Err(error) => {
+            // Nobody would hear it.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            child.wait()?;
+            return Err(error);
+        }
+    };
     let (status, asked) = wait(&mut child, stop)?;
     let ended = Instant::now();
     while !readers.iter().all(Reader::has_all) && ended.elapsed() < LAST_WORDS {
@@ -126,7 +130,8 @@ impl Reader {
         let pipe = output.as_fd().try_clone_to_owned()?;
         let idle = Arc::new(AtomicBool::new(true));
         let busy = Arc::clone(&idle);
-        let thread = std::thread::spawn(move || read(BufReader::new(output), &lines, &busy));
+        let begin = move || read(BufReader::new(output), &lines, &busy);
+        let thread = std::thread::Builder::new().spawn(begin)?;
         Ok(Self { thread, pipe, idle })
     }
 
