@@ -61,7 +61,7 @@ pub(crate) enum Command {
   dyno run --target pg=postgres://me@db1/db --host-metrics http://db1:9100/metrics --clients 5000 --connections 40
   dyno run my-scenario.toml --json
 
-Passwords: PGPASSWORD, ~/.pgpass, a service file, MySQL's option files, or the URL. The data of tpcb is four tables
+Passwords: PGPASSWORD, ~/.pgpass, a service file, MYSQL_PWD, MySQL's option files, or a URL in a --target-file. The data of tpcb is four tables
 named pgbench_…; a run of a script that writes empties pgbench_history, as pgbench does. The data of sysbench is the
 tables sbtest1 and on.
 
@@ -74,6 +74,10 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) fields: Scenario,
+
+    /// Take targets from a file, one on each line as --target takes them: a password in it is seen by nobody else
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    pub(crate) target_file: Option<PathBuf>,
 
     /// Print the report as JSON (docs/json.md)
     #[arg(long, help_heading = "Report")]

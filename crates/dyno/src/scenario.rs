@@ -11,7 +11,7 @@ use dyno_workload::registry::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::sysbench::SysbenchFields;
-pub(crate) use self::targets::{Named, What, split_name};
+pub(crate) use self::targets::{Named, What, split_name, targets_in_file};
 
 use crate::failure::Failure;
 use crate::secrets::{hidden, is_like_target};

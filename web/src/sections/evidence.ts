@@ -257,7 +257,7 @@ export function checksSection(report: Report): HTMLElement | null {
         { label: "Verdict" },
         { label: "Expected", figures: true },
         { label: "Found", figures: true },
-        { label: "" },
+        { label: "What it says" },
       ],
       report.checks.map((check) => ({
         cells: [

@@ -23,7 +23,7 @@ const MARGIN = 0.15;
 export class Watch {
   readonly #names: string[];
   readonly #page: ReportPage;
-  readonly #status = el("div", { class: "status" });
+  readonly #status = el("div", { class: "status", role: "region", "aria-label": "Connection" });
   readonly #figures = el("span", { class: "live-figures", "aria-hidden": "true" });
   readonly #aloud = el("output", { class: "state", "aria-live": "polite" });
   readonly #body = el("div", {});

@@ -9,6 +9,7 @@ use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Severity, Started};
+use dyno_target::settings::without_password;
 
 use super::live::{LivePage, keep_for_pages};
 use super::{print, print_json, tell};
@@ -16,11 +17,18 @@ use crate::campaign::{self, Context, Stream};
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, targets_in_file};
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { scenario, fields, json, html, quiet, strict, live, store } = arguments;
+    let RunArguments { scenario, mut fields, target_file, json, html, quiet, strict, live, store } =
+        arguments;
+    if !quiet && fields.target.iter().any(|text| without_password(text) != *text) {
+        eprintln!("warning: {EXPOSED}");
+    }
+    if let Some(path) = target_file {
+        fields.target.extend(targets_in_file(&path)?);
+    }
     let plan = Plan::resolve(&Scenario::typed(scenario.as_deref(), fields)?, seed_from_clock())?;
     if let Some(path) = &html {
         place::check_writable(path)?;
@@ -69,6 +77,11 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     }
     Ok(code)
 }
+
+/// Said of a password that was typed.
+const EXPOSED: &str = "the password in --target can be read by every user of this machine as long as dyno runs, and stays in \
+                       the shell's history: PGPASSWORD or MYSQL_PWD, a password file, a service, an option file, or \
+                       --target-file FILE keeps it out of the command line";
 
 /// The first event of a run.
 pub(crate) fn started(

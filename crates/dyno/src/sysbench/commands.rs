@@ -103,9 +103,12 @@ pub(super) fn prewarm(context: &Context) -> Result<u8, Refused> {
     };
     let threads = context.settings.threads.get().min(options.tables);
     let ended: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // They share the tables: those that start do the work of one that does not.
+        let begin = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let threads: Vec<_> = (1..threads).filter_map(begin).collect();
+        let own = work();
         // A thread that panicked has told of it.
-        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Refused))).collect()
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Refused))).chain([own]).collect()
     });
     ended.into_iter().collect::<Result<(), _>>().map(|()| DONE)
 }

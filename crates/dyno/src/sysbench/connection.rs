@@ -9,6 +9,7 @@ use dyno_wire::endpoint::{Address, Endpoint};
 
 use super::console::Console;
 use super::options::Options;
+use crate::secrets;
 
 pub(super) use failure::NotConnected;
 
@@ -66,11 +67,15 @@ impl Database {
             "disable" => false,
             other => return Err(NotConnected::no_driver(format!("Invalid value for db-ps-mode: {other}"))),
         };
-        match options.text("db-driver").unwrap_or_default() {
-            "mysql" => Ok(Self { places: mysql(options, environment)?, prepared, mysql: true }),
-            "pgsql" => Ok(Self { places: vec![postgres(options, environment)?], prepared, mysql: false }),
-            other => Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
+        let (places, mysql) = match options.text("db-driver").unwrap_or_default() {
+            "mysql" => (mysql(options, environment)?, true),
+            "pgsql" => (vec![postgres(options, environment)?], false),
+            other => return Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
+        };
+        for target in places.iter().map(|place| &place.target) {
+            secrets::remember(target.passwords(), target.user(), target.database());
         }
+        Ok(Self { places, prepared, mysql })
     }
 
     /// Opens a session at the first place.

@@ -210,3 +210,22 @@ fn every_command_has_help_with_examples() {
     home.dyno(&["--version"]).expect(0);
     home.dyno(&[]).expect(1);
 }
+
+#[test]
+fn a_right_that_is_missing_is_told_with_the_grant() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "granted");
+    let reader = prefixed("reader");
+    let home = Home::new();
+    let small =
+        ["--tables", "1", "--table-size", "100", "--clients", "1", "--transactions", "5", "--warm-up", "0"];
+    let run = |target: &str| {
+        home.dyno(&[&["run", "sysbench/oltp_update_index", "--target", target], &small[..]].concat())
+    };
+    run(&target).expect(0);
+    value(&server, "granted", &format!("create role {reader} login"));
+    value(&server, "granted", &format!("grant select on all tables in schema public to {reader}"));
+    let ended = run(&target.replace("postgres@", &format!("{reader}@"))).expect(0);
+    ended.says(&["42501", "GRANT SELECT, INSERT, UPDATE, DELETE"]);
+    assert!(!ended.err.contains("--prepare"), "{}", ended.err);
+}

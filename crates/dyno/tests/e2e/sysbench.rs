@@ -51,6 +51,16 @@ fn assert_queries(report: &Report, test: &str, of_each: [u64; 3]) {
 }
 
 #[test]
+fn a_transaction_begins_also_with_the_sql_mode_of_oracle() {
+    let Some(server) = mysql::start(MysqlProduct::MariaDb, &["sql_mode=ORACLE"]) else { return };
+    let target = mysql::database(&server, "oracle");
+    let home = Home::new();
+    let arguments = [&["run", "sysbench/oltp_read_write", "--target", &target], &BRIEF[..]].concat();
+    let report = home.dyno(&arguments).expect(0).report();
+    assert_queries(&report, "oltp_read_write", [14, 4, 2]);
+}
+
+#[test]
 fn all_ten_tests_run_on_postgresql() {
     let Some(server) = shared() else { return };
     let target = database(&server, "ten_tests");

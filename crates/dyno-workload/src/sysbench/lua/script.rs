@@ -226,12 +226,16 @@ impl Script {
             converse(&state, seat, Task::Command(name), Some(open))
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads.max(1)).map(|tid| scope.spawn(move || run(tid))).collect();
+            let begin = |tid| std::thread::Builder::new().spawn_scoped(scope, move || run(tid));
+            let threads: Vec<_> = (0..threads.max(1)).map(begin).collect();
             let mut outcome = Ok(false);
             // All of them are waited for, whatever the first came to.
             for thread in threads {
                 let died = |_| Err(ScriptError::new(None, "a thread of the command died"));
-                let ran = thread.join().unwrap_or_else(died);
+                let failed = |error| {
+                    ScriptError::new(None, &format!("a thread of the command did not start: {error}"))
+                };
+                let ran = thread.map_err(failed).and_then(|thread| thread.join().unwrap_or_else(died));
                 outcome = outcome.and_then(|found| ran.map(|ran| found || ran));
             }
             outcome

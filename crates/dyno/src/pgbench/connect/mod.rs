@@ -11,6 +11,7 @@ use dyno_target::settings::{Environment, TargetSettings};
 use dyno_wire::endpoint::{Address, Endpoint, Login, Password};
 
 use super::options::ConnectionOptions;
+use crate::secrets;
 
 pub(crate) use failure::ConnectFailure;
 use prompt::ask_on_terminal;
@@ -69,7 +70,9 @@ impl Server {
 /// Opens the first session of this process: its environment is heeded, and its terminal is asked for a password.
 pub(crate) fn open(options: &ConnectionOptions, say: &mut dyn FnMut(&str)) -> Result<Opened, ConnectFailure> {
     let mut destination = Destination::new(options, &Environment::of_process())?;
-    for warning in destination.settings.warnings() {
+    let settings = &destination.settings;
+    secrets::remember(settings.passwords(), settings.user(), settings.database());
+    for warning in settings.warnings() {
         say(&format!("WARNING: {warning}\n"));
     }
     destination.open(&mut ask_on_terminal)
