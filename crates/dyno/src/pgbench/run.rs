@@ -248,8 +248,11 @@ impl Run<'_> {
         Ok(std::thread::scope(|scope| {
             let (running, end) = channel();
             if let Some(progress) = self.options.progress {
+                // Before the load begins, so that a line is due when the load has lasted an interval.
+                let start = Instant::now();
                 scope.spawn(move || {
-                    progress::print_until(&end, self.load, progress, parts, &console::raw);
+                    let counts = || self.load.counts();
+                    progress::print_until(&end, start, &counts, progress, parts, &console::raw);
                 });
             }
             let ran = engine.run_stage(&self.plan(), self.stop, observe);
