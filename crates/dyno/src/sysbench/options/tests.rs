@@ -96,7 +96,7 @@ fn defaults_are_those_of_sysbench() {
     assert_eq!((settings.threads.get(), settings.events, settings.rate), (1, None, None));
     assert_eq!(settings.time, Some(std::time::Duration::from_secs(10)));
     assert_eq!((settings.percentile, settings.verbosity, settings.seed), (95, 3, None));
-    assert_eq!(settings.extras, Extras::Brief);
+    assert_eq!(settings.extras, Extras::Usual);
     assert_eq!(said, "");
 }
 
@@ -151,7 +151,7 @@ fn dyno_says_as_much_as_it_is_asked_for() {
     assert_eq!(extras("--dyno=full --no-dyno"), Extras::Off);
     let by_environment = |text, words| settings_in(Some(text), words).0.map(|settings| settings.extras);
     assert_eq!(by_environment("full", "run"), Ok(Extras::Full));
-    assert_eq!(by_environment("", "run"), Ok(Extras::Brief));
+    assert_eq!(by_environment("", "run"), Ok(Extras::Usual));
     assert_eq!(by_environment("x", "--dyno=off"), Ok(Extras::Off));
     assert!(by_environment("x", "run").unwrap_err().contains("DYNO_SYSBENCH: 'x'"));
 }
