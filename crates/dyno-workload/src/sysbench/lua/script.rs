@@ -12,7 +12,7 @@ use super::random::Distributions;
 use super::report::Report;
 use super::state::{Log, Seat, Setup, State, Task};
 use crate::random::Random;
-use crate::sysbench::unique::Unique;
+use crate::sysbench::unique::UniqueRanges;
 
 /// What is known before the script is read.
 #[derive(Clone, Default)]
@@ -135,7 +135,7 @@ impl Script {
             options: None,
             distributions: Distributions::default(),
             seed: 0,
-            unique: Unique::new(0),
+            unique: UniqueRanges::new(0),
             log: invocation.log.clone(),
         };
         let main = State::new(&setup)?;
@@ -169,7 +169,7 @@ impl Script {
         setup.emulates = settings.emulates_statements;
         setup.percentile = settings.percentile;
         setup.seed = settings.seed;
-        setup.unique = Unique::new(settings.seed);
+        setup.unique = UniqueRanges::new(settings.seed);
         setup.distributions = settings.distributions;
         self.main.configure(self.seat, setup, Random::of_client(settings.seed, MAIN))
     }

@@ -10,7 +10,7 @@ use super::question::{Asked, Question, Reply, constants};
 use super::random::{Distributions, Streams};
 use super::report::Report;
 use crate::random::Random;
-use crate::sysbench::unique::Unique;
+use crate::sysbench::unique::UniqueRanges;
 
 /// The prelude, in the order in which its parts build on one another.
 const PRELUDE: [(&str, &str); 7] = [
@@ -51,7 +51,7 @@ pub(super) struct Setup {
     pub(super) options: Option<Vec<(String, OptionValue)>>,
     pub(super) distributions: Distributions,
     pub(super) seed: u64,
-    pub(super) unique: Arc<Unique>,
+    pub(super) unique: Arc<UniqueRanges>,
     pub(super) log: Option<Log>,
 }
 
@@ -108,7 +108,7 @@ fn failed(error: &mlua::Error) -> ScriptError {
 
 impl State {
     pub(super) fn new(setup: &Setup) -> Result<Self, ScriptError> {
-        let streams = Streams::new(&setup.distributions, setup.unique.numbers());
+        let streams = Streams::new(&setup.distributions, &setup.unique);
         Self::build(setup, streams).map_err(|error| failed(&error))
     }
 
@@ -203,7 +203,7 @@ impl State {
 
     /// Tells a client what the command line said.
     pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), ScriptError> {
-        self.streams.configure(seat.stream, random, &setup.distributions, setup.unique.numbers());
+        self.streams.configure(seat.stream, random, &setup.distributions, &setup.unique);
         let tell = || -> mlua::Result<()> {
             self.core.set("setup", setup_table(&self.lua, setup)?)?;
             self.core.get::<Function>("set_options")?.call(seat.index)
@@ -334,7 +334,7 @@ mod tests {
             options: Some(Vec::new()),
             distributions: Distributions::default(),
             seed: 0,
-            unique: Unique::new(0),
+            unique: UniqueRanges::new(0),
             log: None,
         }
     }

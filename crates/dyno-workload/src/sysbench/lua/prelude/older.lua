@@ -14,13 +14,15 @@ function base.sb_rnd()
    return rand.uniform(0, 2 ^ 32 - 2)
 end
 
--- A number that no other call gives, within bounds if there are any.
+-- A number that no other call gives, within bounds if there are any. sysbench draws of all 32 bits until one is within
+-- them, which takes seconds for a range of some thousand; here each range has numbers of its own.
 function base.sb_rand_uniq(low, high)
-   local unique = rand.unique()
+   low, high = tonumber(low), tonumber(high)
    if low and high and high >= low then
-      return low + unique % (high - low + 1)
+      low = math.floor(low)
+      return core.host.rand_unique_of(low, math.min(math.floor(high) - low, 2 ^ 32 - 1))
    end
-   return unique
+   return rand.unique()
 end
 
 base.num_threads = 1
