@@ -81,6 +81,66 @@ fn commands_and_runs_of_a_script() {
     });
 }
 
+/// As scripts for sysbench 0.5 are written: options are globals, and the connection is one that nobody names.
+const OLD: &str = r#"
+function each_table(doing)
+   for table = 1, oltp_tables_count or 1 do doing("old" .. table) end
+end
+
+-- Options that the script does not declare are text.
+function rows() return tonumber(oltp_table_size) end
+
+function prepare()
+   db_connect()
+   each_table(function(name)
+      db_query("CREATE TABLE " .. name .. " (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, c VARCHAR(20))")
+      db_bulk_insert_init("INSERT INTO " .. name .. " VALUES")
+      for id = 1, rows() do
+         db_bulk_insert_next("(" .. id .. ", " .. id .. ", '" .. sb_rand_str("@@") .. "')")
+      end
+      db_bulk_insert_done()
+      print(name, oltp_table_size, db_driver, test, num_threads, mysql_table_engine, oltp_read_only)
+   end)
+end
+
+function cleanup()
+   each_table(function(name) db_query("DROP TABLE " .. name) end)
+end
+
+function thread_init(thread_id)
+   db_connect()
+   begins = db_driver == "mysql" and "START TRANSACTION" or "BEGIN"
+end
+
+function event(thread_id)
+   local name = "old" .. sb_rand_uniform(1, tonumber(oltp_tables_count))
+   if not oltp_skip_trx then db_query(begins) end
+   db_query("SELECT c FROM " .. name .. " WHERE id = " .. sb_rand(1, rows()))
+   if oltp_read_only ~= "on" then db_query("UPDATE " .. name .. " SET k = k + 1 WHERE id = 1") end
+   if not oltp_skip_trx then db_query("COMMIT") end
+end
+"#;
+
+#[test]
+fn a_script_in_the_style_of_the_version_before_finds_its_options() {
+    let databases = databases("old_style");
+    let options = "--test=./old.lua --oltp-tables-count=4 --oltp-table-size=50";
+    assert_alike(&RECORDED, options, &databases, |program, database| {
+        let did = |words: &str| {
+            let ran = program.run(&[("old.lua", OLD)], &database.with(&format!("{options} {words}")));
+            (words.to_owned(), Said::new(&ran, mask::measured))
+        };
+        let made = [did("--oltp-read-only=on --num-threads=1 prepare")];
+        let rows = database.sql("select count(*), count(distinct k), min(k), max(k) from old4");
+        let ran = [
+            did("--max-requests=8 --max-time=0 --num-threads=2 run"),
+            did("--max-requests=4 --max-time=0 --oltp-skip-trx=on --oltp-read-only=on run"),
+            did("cleanup"),
+        ];
+        (made, rows, ran)
+    });
+}
+
 #[test]
 fn errors_of_a_script_are_told_alike() {
     let files = [("broken.lua", BROKEN), ("wrong.lua", WRONG), ("few.lua", FEW)];

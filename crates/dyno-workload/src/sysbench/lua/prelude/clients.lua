@@ -129,11 +129,23 @@ local function environment(client)
    core.set_up_chunks(client)
 end
 
+-- Options as globals, for scripts that declare none, as those for sysbench 0.5. The script's functions and Lua's libraries
+-- keep their names.
+local function export_options(env)
+   for name, value in pairs(env.sysbench.cmdline.options and {} or core.setup.options or {}) do
+      local kind = type(env[name])
+      if kind ~= "function" and kind ~= "table" then
+         env[name] = value
+      end
+   end
+end
+
 -- Reads the script for this client.
 local function read_script(client)
    client.hook = nil
    core.main_chunk(client)
    client.read = true
+   export_options(client.env)
 end
 
 local function is_restart(failure)
@@ -224,7 +236,9 @@ function core.spawn(index, tid, blocking)
 end
 
 function core.set_options(index)
-   clients[index].env.sysbench.opt = copy(core.setup.options)
+   local env = clients[index].env
+   env.sysbench.opt = copy(core.setup.options)
+   export_options(env)
 end
 
 -- Has a client begin `task`: "load", "hook", "command", "report", or nothing but reading the script.
