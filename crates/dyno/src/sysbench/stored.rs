@@ -36,6 +36,11 @@ impl Recorded {
         Self(recording.map_err(told).ok())
     }
 
+    /// A run that is not stored.
+    pub(super) fn nothing() -> Self {
+        Self(None)
+    }
+
     /// Tells what is under test.
     pub(super) fn describe(&mut self, connection: &mut Connection, url: &str, run: &Run<'_>) {
         let Some(recording) = &mut self.0 else { return };

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use dyno_test_servers::Recorded;
 
 use crate::mask;
+use crate::program::{Program, Ran};
 use crate::reference::{Said, assert_alike, recorded};
-use crate::server::databases;
+use crate::server::{databases, postgres_database};
 
 static RECORDED: LazyLock<Recorded> = LazyLock::new(|| recorded("scripts"));
 
@@ -139,6 +140,76 @@ fn a_script_in_the_style_of_the_version_before_finds_its_options() {
         ];
         (made, rows, ran)
     });
+}
+
+const SEVERAL: &str = r#"
+local driver = sysbench.sql.driver()
+first = driver:connect()
+first:query("SELECT 1")
+
+function init()
+   if sysbench.opt.threads > 1 then driver:connect():query("SELECT 2") end
+end
+
+function thread_init()
+   second = driver:connect()
+   second:query("SELECT 3")
+end
+
+function event()
+   first:query("SELECT 4")
+   second:query("SELECT 5")
+   for _ = 1, 3 do
+      local more = driver:connect()
+      more:query("SELECT 6")
+      more:disconnect()
+   end
+end
+
+function thread_done() first:query("SELECT 7") end
+function done() second = driver:connect(); second:query("SELECT 8") end
+"#;
+const UNCOUNTED: &str = "function thread_init() sysbench.sql.driver() end\nfunction event() end\n";
+const NO_DATABASE: &str = "function event() local sum = 0 for i = 1, 1000 do sum = sum + i end end\n";
+#[test]
+fn connections_of_a_script_and_what_is_counted() {
+    let files = [("several.lua", SEVERAL), ("uncounted.lua", UNCOUNTED), ("none.lua", NO_DATABASE)];
+    let databases = databases("several");
+    // Nothing listens on port 1.
+    let nowhere = "--mysql-port=1 --pgsql-port=1";
+    for words in [
+        "./several.lua --events=6 --time=0 --threads=2 run",
+        "./uncounted.lua --events=4 --time=0 run",
+        &format!("./none.lua --events=4 --time=0 {nowhere} run"),
+        &format!("./uncounted.lua --events=4 --time=0 {nowhere} run"),
+        &format!("./several.lua --events=4 --time=0 {nowhere} run"),
+    ] {
+        assert_alike(&RECORDED, words, &databases, |program, database| {
+            Said::new(&program.run(&files, &database.with(words)), mask::measured)
+        });
+    }
+}
+
+/// sysbench itself only reads such a script, whatever the command.
+#[test]
+fn a_script_may_stand_on_standard_input() {
+    let Some(database) = postgres_database("stdin") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let run = |script: &str, words: &str| {
+        std::fs::write(directory.path().join("script"), script).unwrap();
+        let file = std::fs::File::open(directory.path().join("script")).unwrap();
+        let mut command = Program::Dyno.command(directory.path(), &database.with(words));
+        Ran::new(&command.stdin(file).output().unwrap())
+    };
+    let ran = run(FEW, "- --time=0 --events=5 run").well("a run");
+    assert!(ran.stdout.contains("        read:                            3\n"), "{}", ran.stdout);
+    for words in ["", "-"] {
+        let ran = run("print('as it is read')", words).well("no command");
+        assert!(ran.stdout.ends_with("\n\nas it is read\n"), "{}", ran.stdout);
+    }
+    let ran = run("error('boom')", "/dev/stdin run");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.ends_with("FATAL: stdin:1: boom\n"), "{}", ran.stdout);
 }
 
 #[test]

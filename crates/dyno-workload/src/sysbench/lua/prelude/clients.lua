@@ -230,7 +230,7 @@ function tasks.report(client, name, stat)
 end
 
 function core.spawn(index, tid, blocking)
-   local client = { tid = tid, handles = 0, free_handles = {}, blocking = blocking }
+   local client = { tid = tid, handles = 0, free_handles = {}, connections = 0, free_numbers = {}, blocking = blocking }
    clients[index] = client
    environment(client)
 end

@@ -32,11 +32,15 @@ base.myisam_max_rows = 1000000
 local db = { DB_ERROR_NONE = 0, DB_ERROR_RESTART_TRANSACTION = 1, DB_ERROR_FAILED = 2 }
 
 local function connected()
-   local open = core.current.connection
-   if open and not open.closed then
-      return open
+   local client = core.current
+   if not client.older or client.older.closed then
+      local ok, made = pcall(function() return core.sysbench.sql.driver():connect() end)
+      if not ok then
+         error("Failed to connect to the database", 3)
+      end
+      client.older = made
    end
-   return core.sysbench.sql.driver():connect()
+   return client.older
 end
 
 function db.connect()
@@ -44,7 +48,7 @@ function db.connect()
 end
 
 function db.disconnect()
-   local open = core.current.connection
+   local open = core.current.older
    if open then
       open:disconnect()
    end
