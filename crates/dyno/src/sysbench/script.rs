@@ -347,13 +347,7 @@ impl From<&DeclaredOption> for Declared {
             OptionKind::Text => Kind::Text,
             OptionKind::List => Kind::List,
         };
-        let default = option.default.as_ref().map(|default| match default {
-            OptionValue::Bool(value) => if *value { "on" } else { "off" }.to_owned(),
-            OptionValue::Integer(value) => value.to_string(),
-            OptionValue::Double(value) => value.to_string(),
-            OptionValue::Text(value) => value.clone(),
-            OptionValue::List(values) => values.join(","),
-        });
-        Self { name: option.name.clone(), about: option.help.clone(), default, kind }
+        let (name, about) = (option.name.clone(), option.help.clone());
+        Self { name, about, default: option.default_text(), kind }
     }
 }

@@ -171,18 +171,49 @@ function done() second = driver:connect(); second:query("SELECT 8") end
 "#;
 const UNCOUNTED: &str = "function thread_init() sysbench.sql.driver() end\nfunction event() end\n";
 const NO_DATABASE: &str = "function event() local sum = 0 for i = 1, 1000 do sum = sum + i end end\n";
+const HOOK: &str = "function event() end\nsysbench.hooks.report_cumulative = function(stat)\n   \
+                    print(stat.threads_running, stat.events, stat.errors)\n   stat.time_total, stat.events = 3, 0\n   \
+                    stat.latency_pct = 0.5\n   sysbench.report_json(stat)\nend\n";
+const PIECES: &str = r#"
+sysbench.cmdline.options = {
+   flag = {"A flag", nil, sysbench.cmdline.ARG_BOOL}, ["two-words"] = {"A list", {"a", "b"}}, size = {"A number", 1.5},
+}
+function help()
+   sysbench.cmdline.print_test_options()
+   local seen = sysbench.histogram.new(10, 1, 100)
+   for _, value in ipairs {0.1, 1, 2, 2, 2, 3, 50, 99, 200} do seen:update(value) end
+   seen:print()
+end
+function thread_init()
+   local statement = sysbench.sql.driver():connect():prepare("SELECT 1")
+   print(sysbench.opt.flag, statement:bind_param())
+   statement:execute()
+end
+function event() end
+"#;
+
 #[test]
-fn connections_of_a_script_and_what_is_counted() {
-    let files = [("several.lua", SEVERAL), ("uncounted.lua", UNCOUNTED), ("none.lua", NO_DATABASE)];
-    let databases = databases("several");
+fn what_is_counted_of_a_script_and_what_it_finds() {
+    let files = [
+        ("several.lua", SEVERAL),
+        ("uncounted.lua", UNCOUNTED),
+        ("none.lua", NO_DATABASE),
+        ("hook.lua", HOOK),
+        ("pieces.lua", PIECES),
+    ];
+    let databases = databases("pieces");
     // Nothing listens on port 1.
     let nowhere = "--mysql-port=1 --pgsql-port=1";
     for words in [
         "./several.lua --events=6 --time=0 --threads=2 run",
         "./uncounted.lua --events=4 --time=0 run",
         &format!("./none.lua --events=4 --time=0 {nowhere} run"),
+        &format!("./hook.lua --events=4 --time=0 {nowhere} run"),
         &format!("./uncounted.lua --events=4 --time=0 {nowhere} run"),
         &format!("./several.lua --events=4 --time=0 {nowhere} run"),
+        "./pieces.lua help",
+        "./pieces.lua --events=1 --time=0 run",
+        "./pieces.lua --events=1 --time=0 --flag=off run",
     ] {
         assert_alike(&RECORDED, words, &databases, |program, database| {
             Said::new(&program.run(&files, &database.with(words)), mask::measured)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
 
 use super::error::ScriptError;
-use super::options::OptionValue;
+use super::options::{DeclaredOption, OptionValue};
 use super::question::{Asked, Question, Reply, constants};
 use super::random::{Distributions, Streams};
 use super::report::Report;
@@ -141,6 +141,7 @@ impl State {
             Ok(())
         };
         host.set("note_driver", lua.create_function(note)?)?;
+        host.set("list_options", lua.create_function(list_options)?)?;
         host.set("traceback", lua.create_function(traceback)?)?;
         host.set("getinfo", lua.create_function(getinfo)?)?;
         core.set("host", host)?;
@@ -251,6 +252,12 @@ fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
         table.set("options", values)?;
     }
     Ok(table)
+}
+
+/// The lines that help has of the options that a script declares.
+fn list_options(_: &Lua, declared: Option<Table>) -> mlua::Result<String> {
+    let declared = declared.map(|declared| DeclaredOption::read_all(&declared));
+    Ok(DeclaredOption::list(&declared.unwrap_or_default()))
 }
 
 /// `debug.traceback([message [, level]])`

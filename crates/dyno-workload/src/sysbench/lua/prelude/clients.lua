@@ -81,6 +81,10 @@ end
 local out = io.stdout
 out:setvbuf("no")
 
+function core.print_out(text)
+   out:write(text)
+end
+
 function base.print(...)
    local words = {}
    for i = 1, select("#", ...) do
@@ -121,6 +125,9 @@ local function environment(client)
       end
       command[1]()
       return true
+   end
+   function sysbench.cmdline.print_test_options()
+      core.print_out(core.host.list_options(sysbench.cmdline.options) .. "\n")
    end
    env.sysbench = sysbench
    env.thread_id = client.tid

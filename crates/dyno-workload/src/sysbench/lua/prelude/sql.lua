@@ -353,6 +353,9 @@ function statement:bind_create(of_type, max_len)
 end
 
 function statement:bind_param(...)
+   if select("#", ...) == 0 then
+      return nil
+   end
    self.params = { ... }
    if select("#", ...) ~= self.count then
       error(format("bind_param(): the statement has %d parameters, and %d are given: %s", self.count, select("#", ...),
