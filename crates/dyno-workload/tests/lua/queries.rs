@@ -216,6 +216,19 @@ fn a_truthy_return_ends_the_thread() {
 }
 
 #[test]
+fn errors_of_the_older_functions_name_the_scripts_line() {
+    for server in servers() {
+        let script = "function event()\n  db_query('SELECT 1')\n  db_query('SELECT nothing_like_it')\nend";
+        let failure = Run::of(script, &server).events(1, &server).failure.unwrap();
+        assert_eq!(
+            (failure.file.as_deref(), failure.line),
+            (Some("test.lua"), Some(3)),
+            "{server}: {failure}"
+        );
+    }
+}
+
+#[test]
 fn a_thread_may_have_several_connections() {
     for server in servers() {
         let own = if server.is_mysql() { "connection_id()" } else { "pg_backend_pid()" };

@@ -54,20 +54,21 @@ function db.disconnect()
    end
 end
 
+-- Tail calls, so that errors name the script's line and not one of these.
 function db.query(query)
-   connected():query(query)
+   return connected():query(query)
 end
 
 function db.bulk_insert_init(query)
-   connected():bulk_insert_init(query)
+   return connected():bulk_insert_init(query)
 end
 
 function db.bulk_insert_next(value)
-   connected():bulk_insert_next(value)
+   return connected():bulk_insert_next(value)
 end
 
 function db.bulk_insert_done()
-   connected():bulk_insert_done()
+   return connected():bulk_insert_done()
 end
 
 function db.prepare(query)
