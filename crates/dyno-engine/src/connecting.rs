@@ -46,7 +46,7 @@ impl LoadThread {
             // New, or gave up in an earlier stage. Those that were lost are waiting for their turn already.
             let fresh = matches!(session.state, State::Disconnected) && session.lost_ns.is_none();
             if (fresh || matches!(session.state, State::Aborted)) && !session.is_open() {
-                if self.config.connect_per_transaction {
+                if self.config.connect_per_transaction || self.config.connect_when_asked {
                     session.state = State::Idle;
                 } else {
                     session.state = State::Disconnected;

@@ -89,6 +89,8 @@ pub struct EngineConfig {
     pub reconnect_timeout: Duration,
     /// Open a connection for each transaction and close it behind it.
     pub connect_per_transaction: bool,
+    /// Clients have no connection before they ask for one by [`Step::Connect`](crate::workload::Step::Connect).
+    pub connect_when_asked: bool,
     /// Close the connection of a client that has done all its transactions, while others go on.
     pub hang_up_when_done: bool,
     /// Longest wait at a stage's end for transactions that are under way.
@@ -123,6 +125,7 @@ impl EngineConfig {
             on_loss: OnLoss::Reconnect,
             reconnect_timeout: Duration::from_secs(10),
             connect_per_transaction: false,
+            connect_when_asked: false,
             hang_up_when_done: false,
             drain_timeout: Duration::from_secs(10),
             stopped_drain_timeout: Duration::from_secs(1),

@@ -2,6 +2,8 @@
 //! other. None of it may stand in the way of the run: what does not succeed is told in a line, and the run goes on without
 //! it.
 
+use std::io::{IsTerminal as _, Write as _};
+
 use dyno_engine::engine::{Observation, StageOutcome};
 use dyno_report::format;
 use dyno_report::live::{Live, Mode};
@@ -26,8 +28,11 @@ use crate::place;
 pub(crate) enum Extras {
     /// Nothing, and nothing is stored.
     Off,
-    /// A few lines on standard error.
+    /// As `Brief` where standard error is a terminal. Elsewhere nothing: whoever reads a pipe or a file expects the other
+    /// program's words alone.
     #[default]
+    Usual,
+    /// A few lines on standard error.
     Brief,
     /// The whole report on standard output, behind the other program's.
     Full,
@@ -40,6 +45,19 @@ impl Extras {
             "brief" => Some(Self::Brief),
             "full" => Some(Self::Full),
             _ => None,
+        }
+    }
+
+    /// Tells lines of dyno's own on standard error, if they are wanted there.
+    pub(crate) fn tell(self, lines: &str) {
+        let wanted = match self {
+            Self::Off => false,
+            Self::Usual => std::io::stderr().is_terminal(),
+            Self::Brief | Self::Full => true,
+        };
+        if wanted {
+            // If the terminal is gone there is nobody to tell.
+            let _ = std::io::stderr().lock().write_all(lines.as_bytes());
         }
     }
 }

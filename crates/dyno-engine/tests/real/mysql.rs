@@ -308,7 +308,7 @@ impl Client for Told {
                 request.query(b"SELECT 1");
                 request.execute(StatementId(1), &[-7]);
             }
-            7 => return Step::Reconnect,
+            7 => return Step::Connect(0),
             8 => {
                 request.execute(StatementId(1), &[-7]);
                 request.keep_rows();

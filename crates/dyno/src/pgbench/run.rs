@@ -105,7 +105,13 @@ fn load(
         let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
         let scale = tables.map_or(given, |tables| tables.branches);
         let (_, workload) = stored::names(options);
-        describe(recording, &mut connection, &server, tables.map(|_| (scale, workload.as_str())));
+        describe(
+            options.extras,
+            recording,
+            &mut connection,
+            &server,
+            tables.map(|_| (scale, workload.as_str())),
+        );
         (tables, scale)
     });
     if stop.load(Ordering::Relaxed) {
@@ -243,8 +249,11 @@ impl Run<'_> {
         Ok(std::thread::scope(|scope| {
             let (running, end) = channel();
             if let Some(progress) = self.options.progress {
+                // Before the load begins, so that a line is due when the load has lasted an interval.
+                let start = Instant::now();
                 scope.spawn(move || {
-                    progress::print_until(&end, self.load, progress, parts, &console::raw);
+                    let counts = || self.load.counts();
+                    progress::print_until(&end, start, &counts, progress, parts, &console::raw);
                 });
             }
             let ran = engine.run_stage(&self.plan(), self.stop, observe);
@@ -377,11 +386,12 @@ fn begin_recording(
     }
     let scenario = stored::scenario(options, scripts);
     Recording::begin(NAME, stored::command_line(typed), scenario, options.seed)
-        .map_err(|failure| console::raw(&format!("dyno: the run is not stored: {failure}\n")))
+        .map_err(|failure| options.extras.tell(&format!("dyno: the run is not stored: {failure}\n")))
         .ok()
 }
 
 fn describe(
+    extras: Extras,
     recording: &mut Option<Recording>,
     connection: &mut Connection,
     server: &Server,
@@ -396,7 +406,7 @@ fn describe(
     if let Some(recording) = recording
         && let Err(failure) = recording.describe(connection, server.url(), tables)
     {
-        console::raw(&format!("dyno: the run is not described in full: {failure}\n"));
+        extras.tell(&format!("dyno: the run is not described in full: {failure}\n"));
     }
 }
 
@@ -406,7 +416,7 @@ fn tell_recorded(recording: Recording, ended: &Ended, extras: Extras) {
             // A reader that hung up has no more to read.
             let _ = print(&format!("\n{}", finished.full()));
         }
-        Ok(finished) => console::raw(&finished.brief()),
-        Err(failure) => console::raw(&format!("dyno: the run is not stored in full: {failure}\n")),
+        Ok(finished) => extras.tell(&finished.brief()),
+        Err(failure) => extras.tell(&format!("dyno: the run is not stored in full: {failure}\n")),
     }
 }

@@ -9,9 +9,8 @@ use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOpti
 
 use super::connection::Database;
 use super::run::seed;
-use super::{Context, Refused, console, tables};
+use super::{Context, Refused, tables};
 use crate::plan::short_name;
-use crate::recording::Extras;
 use crate::{DONE, interrupt};
 
 /// The functions of sysbench's scripts that carry out `prepare` and `prewarm`, and `cleanup`, as its messages name them.
@@ -57,9 +56,7 @@ fn tell(context: &Context, options: &Options, progress: &Progress) {
                 _ => {}
             }
         }
-        Progress::Fallback { why } if context.settings.extras != Extras::Off => {
-            console::error(&format!("dyno: {why}"));
-        }
+        Progress::Fallback { why } => context.settings.extras.tell(&format!("dyno: {why}\n")),
         _ => {}
     }
 }
@@ -73,9 +70,7 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
         | PrepareError::Locked { source, .. }
         | PrepareError::Failed { source, .. } => {
             let refused = failed(context, COMMAND, source);
-            if context.settings.extras != Extras::Off {
-                console::error(&format!("dyno: {error}"));
-            }
+            context.settings.extras.tell(&format!("dyno: {error}\n"));
             refused
         }
         _ => context.refuse(&error.to_string()),

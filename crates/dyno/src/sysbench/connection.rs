@@ -99,6 +99,12 @@ impl Database {
         Ok(Opened { connection, endpoints, url: first.target.url() })
     }
 
+    /// Where all of the places are, without looking whether there is a server.
+    pub(super) fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
+        let first = |place: &Place| Ok(place.endpoints()?.into_iter().next().map(|(_, endpoint)| endpoint));
+        self.places.iter().filter_map(|place| first(place).transpose()).collect()
+    }
+
     /// Why a session of the engine was not opened, worded like a first one's failure.
     pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
         match self.places.first() {
