@@ -3,7 +3,16 @@ import { panelsOf } from "../src/charts/panels";
 import { readReport } from "../src/columns";
 import type { Finding, Series, Timeline } from "../src/document";
 import { layoutOf } from "../src/layout";
-import { arrivalText, bySeverity, clientsText, concerns, holdOf, ladderOf, peakAt } from "../src/reading";
+import {
+  arrivalText,
+  bySeverity,
+  clientsText,
+  concerns,
+  holdOf,
+  ladderOf,
+  peakAt,
+  repeatsOf,
+} from "../src/reading";
 import { sceneOf } from "../src/scene";
 import { readView } from "../src/state";
 import { duelReport } from "./duel";
@@ -12,13 +21,19 @@ import { syntheticReport } from "./fixture";
 const report = readReport(syntheticReport());
 const [read, write] = report.series as [Series, Series];
 
-test("the last hold that measured anything stands for a series", () => {
-  expect(holdOf(report, read)?.kind).toBe("hold");
-  const cut = structuredClone(report);
-  const hold = holdOf(cut, cut.series[0] as Series);
-  if (hold !== null) hold.throughput = null;
-  expect(holdOf(cut, cut.series[0] as Series)).toBe(hold);
+test("the hold stands for a series, of several the median", () => {
+  const hold = holdOf(report, read);
+  if (hold?.throughput == null || hold.service === null) throw new Error("nothing is held");
+  expect(hold.kind).toBe("hold");
+  expect(holdOf(report, { ...read, headline: null })).toBe(hold);
   expect(holdOf(report, { ...read, holds: [] })).toBeNull();
+  const [first, last] = [hold.id, write.holds[0] ?? 0];
+  const throughput = { mean: 17_370, half_width: 14_700, samples: 2, effective_samples: 2 };
+  const latency = { ...hold.service, p99_us: 4242 };
+  const repeated = { ...read, holds: [first, last] };
+  const headline = { stages: [first, last], stage: first, throughput, latency };
+  expect(holdOf(report, { ...repeated, headline })).toEqual({ ...hold, throughput, service: latency });
+  expect(repeatsOf(report, { ...repeated, headline }).map(({ id }) => id)).toEqual([first, last]);
 });
 
 test("a ladder is read by clients, whatever the order it ran in", () => {

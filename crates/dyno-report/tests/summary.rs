@@ -68,6 +68,23 @@ fn queries_are_told_where_the_workload_tells_them() {
 }
 
 #[test]
+fn repeats_end_in_their_median() {
+    let mut report = fold(&Plan { ladder: vec![], ..Plan::default() }.events());
+    let series = &mut report.series[0];
+    let headline = series.headline.as_mut().unwrap();
+    headline.stages = vec![series.holds[0]; 3];
+    headline.throughput =
+        Estimate { mean: 17_370.0, half_width: Some(14_765.0), samples: 3, effective_samples: Some(3.0) };
+    let text = render(&report, None, Terminal::plain(120));
+    let row = text.lines().find(|line| line.starts_with("median")).unwrap();
+    assert!(
+        row.contains("of 3 repeats") && row.contains("17,370 TPS ±85%") && row.contains("p99 289 µs"),
+        "{text}"
+    );
+    assert_eq!(text.matches("median").count(), 1, "{text}");
+}
+
+#[test]
 fn a_whole_run_at_80_columns() {
     insta::assert_snapshot!(shown(&Plan::default(), 80), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB,

@@ -65,10 +65,25 @@ pub struct Series {
     pub ladder: Vec<u32>,
     /// Ids of holds and ramps, in the order they ran.
     pub holds: Vec<u32>,
+    /// The figures that stand for the series; `None` where nothing was measured.
+    pub headline: Option<Headline>,
     /// `None` where no ladder was run.
     pub peak: Option<Peak>,
     /// Where the ladder gave way; `None` where it did not, or has too few rungs to say.
     pub saturation: Option<Saturation>,
+}
+
+/// What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak.
+#[derive(Debug, Clone, Serialize)]
+pub struct Headline {
+    /// Ids of the stages that it is of, in the order they ran.
+    pub stages: Vec<u32>,
+    /// The one of them whose throughput is nearest to the headline's.
+    pub stage: u32,
+    /// Of several stages their median, with the interval over them.
+    pub throughput: Estimate,
+    /// Response time in an open loop or over a pool, else service time; of several stages the median of each figure.
+    pub latency: Option<Percentiles>,
 }
 
 /// The rung of a ladder at which a target gave way, and what was at its bound there.

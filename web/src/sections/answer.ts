@@ -28,6 +28,7 @@ import {
   latencyName,
   latencyOf,
   peakAt,
+  repeatsOf,
   seriesColour,
   stageOf,
 } from "../reading";
@@ -202,6 +203,7 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
     ),
     headline(report, series, hold),
     figures(report, series, hold),
+    repeatsLine(report, series),
     peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
@@ -276,6 +278,14 @@ function headline(report: Report, series: Series, hold: StageResult | null): Chi
     el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
     el("span", { class: "how" }, how, hold?.complete === false && el("strong", {}, " (cut short)")),
   );
+}
+
+/** `Median of 3 repeats: 11.8k, 17.4k and 18.3k TPS.` */
+function repeatsLine(report: Report, series: Series): Child {
+  const each = repeatsOf(report, series).map(({ throughput }) => short(throughput?.mean));
+  if (each.length < 2) return null;
+  const all = `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
+  return el("p", { class: "detail" }, `Median of ${each.length} repeats: ${all} TPS.`);
 }
 
 /** `peak of the ladder, 8 clients`; of a single step `with 8 clients`, `at 5,000/s`. */

@@ -1,6 +1,6 @@
 //! A series in the summary: its ladders, its holds, and what they cost; of several targets side by side.
 
-use dyno_results::document::{Percentiles, PoolResult, Report, Series, StageResult};
+use dyno_results::document::{Headline, Percentiles, PoolResult, Report, Series, StageResult};
 use dyno_results::event::Arrival;
 
 use super::{climb, costs};
@@ -69,6 +69,15 @@ fn one_name(report: &Report, names: &Names<'_>, all: &[&Series], columns: &HoldC
                 troubles(stage, sheet);
             });
         }
+    }
+    let mut label = "median";
+    for series in all {
+        let Some(headline) = series.headline.as_ref().filter(|headline| headline.stages.len() > 1) else {
+            continue;
+        };
+        names.about(&series.target, sheet, |sheet| {
+            median(headline, std::mem::take(&mut label), columns, sheet)
+        });
     }
     if names.are_several() {
         costs::table(report, names, all, sheet);
@@ -142,6 +151,22 @@ fn hold(stage: &StageResult, label: &str, columns: &HoldColumns, sheet: &mut She
     }
     queries(stage, sheet);
     types(stage, sheet);
+}
+
+/// What repeats come to, under them: their median, and the interval over them.
+fn median(headline: &Headline, label: &str, columns: &HoldColumns, sheet: &mut Sheet) {
+    let load = pad_end(&format!("of {} repeats", headline.stages.len()), columns.load);
+    let throughput = pad_end(&format::throughput(&headline.throughput), columns.throughput);
+    let row = format!(
+        "{load}{GAP}{}{GAP}{}",
+        sheet.paint.strong(&throughput),
+        percentiles(headline.latency.as_ref())
+    );
+    if width(&row) <= sheet.room() {
+        sheet.row(label, &row)
+    } else {
+        sheet.paragraph(label, &row, uncoloured)
+    }
 }
 
 /// One row in a closed loop whose clients have a connection each, where the three times are one; else three rows.

@@ -5,17 +5,13 @@
 //! where it was not, the seconds within it must do.
 
 use super::document::{Better, Cell, Ratio, Verdict};
-use super::spread::{Spread, student};
+use super::spread::Spread;
+use crate::statistics::repeats::median;
+use crate::statistics::throughput::student;
 
 /// A run that was not repeated is never taken to be known better than this, standard error of its logarithm: about 1 %
 /// either way. The seconds within it do not see what differs from one run to the next.
 const SINGLE_ERROR_MIN: f64 = 0.005;
-/// Up to as many repeats every sample with replacement is looked at; of more repeats a number of them is drawn.
-const EXACT_MAX: usize = 4;
-const DRAWS: usize = 1000;
-/// The same comparison gives the same figures, always.
-const SEED: u64 = 0x0064_796e_6f00_0001;
-
 /// A figure of one side, with what can be said of how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Known {
@@ -37,8 +33,8 @@ impl Known {
                 let values: Vec<f64> = several.iter().map(|(value, _)| *value).collect();
                 let positive = values.iter().all(|value| *value > 0.0);
                 Some(Self {
-                    value: median(&mut values.clone()),
-                    spread: positive.then(|| spread_of_median(&values)),
+                    value: median(values.clone())?,
+                    spread: positive.then(|| Spread::of_repeats(&values)),
                     repeats: values.len(),
                 })
             }
@@ -99,79 +95,6 @@ fn margin((left, left_degrees): (f64, f64), (right, right_degrees): (f64, f64)) 
     }
     let degrees = sum * sum / (left * left / left_degrees + right * right / right_degrees);
     Some(student(degrees)? * sum.sqrt())
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
-}
-
-/// The bootstrap's standard error of the median's logarithm.
-fn spread_of_median(values: &[f64]) -> Spread {
-    let n = values.len();
-    let mut sample = vec![0.0; n];
-    let mut moments = Moments::default();
-    if n <= EXACT_MAX {
-        for number in 0..n.pow(n as u32) {
-            let mut rest = number;
-            for slot in &mut sample {
-                *slot = values[rest % n];
-                rest /= n;
-            }
-            moments.add(median(&mut sample).ln());
-        }
-    } else {
-        let mut draws = Draws(SEED);
-        for _ in 0..DRAWS {
-            sample.fill_with(|| values[draws.below(n)]);
-            moments.add(median(&mut sample).ln());
-        }
-    }
-    // The median of two is their mean, of which the bootstrap sees half the variance; of more it sees rather too much.
-    let unseen = if n == 2 { 2.0 } else { 1.0 };
-    let error = (unseen * moments.variance()).sqrt();
-    Spread { down: error, up: error, degrees: n as f64 - 1.0 }
-}
-
-#[derive(Default)]
-struct Moments {
-    n: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    /// Welford's, so that values close together lose no digits.
-    fn add(&mut self, value: f64) {
-        self.n += 1.0;
-        let before = value - self.mean;
-        self.mean += before / self.n;
-        self.squares += before * (value - self.mean);
-    }
-
-    fn variance(&self) -> f64 {
-        self.squares / self.n
-    }
-}
-
-/// SplitMix64: the same on every machine and with every version of any library.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        // The high bits of a product: as even as no bootstrap needs it.
-        ((u128::from(bits) * n as u128) >> 64) as usize
-    }
 }
 
 #[cfg(test)]

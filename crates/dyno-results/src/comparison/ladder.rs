@@ -3,8 +3,9 @@
 use super::document::{Better, RungComparison};
 use super::metrics;
 use super::sections::{Shared, cells, demands};
-use super::side::{Demand, Member, Picked, rungs};
+use super::side::{Member, Picked, rungs};
 use crate::document::Series;
+use crate::headline::Demand;
 
 /// The rungs that the base and at least one other side have, ascending.
 pub(super) fn compare(shared: &Shared<'_>) -> Vec<RungComparison> {

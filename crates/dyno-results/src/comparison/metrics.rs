@@ -3,9 +3,10 @@
 use super::document::Better;
 use super::evidence::Evidence;
 use super::seconds;
-use super::side::{Demand, Figure, Member};
+use super::side::{Figure, Member};
 use super::spread::{LatencySpreads, Spread};
 use crate::document::{Costs, Percentiles, Series, StageResult};
+use crate::headline::Demand;
 
 /// A row of the table.
 pub(super) struct Metric {

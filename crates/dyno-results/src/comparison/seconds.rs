@@ -4,9 +4,9 @@
 //! how far each is off the ratio of all, which is next to nothing where what is used follows the load, and much where it
 //! comes in bursts, as a checkpoint's writes do. Seconds resemble their neighbours: that is allowed for as for a throughput.
 
-use super::spread::{Spread, student};
+use super::spread::Spread;
 use crate::document::{Load, Metric, StageResult, Timeline};
-use crate::statistics::throughput::{degrees_of_freedom, half_width};
+use crate::statistics::throughput::{degrees_of_freedom, half_width, student};
 
 /// Fewer failed transactions than this say no more than their number.
 const FAILED_MIN: f64 = 10.0;

@@ -3,9 +3,10 @@
 use super::document::{Better, Row, Section, SectionKind, Verdict};
 use super::estimate::{Known, ratio};
 use super::metrics::{self, Metric};
-use super::side::{Demand, Figure, Member, Picked, Side, headlines, rungs};
+use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, StageResult};
+use crate::headline::{Demand, asked, strongest};
 
 /// A series of all sides: for each side its runs that have it.
 pub(super) struct Shared<'a> {
@@ -202,20 +203,6 @@ pub(super) fn demands(stages: &[&StageResult]) -> Vec<Demand> {
         }
     }
     demands
-}
-
-fn asked(stages: Vec<&StageResult>, demand: Demand) -> Vec<&StageResult> {
-    stages.into_iter().filter(|result| Demand::of(&result.stage) == demand).collect()
-}
-
-/// Of several holds that ask for different things, the one of the highest throughput, with its repeats.
-fn strongest(stages: Vec<&StageResult>) -> Vec<&StageResult> {
-    let mean = |result: &StageResult| result.throughput.map_or(0.0, |throughput| throughput.mean);
-    let best = stages.iter().max_by(|left, right| mean(left).total_cmp(&mean(right)));
-    match best.map(|result| Demand::of(&result.stage)) {
-        Some(demand) => asked(stages, demand),
-        None => stages,
-    }
 }
 
 /// One figure of all sides' picks, for the ladder.

@@ -238,6 +238,23 @@ fn two_targets(order: &[&str]) -> [Side; 2] {
 }
 
 #[test]
+fn the_headline_of_repeats_is_the_same_in_report_and_comparison() {
+    let repeats = ["pg", "pg", "pg", "my", "my", "my"];
+    let sides = two_targets(&repeats);
+    let comparison = compare(&sides, 0).unwrap();
+    let cell = &row(&comparison.series[0].sections[0], "throughput").cells[0];
+    let member = &sides[0].members[0];
+    let headline = member.series("read").unwrap().headline.as_ref().unwrap();
+    assert_eq!((headline.stages.len(), headline.stage), (3, headline.stages[1]));
+    assert_eq!(cell.value, Some(headline.throughput.mean));
+    let [lowest, highest] = cell.interval.unwrap();
+    let half_width = (highest - lowest) / 2.0;
+    assert!((half_width - headline.throughput.half_width.unwrap()).abs() < 1e-6 * half_width);
+    let p99 = row(&comparison.series[0].sections[0], "p99").cells[0].value;
+    assert_eq!(p99, headline.latency.map(|latency| latency.p99_us));
+}
+
+#[test]
 fn repeats_of_one_run_that_took_turns_are_told_as_such() {
     for order in [["pg", "my", "pg", "my"], ["pg", "my", "my", "pg"]] {
         let series = &compare(&two_targets(&order), 0).unwrap().series[0];

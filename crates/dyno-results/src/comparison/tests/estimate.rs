@@ -109,16 +109,6 @@ fn a_side_of_several_runs_is_their_median() {
 }
 
 #[test]
-fn the_bootstrap_is_the_same_each_time_and_on_two_values_the_textbooks() {
-    let many: Vec<f64> = (0..9).map(|step| 100.0 + f64::from(step)).collect();
-    assert_eq!(spread_of_median(&many), spread_of_median(&many));
-    // The median of two is their mean, whose standard error is half of what lies between them.
-    let two = spread_of_median(&[1.0, std::f64::consts::E]);
-    assert!((two.up - 0.5).abs() < 0.12, "{two:?}");
-    assert_eq!(two.degrees, 1.0);
-}
-
-#[test]
 fn the_direction_is_known() {
     let known = |value| Known::of(&[(value, Some(Spread { down: 0.0, up: 0.0, degrees: 59.0 }))]).unwrap();
     let verdict = |other, better| ratio(&known(100.0), &known(other), better).unwrap().verdict;

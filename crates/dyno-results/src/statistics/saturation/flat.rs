@@ -7,6 +7,7 @@
 use super::{BEYOND_MIN, BEYOND_S_MIN, Sign, Step, lasted};
 use crate::document::SaturationSign;
 use crate::statistics::peak::{UNCERTAINTY_MIN, UNCERTAINTY_UNKNOWN};
+use crate::statistics::repeats::median;
 use crate::words::{rate, time_us};
 
 /// Below this elasticity throughput does not rise: twice the load brings less than 6 % more.
@@ -219,13 +220,6 @@ fn latency(steps: &[&Step], at: usize) -> Option<(f64, f64)> {
     };
     let beyond = &steps[at + 1..];
     Some((p99(&steps[at.saturating_sub(2)..=at])?, p99(&beyond[beyond.len() / 2..])?))
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
 }
 
 fn evidence(steps: &[&Step], at: usize) -> String {

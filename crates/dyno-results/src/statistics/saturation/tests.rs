@@ -272,7 +272,8 @@ fn steps_in_which_others_took_the_processors_are_no_evidence() {
 fn a_limit_is_found_soon_in_short_steps_and_beside_others() {
     for seed in 0..8 {
         for (seconds, beyond) in [(1, 6), (2, 3), (3, 3), (30, 3)] {
-            let steps = lasting(seconds, play(&doubling_far(), |clients| 100.0 * clients.min(4.0), 0.02, seed));
+            let steps =
+                lasting(seconds, play(&doubling_far(), |clients| 100.0 * clients.min(4.0), 0.02, seed));
             let Some((stopped, found)) = live(&steps) else { panic!("steps of {seconds} s, seed {seed}") };
             assert!((1..=3).contains(&found.at), "{seconds} s: {found:?}");
             assert!(stopped <= 3 + beyond, "steps of {seconds} s: stopped at {stopped}");
