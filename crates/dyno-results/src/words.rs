@@ -74,6 +74,16 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
+/// A command as it can be pasted into a shell.
+pub(crate) fn command_line(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted = |word: &String| match word.as_str() {
+        bare if !bare.is_empty() && bare.chars().all(plain) => bare.to_owned(),
+        other => format!("'{}'", other.replace('\'', r"'\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 /// `fsync, synchronous_commit and full_page_writes`
 pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
     match items {
@@ -103,5 +113,8 @@ mod tests {
         assert_eq!([0.0, 0.003, 0.3, 1.003, 30.0].map(seconds), ["0 s", "3 ms", "0.3 s", "1 s", "30 s"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a"]), "a");
+        let words =
+            ["dyno", "run", "--target", "host=/tmp dbname=it's", "", "1..200", "a$b"].map(str::to_owned);
+        assert_eq!(command_line(&words), r"dyno run --target 'host=/tmp dbname=it'\''s' '' 1..200 'a$b'");
     }
 }

@@ -85,6 +85,7 @@ export function verdictOf({ key, unit }: Pick<FigureRow, "key" | "unit">, verdic
     higher: "higher",
     lower: "lower",
     "no-difference-shown": "no difference shown",
+    "not-tested": "not tested",
     "no-interval": "no interval",
     "other-load": "at another load",
   };

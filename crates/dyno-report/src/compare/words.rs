@@ -118,6 +118,7 @@ pub(super) fn verdict(row: &Row, verdict: Verdict) -> &'static str {
         Verdict::Higher => "higher",
         Verdict::Lower => "lower",
         Verdict::NoDifferenceShown => "no difference shown",
+        Verdict::NotTested => "not tested",
         // The interval's column says so.
         Verdict::NoInterval => "",
         Verdict::OtherLoad => "at another load",

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::spread::{LatencyBlocks, LatencySpreads};
-use crate::document::{Report, StageResult, Timeline};
+use crate::document::{Report, StageResult};
 use crate::event::{Data, Event, StageKind, Stamped};
 use crate::fold::Fold;
 use crate::judge::judge;
@@ -46,11 +46,6 @@ impl Evidence {
 
     pub(super) fn stage(&self, id: u32) -> Option<&StageResult> {
         self.report.stages.iter().find(|result| result.stage.id == id)
-    }
-
-    /// Everything over time of a stage's target.
-    pub(super) fn timeline(&self, stage: &StageResult) -> Option<&Timeline> {
-        self.report.timelines.iter().find(|timeline| timeline.target == stage.stage.target)
     }
 
     /// All unknown where the stage's histograms were not seen.

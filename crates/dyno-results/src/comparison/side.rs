@@ -106,13 +106,14 @@ impl<'a> Picked<'a> {
     }
 
     pub(super) fn known(&self, figure: Figure) -> Option<Known> {
-        let of_stages = |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<(f64, Option<Spread>)> {
-            stages.iter().filter_map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
-        };
+        let of_stages =
+            |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<Option<(f64, Option<Spread>)>> {
+                stages.iter().map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
+            };
         if self.demand().is_none() {
             // What different loads brought is no scatter of one figure.
             let alone = Known::of(&self.0.iter().flat_map(of_stages).collect::<Vec<_>>())?;
-            return Some(Known { spread: None, ..alone });
+            return Some(Known { spread: None, each: None, ..alone });
         }
         match self.0.as_slice() {
             [only] => Known::of(&of_stages(only)),
@@ -122,7 +123,7 @@ impl<'a> Picked<'a> {
                     let known = Known::of(&of_stages(run))?;
                     Some((known.value, known.spread.filter(|_| run.1.len() == 1)))
                 };
-                Known::of(&several.iter().filter_map(of_run).collect::<Vec<_>>())
+                Known::of(&several.iter().map(of_run).collect::<Vec<_>>())
             }
         }
     }

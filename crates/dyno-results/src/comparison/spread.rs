@@ -32,7 +32,8 @@ impl Spread {
             return None;
         }
         let degrees = degrees_of_freedom(f64::from(estimate.samples), effective);
-        let error = half_width / student(degrees)? / estimate.mean;
+        // Half of what lies between its ends is then the estimate's half-width: what the report says, and this, are one.
+        let error = (half_width / estimate.mean).asinh() / student(degrees)?;
         Some(Self { down: error, up: error, degrees })
     }
 
@@ -40,11 +41,6 @@ impl Spread {
     pub(super) fn of_repeats(values: &[f64]) -> Self {
         let error = error_of_median(values);
         Self { down: error, up: error, degrees: values.len() as f64 - 1.0 }
-    }
-
-    /// Never less than this.
-    pub(super) fn at_least(self, error: f64) -> Self {
-        Self { down: self.down.max(error), up: self.up.max(error), ..self }
     }
 }
 
