@@ -503,3 +503,30 @@ fn every_code_is_documented() {
         named.for_each(|code| assert!(documented.contains(&code), "{code} is not documented"));
     }
 }
+
+#[test]
+fn settings_alone_make_nothing_durable() {
+    must_find(&clean_report(), "durable", Severity::Note, &["settings promise durability: fsync"]);
+    let mut in_memory = clean_report();
+    in_memory.hosts.push(Host {
+        roles: vec!["pg".to_owned()],
+        disk_kind: Some("tmpfs".to_owned()),
+        ..Host::default()
+    });
+    must_find(&in_memory, "durability-off", Severity::Doubt, &["lie in memory"]);
+    assert!(found(&in_memory, "durability-off").unwrap().advice.contains("on a disk"));
+    must_be_silent(&in_memory, "durable");
+    // 990 commits a second of eight clients need 124 syncs.
+    let synced = |per_second: f64| {
+        let mut report = clean_report();
+        let hold = report.stages.iter_mut().find(|result| result.stage.kind == StageKind::Hold).unwrap();
+        hold.resources.insert("wal_fsyncs_per_s".to_owned(), per_second);
+        report
+    };
+    for enough in [120.0, 500.0, 0.0] {
+        must_find(&synced(enough), "durable", Severity::Note, &["settings promise"]);
+    }
+    let words = ["20 syncs of the log", "990 commits of 8 clients"];
+    must_find(&synced(20.0), "durability-relaxed", Severity::Doubt, &words);
+    must_be_silent(&synced(20.0), "durable");
+}
