@@ -82,6 +82,13 @@ export function peakAt(report: Report, peak: Peak): { text: string; alike: numbe
   return { text: counted(peak.clients, "client"), alike };
 }
 
+/** Whether the highest rate of a ladder of rates was met: then no peak was looked for, and none is known. */
+export function metToTheEnd(report: Report, { peak, ladder }: Series): boolean {
+  const stage = peak === null || peak.passed ? undefined : stageOf(report, peak.stage);
+  const met = stage?.arrival === "open" && (stage.throughput?.mean ?? 0) >= stage.rate_per_s * 0.98;
+  return met && ladder.at(-1) === stage.id;
+}
+
 /** How the clients of a stage work: `8 clients`, `1 → 64 clients`. */
 export function clientsText(stage: StageResult): string {
   const end = stage.clients_end;

@@ -10,6 +10,7 @@ import {
   concerns,
   holdOf,
   ladderOf,
+  metToTheEnd,
   peakAt,
   repeatsOf,
 } from "../src/reading";
@@ -34,6 +35,19 @@ test("the hold stands for a series, of several the median", () => {
   const headline = { stages: [first, last], stage: first, throughput, latency };
   expect(holdOf(report, { ...repeated, headline })).toEqual({ ...hold, throughput, service: latency });
   expect(repeatsOf(report, { ...repeated, headline }).map(({ id }) => id)).toEqual([first, last]);
+});
+
+test("a ladder of rates that were all met has no peak", () => {
+  const met = structuredClone(report);
+  const top = met.stages.find(({ id }) => id === read.ladder.at(-1));
+  if (top?.throughput == null || read.peak === null) throw new Error("nothing was climbed");
+  const rate_per_s = top.throughput.mean;
+  Object.assign(top, { arrival: "open", rate_per_s, distribution: "poisson" });
+  const ladder = { ...read, peak: { ...read.peak, stage: top.id, passed: false } };
+  expect(metToTheEnd(met, ladder)).toBe(true);
+  expect(metToTheEnd(met, { ...ladder, peak: { ...ladder.peak, passed: true } })).toBe(false);
+  Object.assign(top, { rate_per_s: rate_per_s * 1.1 });
+  expect(metToTheEnd(met, ladder)).toBe(false);
 });
 
 test("a ladder is read by clients, whatever the order it ran in", () => {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::event;
+use crate::statistics::saturation::SHORTFALL;
 
 /// Name and version of the document's JSON form.
 pub const SCHEMA: &str = "dyno.report/1";
@@ -238,6 +239,19 @@ pub struct StageResult {
     pub not_begun: u64,
     /// Arrivals of an open load that were skipped because they were later than the plan allows.
     pub skipped: u64,
+}
+
+impl StageResult {
+    /// Whether a rate was asked for, and as good as all of it ended.
+    #[must_use]
+    pub fn met_its_rate(&self) -> bool {
+        match (&self.stage.arrival, self.throughput) {
+            (event::Arrival::Open { rate_per_s, .. }, Some(throughput)) => {
+                throughput.mean >= *rate_per_s * (1.0 - SHORTFALL)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Counts of a stage. Outcomes come twice: of what ended within the load, which is what throughput rests on, and

@@ -27,6 +27,7 @@ import {
   isLive,
   latencyName,
   latencyOf,
+  metToTheEnd,
   peakAt,
   repeatsOf,
   seriesColour,
@@ -292,6 +293,7 @@ function repeatsLine(report: Report, series: Series): Child {
 function whereOf(report: Report, series: Series): string {
   if (series.peak === null) return "";
   const { text } = peakAt(report, series.peak);
+  if (metToTheEnd(report, series)) return `at ${text}, the highest rate, which was met`;
   if (isSearch(series)) return `peak of the ladder, ${text}`;
   return stageOf(report, series.peak.stage)?.arrival === "open" ? `at ${text}` : `with ${text}`;
 }
@@ -338,6 +340,14 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   // One client count is a choice and no search for a peak.
   if (peak !== null && !isSearch(series)) return hold?.throughput != null && onlyRung(report, peak);
   if (peak === null) return el("p", { class: "detail" }, "No ladder was run, so no peak is known.");
+  if (metToTheEnd(report, series)) {
+    if (hold?.throughput == null) return null;
+    return el(
+      "p",
+      { class: "detail" },
+      `The highest rate of the ladder, ${peakAt(report, peak).text}, was met.`,
+    );
+  }
   const { text, alike } = peakAt(report, peak);
   const parts: Child[] = [];
   if (hold?.throughput == null && alike.length === 0 && peak.passed) return null;
