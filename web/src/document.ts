@@ -14,6 +14,8 @@ export interface Report {
   hosts: Host[];
   settings: Settings[];
   data: Data[];
+  /** As the first load found them; absent from runs of an earlier dyno. */
+  found?: Data[];
   prepare: PrepareStep[];
   series: Series[];
   stages: StageResult[];

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event;
 use crate::statistics::saturation::SHORTFALL;
+use crate::{event, words};
 
 /// Name and version of the document's JSON form.
 pub const SCHEMA: &str = "dyno.report/1";
@@ -22,7 +22,10 @@ pub struct Report {
     pub targets: Vec<event::Target>,
     pub hosts: Vec<event::Host>,
     pub settings: Vec<event::Settings>,
+    /// The data as they were last, of each target and workload.
     pub data: Vec<event::Data>,
+    /// The same as the first load found them.
+    pub found: Vec<event::Data>,
     pub prepare: Vec<event::PrepareStep>,
     pub series: Vec<Series>,
     pub stages: Vec<StageResult>,
@@ -53,6 +56,14 @@ pub struct Run {
     pub outcome: event::Outcome,
     /// Why it is incomplete.
     pub reason: Option<String>,
+}
+
+impl Run {
+    /// The command as it can be pasted into a shell.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        words::command_line(&self.command)
+    }
 }
 
 /// The stages of one workload on one target that belong together: a ladder with its peak, and a hold.

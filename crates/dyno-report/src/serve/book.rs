@@ -6,7 +6,7 @@ use dyno_results::decimate::{self, Span};
 use dyno_results::document::{Load, Report, StageResult, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
 use dyno_results::fold::{Fold, Progress};
-use dyno_results::judge::judge;
+use dyno_results::judge::{judge, judge_so_far};
 use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
 
@@ -209,15 +209,14 @@ impl Book {
 
     /// No rule looks at timelines, of which a long run has hundreds of megabytes.
     fn judged(&mut self) -> Vec<Finding> {
-        if self.is_live() {
-            // That it has not ended is no reason to doubt it yet. Both are set anew with the next event.
-            self.report.run.outcome = Outcome::Complete;
-            self.report.run.reason = None;
+        if !self.is_live() {
+            return judge(&self.report);
         }
-        let findings = judge(&self.report);
-        if self.is_live() {
-            self.report.run.outcome = Outcome::Incomplete;
-        }
+        // That it has not ended is no reason to doubt it yet. Both are set anew with the next event.
+        self.report.run.outcome = Outcome::Complete;
+        self.report.run.reason = None;
+        let findings = judge_so_far(&self.report);
+        self.report.run.outcome = Outcome::Incomplete;
         findings
     }
 }

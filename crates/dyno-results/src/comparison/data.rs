@@ -49,7 +49,7 @@ fn of_family(sides: &[Side], base: usize, family: &str) -> Option<DataComparison
 
 /// Tables and indexes as the load found them: at the end there are more rows where more were inserted.
 fn size_bytes(member: &Member, wanted: &str) -> Option<f64> {
-    let data = of(member.evidence.found(), member, wanted)?;
+    let data = of(&member.evidence.report().found, member, wanted)?;
     bytes(data).map(|bytes| bytes as f64)
 }
 

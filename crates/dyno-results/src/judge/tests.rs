@@ -212,7 +212,7 @@ fn a_hold_without_a_checkpoint_is_found() {
         without.add(&stamped);
     }
     let mut report = without.report();
-    let words = ["no checkpoint began in the hold of 20 s at 8 clients", "8.0 MB of WAL"];
+    let words = ["no checkpoint began in the hold of 20 s at 8 clients", "7.6 MiB of WAL"];
     must_find(&report, "too-short", Severity::Doubt, &words);
     let mut timeout = setting("checkpoint_timeout", "300", false, false);
     timeout.unit = Some("s".to_owned());
@@ -380,9 +380,9 @@ fn units_are_written_as_in_a_configuration_file() {
 fn data_that_fit_into_memory_are_found() {
     let mut report = clean_report();
     report.data[0].database_bytes = Some(3 * GIB);
-    must_find(&report, "cached", Severity::Note, &["server's cache of 4.3 GB", "hit share", "90 %"]);
+    must_find(&report, "cached", Severity::Note, &["server's cache of 4 GiB", "hit share", "90 %"]);
     report.data[0].database_bytes = Some(10 * GIB);
-    must_find(&report, "cached", Severity::Note, &["host's memory of 17 GB"]);
+    must_find(&report, "cached", Severity::Note, &["host's memory of 16 GiB"]);
     report.data[0].database_bytes = None;
     must_be_silent(&report, "cached");
 }
@@ -529,4 +529,15 @@ fn settings_alone_make_nothing_durable() {
     let words = ["20 syncs of the log", "990 commits of 8 clients"];
     must_find(&synced(20.0), "durability-relaxed", Severity::Doubt, &words);
     must_be_silent(&synced(20.0), "durable");
+}
+
+#[test]
+fn what_only_the_end_can_tell_is_not_told_before() {
+    let mut script = Script::started("2026-11-20-1");
+    for clients in [1, 2, 4] {
+        script.play(&Load::read(StageKind::Ladder, clients, &[u64::from(clients) * 100; 10]));
+    }
+    let report = fold(&script.events);
+    must_find(&report, "peak-not-reached", Severity::Doubt, &[]);
+    assert!(judge_so_far(&report).iter().all(|finding| finding.code != "peak-not-reached"));
 }
