@@ -1,6 +1,7 @@
 //! One run as it is known here: folded as far as it was read, once for all who ask for it.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use dyno_results::decimate::{self, Span};
 use dyno_results::document::{Load, Report, StageResult, Timeline};
@@ -40,6 +41,8 @@ impl View {
 /// A run, as far as it was read.
 pub(super) struct Book {
     state: RunState,
+    /// Where its page lies once it has ended.
+    page: PathBuf,
     fold: Fold,
     /// Without its timelines.
     report: Report,
@@ -59,9 +62,10 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn new(state: RunState) -> Self {
+    pub(super) fn new(state: RunState, page: PathBuf) -> Self {
         Self {
             state,
+            page,
             report: Fold::new().report(),
             fold: Fold::new(),
             progress: Progress::default(),
@@ -77,6 +81,10 @@ impl Book {
 
     pub(super) fn state(&self) -> &RunState {
         &self.state
+    }
+
+    pub(super) fn page(&self) -> &Path {
+        &self.page
     }
 
     pub(super) fn identity(&self) -> i64 {
