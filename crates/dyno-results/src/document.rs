@@ -390,8 +390,10 @@ pub struct Load {
     /// Latency of what ended well: response time in an open loop or over a pool, else service time; microseconds,
     /// `null` in an interval in which nothing ended.
     pub p50_us: Vec<Option<f64>>,
+    pub p90_us: Vec<Option<f64>>,
     pub p95_us: Vec<Option<f64>>,
     pub p99_us: Vec<Option<f64>>,
+    pub p999_us: Vec<Option<f64>>,
     pub max_us: Vec<Option<f64>>,
     /// `None` where no stage's clients shared connections.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -314,6 +314,7 @@ function percentiles(hold: StageResult): Child {
   const found = latencyOf(hold);
   const figures: [string, number | undefined][] = [
     ["p50", found?.p50_us],
+    ["p90", found?.p90_us],
     ["p99", found?.p99_us],
     ["p99.9", found?.p999_us],
     ["max", found?.max_us],

@@ -213,8 +213,9 @@ fn percentiles(percentiles: Option<&Percentiles>) -> String {
     let figure =
         |pick: fn(&Percentiles) -> f64| pad_end(&format::latency_us_or_unknown(percentiles.map(pick)), 6);
     let text = format!(
-        "p50 {}{GAP}p99 {}{GAP}p99.9 {}",
+        "p50 {}{GAP}p90 {}{GAP}p99 {}{GAP}p99.9 {}",
         figure(|p| p.p50_us),
+        figure(|p| p.p90_us),
         figure(|p| p.p99_us),
         figure(|p| p.p999_us)
     );
