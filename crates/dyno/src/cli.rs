@@ -75,12 +75,23 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) fields: Scenario,
 
-    /// Print the report as JSON (docs/json.md)
+    /// Make so many separate runs of the same plan, each stored by itself: what `dyno compare` needs to tell more than a ratio
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Report"
+    )]
+    pub(crate) runs: u32,
+
+    /// Print the report as JSON (docs/json.md); of several runs one after the other
     #[arg(long, help_heading = "Report")]
     pub(crate) json: bool,
 
     /// Write the page to this file too, in a directory that exists; it is always put beside the store
-    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    #[arg(long, value_name = "FILE", help_heading = "Report", conflicts_with = "runs")]
     pub(crate) html: Option<PathBuf>,
 
     /// Print errors only, and with --json the report
