@@ -43,6 +43,7 @@ pub(crate) enum Command {
     /// List the scenarios that come with dyno
     Scenarios(ListArguments),
     Targets(TargetsArguments),
+    Completions(CompletionsArguments),
 }
 
 /// Find how much a database can do: prepare, warm up, climb a ladder of clients, hold the peak, verify, judge,
@@ -324,6 +325,25 @@ pub(crate) struct TargetsArguments {
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Print what a shell needs to complete the commands and options of dyno
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno completions bash > ~/.local/share/bash-completion/completions/dyno
+  dyno completions zsh > ~/.zfunc/_dyno
+  dyno completions fish > ~/.config/fish/completions/dyno.fish")]
+pub(crate) struct CompletionsArguments {
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: CompletionShell,
+}
+
+/// The shells that are known.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CompletionShell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 /// Where runs are stored.

@@ -27,6 +27,19 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
 }
 
 #[test]
+fn shells_are_told_what_they_complete() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.dyno(&["completions", shell]).expect(0).out;
+        assert!(
+            ["connections", "compare", "runs"].iter().all(|word| script.contains(word)),
+            "{shell}: {script}"
+        );
+    }
+    home.dyno(&["completions", "sh"]).expect(1).says(&["bash", "zsh", "fish"]);
+}
+
+#[test]
 fn a_wrong_scenario_is_told_with_its_line() {
     let home = Home::new();
     for (text, words) in [
