@@ -14,6 +14,7 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
         (&["run", "--workload", "tpcb/select-onyl"], &["tpcb/select-onyl", "tpcb/select-only"]),
         (&["run", "--prepare=nevr"], &["nevr", "never"]),
         (&["run", "quikc"], &["quikc", "dyno scenarios"]),
+        (&["run", "events/ingst"], &["did you mean events/ingest?"]),
         (&["run", "nowhere.toml"], &["nowhere.toml", "No such file"]),
         (&["run", "--profile", "prodcution"], &["prodcution", "production"]),
         (&["run", "--server", "mysql"], &["mysql"]),
