@@ -18,7 +18,7 @@ export const COMPARISON = {
   series: [
     {
       name: "ingest",
-      basis: { text: "one stage each: the interval is of the seconds within them, not of repeats" },
+      basis: { text: "3 rounds in turn: ratios are the means of the rounds' ratios" },
       sections: [
         {
           kind: "headline",

@@ -10,7 +10,7 @@ use dyno_results::timeline_view::{MetricView, TimelineView};
 use jiff::{SignedDuration, Timestamp};
 
 /// Columns before those of telemetry, with their units.
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 21] = [
     "target",
     "second (s)",
     "clock (UTC)",
@@ -23,8 +23,10 @@ const COLUMNS: [&str; 19] = [
     "throughput (1/s)",
     "failed (1/s)",
     "p50 (us)",
+    "p90 (us)",
     "p95 (us)",
     "p99 (us)",
+    "p99.9 (us)",
     "max (us)",
     "connections in use",
     "connections idle",
@@ -137,7 +139,7 @@ fn load(load: &Load, row: usize, stages: &[StageResult], line: &mut Line) {
     line.text(&load.clients[row].to_string());
     line.number(Some(load.tps[row]));
     line.number(Some(load.failed_per_s[row]));
-    for column in [&load.p50_us, &load.p95_us, &load.p99_us, &load.max_us] {
+    for column in [&load.p50_us, &load.p90_us, &load.p95_us, &load.p99_us, &load.p999_us, &load.max_us] {
         line.number(column[row]);
     }
     match &load.pool {
@@ -290,8 +292,10 @@ mod tests {
             tps: vec![10.0, 20.0, 0.5],
             failed_per_s: vec![0.0; 3],
             p50_us: vec![Some(1.5), None, None],
+            p90_us: vec![None; 3],
             p95_us: vec![None; 3],
             p99_us: vec![None; 3],
+            p999_us: vec![None; 3],
             max_us: vec![None; 3],
             pool: None,
         };
@@ -305,10 +309,10 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,2,20,0,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,2,0.5,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,1,10,0,1.5,,,,,,,,,,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,2,20,0,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,2,0.5,0,,,,,,,,,,,",
             ]
         );
     }

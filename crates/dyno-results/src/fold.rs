@@ -47,6 +47,7 @@ pub struct Fold {
     hosts: Vec<event::Host>,
     settings: Vec<event::Settings>,
     data: Vec<event::Data>,
+    found: Vec<event::Data>,
     prepare: Vec<event::PrepareStep>,
     stages: BTreeMap<u32, StageFold>,
     timelines: Timelines,
@@ -77,9 +78,14 @@ impl Fold {
             Event::Settings(settings) => {
                 replace_or_push(&mut self.settings, settings, |known| known.target == settings.target);
             }
-            Event::Data(data) => replace_or_push(&mut self.data, data, |known| {
-                known.target == data.target && known.workload == data.workload
-            }),
+            Event::Data(data) => {
+                let is_same =
+                    |known: &event::Data| known.target == data.target && known.workload == data.workload;
+                if !self.found.iter().any(is_same) {
+                    self.found.push(data.clone());
+                }
+                replace_or_push(&mut self.data, data, is_same);
+            }
             Event::Prepare(step) => self.prepare.push(step.clone()),
             Event::StageStarted(stage) => {
                 self.stages.insert(stage.id, StageFold::new(stage.clone(), stamped.at_ms));
@@ -128,6 +134,7 @@ impl Fold {
             hosts: self.hosts.clone(),
             settings: self.settings.clone(),
             data: self.data.clone(),
+            found: self.found.clone(),
             prepare: self.prepare.clone(),
             series: series::group(&stages, &known),
             stages,

@@ -229,6 +229,7 @@ fn percentiles(times: &Percentiles) -> String {
     // One that fewer transactions lie above than one is the maximum by another name.
     let figures = [
         ("p50", times.p50_us, 2),
+        ("p90", times.p90_us, 10),
         ("p95", times.p95_us, 20),
         ("p99", times.p99_us, 100),
         ("p99.9", times.p999_us, 1000),

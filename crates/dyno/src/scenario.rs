@@ -273,12 +273,11 @@ impl Scenario {
                 Err(UnknownWorkload::Ambiguous { typed, candidates }.into())
             }
             (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
-                let mut scenarios = BUILT_IN.iter().map(|(name, _)| *name);
-                let near = |name: &&str| strsim::jaro_winkler(named, name) > 0.85;
-                Err(Failure::NameUnknown {
-                    named: named.to_owned(),
-                    nearest: scenarios.find(near).or(nearest),
-                })
+                let scored = |name: &'static str| (registry::likeness(named, name), name);
+                let scenarios =
+                    BUILT_IN.iter().map(|(name, _)| scored(*name)).filter(|(like, _)| *like > 0.85);
+                let nearest = scenarios.chain(nearest.map(scored)).max_by(|a, b| a.0.total_cmp(&b.0));
+                Err(Failure::NameUnknown { named: named.to_owned(), nearest: nearest.map(|(_, name)| name) })
             }
         }
     }

@@ -46,11 +46,11 @@ export function dataSection(report: Report): HTMLElement | null {
   const { lanes } = sceneOf([report]);
   return section(
     "data",
-    "Data",
+    report.found === undefined ? "Data" : "Data before the load",
     el(
       "div",
       { class: "columns" },
-      ...report.data.map((data) => dataPart(data, lanes)),
+      ...(report.found ?? report.data).map((data) => dataPart(data, lanes)),
       ...prepareParts(report),
     ),
   );

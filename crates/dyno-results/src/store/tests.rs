@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::event::{Event, Finding, Sample, Severity, StageKind};
 use crate::fold::{NOT_FINISHED, fold};
-use crate::planted::{Load, Script, clean_script};
+use crate::planted::{Load, Script, clean_script, interval};
 
 /// A directory of one test, removed with all that is in it.
 struct Scratch(PathBuf);
@@ -441,6 +441,21 @@ fn a_killed_run_is_listed_with_what_its_intervals_say() {
 }
 
 /// What a reader must know before the figure: findings, and the rate where that is what was asked for.
+#[test]
+fn the_list_shows_the_median_of_repeats() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut script = Script::started("2026-11-20-1");
+    for tps in [1000, 3000, 2000] {
+        script.play(&Load::read(StageKind::Hold, 8, &[tps; 3]));
+    }
+    let under_way = script.start_stage(&Load::read(StageKind::Hold, 8, &[9000]));
+    script.push(Event::Interval(interval(&Load::read(StageKind::Hold, 8, &[9000]), under_way, 0, 9000)));
+    write(&store, &script.events);
+    let series = &store.runs().unwrap()[0].content.series[0];
+    assert_eq!((series.tps, &series.repeats[..]), (2000.0, &[1000.0, 3000.0, 2000.0][..]));
+}
+
 #[test]
 fn a_list_tells_findings_and_rates() {
     let scratch = Scratch::new();

@@ -14,6 +14,7 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
         (&["run", "--workload", "tpcb/select-onyl"], &["tpcb/select-onyl", "tpcb/select-only"]),
         (&["run", "--prepare=nevr"], &["nevr", "never"]),
         (&["run", "quikc"], &["quikc", "dyno scenarios"]),
+        (&["run", "events/ingst"], &["did you mean events/ingest?"]),
         (&["run", "nowhere.toml"], &["nowhere.toml", "No such file"]),
         (&["run", "--profile", "prodcution"], &["prodcution", "production"]),
         (&["run", "--server", "mysql"], &["mysql"]),
@@ -24,6 +25,19 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
         ended.says(words);
         assert_eq!(ended.out, "");
     }
+}
+
+#[test]
+fn shells_are_told_what_they_complete() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.dyno(&["completions", shell]).expect(0).out;
+        assert!(
+            ["connections", "compare", "runs"].iter().all(|word| script.contains(word)),
+            "{shell}: {script}"
+        );
+    }
+    home.dyno(&["completions", "sh"]).expect(1).says(&["bash", "zsh", "fish"]);
 }
 
 #[test]
