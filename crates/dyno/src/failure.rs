@@ -164,6 +164,10 @@ pub(crate) enum Failure {
     NotServed,
     #[error("there is no store {}", path.display())]
     NoStore { path: PathBuf },
+    #[error("no run is stored yet: there is no {}", path.display())]
+    NothingStored { path: PathBuf },
+    #[error("the result must not be used (--strict): {}", evidence.join("; "))]
+    Strict { evidence: Vec<String> },
     #[error("no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set")]
     NoHome,
     #[error("cannot write to standard output: {0}")]
@@ -311,6 +315,10 @@ impl Failure {
                 path.display()
             )),
             Self::NoThread(_) => Some("allow more: `ulimit -u`, or pids.max of the control group".to_owned()),
+            Self::NothingStored { .. } => {
+                Some("`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned())
+            }
+            Self::Strict { .. } => Some("`dyno findings` shows what to do".to_owned()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
             _ => None,
         }

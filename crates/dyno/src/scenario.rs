@@ -404,6 +404,24 @@ mod tests {
         }
     }
 
+    const DOCUMENT: &str = include_str!("../../../docs/scenario.md");
+
+    #[test]
+    fn the_document_has_every_field_and_its_examples_can_be_read() {
+        let examples: Vec<_> = DOCUMENT.split("```toml\n").skip(1).collect();
+        assert_eq!(examples.len(), 2);
+        for example in examples {
+            let scenario = Scenario::parse("example", example.split("```").next().unwrap()).unwrap();
+            assert!(scenario.workload.is_some());
+        }
+        let fields = Scenario::augment_args(clap::Command::new("fields"));
+        let sysbench = SysbenchFields::augment_args(clap::Command::new("fields"));
+        for field in fields.get_arguments().filter(|field| sysbench.get_arguments().all(|of| of != *field)) {
+            let name = field.get_long().unwrap();
+            assert!(DOCUMENT.contains(&format!("`{name}`")), "{name} is not in docs/scenario.md");
+        }
+    }
+
     #[test]
     fn an_unknown_field_is_refused_with_the_nearest() {
         let error = Scenario::parse("x.toml", "sclae = 10").unwrap_err();

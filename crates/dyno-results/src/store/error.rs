@@ -68,7 +68,7 @@ pub enum StoreError {
     Event { run: String, seq: i64, source: serde_json::Error },
     #[error("event {seq} of run {run} cannot be written: {source}")]
     Unwritable { run: String, seq: u64, source: serde_json::Error },
-    #[error("there is no store {}\n  it was removed, or its directory is not there now", path.display())]
+    #[error("there is no store {}\n  the first `dyno run` makes it; one that was there was removed", path.display())]
     Missing { path: PathBuf },
     #[error("the store {} holds no run yet\n  `dyno run` makes one", path.display())]
     NoRuns { path: PathBuf },

@@ -9,7 +9,7 @@ use dyno_report::page::{self, PageError};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Severity, Started};
+use dyno_results::event::{Event, Finding, Severity, Started};
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
@@ -105,6 +105,11 @@ fn once(
         print(&summary::render(&report, pages.written.as_deref(), Terminal::stdout()))?;
     }
     let mut code = exit_code(&report, ended.is_ok(), measured, wanted.strict);
+    if code == INVALID && wanted.quiet && !wanted.json {
+        tell(&Failure::Strict {
+            evidence: invalid(&report).map(|finding| finding.evidence.clone()).collect(),
+        });
+    }
     let store_failure = stream.take_store_failure().map(Failure::from);
     for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
@@ -187,13 +192,16 @@ impl Pages {
 }
 
 fn exit_code(report: &Report, complete: bool, measured: bool, strict: bool) -> u8 {
-    let invalid = report.findings.iter().any(|finding| finding.severity == Severity::Invalid);
     match (complete, measured) {
-        (true, _) if strict && invalid => INVALID,
+        (true, _) if strict && invalid(report).next().is_some() => INVALID,
         (true, _) => DONE,
         (false, true) => INCOMPLETE,
         (false, false) => NOT_STARTED,
     }
+}
+
+fn invalid(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.findings.iter().filter(|finding| finding.severity == Severity::Invalid)
 }
 
 /// A seed that differs from run to run; it is stored, so that a run can be had again.

@@ -29,7 +29,11 @@ mod serving {
     const LOOK: Duration = Duration::from_millis(50);
 
     pub(super) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
-        let store = place::stored_path(&arguments.store)?;
+        let store = match place::stored_path(&arguments.store) {
+            // It is there with the first run.
+            Err(Failure::NothingStored { path }) => path,
+            store => store?,
+        };
         let stop = interrupt::stop_flag();
         let options = Options { token: token(arguments)?, ..Options::new(store.clone(), &arguments.listen) };
         let server = serve::spawn(options)?;
