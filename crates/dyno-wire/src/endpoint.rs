@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+// A length of time, and no clock.
+use core::time::Duration;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;

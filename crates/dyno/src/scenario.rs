@@ -275,7 +275,7 @@ impl Scenario {
             (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
                 let scored = |name: &'static str| (registry::likeness(named, name), name);
                 let scenarios =
-                    BUILT_IN.iter().map(|(name, _)| scored(*name)).filter(|(like, _)| *like > 0.85);
+                    BUILT_IN.iter().map(|(name, _)| scored(name)).filter(|(like, _)| *like > 0.85);
                 let nearest = scenarios.chain(nearest.map(scored)).max_by(|a, b| a.0.total_cmp(&b.0));
                 Err(Failure::NameUnknown { named: named.to_owned(), nearest: nearest.map(|(_, name)| name) })
             }

@@ -76,7 +76,7 @@ fn one_name(report: &Report, names: &Names<'_>, all: &[&Series], columns: &HoldC
             continue;
         };
         names.about(&series.target, sheet, |sheet| {
-            median(headline, std::mem::take(&mut label), columns, sheet)
+            median(headline, std::mem::take(&mut label), columns, sheet);
         });
     }
     if names.are_several() {
@@ -163,9 +163,9 @@ fn median(headline: &Headline, label: &str, columns: &HoldColumns, sheet: &mut S
         percentiles(headline.latency.as_ref())
     );
     if width(&row) <= sheet.room() {
-        sheet.row(label, &row)
+        sheet.row(label, &row);
     } else {
-        sheet.paragraph(label, &row, uncoloured)
+        sheet.paragraph(label, &row, uncoloured);
     }
 }
 

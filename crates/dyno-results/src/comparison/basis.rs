@@ -15,7 +15,7 @@ pub(super) fn unit(base: &Picked<'_>, other: &Picked<'_>) -> Unit {
                 Unit::Untested
             }
         }
-        _ => of_runs(runs(base), runs(other)),
+        _ => of_runs(&runs(base), &runs(other)),
     }
 }
 
@@ -25,10 +25,13 @@ fn runs<'a>(picked: &Picked<'a>) -> Vec<&'a str> {
 
 /// Of figures that are one of each run.
 pub(super) fn unit_of_members(base: &Side, other: &Side) -> Unit {
-    of_runs(base.members.iter().map(run).collect(), other.members.iter().map(run).collect())
+    let names =
+        |side: &Side| -> Vec<String> { side.members.iter().map(|member| run(member).to_owned()).collect() };
+    let (base, other) = (names(base), names(other));
+    of_runs(&base, &other)
 }
 
-fn of_runs(base: Vec<&str>, other: Vec<&str>) -> Unit {
+fn of_runs<T: PartialEq>(base: &[T], other: &[T]) -> Unit {
     match base.len().min(other.len()) {
         0 | 1 => Unit::Untested,
         _ if base == other => Unit::Pairs,

@@ -501,6 +501,7 @@ fn every_code_is_documented() {
         include_str!("peak_not_reached.rs"),
         include_str!("pool_bound.rs"),
         include_str!("rate_not_met.rs"),
+        include_str!("restarted.rs"),
         include_str!("saturated.rs"),
         include_str!("settings_changed.rs"),
         include_str!("shared_host.rs"),

@@ -144,5 +144,5 @@ fn names_that_mean_nothing_or_too_much_are_refused() {
     home.dyno(&["compare", "last~9", "last"]).expect(1).says(&["4 runs"]);
     home.dyno(&["compare", "pg", "other", "--base", "third"]).expect(1).says(&["pg and other"]);
     home.dyno(&["compare"]).expect(1).says(&["SIDE"]);
-    Home::new().dyno(&["compare", "pg", "my"]).expect(1).says(&["holds no run yet"]);
+    Home::new().dyno(&["compare", "pg", "my"]).expect(1).says(&["no run is stored yet"]);
 }
