@@ -25,6 +25,8 @@ pub(crate) fn remember<'a>(passwords: impl IntoIterator<Item = &'a Password>, us
             known.push(text.to_owned());
         }
     }
+    // One may begin with another: then the whole of it is hidden.
+    known.sort_by_key(|password| std::cmp::Reverse(password.len()));
 }
 
 /// `text` without the passwords that are known, where they are no part of a longer word.

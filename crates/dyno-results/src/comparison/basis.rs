@@ -152,9 +152,10 @@ fn without_repeats(command: &[String]) -> Vec<&str> {
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
         match word {
-            "--repeat" | "--runs" => drop(words.next()),
+            // Several runs have no page in one file.
+            "--repeat" | "--runs" | "--html" => drop(words.next()),
             "--together" => {}
-            _ if word.starts_with("--repeat=") || word.starts_with("--runs=") => {}
+            _ if ["--repeat=", "--runs=", "--html="].iter().any(|option| word.starts_with(option)) => {}
             _ => kept.push(word),
         }
     }

@@ -379,7 +379,8 @@ impl Connection {
     fn answers_others(&self) -> bool {
         let asked = Self::open(&self.endpoint).map(|mut other| {
             other.set_answer_timeout(self.endpoint.connect_timeout.unwrap_or(Duration::MAX));
-            other.execute("SELECT 1").is_ok()
+            // A refusal is an answer, too.
+            matches!(other.execute("SELECT 1"), Ok(_) | Err(QueryError::Server { .. }))
         });
         // An interruption is seen at the next wait.
         asked.unwrap_or_else(|error| error.server_error().is_some()) || interruption::is_requested()

@@ -17,6 +17,9 @@ use crate::interruption;
 
 /// How often a wait looks whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long a connection is silent before the system asks whether it is still there, and between two such questions.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// Pause while a local server's queue of new connections is full.
 const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
 
@@ -79,6 +82,10 @@ impl Stream {
             let connecting = match address {
                 Address::Tcp(address) => {
                     sockopt::set_tcp_nodelay(&stream.socket, true)?;
+                    // What lies in between may forget a connection on which nothing is said for long.
+                    sockopt::set_socket_keepalive(&stream.socket, true)?;
+                    sockopt::set_tcp_keepidle(&stream.socket, KEEPALIVE_IDLE)?;
+                    sockopt::set_tcp_keepintvl(&stream.socket, KEEPALIVE_INTERVAL)?;
                     connect(&stream.socket, address)
                 }
                 Address::Unix(path) => connect(&stream.socket, &SocketAddrUnix::new(path)?),

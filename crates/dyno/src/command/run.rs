@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     if let Some(live) = live {
         live.close();
     }
-    if runs > 1 && !quiet {
+    if names.len() > 1 && !quiet {
         let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
         eprint!("{}", told_of_runs(&names, &targets));
     }

@@ -2,10 +2,10 @@
 //! (`pg=postgres://…`), or as a server of dyno's own (`old=embedded:postgres@16`).
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
+use dyno_target::files;
 use dyno_target::settings::is_parameter;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
@@ -16,8 +16,6 @@ const NAME_LENGTH_MAX: usize = 24;
 /// What the driver's own host is called where readings are told apart.
 const DRIVER: &str = "driver";
 const EMBEDDED: &str = "embedded";
-/// More is not read of a file of targets.
-const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// A target as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +61,7 @@ pub(crate) fn split_name(text: &str, follows: impl Fn(&str) -> bool) -> (Option<
 /// Targets as a file has them, one on each line; empty lines and those that begin with `#` are passed over.
 pub(crate) fn targets_in_file(path: &Path) -> Result<Vec<String>, Failure> {
     let failed = |source| Failure::TargetFile { path: path.to_owned(), source };
-    let mut text = String::new();
-    File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text)).map_err(failed)?;
+    let text = files::read_to_string(path).map_err(failed)?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let targets: Vec<String> = lines.map(str::to_owned).collect();
     if targets.is_empty() {

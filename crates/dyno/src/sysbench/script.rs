@@ -1,6 +1,5 @@
 //! Scripts of users, and the one that comes with dyno: read, asked for their options and commands, and run.
 
-use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use dyno_engine::error::SessionError;
 use dyno_engine::workload::Place;
 use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::files;
 use dyno_workload::sysbench::lua::{
     DeclaredOption, Distributions, Invocation, LuaLoad, Opener, OptionKind, OptionValue, Report,
     ReportLatency, Script, ScriptError, Settings as ScriptSettings,
@@ -96,9 +96,8 @@ fn read(
         }
         ScriptSource::File(path) => Script::load(path, &invocation),
         ScriptSource::StandardInput => {
-            let mut text = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut text);
-            read.map_err(|error| ScriptError::unreadable(STANDARD_INPUT, &error))?;
+            let text = files::read_all(std::io::stdin().lock())
+                .map_err(|error| ScriptError::unreadable(STANDARD_INPUT, &error))?;
             Script::from_text(STANDARD_INPUT, text, &invocation)
         }
     };
