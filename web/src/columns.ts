@@ -80,7 +80,7 @@ function readTarget(written: Target): Target {
 }
 
 function readSeries(written: Series): Series {
-  return { ...written, saturation: written.saturation ?? null };
+  return { ...written, headline: written.headline ?? null, saturation: written.saturation ?? null };
 }
 
 function readStage(written: StageResult): StageResult {

@@ -14,6 +14,8 @@ export interface Report {
   hosts: Host[];
   settings: Settings[];
   data: Data[];
+  /** As the first load found them; absent from runs of an earlier dyno. */
+  found?: Data[];
   prepare: PrepareStep[];
   series: Series[];
   stages: StageResult[];
@@ -139,9 +141,20 @@ export interface Series {
   ladder: number[];
   /** Stage ids in the order they ran. */
   holds: number[];
+  /** Null where nothing was measured. */
+  headline: Headline | null;
   peak: Peak | null;
   /** Null where the ladder did not give way, or has too few rungs to say. */
   saturation: Saturation | null;
+}
+
+/** What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak. */
+export interface Headline {
+  stages: number[];
+  /** The one of them whose throughput is nearest. */
+  stage: number;
+  throughput: Estimate;
+  latency: Percentiles | null;
 }
 
 /** The rung of a ladder at which a target gave way, and what was at its bound there. */

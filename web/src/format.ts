@@ -57,9 +57,10 @@ export function long(value: Maybe): string {
 }
 
 /** `±0.6%`; `± unknown` where too little was measured to say. */
-export function relativeError(estimate: Estimate): string {
-  if (!known(estimate.half_width) || !(Math.abs(estimate.mean) > 0)) return `± ${UNKNOWN}`;
-  const percent = Math.abs((estimate.half_width / estimate.mean) * 100);
+export function relativeError({ mean, half_width }: Pick<Estimate, "mean" | "half_width">): string {
+  if (!known(half_width) || !(Math.abs(mean) > 0)) return `± ${UNKNOWN}`;
+  const percent = Math.abs((half_width / mean) * 100);
+  if (percent > 100) return "not known to within a factor of two";
   if (percent < 0.05) return "±<0.1%";
   return `±${percent.toFixed(percent < 9.95 ? 1 : 0)}%`;
 }
@@ -115,12 +116,10 @@ export function bytes(value: Maybe): string {
   return `${scaled.toFixed(scaled < 99.95 ? 1 : 0).replace(/\.0$/, "")} ${units[unit]}`;
 }
 
-/** A rate in powers of ten: `4.21 MB/s`. */
+/** A rate in powers of 1024, as sizes are: `4.1 MiB/s`. */
 export function bytesPerSecond(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
-  if (Math.abs(value) < 1000) return `${long(value)} B/s`;
-  const text = short(value);
-  return `${text.slice(0, -1)} ${text.slice(-1)}B/s`;
+  return Math.abs(value) < 1024 ? `${long(value)} B/s` : `${bytes(value)}/s`;
 }
 
 /** A share from 0 to 1 in percent: `34%`, `0.4%`. */

@@ -196,7 +196,7 @@ export class ReportPage {
       button.style.setProperty("--own", `var(--${lane.colour})`);
       return button;
     });
-    return el("div", { class: "lanes", role: "group", "aria-label": "Targets that are drawn" }, buttons);
+    return el("div", { class: "lanes", role: "region", "aria-label": "Targets that are drawn" }, buttons);
   }
 
   // One listener for what is redrawn with the page: elements come and go, the root stays.

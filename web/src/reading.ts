@@ -30,10 +30,21 @@ export function ladderOf(report: Report, series: Series): StageResult[] {
   return series.ladder.flatMap((id) => stageOf(report, id) ?? []).sort((a, b) => a.clients - b.clients);
 }
 
-/** The stage whose figures stand for a series: the last hold or ramp that measured anything. */
+/** The hold or ramp that stands for a series; of several that repeat each other the middle one, with their medians. */
 export function holdOf(report: Report, series: Series): StageResult | null {
-  const stages = series.holds.flatMap((id) => stageOf(report, id) ?? []);
-  return stages.findLast((stage) => stage.throughput !== null) ?? stages.at(-1) ?? null;
+  const held = repeatsOf(report, series);
+  const stage = held.find(({ id }) => id === series.headline?.stage);
+  if (stage === undefined || series.headline === null)
+    return stageOf(report, series.holds.at(-1) ?? -1) ?? null;
+  if (held.length === 1) return stage;
+  const { throughput, latency } = series.headline;
+  return { ...stage, throughput, ...(answersLate(stage) ? { response: latency } : { service: latency }) };
+}
+
+/** The holds or ramps that a headline is of; none where only a ladder was measured. */
+export function repeatsOf(report: Report, series: Series): StageResult[] {
+  const ids = series.headline?.stages.filter((id) => series.holds.includes(id)) ?? [];
+  return ids.flatMap((id) => stageOf(report, id) ?? []);
 }
 
 /** Every stage of a series, warm-ups included, as they ran. */
@@ -69,6 +80,13 @@ export function peakAt(report: Report, peak: Peak): { text: string; alike: numbe
   if (stage?.arrival === "open") return { text: askedText(stage), alike: [] };
   const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
   return { text: counted(peak.clients, "client"), alike };
+}
+
+/** Whether the highest rate of a ladder of rates was met: then no peak was looked for, and none is known. */
+export function metToTheEnd(report: Report, { peak, ladder }: Series): boolean {
+  const stage = peak === null || peak.passed ? undefined : stageOf(report, peak.stage);
+  const met = stage?.arrival === "open" && (stage.throughput?.mean ?? 0) >= stage.rate_per_s * 0.98;
+  return met && ladder.at(-1) === stage.id;
 }
 
 /** How the clients of a stage work: `8 clients`, `1 → 64 clients`. */

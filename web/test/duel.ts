@@ -284,6 +284,12 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
     workload: "events/ingest",
     ladder,
     holds: [],
+    headline: {
+      stages: [top.id],
+      stage: top.id,
+      throughput: top.throughput ?? estimate(0, 0, 0),
+      latency: top.response,
+    },
     peak: {
       stage: top.id,
       clients: top.clients,

@@ -161,11 +161,15 @@ function throughputOf(plan: Plan, clients: number): number {
 function seriesOf(plan: Plan, ids: { ladder: number[]; holds: number[] }, stages: StageResult[]): Series {
   const top = Math.max(...plan.curve.map(([, tps]) => tps));
   const peak = stages.find((stage) => ids.ladder.includes(stage.id) && stage.throughput?.mean === top);
+  const held = stages.find((stage) => ids.holds.includes(stage.id));
   return {
     target: "pg",
     name: plan.name,
     workload: plan.workload,
     ...ids,
+    headline: held?.throughput
+      ? { stages: [held.id], stage: held.id, throughput: held.throughput, latency: held.service }
+      : null,
     peak: peak?.throughput
       ? {
           stage: peak.id,

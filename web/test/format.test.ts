@@ -75,7 +75,7 @@ describe("quantities", () => {
     expect(cores(2)).toBe("2");
     expect(plain(0.1)).toBe("0.1");
     expect(plain(5000)).toBe("5,000");
-    expect(bytesPerSecond(4_210_000)).toBe("4.21 MB/s");
+    expect(bytesPerSecond(4_210_000)).toBe("4 MiB/s");
     expect(bytesPerSecond(210)).toBe("210 B/s");
     expect([0, 2500, 80_000, 1_200_000].map(tick)).toEqual(["0", "2.5k", "80k", "1.2M"]);
     expect([50, 2000, 5e6].map(latencyTick)).toEqual(["50 µs", "2 ms", "5 s"]);
@@ -111,6 +111,8 @@ test("throughput says how sure it is", () => {
   });
   expect(relativeError(estimate(84_912, 509))).toBe("±0.6%");
   expect(relativeError(estimate(100, 25))).toBe("±25%");
+  expect(relativeError(estimate(100, 100))).toBe("±100%");
+  expect(relativeError(estimate(100, 130))).toBe("not known to within a factor of two");
   expect(relativeError(estimate(100, 0.0001))).toBe("±<0.1%");
   expect(relativeError(estimate(100, null))).toBe("± unknown");
   expect(relativeError(estimate(0, 1))).toBe("± unknown");

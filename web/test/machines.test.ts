@@ -37,14 +37,16 @@ test("what is read of a machine is drawn once for all targets on it", () => {
   expect(charts.find(({ title }) => title === "CPU of the server")?.labels).toEqual(["pg", "my"]);
 });
 
-test("of a machine with one target shown there is nothing to name it for", () => {
+test("what is read of a shared machine is told as the host's, whichever target is shown", () => {
   const charts = chartsOf(onOneHost(true), "axis=time&hide=my");
-  expect(charts.find(({ title }) => title === "Disk traffic, written")?.labels).toEqual(["pg"]);
+  expect(charts.find(({ title }) => title === "Disk traffic, written")?.labels).toEqual(["host of pg"]);
+  expect(charts.find(({ title }) => title === "CPU of the server")?.labels).toEqual(["pg"]);
 });
 
 test("on the steps of targets that took turns each has its own turns of the machine", () => {
   const charts = chartsOf(onOneHost(false), "axis=step");
-  expect(charts.find(({ title }) => title === "Disk traffic, written")?.labels).toEqual(["pg", "my"]);
+  const labels = ["host of pg", "host of my"];
+  expect(charts.find(({ title }) => title === "Disk traffic, written")?.labels).toEqual(labels);
   expect(charts.filter(({ title }) => title.startsWith("CPU, "))).toHaveLength(2);
   const inTime = chartsOf(onOneHost(false), "axis=time");
   expect(inTime.filter(({ title }) => title.startsWith("CPU, "))).toHaveLength(1);

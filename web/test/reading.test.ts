@@ -3,7 +3,17 @@ import { panelsOf } from "../src/charts/panels";
 import { readReport } from "../src/columns";
 import type { Finding, Series, Timeline } from "../src/document";
 import { layoutOf } from "../src/layout";
-import { arrivalText, bySeverity, clientsText, concerns, holdOf, ladderOf, peakAt } from "../src/reading";
+import {
+  arrivalText,
+  bySeverity,
+  clientsText,
+  concerns,
+  holdOf,
+  ladderOf,
+  metToTheEnd,
+  peakAt,
+  repeatsOf,
+} from "../src/reading";
 import { sceneOf } from "../src/scene";
 import { readView } from "../src/state";
 import { duelReport } from "./duel";
@@ -12,13 +22,32 @@ import { syntheticReport } from "./fixture";
 const report = readReport(syntheticReport());
 const [read, write] = report.series as [Series, Series];
 
-test("the last hold that measured anything stands for a series", () => {
-  expect(holdOf(report, read)?.kind).toBe("hold");
-  const cut = structuredClone(report);
-  const hold = holdOf(cut, cut.series[0] as Series);
-  if (hold !== null) hold.throughput = null;
-  expect(holdOf(cut, cut.series[0] as Series)).toBe(hold);
+test("the hold stands for a series, of several the median", () => {
+  const hold = holdOf(report, read);
+  if (hold?.throughput == null || hold.service === null) throw new Error("nothing is held");
+  expect(hold.kind).toBe("hold");
+  expect(holdOf(report, { ...read, headline: null })).toBe(hold);
   expect(holdOf(report, { ...read, holds: [] })).toBeNull();
+  const [first, last] = [hold.id, write.holds[0] ?? 0];
+  const throughput = { mean: 17_370, half_width: 14_700, samples: 2, effective_samples: 2 };
+  const latency = { ...hold.service, p99_us: 4242 };
+  const repeated = { ...read, holds: [first, last] };
+  const headline = { stages: [first, last], stage: first, throughput, latency };
+  expect(holdOf(report, { ...repeated, headline })).toEqual({ ...hold, throughput, service: latency });
+  expect(repeatsOf(report, { ...repeated, headline }).map(({ id }) => id)).toEqual([first, last]);
+});
+
+test("a ladder of rates that were all met has no peak", () => {
+  const met = structuredClone(report);
+  const top = met.stages.find(({ id }) => id === read.ladder.at(-1));
+  if (top?.throughput == null || read.peak === null) throw new Error("nothing was climbed");
+  const rate_per_s = top.throughput.mean;
+  Object.assign(top, { arrival: "open", rate_per_s, distribution: "poisson" });
+  const ladder = { ...read, peak: { ...read.peak, stage: top.id, passed: false } };
+  expect(metToTheEnd(met, ladder)).toBe(true);
+  expect(metToTheEnd(met, { ...ladder, peak: { ...ladder.peak, passed: true } })).toBe(false);
+  Object.assign(top, { rate_per_s: rate_per_s * 1.1 });
+  expect(metToTheEnd(met, ladder)).toBe(false);
 });
 
 test("a ladder is read by clients, whatever the order it ran in", () => {

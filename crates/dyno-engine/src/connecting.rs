@@ -46,7 +46,7 @@ impl LoadThread {
             // New, or gave up in an earlier stage. Those that were lost are waiting for their turn already.
             let fresh = matches!(session.state, State::Disconnected) && session.lost_ns.is_none();
             if (fresh || matches!(session.state, State::Aborted)) && !session.is_open() {
-                if self.config.connect_per_transaction {
+                if self.config.connect_per_transaction || self.config.connect_when_asked {
                     session.state = State::Idle;
                 } else {
                     session.state = State::Disconnected;
@@ -80,7 +80,7 @@ impl LoadThread {
     }
 
     /// Where this thread's client number `index` connects to.
-    fn endpoint_of(&self, index: u32) -> Endpoint {
+    pub(crate) fn endpoint_of(&self, index: u32) -> Endpoint {
         let further = &self.config.further_endpoints;
         match self.client_id(index) as usize % (further.len() + 1) {
             0 => self.endpoint.clone(),
@@ -119,7 +119,7 @@ impl LoadThread {
             session.opened_ns = now;
             self.opening += 1;
             match session.open(&endpoint.address, &self.poller, u64::from(index)) {
-                Ok(()) => self.set_timer(index, now + nanoseconds(self.config.connect_timeout)),
+                Ok(()) => self.set_timer(index, now + nanoseconds(connect_timeout(&endpoint))),
                 // The queue of a Unix socket is full: nothing is wrong, it is only too early.
                 Err(SessionError::Io { source: Errno::AGAIN, .. }) => {
                     self.opening -= 1;
@@ -302,6 +302,11 @@ impl LoadThread {
             self.report(ReportKind::Error(error));
         }
     }
+}
+
+/// How long a connection may take to open, log in and prepare.
+pub(crate) fn connect_timeout(endpoint: &Endpoint) -> Duration {
+    endpoint.connect_timeout.unwrap_or(Duration::MAX)
 }
 
 /// The pause after `attempts` attempts in vain.

@@ -83,14 +83,14 @@ pub struct EngineConfig {
     pub protocol: crate::request::Protocol,
     /// Tries for a transaction that meets a serialization failure (40001) or deadlock (40P01); at least 1.
     pub tries_max: u32,
-    /// Longest wait for a connection to open and log in.
-    pub connect_timeout: Duration,
     /// What becomes of a client whose connection breaks.
     pub on_loss: OnLoss,
     /// How long a thread that has lost all its connections goes on trying before its stage ends.
     pub reconnect_timeout: Duration,
     /// Open a connection for each transaction and close it behind it.
     pub connect_per_transaction: bool,
+    /// Clients have no connection before they ask for one by [`Step::Connect`](crate::workload::Step::Connect).
+    pub connect_when_asked: bool,
     /// Close the connection of a client that has done all its transactions, while others go on.
     pub hang_up_when_done: bool,
     /// Longest wait at a stage's end for transactions that are under way.
@@ -122,13 +122,13 @@ impl EngineConfig {
             connections: None,
             protocol: crate::request::Protocol::default(),
             tries_max: 10,
-            connect_timeout: Duration::from_secs(10),
             on_loss: OnLoss::Reconnect,
             reconnect_timeout: Duration::from_secs(10),
             connect_per_transaction: false,
+            connect_when_asked: false,
             hang_up_when_done: false,
             drain_timeout: Duration::from_secs(10),
-            stopped_drain_timeout: Duration::from_secs(10),
+            stopped_drain_timeout: Duration::from_secs(1),
             finish_late: true,
             skip_later_than: None,
             failures_in_a_row_max: 100,

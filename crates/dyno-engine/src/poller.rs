@@ -50,6 +50,11 @@ impl Poller {
         epoll::add(&self.epoll, socket, EventData::new_u64(token), interest.flags())
     }
 
+    /// Of this socket nothing is to be heard until it is added again.
+    pub(crate) fn remove(&self, socket: impl AsFd) -> Result<(), Errno> {
+        epoll::delete(&self.epoll, socket)
+    }
+
     pub(crate) fn change(&self, socket: impl AsFd, token: u64, interest: Interest) -> Result<(), Errno> {
         epoll::modify(&self.epoll, socket, EventData::new_u64(token), interest.flags())
     }

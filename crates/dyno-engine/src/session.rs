@@ -95,6 +95,10 @@ pub(crate) struct Session {
     pub(crate) opened_ns: u64,
     /// The client takes the rows of the answer that is waited for.
     pub(crate) keeps_rows: bool,
+    /// The number of the connection in use, among those of the client.
+    number: u16,
+    /// The others by their numbers; without memory where there is but one.
+    others: Vec<Other>,
     socket: Option<OwnedFd>,
     link: Link,
     interest: Interest,
@@ -104,6 +108,31 @@ pub(crate) struct Session {
     unsent: Vec<u8>,
     /// Where requests are encrypted; without memory on a plain link.
     sealed: Vec<u8>,
+}
+
+/// A connection that its client does not use at the moment. Nothing is under way on it, and nobody listens to it.
+struct Other {
+    socket: Option<OwnedFd>,
+    scanner: Scanner,
+    made: Made,
+    link: Link,
+    interest: Interest,
+    unread: Vec<u8>,
+    unsent: Vec<u8>,
+}
+
+impl Default for Other {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            scanner: Scanner::default(),
+            made: Made::default(),
+            link: Link::Plain,
+            interest: Interest::Read,
+            unread: Vec::new(),
+            unsent: Vec::new(),
+        }
+    }
 }
 
 impl std::fmt::Debug for Session {
@@ -142,6 +171,8 @@ impl Session {
             attempts: 0,
             opened_ns: 0,
             keeps_rows: false,
+            number: 0,
+            others: Vec::new(),
             socket: None,
             link: Link::Plain,
             interest: Interest::Read,
@@ -208,6 +239,45 @@ impl Session {
         self.timer_ns = None;
         self.keeps_rows = false;
         self.state = State::Disconnected;
+    }
+
+    /// Takes another of the client's connections into use, which need not be open.
+    pub(crate) fn switch_to(&mut self, number: u16, poller: &Poller, token: u64) -> Result<(), SessionError> {
+        if number == self.number {
+            return Ok(());
+        }
+        if let Some(socket) = &self.socket {
+            poller.remove(socket).map_err(SessionError::io("epoll"))?;
+        }
+        let least = usize::from(number.max(self.number)) + 1;
+        if self.others.len() < least {
+            self.others.resize_with(least, Other::default);
+        }
+        let left = std::mem::replace(&mut self.number, number);
+        for at in [left, number] {
+            let other = &mut self.others[usize::from(at)];
+            std::mem::swap(&mut self.socket, &mut other.socket);
+            std::mem::swap(&mut self.scanner, &mut other.scanner);
+            std::mem::swap(&mut self.made, &mut other.made);
+            std::mem::swap(&mut self.link, &mut other.link);
+            std::mem::swap(&mut self.interest, &mut other.interest);
+            std::mem::swap(&mut self.unread, &mut other.unread);
+            std::mem::swap(&mut self.unsent, &mut other.unsent);
+        }
+        match &self.socket {
+            Some(socket) => poller.add(socket, token, self.interest).map_err(SessionError::io("epoll")),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the sessions that are not in use in good order.
+    pub(crate) fn say_goodbye_on_others(&mut self, poller: &Poller, token: u64) {
+        for number in 0..self.others.len() as u16 {
+            // A connection that cannot be taken into use any more needs no goodbye.
+            if number != self.number && self.switch_to(number, poller, token).is_ok() && self.is_open() {
+                self.say_goodbye(poller, token);
+            }
+        }
     }
 
     pub(crate) fn begin_login(&mut self, endpoint: &Endpoint) {

@@ -16,6 +16,7 @@ use dyno_wire::endpoint::Endpoint;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
+use crate::connecting::connect_timeout;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::plan::{EngineConfig, StagePlan};
@@ -238,6 +239,7 @@ impl LoadThread {
             if session.is_connected() {
                 session.say_goodbye(&self.poller, token);
             }
+            session.say_goodbye_on_others(&self.poller, token);
         }
     }
 
@@ -291,7 +293,8 @@ impl LoadThread {
         match self.sessions[index as usize].state {
             State::Disconnected => self.to_open.push_back(index),
             State::Connecting | State::LoggingIn(_) | State::Preparing => {
-                self.connect_failed(index, SessionError::TimedOut(self.config.connect_timeout), now);
+                let limit = connect_timeout(&self.endpoint_of(index));
+                self.connect_failed(index, SessionError::TimedOut(limit), now);
             }
             State::Sleeping => self.woken(index, now),
             State::Yielding => self.next_transaction(index, now),

@@ -84,7 +84,7 @@ impl LoadThread {
         if let Some(stage) = &mut self.stage {
             stage.in_flight += 1;
         }
-        if session.is_open() {
+        if session.is_open() || self.config.connect_when_asked {
             self.step(index, None, now);
         } else {
             self.connect_for_transaction(index, now);
@@ -104,9 +104,12 @@ impl LoadThread {
         self.step(index, None, now);
     }
 
-    /// The client wants another connection within its transaction.
-    fn reconnect(&mut self, index: u32, now: u64) {
+    /// The client wants a new connection within its transaction.
+    fn connect(&mut self, index: u32, number: u16, now: u64) {
         let session = &mut self.sessions[index as usize];
+        if let Err(error) = session.switch_to(number, &self.poller, u64::from(index)) {
+            return self.lost(index, error, now);
+        }
         if session.is_open() {
             session.say_goodbye(&self.poller, u64::from(index));
             session.close();
@@ -119,12 +122,20 @@ impl LoadThread {
 
     /// Asks the client what comes next, and does it.
     #[inline]
-    fn step(&mut self, index: u32, answer: Option<&Answer>, now: u64) {
+    fn step(&mut self, index: u32, mut answer: Option<&Answer>, now: u64) {
         let session = &mut self.sessions[index as usize];
+        let (step, sent) = loop {
+            let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
+            let step = session.client.next(answer, &mut request);
+            let sent = request.sent();
+            let Step::Use(number) = step else { break (step, sent) };
+            match session.switch_to(number, &self.poller, u64::from(index)) {
+                Ok(()) if session.is_open() => answer = None,
+                Ok(()) => break (step, sent),
+                Err(error) => return self.lost(index, error, now),
+            }
+        };
         let Some(transaction) = &mut session.transaction else { return };
-        let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
-        let step = session.client.next(answer, &mut request);
-        let sent = request.sent();
         session.keeps_rows = sent.keeps_rows;
         transaction.kinds = sent.kinds;
         // Where the client's own time counts it may have taken some. Behind a request the answer brings the next reading.
@@ -150,7 +161,7 @@ impl LoadThread {
                 self.tell_error(SessionError::EmptyRequest);
                 self.fail(index, now);
             }
-            Step::Reconnect => self.reconnect(index, now),
+            Step::Connect(number) | Step::Use(number) => self.connect(index, number, now),
             Step::Sleep(time) => {
                 session.state = State::Sleeping;
                 self.set_timer(index, now + nanoseconds(time));

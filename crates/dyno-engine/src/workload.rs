@@ -113,9 +113,12 @@ pub enum Step {
     /// The same, and the transaction's effects may be durable from here on: if the connection is lost before the
     /// answer, the outcome is unknown.
     SendCommit,
-    /// Close the connection and open it anew, with nothing prepared on it but [`Workload::statements`]; then the client
-    /// is asked again. What was put into the request is not sent.
-    Reconnect,
+    /// Go on with the client's connection of this number, which is opened, anew if it is open already, with nothing
+    /// prepared on it but [`Workload::statements`]; then the client is asked again. What was put into the request is not
+    /// sent. A client begins with number 0, and its other connections stay as they are.
+    Connect(u16),
+    /// Go on with that connection as it is; then the client is asked again.
+    Use(u16),
     /// Wait before the next step.
     Sleep(Duration),
     /// The transaction has ended well.

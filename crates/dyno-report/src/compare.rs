@@ -121,7 +121,7 @@ fn series(comparison: &Comparison, series: &SeriesComparison, names: &[String], 
         label = "";
         table::rows(&section.rows, &columns, sheet);
     }
-    sheet.paragraph("", &format!("{}; – no interval", visible(&series.basis.text)), Paint::faint);
+    sheet.paragraph("", &visible(&series.basis.text), Paint::faint);
     ladder::rows(&series.ladder, &columns, sheet);
 }
 

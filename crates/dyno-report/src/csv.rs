@@ -10,7 +10,7 @@ use dyno_results::timeline_view::{MetricView, TimelineView};
 use jiff::{SignedDuration, Timestamp};
 
 /// Columns before those of telemetry, with their units.
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 21] = [
     "target",
     "second (s)",
     "clock (UTC)",
@@ -23,8 +23,10 @@ const COLUMNS: [&str; 19] = [
     "throughput (1/s)",
     "failed (1/s)",
     "p50 (us)",
+    "p90 (us)",
     "p95 (us)",
     "p99 (us)",
+    "p99.9 (us)",
     "max (us)",
     "connections in use",
     "connections idle",
@@ -88,7 +90,7 @@ fn target(
     let mut metrics: Vec<Option<Cursor<'_>>> =
         columns.iter().map(|column| own(column).map(|metric| Cursor { metric, at: 0 })).collect();
     let mut row = 0;
-    for second in seconds(timeline) {
+    while let Some(second) = next_second(timeline.load.t_s.get(row), &metrics) {
         let first = row;
         while row < timeline.load.t_s.len() && second_of(timeline.load.t_s[row]) == second {
             row += 1;
@@ -115,7 +117,7 @@ fn target(
 }
 
 /// The time of day at the beginning of a second, where it is known when the run began.
-fn clock(began: Option<Timestamp>, second: usize) -> Option<String> {
+fn clock(began: Option<Timestamp>, second: u64) -> Option<String> {
     let at = began?.checked_add(SignedDuration::from_secs(i64::try_from(second).ok()?)).ok()?;
     // To the millisecond, as in the stream of events.
     Some(format!("{at:.3}"))
@@ -137,7 +139,7 @@ fn load(load: &Load, row: usize, stages: &[StageResult], line: &mut Line) {
     line.text(&load.clients[row].to_string());
     line.number(Some(load.tps[row]));
     line.number(Some(load.failed_per_s[row]));
-    for column in [&load.p50_us, &load.p95_us, &load.p99_us, &load.max_us] {
+    for column in [&load.p50_us, &load.p90_us, &load.p95_us, &load.p99_us, &load.p999_us, &load.max_us] {
         line.number(column[row]);
     }
     match &load.pool {
@@ -159,23 +161,15 @@ fn kind(kind: StageKind) -> &'static str {
     }
 }
 
-/// The seconds in which anything was read of a target.
-fn seconds(timeline: &TimelineView<'_>) -> Vec<usize> {
-    let mut read = Vec::new();
-    let columns = timeline.metrics.iter().map(|metric| metric.t_s).chain([timeline.load.t_s.as_slice()]);
-    for t_s in columns.flatten() {
-        let second = second_of(*t_s);
-        if read.len() <= second {
-            read.resize(second + 1, false);
-        }
-        read[second] = true;
-    }
-    (0..read.len()).filter(|second| read[*second]).collect()
+/// The next second in which anything was read of a target.
+fn next_second(load_s: Option<&f64>, metrics: &[Option<Cursor<'_>>]) -> Option<u64> {
+    let of_metrics = metrics.iter().flatten().filter_map(|cursor| cursor.metric.t_s.get(cursor.at));
+    of_metrics.chain(load_s).copied().map(second_of).min()
 }
 
 /// The whole second that a time lies in.
-fn second_of(t_s: f64) -> usize {
-    t_s.max(0.0) as usize
+fn second_of(t_s: f64) -> u64 {
+    t_s.max(0.0) as u64
 }
 
 /// A place in a metric, that moves on with the seconds.
@@ -186,7 +180,7 @@ struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// The last value of a second.
-    fn value(&mut self, second: usize) -> Option<f64> {
+    fn value(&mut self, second: u64) -> Option<f64> {
         let mut value = None;
         while let Some(t_s) = self.metric.t_s.get(self.at).filter(|t_s| second_of(**t_s) <= second) {
             if second_of(*t_s) == second {
@@ -197,6 +191,9 @@ impl Cursor<'_> {
         value
     }
 }
+
+/// What a spreadsheet takes for the beginning of a formula, quoted or not: behind an apostrophe it is a text.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// A line in the making.
 #[derive(Default)]
@@ -216,7 +213,9 @@ impl Line {
 
     fn text(&mut self, text: &str) {
         let field = self.field();
-        if text.contains([',', '"', '\r', '\n']) {
+        if text.starts_with(FORMULA) {
+            field.push_str(&format!("\"'{}\"", text.replace('"', "\"\"")));
+        } else if text.contains([',', '"', '\r', '\n']) {
             field.push_str(&format!("\"{}\"", text.replace('"', "\"\"")));
         } else {
             field.push_str(text);
@@ -225,7 +224,7 @@ impl Line {
 
     fn number(&mut self, value: Option<f64>) {
         match value.filter(|value| value.is_finite()) {
-            Some(value) => self.text(&value.to_string()),
+            Some(value) => self.field().push_str(&value.to_string()),
             None => self.skip(1),
         }
     }
@@ -293,8 +292,10 @@ mod tests {
             tps: vec![10.0, 20.0, 0.5],
             failed_per_s: vec![0.0; 3],
             p50_us: vec![Some(1.5), None, None],
+            p90_us: vec![None; 3],
             p95_us: vec![None; 3],
             p99_us: vec![None; 3],
+            p999_us: vec![None; 3],
             max_us: vec![None; 3],
             pool: None,
         };
@@ -308,11 +309,37 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,1,10,0,1.5,,,,,,,,0.25",
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,2,20,0,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,2,0.5,0,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,1,10,0,1.5,,,,,,,,,,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,2,20,0,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,2,0.5,0,,,,,,,,,,,",
             ]
         );
+    }
+
+    #[test]
+    fn no_text_is_a_formula_and_a_number_stays_one() {
+        let (t_s, values) = ([0.5], [Some(-2.5)]);
+        let metric = MetricView { source: "@host", key: "k", unit: "share", t_s: &t_s, values: &values };
+        for (target, cell) in [
+            ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
+            ("+1", "\"'+1\""),
+            ("-1", "\"'-1\""),
+            ("@a", "\"'@a\""),
+        ] {
+            let load = std::borrow::Cow::Owned(Load::default());
+            let text = written(&[TimelineView { target, load, metrics: vec![metric] }], &[]);
+            assert!(text.contains(",\"'@host.k (share)\"\r\n"), "{text}");
+            assert!(text.contains(&format!("\r\n{cell},0,")) && text.ends_with(",-2.5\r\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_absurd_time_takes_no_memory() {
+        let (t_s, values) = ([0.5, 1e12], [Some(1.0), Some(2.0)]);
+        let metric = MetricView { source: "host", key: "k", unit: "share", t_s: &t_s, values: &values };
+        let load = std::borrow::Cow::Owned(Load::default());
+        let text = written(&[TimelineView { target: "pg", load, metrics: vec![metric] }], &[]);
+        assert_eq!(text.lines().count(), 3, "{text}");
     }
 }

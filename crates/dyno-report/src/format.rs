@@ -8,6 +8,9 @@ use dyno_results::document::Estimate;
 /// How an unknown value is shown.
 pub const UNKNOWN: &str = "–";
 
+/// How an interval is shown that is wider than the figure.
+pub const NOT_KNOWN: &str = "not known to within a factor of two";
+
 /// A whole number with separators, `5,000,000`.
 #[must_use]
 pub fn count(value: u64) -> String {
@@ -65,12 +68,21 @@ pub fn throughput(estimate: &Estimate) -> String {
 /// Half-width of an estimate's interval in percent of its mean: `±0.6%`.
 #[must_use]
 pub fn relative_error(estimate: &Estimate) -> String {
-    let relative = estimate.half_width.map(|half_width| (half_width / estimate.mean * 100.0).abs());
-    match relative {
-        Some(percent) if percent.is_finite() && percent < 0.05 => "±<0.1%".to_owned(),
-        Some(percent) if percent.is_finite() && percent < 9.95 => format!("±{percent:.1}%"),
-        Some(percent) if percent.is_finite() && percent < 1e6 => format!("±{percent:.0}%"),
-        _ => "± unknown".to_owned(),
+    estimate
+        .half_width
+        .map_or_else(|| "± unknown".to_owned(), |half_width| relative(estimate.mean, half_width))
+}
+
+/// A half-width in percent of its figure: `±0.6%`, or that it says next to nothing.
+#[must_use]
+pub fn relative(mean: f64, half_width: f64) -> String {
+    let percent = (half_width / mean * 100.0).abs();
+    match percent {
+        _ if !percent.is_finite() => "± unknown".to_owned(),
+        _ if percent > 100.0 => NOT_KNOWN.to_owned(),
+        _ if percent < 0.05 => "±<0.1%".to_owned(),
+        _ if percent < 9.95 => format!("±{percent:.1}%"),
+        _ => format!("±{percent:.0}%"),
     }
 }
 
@@ -295,6 +307,8 @@ mod tests {
         assert_eq!(throughput(&estimate(84_912.3, Some(509.0))), "84,912 TPS ±0.6%");
         assert_eq!(throughput(&estimate(84_912.3, None)), "84,912 TPS ± unknown");
         assert_eq!(throughput(&estimate(100.0, Some(25.0))), "100 TPS ±25%");
+        assert_eq!(throughput(&estimate(100.0, Some(99.0))), "100 TPS ±99%");
+        assert_eq!(throughput(&estimate(100.0, Some(101.0))), format!("100 TPS {NOT_KNOWN}"));
         assert_eq!(throughput(&estimate(100.0, Some(0.0001))), "100 TPS ±<0.1%");
         assert_eq!(throughput(&estimate(0.0, Some(1.0))), "0 TPS ± unknown");
     }
@@ -382,7 +396,7 @@ mod tests {
                 plain(value), bytes_mean(value), throughput(&estimate), relative_error(&estimate),
             ];
             for form in forms {
-                prop_assert!(!form.is_empty() && form.chars().count() <= 40, "{form:?}");
+                prop_assert!(!form.is_empty() && form.chars().count() <= 60, "{form:?}");
                 prop_assert!(!form.contains("NaN") && !form.contains("inf"), "{form:?}");
             }
         }

@@ -20,6 +20,7 @@ pub(crate) struct Rung {
     pub(crate) rate_per_s: Option<f64>,
     /// Transactions per second; `None` where nothing is known of it yet.
     pub(crate) tps: Option<f64>,
+    pub(crate) p50_us: Option<f64>,
     pub(crate) p99_us: Option<f64>,
     /// Transactions that failed.
     pub(crate) failed: u64,
@@ -83,6 +84,14 @@ pub(crate) fn table(rungs: &[Rung], room: usize, overflow: Overflow, paint: Pain
         Row { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) },
         Row { head: "TPS".to_owned(), cell: Box::new(|column| column.cell(0, tps_cell)) },
     ];
+    // Of a load that is offered throughput is what was asked for: latency tells what became of it.
+    if rungs.iter().all(|rung| rung.rate_per_s.is_some()) {
+        for (name, time) in [("p50", p50 as fn(&Rung) -> Option<f64>), ("p99", p99)] {
+            let in_us = all_in_us(rungs.iter().filter_map(time));
+            let cell = move |column: &Column<'_>| column.cell(0, |rung| time_cell(time(rung), in_us));
+            rows.push(Row { head: format!("{name} {}", unit(in_us)), cell: Box::new(cell) });
+        }
+    }
     if rungs.iter().any(|rung| rung.failed > 0) {
         rows.push(Row { head: "failed".to_owned(), cell: Box::new(|column| column.cell(0, failed_cell)) });
     }
@@ -94,7 +103,7 @@ pub(crate) fn table(rungs: &[Rung], room: usize, overflow: Overflow, paint: Pain
 pub(crate) fn side_by_side(
     curves: &[Curve<'_>],
     names: &Names<'_>,
-    p99: bool,
+    with_p99: bool,
     room: usize,
     overflow: Overflow,
     paint: Paint,
@@ -113,10 +122,9 @@ pub(crate) fn side_by_side(
     };
     add("TPS", |rung, _| tps_cell(rung), false);
     let rungs = || curves.iter().flat_map(|curve| &curve.rungs);
-    if p99 && rungs().any(|rung| rung.p99_us.is_some()) {
-        // One unit for all, so that the eye can follow a row.
-        let in_us = rungs().filter_map(|rung| rung.p99_us).all(|us| us < 999.5);
-        add(if in_us { "p99 µs" } else { "p99 ms" }, p99_cell, in_us);
+    if with_p99 && rungs().any(|rung| rung.p99_us.is_some()) {
+        let in_us = all_in_us(rungs().filter_map(p99));
+        add(&format!("p99 {}", unit(in_us)), |rung, in_us| time_cell(p99(rung), in_us), in_us);
     }
     if rungs().any(|rung| rung.failed > 0) {
         add("failed", |rung, _| failed_cell(rung), false);
@@ -252,9 +260,26 @@ fn tps_cell(rung: &Rung) -> Cell {
     (if rung.state == RungState::CutShort { figure + "*" } else { figure }, rung.state)
 }
 
+fn p50(rung: &Rung) -> Option<f64> {
+    rung.p50_us
+}
+
+fn p99(rung: &Rung) -> Option<f64> {
+    rung.p99_us
+}
+
+/// One unit for a whole row, so that the eye can follow it.
+fn all_in_us(mut times: impl Iterator<Item = f64>) -> bool {
+    times.all(|us| us < 999.5)
+}
+
+fn unit(in_us: bool) -> &'static str {
+    if in_us { "µs" } else { "ms" }
+}
+
 /// In microseconds, or else milliseconds.
-fn p99_cell(rung: &Rung, in_us: bool) -> Cell {
-    let scaled = rung.p99_us.map(|us| if in_us { us } else { us / 1e3 });
+fn time_cell(us: Option<f64>, in_us: bool) -> Cell {
+    let scaled = us.map(|us| if in_us { us } else { us / 1e3 });
     plain(scaled.map_or_else(|| format::UNKNOWN.to_owned(), format::short))
 }
 

@@ -249,6 +249,7 @@ mod tests {
             rate_per_s: None,
             rate_end_per_s: None,
             tps,
+            repeats: Vec::new(),
         };
         let complete = RunSummary {
             name: "2026-11-20-2".to_owned(),

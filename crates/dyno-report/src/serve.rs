@@ -82,14 +82,13 @@ pub enum ServeError {
     Address { listen: String, why: String },
     #[error(
         "{address} can be reached by other machines, and no token was given: everybody there could read every run\n  \
-         give one with --token-file FILE or DYNO_TOKEN, or listen on {DEFAULT_LISTEN}"
+         set DYNO_TOKEN (or, of `dyno serve`, --token-file FILE), or listen on {DEFAULT_LISTEN}"
     )]
     Open { address: SocketAddr },
     #[error("the token {why}")]
     Token { why: &'static str },
     #[error(
-        "port {} of {} is taken by another program{}\n  end it, choose another port, or let one be chosen with \
-         --listen {}",
+        "port {} of {} is taken by another program{}\n  end it, or choose another port: {} takes a free one",
         address.port(),
         address.ip(),
         if address.port() == address::DEFAULT_PORT { ", perhaps another `dyno serve`" } else { "" },
@@ -136,7 +135,10 @@ pub fn spawn(options: Options) -> Result<Server, ServeError> {
     let listener = address::bind(&addresses)?;
     let address = listener.local_addr().map_err(ServeError::Start)?;
     // What is no store is refused now, and not to each reader.
-    drop(Store::open(&store)?);
+    match Store::open_existing(&store) {
+        Ok(_) | Err(StoreError::Missing { .. }) => {}
+        Err(refused) => return Err(refused.into()),
+    }
     let gate = Gate::new(address, token);
     let library = Arc::new(Library::new(store));
     let runtime = runtime::Builder::new_current_thread()

@@ -107,7 +107,7 @@ fn prepare(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
         *seconds.entry((&step.target, &step.workload)).or_default() += step.seconds;
     }
     let mut label = "prepare";
-    for data in &report.data {
+    for data in &report.found {
         let took = match seconds.remove(&(data.target.as_str(), data.workload.as_str())) {
             Some(seconds) => format::duration_s(seconds),
             None => "as found".to_owned(),
@@ -224,7 +224,7 @@ fn notices(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
 fn ending(report: &Report, report_path: Option<&Path>, sheet: &mut Sheet) {
     let run = &report.run;
     if !run.command.is_empty() {
-        sheet.paragraph("command", &visible(&run.command.join(" ")), Paint::faint);
+        sheet.paragraph("command", &visible(&run.command_line()), Paint::faint);
     }
     let text = format!("run {}{DOT}{}", visible(&run.name), format::duration_s(run.seconds));
     match report_path {

@@ -38,8 +38,8 @@ fn two_targets_stand_side_by_side() {
               p99 ms my   2.26   2.37   2.61   3.32   5.51   12.9
               pg  peak 13.8k ±1.0% at 16
               my  peak 7.58k ±0.8% at 16
-    hold      pg  8 clients, closed loop · 12 s   11,384 TPS ±0.4%   p50 667 µs   p99 1.8 ms   p99.9 8.4 ms
-              my  8 clients, closed loop · 12 s   6,266 TPS ±0.4%    p50 1.2 ms   p99 3.3 ms   p99.9 15 ms
+    hold      pg  8 clients, closed loop · 12 s   11,384 TPS ±0.4%   p50 667 µs   p90 1.2 ms   p99 1.8 ms   p99.9 8.4 ms
+              my  8 clients, closed loop · 12 s   6,266 TPS ±0.4%    p50 1.2 ms   p90 2.2 ms   p99 3.3 ms   p99.9 15 ms
     costs                                   pg               my
               per transaction   hold 8 clients   hold 8 clients
               server CPU                165 µs      303 µs host
@@ -60,8 +60,8 @@ fn two_targets_stand_side_by_side() {
               p99 ms my   0.50   0.53   0.58   0.74   1.23   2.87
               pg  peak 61.4k ±0.8% at 16
               my  peak 33.9k ±0.9% at 16
-    hold      pg  8 clients, closed loop · 12 s   50,974 TPS ±0.4%   p50 149 µs   p99 408 µs   p99.9 1.9 ms
-              my  8 clients, closed loop · 12 s   28,003 TPS ±0.4%   p50 271 µs   p99 744 µs   p99.9 3.4 ms
+    hold      pg  8 clients, closed loop · 12 s   50,974 TPS ±0.4%   p50 149 µs   p90 190 µs   p99 408 µs   p99.9 1.9 ms
+              my  8 clients, closed loop · 12 s   28,003 TPS ±0.4%   p50 271 µs   p90 346 µs   p99 744 µs   p99.9 3.4 ms
     costs                                   pg               my
               per transaction   hold 8 clients   hold 8 clients
               server CPU                 37 µs       68 µs host
@@ -119,17 +119,21 @@ fn two_targets_together_over_a_pool_at_60_columns() {
     hold      pg  8 clients over 12 connections, closed loop ·
                   12 s
                   11,390 TPS ±0.4%
-                  response p50 667 µs p99 1.8 ms p99.9 8.4 ms
-                  service p50 667 µs p99 1.8 ms p99.9 8.4 ms
-                  lag p50 0 µs p99 0 µs p99.9 0 µs
+                  response p50 667 µs p90 1.2 ms p99 1.8 ms
+                  p99.9 8.4 ms
+                  service p50 667 µs p90 1.2 ms p99 1.8 ms p99.9
+                  8.4 ms
+                  lag p50 0 µs p90 0 µs p99 0 µs p99.9 0 µs
                   errors: 8 failed · 36 retried · 40001 ×36,
                   23505 ×8
               my  8 clients over 12 connections, closed loop ·
                   12 s
                   6,260 TPS ±0.4%
-                  response p50 1.2 ms p99 3.3 ms p99.9 15 ms
-                  service p50 1.2 ms p99 3.3 ms p99.9 15 ms
-                  lag p50 0 µs p99 0 µs p99.9 0 µs
+                  response p50 1.2 ms p90 2.2 ms p99 3.3 ms
+                  p99.9 15 ms
+                  service p50 1.2 ms p90 2.2 ms p99 3.3 ms p99.9
+                  15 ms
+                  lag p50 0 µs p90 0 µs p99 0 µs p99.9 0 µs
                   errors: 8 failed · 36 retried · 40001 ×36,
                   23505 ×8
     costs                                   pg               my
@@ -162,17 +166,21 @@ fn two_targets_together_over_a_pool_at_60_columns() {
     hold      pg  8 clients over 12 connections, closed loop ·
                   12 s
                   50,991 TPS ±0.4%
-                  response p50 149 µs p99 408 µs p99.9 1.9 ms
-                  service p50 149 µs p99 408 µs p99.9 1.9 ms
-                  lag p50 0 µs p99 0 µs p99.9 0 µs
+                  response p50 149 µs p90 190 µs p99 408 µs
+                  p99.9 1.9 ms
+                  service p50 149 µs p90 190 µs p99 408 µs p99.9
+                  1.9 ms
+                  lag p50 0 µs p90 0 µs p99 0 µs p99.9 0 µs
                   errors: 8 failed · 36 retried · 40001 ×36,
                   23505 ×8
               my  8 clients over 12 connections, closed loop ·
                   12 s
                   28,027 TPS ±0.4%
-                  response p50 271 µs p99 742 µs p99.9 3.4 ms
-                  service p50 271 µs p99 742 µs p99.9 3.4 ms
-                  lag p50 0 µs p99 0 µs p99.9 0 µs
+                  response p50 271 µs p90 346 µs p99 742 µs
+                  p99.9 3.4 ms
+                  service p50 271 µs p90 346 µs p99 742 µs p99.9
+                  3.4 ms
+                  lag p50 0 µs p90 0 µs p99 0 µs p99.9 0 µs
                   errors: 8 failed · 36 retried · 40001 ×36,
                   23505 ×8
     costs                                   pg               my
@@ -238,9 +246,9 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
               pg  highest 11.4k ±0.9% at 8, the peak may lie beyond
               my  highest 6.24k ±0.8% at 8, the peak may lie beyond
     hold      pg  8 clients, closed loop · 4 s   11,394 TPS ±1.1%
-                  p50 664 µs   p99 1.8 ms   p99.9 8.5 ms
+                  p50 664 µs   p90 1.2 ms   p99 1.8 ms   p99.9 8.5 ms
               my  8 clients, closed loop · 4 s   6,285 TPS ±0.9%
-                  p50 1.2 ms   p99 3.3 ms   p99.9 15 ms
+                  p50 1.2 ms   p90 2.2 ms   p99 3.3 ms   p99.9 15 ms
     costs                                   pg               my
               per transaction   hold 8 clients   hold 8 clients
               server CPU                161 µs      302 µs host
@@ -260,7 +268,7 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
               pg  highest 51.0k ±1.0% at 8, the peak may lie beyond
               my  no step was measured
     hold      pg  8 clients, closed loop · 4 s   50,796 TPS ±1.1%
-                  p50 149 µs   p99 412 µs   p99.9 1.9 ms
+                  p50 149 µs   p90 190 µs   p99 412 µs   p99.9 1.9 ms
     costs                                   pg
               per transaction   hold 8 clients
               server CPU                 36 µs

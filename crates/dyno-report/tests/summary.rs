@@ -28,11 +28,11 @@ fn a_whole_run_at_120_columns() {
     prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
-    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p99 289 µs   p99.9 1.3 ms
+    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
               each transaction: 17 µs server CPU
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
-    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
@@ -68,6 +68,23 @@ fn queries_are_told_where_the_workload_tells_them() {
 }
 
 #[test]
+fn repeats_end_in_their_median() {
+    let mut report = fold(&Plan { ladder: vec![], ..Plan::default() }.events());
+    let series = &mut report.series[0];
+    let headline = series.headline.as_mut().unwrap();
+    headline.stages = vec![series.holds[0]; 3];
+    headline.throughput =
+        Estimate { mean: 17_370.0, half_width: Some(14_765.0), samples: 3, effective_samples: Some(3.0) };
+    let text = render(&report, None, Terminal::plain(120));
+    let row = text.lines().find(|line| line.starts_with("median")).unwrap();
+    assert!(
+        row.contains("of 3 repeats") && row.contains("17,370 TPS ±85%") && row.contains("p99 289 µs"),
+        "{text}"
+    );
+    assert_eq!(text.matches("median").count(), 1, "{text}");
+}
+
+#[test]
 fn a_whole_run_at_80_columns() {
     insta::assert_snapshot!(shown(&Plan::default(), 80), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB,
@@ -78,14 +95,14 @@ fn a_whole_run_at_80_columns() {
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k
               peak 86.9k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%
-              p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
               each transaction: 17 µs server CPU
     write     tpcb/tpcb-like
               clients      1      2      4      8     16     32
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k
               peak 4.19k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
-              p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took
@@ -122,7 +139,8 @@ fn a_narrow_terminal_folds_the_ladder() {
               at its bound
     hold      8 clients, closed loop · 12 s
               72,123 TPS ±0.4%
-              p50 105 µs   p99 289 µs   p99.9 1.3 ms
+              p50 105 µs p90 187 µs p99 289 µs p99.9
+              1.3 ms
               each transaction: 17 µs server CPU
     write     tpcb/tpcb-like
               clients      1      2      4      8
@@ -136,7 +154,8 @@ fn a_narrow_terminal_folds_the_ladder() {
               at its bound
     hold      8 clients, closed loop · 12 s
               3,467 TPS ±0.4%
-              p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+              p50 2.2 ms p90 3.9 ms p99 6.0 ms p99.9
+              28 ms
               each transaction: 358 µs server CPU
     verify    126,304 commits acknowledged, 126,304
               found · four sums agree
@@ -240,15 +259,15 @@ fn an_open_loop_shows_its_three_times() {
     prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
     read      tpcb/select-only
     hold      500/s Poisson, 8 clients · 12 s   500 TPS ±<0.1%
-              response   p50 116 µs   p99 317 µs   p99.9 1.5 ms
-              service    p50 105 µs   p99 289 µs   p99.9 1.3 ms
-              lag        p50 11 µs    p99 29 µs    p99.9 133 µs
+              response   p50 116 µs   p90 148 µs   p99 317 µs   p99.9 1.5 ms
+              service    p50 105 µs   p90 135 µs   p99 289 µs   p99.9 1.3 ms
+              lag        p50 11 µs    p90 13 µs    p99 29 µs    p99.9 133 µs
               each transaction: 2.5 ms server CPU
     write     tpcb/tpcb-like
     hold      500/s Poisson, 8 clients · 12 s   500 TPS ±<0.1%
-              response   p50 2.4 ms   p99 6.6 ms   p99.9 30 ms
-              service    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
-              lag        p50 219 µs   p99 600 µs   p99.9 2.8 ms
+              response   p50 2.4 ms   p90 3.1 ms   p99 6.6 ms   p99.9 30 ms
+              service    p50 2.2 ms   p90 2.8 ms   p99 6.0 ms   p99.9 28 ms
+              lag        p50 219 µs   p90 280 µs   p99 600 µs   p99.9 2.8 ms
               each transaction: 2.5 ms server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
@@ -270,13 +289,15 @@ fn errors_are_counted_by_code() {
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
               failed       4      4      4      4      4      4
-    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p99 289 µs   p99.9 1.3 ms
+    hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%
+              p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
               each transaction: 17 µs server CPU
               errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
               failed       4      4      4      4      4      4
-    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p99 6.0 ms   p99.9 28 ms
+    hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
+              p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
               errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
@@ -353,7 +374,7 @@ fn an_only_target_over_a_pool_tells_waits_and_where_it_gave_way() {
               peak 72.3k ±0.8% at 32 (8, 16, 24 alike)
               saturated at 8 clients (72,087 TPS, p99 289 µs), throughput no longer rises and latency
               does: 8 of 8 connections
-              wait       p50 0 µs     p99 0 µs     p99.9 0 µs
+              wait       p50 0 µs     p90 0 µs     p99 0 µs     p99.9 0 µs
               8 connections · 8.00 in use, 8 at most · 0 clients waiting, 0 at most
               each transaction: 17 µs server CPU
     ");

@@ -14,7 +14,6 @@ mod evidence;
 mod ladder;
 mod metrics;
 mod names;
-mod seconds;
 mod sections;
 mod side;
 mod spread;
@@ -80,8 +79,8 @@ fn series(sides: &[Side], shared: &Shared<'_>) -> SeriesComparison {
     SeriesComparison {
         name: shared.name.to_owned(),
         workloads: shared.sides.iter().map(workload).collect(),
-        basis: basis::basis(sides, picks.first().map_or(&[], Vec::as_slice)),
-        sections: shared.sections(),
+        basis: basis::basis(sides, shared.base, picks.first().map_or(&[], Vec::as_slice)),
+        sections: shared.sections(sides),
         ladder: ladder::compare(shared),
     }
 }

@@ -66,8 +66,10 @@ pub fn load(load: &Load, span: Span, points: usize) -> Load {
         tps: always(&load.tps),
         failed_per_s: always(&load.failed_per_s),
         p50_us: known(&load.p50_us),
+        p90_us: known(&load.p90_us),
         p95_us: known(&load.p95_us),
         p99_us: known(&load.p99_us),
+        p999_us: known(&load.p999_us),
         max_us: known(&load.max_us),
         pool: load.pool.as_ref().map(|pool| PoolLoad {
             in_use: known(&pool.in_use),

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event;
+use crate::statistics::saturation::SHORTFALL;
+use crate::{event, words};
 
 /// Name and version of the document's JSON form.
 pub const SCHEMA: &str = "dyno.report/1";
@@ -21,7 +22,10 @@ pub struct Report {
     pub targets: Vec<event::Target>,
     pub hosts: Vec<event::Host>,
     pub settings: Vec<event::Settings>,
+    /// The data as they were last, of each target and workload.
     pub data: Vec<event::Data>,
+    /// The same as the first load found them.
+    pub found: Vec<event::Data>,
     pub prepare: Vec<event::PrepareStep>,
     pub series: Vec<Series>,
     pub stages: Vec<StageResult>,
@@ -32,6 +36,9 @@ pub struct Report {
     pub hooks: Vec<Hook>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
+    /// Servers that were others behind the load than when they were described.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_changes: Vec<event::ServerChanged>,
     pub findings: Vec<event::Finding>,
     pub notices: Vec<event::Notice>,
 }
@@ -54,6 +61,14 @@ pub struct Run {
     pub reason: Option<String>,
 }
 
+impl Run {
+    /// The command as it can be pasted into a shell.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        words::command_line(&self.command)
+    }
+}
+
 /// The stages of one workload on one target that belong together: a ladder with its peak, and a hold.
 #[derive(Debug, Clone, Serialize)]
 pub struct Series {
@@ -65,10 +80,25 @@ pub struct Series {
     pub ladder: Vec<u32>,
     /// Ids of holds and ramps, in the order they ran.
     pub holds: Vec<u32>,
+    /// The figures that stand for the series; `None` where nothing was measured.
+    pub headline: Option<Headline>,
     /// `None` where no ladder was run.
     pub peak: Option<Peak>,
     /// Where the ladder gave way; `None` where it did not, or has too few rungs to say.
     pub saturation: Option<Saturation>,
+}
+
+/// What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak.
+#[derive(Debug, Clone, Serialize)]
+pub struct Headline {
+    /// Ids of the stages that it is of, in the order they ran.
+    pub stages: Vec<u32>,
+    /// The one of them whose throughput is nearest to the headline's.
+    pub stage: u32,
+    /// Of several stages their median, with the interval over them.
+    pub throughput: Estimate,
+    /// Response time in an open loop or over a pool, else service time; of several stages the median of each figure.
+    pub latency: Option<Percentiles>,
 }
 
 /// The rung of a ladder at which a target gave way, and what was at its bound there.
@@ -225,6 +255,19 @@ pub struct StageResult {
     pub skipped: u64,
 }
 
+impl StageResult {
+    /// Whether a rate was asked for, and as good as all of it ended.
+    #[must_use]
+    pub fn met_its_rate(&self) -> bool {
+        match (&self.stage.arrival, self.throughput) {
+            (event::Arrival::Open { rate_per_s, .. }, Some(throughput)) => {
+                throughput.mean >= *rate_per_s * (1.0 - SHORTFALL)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Counts of a stage. Outcomes come twice: of what ended within the load, which is what throughput rests on, and
 /// `_with_drain`, of everything that the stage began. All others include the drain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -350,8 +393,10 @@ pub struct Load {
     /// Latency of what ended well: response time in an open loop or over a pool, else service time; microseconds,
     /// `null` in an interval in which nothing ended.
     pub p50_us: Vec<Option<f64>>,
+    pub p90_us: Vec<Option<f64>>,
     pub p95_us: Vec<Option<f64>>,
     pub p99_us: Vec<Option<f64>>,
+    pub p999_us: Vec<Option<f64>>,
     pub max_us: Vec<Option<f64>>,
     /// `None` where no stage's clients shared connections.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer, de};
 
 use crate::latency::Latency;
 
@@ -38,25 +38,42 @@ pub enum Event {
     Check(Check),
     Hook(Hook),
     TargetLost(TargetLost),
+    ServerChanged(ServerChanged),
     Finding(Finding),
     Notice(Notice),
     Finished(Finished),
 }
 
-impl Event {
+/// No run lasts longer, milliseconds: ten years. A later time is no time, and would make a report of one that is nearly
+/// all empty.
+const TIME_MS_MAX: f64 = 10.0 * 365.0 * 86_400_000.0;
+
+impl Stamped {
     /// An event as it is stored: of this `kind`, with a `body` that says so too.
     ///
     /// # Errors
-    /// The body is no event.
-    pub fn read(kind: &str, body: &str) -> serde_json::Result<Self> {
+    /// The body is no event, or it holds a time that no run has.
+    pub fn read(seq: u64, at_ms: u64, kind: &str, body: &str) -> serde_json::Result<Self> {
         // Nearly all are of these two kinds. To find out from the body takes longer than all else that is read in it.
-        match kind {
-            "interval" => serde_json::from_str(body).map(Self::Interval),
-            "sample" => serde_json::from_str(body).map(Self::Sample),
-            _ => serde_json::from_str(body),
+        let event = match kind {
+            "interval" => Event::Interval(serde_json::from_str(body)?),
+            "sample" => Event::Sample(serde_json::from_str(body)?),
+            _ => serde_json::from_str(body)?,
+        };
+        let times_ms = match &event {
+            Event::Interval(interval) => [interval.start_ms, interval.duration_ms],
+            Event::StageFinished(finished) => [finished.seconds * 1000.0, finished.drain_s * 1000.0],
+            _ => [0.0; 2],
+        };
+        if let Some(ms) = times_ms.into_iter().chain([at_ms as f64]).find(|ms| ms.abs() > TIME_MS_MAX) {
+            let told = format!("a time of {:.0} years, longer than any run", ms / TIME_MS_MAX * 10.0);
+            return Err(de::Error::custom(told));
         }
+        Ok(Self { seq, at_ms, event })
     }
+}
 
+impl Event {
     /// The event's name as it is written: `stage-started`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -74,6 +91,7 @@ impl Event {
             Self::Check(_) => "check",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
+            Self::ServerChanged(_) => "server-changed",
             Self::Finding(_) => "finding",
             Self::Notice(_) => "notice",
             Self::Finished(_) => "finished",
@@ -493,6 +511,28 @@ pub struct TargetLost {
     pub stage: Option<u32>,
     /// What failed and what the server said.
     pub reason: String,
+}
+
+/// A target's server that was another behind the load than when it was described.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerChanged {
+    pub target: String,
+    /// It has started since, and dyno has not had that done.
+    pub restarted: bool,
+    pub changes: Vec<ServerChange>,
+}
+
+/// Something that a server says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerChange {
+    /// `version`, or a setting's name.
+    pub what: String,
+    /// `None` where it was the default.
+    pub before: Option<String>,
+    pub after: Option<String>,
+    /// The figures before it and behind it are of different things: the version, or whether a crash may lose what was
+    /// acknowledged.
+    pub decides: bool,
 }
 
 /// How much a finding weighs.

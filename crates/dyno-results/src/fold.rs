@@ -47,6 +47,7 @@ pub struct Fold {
     hosts: Vec<event::Host>,
     settings: Vec<event::Settings>,
     data: Vec<event::Data>,
+    found: Vec<event::Data>,
     prepare: Vec<event::PrepareStep>,
     stages: BTreeMap<u32, StageFold>,
     timelines: Timelines,
@@ -54,6 +55,7 @@ pub struct Fold {
     checks: Vec<event::Check>,
     hooks: Vec<Hook>,
     lost: Vec<Lost>,
+    server_changes: Vec<event::ServerChanged>,
     findings: Vec<event::Finding>,
     notices: Vec<event::Notice>,
 }
@@ -76,9 +78,14 @@ impl Fold {
             Event::Settings(settings) => {
                 replace_or_push(&mut self.settings, settings, |known| known.target == settings.target);
             }
-            Event::Data(data) => replace_or_push(&mut self.data, data, |known| {
-                known.target == data.target && known.workload == data.workload
-            }),
+            Event::Data(data) => {
+                let is_same =
+                    |known: &event::Data| known.target == data.target && known.workload == data.workload;
+                if !self.found.iter().any(is_same) {
+                    self.found.push(data.clone());
+                }
+                replace_or_push(&mut self.data, data, is_same);
+            }
             Event::Prepare(step) => self.prepare.push(step.clone()),
             Event::StageStarted(stage) => {
                 self.stages.insert(stage.id, StageFold::new(stage.clone(), stamped.at_ms));
@@ -98,6 +105,7 @@ impl Fold {
             Event::Check(check) => self.checks.push(check.clone()),
             Event::Hook(hook) => self.hooks.push(Hook { at_s: seconds(stamped), hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s: seconds(stamped), lost: lost.clone() }),
+            Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
             Event::Finding(finding) => self.findings.push(finding.clone()),
             Event::Notice(notice) => self.notices.push(notice.clone()),
             Event::Finished(finished) => self.finished = Some(finished.clone()),
@@ -126,6 +134,7 @@ impl Fold {
             hosts: self.hosts.clone(),
             settings: self.settings.clone(),
             data: self.data.clone(),
+            found: self.found.clone(),
             prepare: self.prepare.clone(),
             series: series::group(&stages, &known),
             stages,
@@ -134,6 +143,7 @@ impl Fold {
             checks: self.checks.clone(),
             hooks: self.hooks.clone(),
             lost: self.lost.clone(),
+            server_changes: self.server_changes.clone(),
             findings: self.findings.clone(),
             notices: self.notices.clone(),
         }

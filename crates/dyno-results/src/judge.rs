@@ -19,6 +19,7 @@ mod noisy;
 mod peak_not_reached;
 mod pool_bound;
 mod rate_not_met;
+mod restarted;
 mod saturated;
 pub(crate) mod settings_changed;
 mod shared_host;
@@ -34,6 +35,7 @@ type Rule = fn(&Report) -> Vec<Finding>;
 const RULES: &[Rule] = &[
     data_check::judge,
     incomplete::judge,
+    restarted::judge,
     errors::judge,
     no_work::judge,
     durability::judge,
@@ -51,11 +53,25 @@ const RULES: &[Rule] = &[
     settings_changed::judge,
 ];
 
+/// Rules that tell of what may still come while a run goes on.
+const OF_THE_END: &[Rule] = &[peak_not_reached::judge, noisy::judge, too_short::judge];
+
+/// Findings of a run that goes on, the gravest first: what only its end can tell is left out.
+#[must_use]
+pub fn judge_so_far(report: &Report) -> Vec<Finding> {
+    let of_the_end = |rule: &Rule| OF_THE_END.iter().any(|other| std::ptr::fn_addr_eq(*other, *rule));
+    by(RULES.iter().filter(|rule| !of_the_end(rule)), report)
+}
+
 /// All findings of a run, the gravest first. Findings that the report already holds play no part. A run that is
 /// about to end is judged by its [`report_ending`](crate::fold::Fold::report_ending): otherwise it counts as killed.
 #[must_use]
 pub fn judge(report: &Report) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(report)).collect();
+    by(RULES.iter(), report)
+}
+
+fn by<'a>(rules: impl Iterator<Item = &'a Rule>, report: &Report) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = rules.flat_map(|rule| rule(report)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }

@@ -236,6 +236,9 @@ impl Visitor<'_> for Base64 {
         if let Some(read) = Sparse::read(&bytes) {
             return Ok(Latency(Counts::Read(read)));
         }
+        if !sparse::is_whole(&bytes) {
+            return Err(E::custom("not a histogram in the V2 format, or a part of one"));
+        }
         let read: Histogram<u64> =
             HdrDeserializer::new().deserialize(&mut bytes.as_slice()).map_err(E::custom)?;
         // Into bounds of our own, so that it merges with every other whoever wrote it.
@@ -285,6 +288,12 @@ mod tests {
         assert_eq!((read_again(&none).max_ns(), read_again(&none).percentile_ns(50.0)), (Some(0), Some(0)));
         let (half, _) = text.split_at(text.len() / 2 - text.len() / 2 % 4 + 1);
         assert!(serde_json::from_str::<Latency>(&format!("{half}\"")).is_err(), "cut off");
+        // The header of another layout, and a length for which HdrHistogram would take four gigabytes.
+        let mut longer = STANDARD_NO_PAD.decode(text.trim_matches('"')).unwrap();
+        longer[4..16].copy_from_slice(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 2]);
+        let longer = format!("\"{}\"", STANDARD_NO_PAD.encode(longer));
+        let error = serde_json::from_str::<Latency>(&longer).unwrap_err().to_string();
+        assert!(error.contains("a part of one"), "{error}");
     }
 
     #[test]

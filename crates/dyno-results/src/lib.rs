@@ -7,6 +7,7 @@ pub mod decimate;
 pub mod document;
 pub mod event;
 pub mod fold;
+mod headline;
 pub mod judge;
 pub mod latency;
 pub mod statistics;

@@ -4,6 +4,7 @@
 
 pub mod autocorrelation;
 pub mod peak;
+pub mod repeats;
 pub mod saturation;
 pub mod throughput;
 

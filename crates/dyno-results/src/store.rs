@@ -5,6 +5,7 @@
 //! the summary that lists show.
 
 mod alive;
+mod backlog;
 mod error;
 mod folded;
 mod open;
@@ -18,6 +19,8 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use self::alive::Alive;
+use self::backlog::Backlog;
+pub use self::backlog::Gap;
 pub use self::error::StoreError;
 use self::folded::Kept;
 use self::summary::Summarizer;
@@ -84,6 +87,8 @@ impl Store {
             run_id,
             name,
             summary: Summarizer::default(),
+            summary_changed: false,
+            backlog: Backlog::default(),
             appended: 0,
             kept: Kept::default(),
         })
@@ -192,6 +197,9 @@ pub struct RunWriter {
     run_id: i64,
     name: String,
     summary: Summarizer,
+    /// The store's summary is not this one.
+    summary_changed: bool,
+    backlog: Backlog,
     /// Events that are in the store.
     appended: u64,
     kept: Kept,
@@ -215,18 +223,41 @@ impl RunWriter {
         &self.name
     }
 
-    /// Appends an event. When this returns, the event survives the end of this process.
-    pub fn append(&mut self, stamped: &Stamped) -> Result<(), StoreError> {
+    /// Appends an event. When this returns true, it and all before it survive the end of this process. What cannot be
+    /// written is kept, and written before the next one that can be; the error says why, and false that it was not tried
+    /// again yet.
+    pub fn append(&mut self, stamped: &Stamped) -> Result<bool, StoreError> {
         let body = serde_json::to_string(&stamped.event).map_err(|source| StoreError::Unwritable {
             run: self.name.clone(),
             seq: stamped.seq,
             source,
         })?;
-        let changed = self.summary.add(&stamped.event);
-        self.write(stamped, &body, changed)
+        self.summary_changed |= self.summary.add(&stamped.event);
+        self.backlog.add(stamped, body);
+        self.kept.given_up |= self.backlog.has_gap();
+        if !self.backlog.is_due(stamped.at_ms) {
+            return Ok(false);
+        }
+        let waited_ms = self.patience.as_millis() as u64;
+        self.flush().map(|()| true).inspect_err(|error| {
+            let waited_ms = if matches!(error, StoreError::Locked { .. }) { waited_ms } else { 0 };
+            self.backlog.failed(stamped.at_ms, waited_ms);
+        })
+    }
+
+    /// Writes what could not be written before.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        self.write()
             .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))?;
-        self.appended = stamped.seq + 1;
+        self.appended = self.backlog.rows.last().map_or(self.appended, |row| row.seq + 1);
+        self.summary_changed = false;
+        self.backlog.clear();
         Ok(())
+    }
+
+    /// What of the run is not in the store, once what could be kept of it is.
+    pub fn take_gap(&mut self) -> Option<Gap> {
+        self.backlog.take_gap()
     }
 
     /// Removes the run and all its events: for one that ended before anything was measured.
@@ -237,18 +268,15 @@ impl RunWriter {
             .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))
     }
 
-    fn write(&mut self, stamped: &Stamped, body: &str, summary_changed: bool) -> rusqlite::Result<()> {
+    fn write(&mut self) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction
-            .prepare_cached("INSERT INTO event (run_id, seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![
-                self.run_id,
-                stamped.seq.cast_signed(),
-                stamped.at_ms.cast_signed(),
-                stamped.event.kind(),
-                body
-            ])?;
-        if summary_changed {
+        let insert = "INSERT INTO event (run_id, seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+        for row in &self.backlog.rows {
+            let (seq, at_ms) = (row.seq.cast_signed(), row.at_ms.cast_signed());
+            let values = params![self.run_id, seq, at_ms, row.kind, row.body];
+            transaction.prepare_cached(insert)?.execute(values)?;
+        }
+        if self.summary_changed {
             let content = serde_json::to_string(&self.summary.content)
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
             transaction

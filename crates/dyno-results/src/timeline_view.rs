@@ -74,8 +74,10 @@ impl Load {
             tps: self.tps[rows.clone()].to_vec(),
             failed_per_s: self.failed_per_s[rows.clone()].to_vec(),
             p50_us: known(&self.p50_us),
+            p90_us: known(&self.p90_us),
             p95_us: known(&self.p95_us),
             p99_us: known(&self.p99_us),
+            p999_us: known(&self.p999_us),
             max_us: known(&self.max_us),
             pool: self.pool.as_ref().map(|pool| PoolLoad {
                 in_use: known(&pool.in_use),

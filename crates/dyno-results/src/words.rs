@@ -38,17 +38,20 @@ pub(crate) fn time_us(us: f64) -> String {
     }
 }
 
-/// `760 MB`; powers of ten, as disks are sold.
+/// `760 MiB`; powers of 1024, as everywhere else in a report.
 pub(crate) fn bytes(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    let (divisor, unit) = match bytes {
-        _ if bytes < 1e6 => (1e3, "kB"),
-        _ if bytes < 1e9 => (1e6, "MB"),
-        _ if bytes < 1e12 => (1e9, "GB"),
-        _ => (1e12, "TB"),
-    };
-    let scaled = bytes / divisor;
-    if scaled < 10.0 { format!("{scaled:.1} {unit}") } else { format!("{scaled:.0} {unit}") }
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = bytes as f64 / 1024.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    while scaled >= 999.5
+        && let Some(next) = units.next()
+    {
+        scaled /= 1024.0;
+        unit = Some(next);
+    }
+    let text = if scaled < 10.0 { format!("{scaled:.1}") } else { format!("{scaled:.0}") };
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), unit.unwrap_or(&"KiB"))
 }
 
 /// `8 clients`, `1 client`
@@ -72,6 +75,16 @@ pub(crate) fn seconds(seconds: f64) -> String {
         }
         _ => format!("{seconds:.0} s"),
     }
+}
+
+/// A command as it can be pasted into a shell.
+pub(crate) fn command_line(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted = |word: &String| match word.as_str() {
+        bare if !bare.is_empty() && bare.chars().all(plain) => bare.to_owned(),
+        other => format!("'{}'", other.replace('\'', r"'\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// `fsync, synchronous_commit and full_page_writes`
@@ -98,10 +111,13 @@ mod tests {
             ["0 %", "34 %", "4.5 %", "0.37 %", "less than 0.01 %"]
         );
         assert_eq!([90.0, 1100.0, 2e6].map(time_us), ["90 µs", "1.1 ms", "2.0 s"]);
-        assert_eq!([760_000_000, 2_500_000_000].map(bytes), ["760 MB", "2.5 GB"]);
+        assert_eq!([512, 760 << 20, 5 << 29].map(bytes), ["0.5 KiB", "760 MiB", "2.5 GiB"]);
         assert_eq!([1, 1200].map(|number| counted(number, "row")), ["1 row", "1,200 rows"]);
         assert_eq!([0.0, 0.003, 0.3, 1.003, 30.0].map(seconds), ["0 s", "3 ms", "0.3 s", "1 s", "30 s"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a"]), "a");
+        let words =
+            ["dyno", "run", "--target", "host=/tmp dbname=it's", "", "1..200", "a$b"].map(str::to_owned);
+        assert_eq!(command_line(&words), r"dyno run --target 'host=/tmp dbname=it'\''s' '' 1..200 'a$b'");
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
     Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host, Interval,
-    Notice, Outcome, Pool, PrepareStep, Queries, Sample, Setting, Settings, Severity, Stage, StageFinished,
-    StageKind, Stamped, Started, Table, Target, TargetLost, TypeInterval,
+    Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, Settings, Severity, Stage,
+    StageFinished, StageKind, Stamped, Started, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use serde_json::{Value, json};
@@ -111,6 +111,7 @@ fn every_event() -> Vec<Event> {
             said: some(),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
+        Event::ServerChanged(ServerChanged { target: text(), restarted: true, changes: Vec::new() }),
         Event::Finding(Finding {
             code: text(),
             severity: Severity::Note,

@@ -26,6 +26,12 @@ pub enum Cause {
     LocalFile,
     /// The password has to be changed first; MySQL's.
     PasswordExpired,
+    /// A statement is prepared in this session by somebody else, or is not that was: sessions change hands behind a pooler.
+    SessionShared,
+    /// The tables are there, and not with the columns or types that the statement names.
+    OtherColumns,
+    /// The statement cannot be prepared on this server.
+    NotPreparable,
 }
 
 impl Cause {
@@ -47,6 +53,9 @@ impl Cause {
             "42P07" => Self::TableExists,
             "55P03" => Self::Locked,
             "53300" => Self::TooManyConnections,
+            "42P05" | "26000" => Self::SessionShared,
+            "42703" | "42804" | "42883" => Self::OtherColumns,
+            "0A000" => Self::NotPreparable,
             _ => return None,
         })
     }
@@ -70,6 +79,9 @@ impl Cause {
             1148 if message.contains("used command") => Self::LocalFile,
             3948 | 4166 => Self::LocalFile,
             1820 => Self::PasswordExpired,
+            1243 => Self::SessionShared,
+            1054 | 1136 => Self::OtherColumns,
+            1295 => Self::NotPreparable,
             _ => return None,
         })
     }
@@ -88,5 +100,13 @@ mod tests {
         assert_eq!(Cause::of_number(1290, secured), None);
         assert_eq!(Cause::of_number(1148, "The used command is not allowed"), Some(Cause::LocalFile));
         assert_eq!((Cause::of_state("53100"), Cause::of_state("00000")), (Some(Cause::DiskFull), None));
+    }
+
+    #[test]
+    fn a_pooler_in_transaction_mode_is_told_by_what_becomes_of_prepared_statements() {
+        for state in ["42P05", "26000"] {
+            assert_eq!(Cause::of_state(state), Some(Cause::SessionShared));
+        }
+        assert_eq!(Cause::of_number(1243, ""), Some(Cause::SessionShared));
     }
 }

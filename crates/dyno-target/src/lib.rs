@@ -4,8 +4,10 @@
 pub mod cause;
 pub mod connection;
 pub mod embedded;
+pub mod files;
 pub mod host;
 pub mod inspect;
+pub mod interruption;
 pub mod mysql;
 pub mod probe;
 pub mod product;

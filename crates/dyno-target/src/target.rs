@@ -78,6 +78,15 @@ impl Target {
         }
     }
 
+    /// Every password that a server may be sent.
+    #[must_use]
+    pub fn passwords(&self) -> Vec<&Password> {
+        match self {
+            Self::Postgres(settings) => settings.passwords().collect(),
+            Self::MySql(settings) => settings.password().into_iter().collect(),
+        }
+    }
+
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
     #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {
@@ -132,7 +141,7 @@ impl Target {
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open_within(&self.endpoint()?, self.connect_timeout())
+        Connection::open(&self.endpoint()?)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+// A length of time, and no clock.
+use core::time::Duration;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -33,6 +35,8 @@ pub struct Endpoint {
     pub address: Address,
     pub login: Arc<Login>,
     pub wire: Wire,
+    /// How long connecting and logging in may take; `None` for as long as it takes.
+    pub connect_timeout: Option<Duration>,
 }
 
 /// The protocol that a server speaks.

@@ -60,6 +60,10 @@ pub enum PrepareError {
         terms.family
     )]
     ReadOnly { terms: &'static Terms, step: &'static str, source: QueryError },
+    #[error(
+        "cannot start a thread (step {step}): {source}; allow more: `ulimit -u`, or pids.max of the control group"
+    )]
+    Thread { step: &'static str, source: std::io::Error },
     #[error("not allowed to prepare {} (step {step}): {source}; {}", terms.family, terms.rights)]
     Denied { terms: &'static Terms, step: &'static str, source: QueryError },
     #[error(
@@ -83,6 +87,7 @@ impl PrepareError {
     pub(crate) fn of(terms: &'static Terms, step: &'static str, error: JobError) -> Self {
         let source = match error {
             JobError::Stopped => return Self::Stopped { terms, step },
+            JobError::Thread(source) => return Self::Thread { step, source },
             JobError::RowsMissing { table, sent, taken, why } => {
                 return Self::RowsMissing { table, sent, taken, why };
             }

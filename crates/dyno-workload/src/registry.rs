@@ -152,13 +152,19 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
+/// How like a name is to what was typed, 0 to 1: the whole of it, or its last part where only that was typed.
+#[must_use]
+pub fn likeness(typed: &str, name: &str) -> f64 {
+    let whole = strsim::jaro_winkler(typed, name);
+    match name.rsplit_once('/') {
+        Some((_, last)) if !typed.contains('/') => whole.max(strsim::jaro_winkler(typed, last)),
+        _ => whole,
+    }
+}
+
 /// The name that `typed` was most likely meant to be; `None` where none is near.
 fn nearest(typed: &str) -> Option<&'static str> {
-    let near = |listed: &Listed| {
-        let last = listed.name.rsplit('/').next().unwrap_or(listed.name);
-        strsim::jaro_winkler(typed, listed.name).max(strsim::jaro_winkler(typed, last))
-    };
-    let scored = workloads().into_iter().map(|listed| (near(&listed), listed.name));
+    let scored = workloads().into_iter().map(|listed| (likeness(typed, listed.name), listed.name));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.7).map(|(_, name)| name)
 }
 

@@ -43,6 +43,7 @@ pub(crate) enum Command {
     /// List the scenarios that come with dyno
     Scenarios(ListArguments),
     Targets(TargetsArguments),
+    Completions(CompletionsArguments),
 }
 
 /// Find how much a database can do: prepare, warm up, climb a ladder of clients, hold the peak, verify, judge,
@@ -61,7 +62,7 @@ pub(crate) enum Command {
   dyno run --target pg=postgres://me@db1/db --host-metrics http://db1:9100/metrics --clients 5000 --connections 40
   dyno run my-scenario.toml --json
 
-Passwords: PGPASSWORD, ~/.pgpass, a service file, MySQL's option files, or the URL. The data of tpcb is four tables
+Passwords: PGPASSWORD, ~/.pgpass, a service file, MYSQL_PWD, MySQL's option files, or a URL in a --target-file. The data of tpcb is four tables
 named pgbench_…; a run of a script that writes empties pgbench_history, as pgbench does. The data of sysbench is the
 tables sbtest1 and on.
 
@@ -75,12 +76,27 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) fields: Scenario,
 
-    /// Print the report as JSON (docs/json.md)
+    /// Take targets from a file, one on each line as --target takes them: a password in it is seen by nobody else
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    pub(crate) target_file: Option<PathBuf>,
+
+    /// Make so many separate runs of the same plan, each stored by itself: what `dyno compare` needs to tell more than a ratio
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Report"
+    )]
+    pub(crate) runs: u32,
+
+    /// Print the report as JSON (docs/json.md); of several runs one after the other
     #[arg(long, help_heading = "Report")]
     pub(crate) json: bool,
 
     /// Write the page to this file too, in a directory that exists; it is always put beside the store
-    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    #[arg(long, value_name = "FILE", help_heading = "Report", conflicts_with = "runs")]
     pub(crate) html: Option<PathBuf>,
 
     /// Print errors only, and with --json the report
@@ -313,6 +329,25 @@ pub(crate) struct TargetsArguments {
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Print what a shell needs to complete the commands and options of dyno
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno completions bash > ~/.local/share/bash-completion/completions/dyno
+  dyno completions zsh > ~/.zfunc/_dyno
+  dyno completions fish > ~/.config/fish/completions/dyno.fish")]
+pub(crate) struct CompletionsArguments {
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: CompletionShell,
+}
+
+/// The shells that are known.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CompletionShell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 /// Where runs are stored.

@@ -24,6 +24,8 @@ use crate::secrets::hidden_in_lines;
 pub(crate) enum Failure {
     #[error("cannot read the scenario {}: {source}", path.display())]
     ScenarioRead { path: PathBuf, source: std::io::Error },
+    #[error("cannot read targets from {}: {source}", path.display())]
+    TargetFile { path: PathBuf, source: std::io::Error },
     #[error("there is no scenario `{named}`")]
     ScenarioUnknown { named: String },
     #[error(
@@ -129,6 +131,8 @@ pub(crate) enum Failure {
     Hook { target: String, action: String, status: String, said: Option<String> },
     #[error("{url} took no session for {seconds} s after a hook or a cold start: {source}")]
     NotBack { url: String, seconds: u64, source: Box<ConnectError> },
+    #[error("cannot start a thread: {0}")]
+    NoThread(#[source] std::io::Error),
     #[error("the thread that loaded a target ended unexpectedly")]
     LaneBroken,
     #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -160,6 +164,10 @@ pub(crate) enum Failure {
     NotServed,
     #[error("there is no store {}", path.display())]
     NoStore { path: PathBuf },
+    #[error("no run is stored yet: there is no {}", path.display())]
+    NothingStored { path: PathBuf },
+    #[error("the result must not be used (--strict): {}", evidence.join("; "))]
+    Strict { evidence: Vec<String> },
     #[error("no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set")]
     NoHome,
     #[error("cannot write to standard output: {0}")]
@@ -186,9 +194,17 @@ pub(crate) struct LostTarget {
 }
 
 impl Failure {
+    /// A statement of dyno's own that did not succeed.
+    pub(crate) fn query(doing: &'static str, url: &str, source: QueryError) -> Self {
+        match source {
+            QueryError::Interrupted => Self::Interrupted,
+            source => Self::Query { doing, url: url.to_owned(), source },
+        }
+    }
+
     /// True for what is not one target's own: then the others do not go on either.
     pub(crate) fn ends_run(&self) -> bool {
-        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::LaneBroken)
+        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::NoThread(_) | Self::LaneBroken)
     }
 
     /// Two targets are the same tables, and the load writes.
@@ -298,6 +314,11 @@ impl Failure {
                 "look for a mistyped --store (or DYNO_STORE); `dyno run --store {}` makes one there",
                 path.display()
             )),
+            Self::NoThread(_) => Some("allow more: `ulimit -u`, or pids.max of the control group".to_owned()),
+            Self::NothingStored { .. } => {
+                Some("`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned())
+            }
+            Self::Strict { .. } => Some("`dyno findings` shows what to do".to_owned()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
             _ => None,
         }
@@ -319,10 +340,60 @@ fn engine_help(error: &EngineError) -> Option<String> {
                 .to_owned(),
         ),
         Some(Cause::NoSuchTable) => Some("the tables are missing: run again with --prepare".to_owned()),
-        _ if matches!(source, SessionError::Prepare(_)) => {
-            Some("the data does not fit the workload: run again with --prepare to make it anew".to_owned())
-        }
+        Some(cause) if of_statement(cause).is_some() => of_statement(cause).map(str::to_owned),
+        _ if matches!(source, SessionError::Prepare(_)) => None,
         _ if *connected > 0 => Some("use fewer clients, or look into the server's log".to_owned()),
         _ => None,
+    }
+}
+
+/// What helps against what a server says of a workload's statement. To make the data anew deletes what is there, and is
+/// said only where it helps.
+pub(crate) fn of_statement(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::SessionShared => {
+            "is it a pooler in transaction mode, which lends one session to several clients? Run with --protocol simple or \
+             extended, or have the pooler track prepared statements (PgBouncer: max_prepared_statements)"
+        }
+        Cause::Denied => {
+            "the user lacks a right on the table that is named: GRANT SELECT, INSERT, UPDATE, DELETE on the workload's \
+             tables to it, or name another user"
+        }
+        Cause::OtherColumns => {
+            "the tables are others than the workload's: name another database, or run again with --prepare, which drops \
+             them and makes them anew"
+        }
+        Cause::NotPreparable => "the server does not prepare this statement: run with --protocol simple",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_wire::endpoint::Address;
+    use dyno_wire::my::error::{ServerError, SqlState};
+
+    use super::*;
+
+    #[test]
+    fn only_what_helps_is_advised_where_a_statement_cannot_be_prepared() {
+        let help = |number| {
+            let error = ServerError { number, state: SqlState::UNKNOWN, message: String::new() };
+            let source = SessionError::Prepare(Box::new(error).into());
+            let address = Address::Tcp(([127, 0, 0, 1], 3306).into());
+            engine_help(&EngineError::Connect { address, connected: 1, wanted: 2, source })
+        };
+        for (number, word) in [
+            (1243, "pooler in transaction mode"),
+            (1142, "GRANT"),
+            (1295, "--protocol simple"),
+            (1146, "--prepare"),
+            (1054, "--prepare, which drops"),
+        ] {
+            let advice = help(number).unwrap();
+            assert!(advice.contains(word), "{number}: {advice}");
+            assert_eq!(advice.contains("--prepare"), word.contains("--prepare"), "{advice}");
+        }
+        assert_eq!(help(1064), None, "a statement that is not understood");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dyno_target::interruption;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -17,7 +18,7 @@ const ONE_WISH: Duration = Duration::from_millis(500);
 /// A set of signals, the first in the lowest bit.
 type SignalSet = u64;
 
-/// A flag that the first signal sets. At the second one the process ends at once; an embedded server is then
+/// A flag that the first signal sets, which also interrupts all that waits on a server. At the second one the process ends at once; an embedded server is then
 /// ended by its guard, and its directory removed at the next start.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -36,6 +37,7 @@ fn heed(mut signals: Signals, stop: &AtomicBool) {
     let mut first: Option<Instant> = None;
     for _ in signals.forever() {
         stop.store(true, Ordering::Relaxed);
+        interruption::request();
         if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
             std::process::exit(KILLED);
         }

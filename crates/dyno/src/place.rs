@@ -36,14 +36,15 @@ pub(crate) fn open_stored(arguments: &StoreArguments) -> Result<Store, Failure> 
     Ok(Store::open(stored_path(arguments)?)?)
 }
 
-/// The store's file, for who reads it: one that is named and not there is more likely mistyped than wanted. Where nothing
-/// is named, no run has been stored yet.
+/// The store's file, for who reads it, who makes none: one that is named and not there is more likely mistyped than
+/// wanted. Where nothing is named, no run has been stored yet.
 pub(crate) fn stored_path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
     let path = store_path(arguments)?;
-    if arguments.store.is_some() && !path.exists() {
-        return Err(Failure::NoStore { path });
+    match (path.exists(), &arguments.store) {
+        (true, _) => Ok(path),
+        (false, Some(_)) => Err(Failure::NoStore { path }),
+        (false, None) => Err(Failure::NothingStored { path }),
     }
-    Ok(path)
 }
 
 /// The directory of a run's files, beside the store.

@@ -2,6 +2,8 @@
 //! other. None of it may stand in the way of the run: what does not succeed is told in a line, and the run goes on without
 //! it.
 
+use std::io::{IsTerminal as _, Write as _};
+
 use dyno_engine::engine::{Observation, StageOutcome};
 use dyno_report::format;
 use dyno_report::live::{Live, Mode};
@@ -26,8 +28,11 @@ use crate::place;
 pub(crate) enum Extras {
     /// Nothing, and nothing is stored.
     Off,
-    /// A few lines on standard error.
+    /// As `Brief` where standard error is a terminal. Elsewhere nothing: whoever reads a pipe or a file expects the other
+    /// program's words alone.
     #[default]
+    Usual,
+    /// A few lines on standard error.
     Brief,
     /// The whole report on standard output, behind the other program's.
     Full,
@@ -40,6 +45,19 @@ impl Extras {
             "brief" => Some(Self::Brief),
             "full" => Some(Self::Full),
             _ => None,
+        }
+    }
+
+    /// Tells lines of dyno's own on standard error, if they are wanted there.
+    pub(crate) fn tell(self, lines: &str) {
+        let wanted = match self {
+            Self::Off => false,
+            Self::Usual => std::io::stderr().is_terminal(),
+            Self::Brief | Self::Full => true,
+        };
+        if wanted {
+            // If the terminal is gone there is nobody to tell.
+            let _ = std::io::stderr().lock().write_all(lines.as_bytes());
         }
     }
 }
@@ -88,13 +106,13 @@ impl Recording {
         url: &str,
         tables: Option<Tables<'_>>,
     ) -> Result<(), Failure> {
-        let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+        let failed = |doing| move |source| Failure::query(doing, url, source);
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
         let subject = Described { name: self.target, url, embedded: None, remote: None };
         let mut roles = vec!["driver".to_owned()];
-        if describe::target(&self.stream, connection, subject)? == Some(true) {
+        if describe::target(&self.stream, connection, subject)?.target.same_host == Some(true) {
             roles.push(self.target.to_owned());
         }
         describe::this_host(&self.stream, disk.as_deref(), roles);
@@ -211,6 +229,7 @@ fn percentiles(times: &Percentiles) -> String {
     // One that fewer transactions lie above than one is the maximum by another name.
     let figures = [
         ("p50", times.p50_us, 2),
+        ("p90", times.p90_us, 10),
         ("p95", times.p95_us, 20),
         ("p99", times.p99_us, 100),
         ("p99.9", times.p999_us, 1000),

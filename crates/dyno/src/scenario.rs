@@ -11,7 +11,7 @@ use dyno_workload::registry::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::sysbench::SysbenchFields;
-pub(crate) use self::targets::{Named, What, split_name};
+pub(crate) use self::targets::{Named, What, split_name, targets_in_file};
 
 use crate::failure::Failure;
 use crate::secrets::{hidden, is_like_target};
@@ -273,12 +273,11 @@ impl Scenario {
                 Err(UnknownWorkload::Ambiguous { typed, candidates }.into())
             }
             (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
-                let mut scenarios = BUILT_IN.iter().map(|(name, _)| *name);
-                let near = |name: &&str| strsim::jaro_winkler(named, name) > 0.85;
-                Err(Failure::NameUnknown {
-                    named: named.to_owned(),
-                    nearest: scenarios.find(near).or(nearest),
-                })
+                let scored = |name: &'static str| (registry::likeness(named, name), name);
+                let scenarios =
+                    BUILT_IN.iter().map(|(name, _)| scored(name)).filter(|(like, _)| *like > 0.85);
+                let nearest = scenarios.chain(nearest.map(scored)).max_by(|a, b| a.0.total_cmp(&b.0));
+                Err(Failure::NameUnknown { named: named.to_owned(), nearest: nearest.map(|(_, name)| name) })
             }
         }
     }
@@ -290,7 +289,7 @@ impl Scenario {
         }
         if is_file(named) {
             let path = Path::new(named);
-            let text = std::fs::read_to_string(path)
+            let text = dyno_target::files::read_to_string(path)
                 .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
             return Self::parse(named, &text);
         }
@@ -402,6 +401,24 @@ mod tests {
         for (name, _) in BUILT_IN {
             let scenario = Scenario::load(name).unwrap();
             assert!(scenario.about.is_some(), "{name} says what it is for");
+        }
+    }
+
+    const DOCUMENT: &str = include_str!("../../../docs/scenario.md");
+
+    #[test]
+    fn the_document_has_every_field_and_its_examples_can_be_read() {
+        let examples: Vec<_> = DOCUMENT.split("```toml\n").skip(1).collect();
+        assert_eq!(examples.len(), 2);
+        for example in examples {
+            let scenario = Scenario::parse("example", example.split("```").next().unwrap()).unwrap();
+            assert!(scenario.workload.is_some());
+        }
+        let fields = Scenario::augment_args(clap::Command::new("fields"));
+        let sysbench = SysbenchFields::augment_args(clap::Command::new("fields"));
+        for field in fields.get_arguments().filter(|field| sysbench.get_arguments().all(|of| of != *field)) {
+            let name = field.get_long().unwrap();
+            assert!(DOCUMENT.contains(&format!("`{name}`")), "{name} is not in docs/scenario.md");
         }
     }
 

@@ -1,13 +1,55 @@
 //! What the user typed, fit to be shown and stored: without the passwords in it, however the target was spelled.
 //! Rather too much is hidden than too little.
 
+use std::sync::{Mutex, PoisonError};
+
+use dyno_target::settings;
 use dyno_target::settings::without_password;
+use dyno_wire::endpoint::Password;
 
 /// What stands for a password.
 const HIDDEN: &str = "***";
+/// A shorter password is hidden only where it can be told by what stands before it: `-c 4` is no secret.
+const KNOWN_LENGTH_MIN: usize = 4;
+
+/// The passwords of the targets, which are hidden wherever they stand alone.
+static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Has a target's passwords hidden from now on. One that is also the name of its user or database is no secret there.
+pub(crate) fn remember<'a>(passwords: impl IntoIterator<Item = &'a Password>, user: &str, database: &str) {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    for password in passwords {
+        let text = password.reveal();
+        let is_name = text == user || text == database;
+        if text.len() >= KNOWN_LENGTH_MIN && !is_name && !known.iter().any(|other| other == text) {
+            known.push(text.to_owned());
+        }
+    }
+    // One may begin with another: then the whole of it is hidden.
+    known.sort_by_key(|password| std::cmp::Reverse(password.len()));
+}
+
+/// `text` without the passwords that are known, where they are no part of a longer word.
+fn without_known(text: &str) -> String {
+    let mut shown = text.to_owned();
+    for password in KNOWN.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let goes_on =
+            |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let mut rest = std::mem::take(&mut shown);
+        while let Some((before, behind)) = rest.split_once(password.as_str()) {
+            let alone = !goes_on(before.chars().next_back()) && !goes_on(behind.chars().next());
+            shown.push_str(before);
+            shown.push_str(if alone { HIDDEN } else { password });
+            rest = behind.to_owned();
+        }
+        shown.push_str(&rest);
+    }
+    shown
+}
 
 /// A word of the command line, or a text that quotes some, with every password replaced by `***`.
 pub(crate) fn hidden(word: &str) -> String {
+    let word = &*without_known(word);
     let value = value_of_option(word);
     let option = word.strip_suffix(value).unwrap_or_default();
     format!("{option}{}", hidden_in_url(&without_password(value)))
@@ -16,6 +58,7 @@ pub(crate) fn hidden(word: &str) -> String {
 /// A command or SQL with every password that can be told replaced by `***`: what [`hidden`] finds in each of its words, and
 /// what programs and statements take for one (`-pSECRET`, `PGPASSWORD=…`, `IDENTIFIED BY '…'`).
 pub(crate) fn hidden_in_command(command: &str) -> String {
+    let command = &*without_known(command);
     let in_capitals = command.to_ascii_uppercase();
     let (identified, sshpass) = (in_capitals.contains("IDENTIFIED"), in_capitals.contains("SSHPASS"));
     let mut shown: Vec<String> = Vec::new();
@@ -89,8 +132,7 @@ fn open_quote(secret: &str) -> Option<char> {
 
 /// Whether a variable or option of this name holds a secret.
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["PASSW", "PWD", "SECRET", "TOKEN"].iter().any(|part| name.contains(part))
+    settings::is_secret(name) || name.to_ascii_uppercase().contains("PWD")
 }
 
 /// What follows the option in `--target=…`, `-t…`, `-t=…` or `-qt…`, and in pgbench's `-d…`, `-nd…` or `-D…`; any other word as
@@ -152,6 +194,22 @@ mod tests {
         ] {
             assert_eq!(hidden(typed), shown);
         }
+    }
+
+    #[test]
+    fn a_known_password_is_hidden_where_it_stands_alone() {
+        let passwords = ["wall-eye", "tiny_user", "no", "ärger"].map(|text| Password::new(text.to_owned()));
+        remember(&passwords, "tiny_user", "d");
+        for (typed, shown) in [
+            ("backup.sh me wall-eye", "backup.sh me ***"),
+            ("login:wall-eye, twice 'wall-eye'", "login:***, twice '***'"),
+            ("wall-eyed or stonewall-eye", "wall-eyed or stonewall-eye"),
+            ("as tiny_user no", "as tiny_user no"),
+            ("ärger/verärgert", "***/verärgert"),
+        ] {
+            assert_eq!((&*hidden(typed), &*hidden_in_command(typed)), (shown, shown));
+        }
+        assert_eq!(hidden_in_lines("+ login wall-eye\n  ok"), "+ login ***\n  ok");
     }
 
     #[test]

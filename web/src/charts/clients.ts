@@ -59,7 +59,11 @@ export function throughputAgainstLoad(ladders: Ladder[]): ClientsChart {
     }),
   );
   const tops = ladders.flatMap(({ rungs, hold }) => [
-    ...rungs.map((rung) => (rung.throughput?.mean ?? 0) + (rung.throughput?.half_width ?? 0)),
+    // What is not known to within a factor of two does not stretch the axis.
+    ...rungs.map(({ throughput: own }) => {
+      const mean = own?.mean ?? 0;
+      return mean + Math.min(own?.half_width ?? 0, mean);
+    }),
     hold?.throughput?.mean ?? 0,
   ]);
   const top = niceMax(Math.max(...tops) * 1.06);

@@ -7,9 +7,9 @@ import type { Lane } from "../scene";
 import type { Curve } from "./chart";
 import { look, type PlacedLane } from "./parts";
 
-/** A machine, and the lanes that it is the server's (or the driver's) host of. */
+/** A machine, and the lanes that it is the server's (or the driver's) host of; `of` is null for a target by itself. */
 export interface Machine {
-  of: "host" | "driver";
+  of: "host" | "driver" | null;
   /** The one that is drawn for all of them. */
   placedLane: PlacedLane;
   lanes: Lane[];
@@ -22,13 +22,13 @@ const OF_DRIVER = /^driver_/;
 const TOGETHER_S = 1;
 
 /** Whose machine a key is of; null where it is the target's own. */
-export function machineOf(key: string): Machine["of"] | null {
+export function machineOf(key: string): "host" | "driver" | null {
   if (OF_DRIVER.test(key)) return "driver";
   return OF_MACHINE.test(key) ? "host" : null;
 }
 
 /** The machines of these lanes, each once, in the order of the lanes. */
-export function machinesOf(lanes: PlacedLane[], of: Machine["of"]): Machine[] {
+export function machinesOf(lanes: PlacedLane[], of: "host" | "driver"): Machine[] {
   const machines: Machine[] = [];
   for (const placedLane of lanes) {
     const known = machines.find(
@@ -49,16 +49,19 @@ export function machinesOf(lanes: PlacedLane[], of: Machine["of"]): Machine[] {
 
 /** A lane by itself. */
 export function alone(placedLane: PlacedLane): Machine {
-  return { of: "host", placedLane, lanes: [placedLane.lane] };
+  return { of: null, placedLane, lanes: [placedLane.lane] };
 }
 
-/** A machine of several targets has none of their colours. */
+/** A machine of several targets, or of a target and something else, has none of their colours. */
 export function lookOf({
   of,
   placedLane,
   lanes,
 }: Machine): Pick<Curve, "label" | "colour" | "dash" | "mark"> {
-  if (lanes.length === 1) return look(placedLane.lane);
+  const own = look(placedLane.lane);
+  if (of === "host" && lanes.length === 1 && isShared(placedLane.lane))
+    return { ...own, label: `host of ${own.label}`, colour: "ink" };
+  if (lanes.length === 1) return own;
   return { label: of === "driver" ? "dyno" : namesOf(lanes), colour: "ink" };
 }
 
@@ -67,6 +70,11 @@ export function namesOf(lanes: Lane[]): string {
   const names = lanes.map(({ label }) => label);
   const last = names.pop() ?? "";
   return names.length === 0 ? last : `${names.join(", ")} and ${last}`;
+}
+
+/** Whether others than a target run on its host: another target, or dyno. */
+function isShared({ report, target }: Lane): boolean {
+  return report.hosts.some(({ roles }) => roles.length > 1 && roles.includes(target.name));
 }
 
 function isSame({ placedLane: { lane } }: Machine, { lane: other }: PlacedLane): boolean {

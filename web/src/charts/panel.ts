@@ -178,7 +178,7 @@ function valueAxis(
     if (unit === share) return `${Math.round(value * 100)}%`;
     if (unit === latency) return value === 0 ? "0" : latencyTick(value);
     if (unit === bytes) return value === 0 ? "0" : bytes(value);
-    if (unit === bytesPerSecond) return value === 0 ? "0" : compactBytes(value);
+    if (unit === bytesPerSecond) return value === 0 ? "0" : bytesPerSecond(value);
     return tick(value);
   };
   return axis(palette, {
@@ -198,19 +198,14 @@ function valueAxis(
 
 /** Sizes are counted in powers of 1024, so that their round figures are others. */
 function unitOf(panel: Panel, most: number): number {
-  if (panel.curves[0]?.format !== bytes || !(most > 0)) return 1;
+  const format = panel.curves[0]?.format;
+  if ((format !== bytes && format !== bytesPerSecond) || !(most > 0)) return 1;
   return 1024 ** Math.floor(Math.log2(most) / 10);
 }
 
 function ticksOf(panel: Panel, max: number, wanted: number): number[] {
   const unit = unitOf(panel, max);
   return linearTicks(max / unit, wanted).map((value) => value * unit);
-}
-
-function compactBytes(value: number): string {
-  const text = tick(value);
-  const prefix = /[kMG]$/.exec(text)?.[0] ?? "";
-  return `${prefix === "" ? text : text.slice(0, -1)} ${prefix}B/s`;
 }
 
 function drawCurves(plot: uPlot, panel: Panel, view: TimeView, palette: Palette): void {

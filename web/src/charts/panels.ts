@@ -102,7 +102,7 @@ function reasons(lanes: PlacedLane[], group: Group): string {
 function cpu({ of, placedLane, lanes }: Machine, several: boolean): Panel[] {
   const { lane } = placedLane;
   const parts = CPU_STATES.flatMap((part) => {
-    const metric = find(lane, part.key, of);
+    const metric = find(lane, part.key, of ?? undefined);
     return metric === undefined ? [] : [{ metric, part }];
   });
   const curves = stack(placedLane, parts, several ? (lanes.length > 1 ? "muted" : lane.colour) : null, share);

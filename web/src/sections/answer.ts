@@ -27,7 +27,9 @@ import {
   isLive,
   latencyName,
   latencyOf,
+  metToTheEnd,
   peakAt,
+  repeatsOf,
   seriesColour,
   stageOf,
 } from "../reading";
@@ -202,6 +204,7 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
     ),
     headline(report, series, hold),
     figures(report, series, hold),
+    repeatsLine(report, series),
     peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
@@ -278,10 +281,19 @@ function headline(report: Report, series: Series, hold: StageResult | null): Chi
   );
 }
 
+/** `Median of 3 repeats: 11.8k, 17.4k and 18.3k TPS.` */
+function repeatsLine(report: Report, series: Series): Child {
+  const each = repeatsOf(report, series).map(({ throughput }) => short(throughput?.mean));
+  if (each.length < 2) return null;
+  const all = `${each.slice(0, -1).join(", ")} and ${each.at(-1)}`;
+  return el("p", { class: "detail" }, `Median of ${each.length} repeats: ${all} TPS.`);
+}
+
 /** `peak of the ladder, 8 clients`; of a single step `with 8 clients`, `at 5,000/s`. */
 function whereOf(report: Report, series: Series): string {
   if (series.peak === null) return "";
   const { text } = peakAt(report, series.peak);
+  if (metToTheEnd(report, series)) return `at ${text}, the highest rate, which was met`;
   if (isSearch(series)) return `peak of the ladder, ${text}`;
   return stageOf(report, series.peak.stage)?.arrival === "open" ? `at ${text}` : `with ${text}`;
 }
@@ -302,6 +314,7 @@ function percentiles(hold: StageResult): Child {
   const found = latencyOf(hold);
   const figures: [string, number | undefined][] = [
     ["p50", found?.p50_us],
+    ["p90", found?.p90_us],
     ["p99", found?.p99_us],
     ["p99.9", found?.p999_us],
     ["max", found?.max_us],
@@ -328,6 +341,14 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   // One client count is a choice and no search for a peak.
   if (peak !== null && !isSearch(series)) return hold?.throughput != null && onlyRung(report, peak);
   if (peak === null) return el("p", { class: "detail" }, "No ladder was run, so no peak is known.");
+  if (metToTheEnd(report, series)) {
+    if (hold?.throughput == null) return null;
+    return el(
+      "p",
+      { class: "detail" },
+      `The highest rate of the ladder, ${peakAt(report, peak).text}, was met.`,
+    );
+  }
   const { text, alike } = peakAt(report, peak);
   const parts: Child[] = [];
   if (hold?.throughput == null && alike.length === 0 && peak.passed) return null;

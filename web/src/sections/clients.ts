@@ -6,7 +6,7 @@ import { type ClientsChart, type Ladder, latencyAgainstLoad, throughputAgainstLo
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
 import { count, counted, latency, long, relativeError, short } from "../format";
-import { askedText, holdOf, ladderOf, latencyName, latencyOf, seriesColour } from "../reading";
+import { askedText, holdOf, ladderOf, latencyName, latencyOf, metToTheEnd, seriesColour } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
 
@@ -112,7 +112,8 @@ function laddersOf(scene: Scene, view: View, name: string): Ladder[] {
     if (series === undefined || view.hidden.includes(lane.key)) return [];
     const rungs = ladderOf(lane.report, series).filter((rung) => rung.throughput !== null);
     if (rungs.length === 0) return [];
-    const { peak, saturation } = series;
+    const { saturation } = series;
+    const peak = metToTheEnd(lane.report, series) ? null : series.peak;
     const look = several ? lane : { ...lane, label: "", colour: seriesColour(lane.report, series) };
     const { label, colour, dash, mark } = look;
     return [{ label, colour, dash, mark, rungs, hold: holdOf(lane.report, series), peak, saturation }];

@@ -46,11 +46,11 @@ export function dataSection(report: Report): HTMLElement | null {
   const { lanes } = sceneOf([report]);
   return section(
     "data",
-    "Data",
+    report.found === undefined ? "Data" : "Data before the load",
     el(
       "div",
       { class: "columns" },
-      ...report.data.map((data) => dataPart(data, lanes)),
+      ...(report.found ?? report.data).map((data) => dataPart(data, lanes)),
       ...prepareParts(report),
     ),
   );
@@ -257,7 +257,7 @@ export function checksSection(report: Report): HTMLElement | null {
         { label: "Verdict" },
         { label: "Expected", figures: true },
         { label: "Found", figures: true },
-        { label: "" },
+        { label: "What it says" },
       ],
       report.checks.map((check) => ({
         cells: [

@@ -45,6 +45,7 @@ export function stagesSection(scene: Scene): HTMLElement | null {
     { label: "TPS", figures: true },
     { label: "±", figures: true, title: "half-width of the 95% interval, in percent" },
     { label: "p50", figures: true },
+    { label: "p90", figures: true },
     { label: "p95", figures: true },
     { label: "p99", figures: true },
     { label: "p99.9", figures: true },
@@ -118,7 +119,7 @@ function stageRow(stage: StageResult, whose: string | null, shows: Shows): Row {
 }
 
 function percentileCells(found: Percentiles | null): Child[] {
-  const keys = ["p50_us", "p95_us", "p99_us", "p999_us", "max_us"] as const;
+  const keys = ["p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "max_us"] as const;
   return keys.map((key) => orUnknown(found === null ? null : latency(found[key])));
 }
 

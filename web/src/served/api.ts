@@ -55,8 +55,15 @@ export async function askRuns(): Promise<RunEntry[]> {
   return answer.runs;
 }
 
-export async function askReport(run: string, span: [number, number] | null = null): Promise<WrittenReport> {
-  const parameters = new URLSearchParams({ points: String(POINTS) });
+/** As many points of a curve as the server gives. */
+export const POINTS_MOST = 10_000;
+
+export async function askReport(
+  run: string,
+  span: [number, number] | null = null,
+  points = POINTS,
+): Promise<WrittenReport> {
+  const parameters = new URLSearchParams({ points: String(points) });
   if (span !== null) {
     parameters.set("from", span[0].toFixed(3));
     parameters.set("to", span[1].toFixed(3));

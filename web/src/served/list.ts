@@ -90,6 +90,13 @@ export class RunList {
         ),
         el("h1", {}, "Runs"),
       ),
+      el("main", {}, ...this.#found(all, shown, filters, picked)),
+    ];
+  }
+
+  #found(all: RunEntry[], shown: RunEntry[], filters: Filters, picked: string[]): Child[] {
+    const parameters = this.#address.get();
+    return [
       el(
         "p",
         { class: "status", role: "status" },
@@ -220,7 +227,7 @@ function filterBar(runs: RunEntry[], filters: Filters): HTMLElement {
 }
 
 function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => string): HTMLElement {
-  const head = ["", "Run", "When", "Took", "Targets", "Workloads", "Headline", "Findings", "State"];
+  const head = ["Choose", "Run", "When", "Took", "Targets", "Workloads", "Headline", "Findings", "State"];
   const body = runs.map((run) =>
     el(
       "tr",
@@ -265,9 +272,8 @@ function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => strin
               {
                 scope: "col",
                 class: label === "Took" && "figures",
-                "aria-label": label === "" ? "Choose" : undefined,
               },
-              label,
+              label === "Choose" ? el("span", { class: "aloud" }, label) : label,
             ),
           ),
         ),

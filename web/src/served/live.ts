@@ -6,8 +6,8 @@ import { liveAddress } from "./api";
 export interface Listener {
   report: (written: WrittenReport) => void;
   update: (update: Update) => void;
-  /** The run has finished, or why no more will come. */
-  end: (reason: string | null) => void;
+  /** The run has finished, or why no more will come; and where its report lies. */
+  end: (reason: string | null, report: string | null) => void;
   /** The connection is lost since then, and sought again. */
   lost: (since: Date) => void;
   found: () => void;
@@ -47,9 +47,9 @@ export class LiveStream {
     source.addEventListener("report", (event) => this.#listener.report(heard(event)));
     source.addEventListener("update", (event) => this.#listener.update(heard(event)));
     source.addEventListener("end", (event) => {
-      const { reason } = heard<{ reason?: string | null }>(event);
+      const { reason, report } = heard<{ reason?: string | null; report?: string | null }>(event);
       this.close();
-      this.#listener.end(reason ?? null);
+      this.#listener.end(reason ?? null, report ?? null);
     });
     source.addEventListener("open", () => this.#heard());
     source.addEventListener("error", () => this.#failed());

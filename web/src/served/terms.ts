@@ -1,7 +1,7 @@
 // What the rows of a comparison are called, how their figures are written, and what a verdict on them is in a word: the
 // terminal's (`crates/dyno-report/src/compare/words.rs`), with room for whole words.
 
-import { bytes, count, duration, latency, long, share } from "../format";
+import { bytes, count, duration, latency, long, relativeError, share } from "../format";
 import type { Cell, FigureRow } from "./comparison";
 
 /** Less than this, of bytes or operations of a transaction, is shown as less than this. */
@@ -66,8 +66,7 @@ export function figureText(
 
 function relative(value: number, interval: [number, number] | null | undefined): string {
   if (interval == null || !(value > 0)) return "";
-  const percent = ((interval[1] - interval[0]) / 2 / value) * 100;
-  return percent > 100 ? " ±>100%" : ` ±${percent.toFixed(percent < 9.95 ? 1 : 0)}%`;
+  return ` ${relativeError({ mean: value, half_width: (interval[1] - interval[0]) / 2 })}`;
 }
 
 /** Whether a row is worth a line: not where all of it rounds to nothing, as what a read writes. */
@@ -85,6 +84,7 @@ export function verdictOf({ key, unit }: Pick<FigureRow, "key" | "unit">, verdic
     higher: "higher",
     lower: "lower",
     "no-difference-shown": "no difference shown",
+    "not-tested": "not tested",
     "no-interval": "no interval",
     "other-load": "at another load",
   };

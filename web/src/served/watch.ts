@@ -8,7 +8,7 @@ import { clock, long } from "../format";
 import { ReportPage } from "../page";
 import { clientsText, isLive } from "../reading";
 import { type Address, towards } from "../state";
-import { ApiError, askComparison, askReport } from "./api";
+import { ApiError, askComparison, askReport, POINTS_MOST } from "./api";
 import { type Comparison, comparisonSection } from "./comparison";
 import { isCoarse, type Span, spliced } from "./detail";
 import { LiveStream } from "./live";
@@ -23,7 +23,7 @@ const MARGIN = 0.15;
 export class Watch {
   readonly #names: string[];
   readonly #page: ReportPage;
-  readonly #status = el("div", { class: "status" });
+  readonly #status = el("div", { class: "status", role: "region", "aria-label": "Connection" });
   readonly #figures = el("span", { class: "live-figures", "aria-hidden": "true" });
   readonly #aloud = el("output", { class: "state", "aria-live": "polite" });
   readonly #body = el("div", {});
@@ -82,10 +82,11 @@ export class Watch {
         const before = this.#base.get(name);
         if (before !== undefined) this.#take(name, withUpdate(before, update));
       },
-      end: (reason) => {
+      end: (reason, report) => {
         this.#streams.delete(name);
         this.#lost.delete(name);
-        this.#say(reason === null ? `${name} has finished.` : `${name}: ${reason}.`);
+        const where = report === null ? "" : ` Its report is ${report}.`;
+        this.#say(reason === null ? `${name} has finished.${where}` : `${name}: ${reason}.`);
         void this.#reload(name);
       },
       lost: (since) => {
@@ -105,10 +106,10 @@ export class Watch {
     if (!document.hidden) this.#draw();
   }
 
-  /** A run that has finished is read once more: findings and checks came at its end. */
+  /** A run that has finished is read once more, as finely as can be: the server may end with it, and the page go on. */
   async #reload(name: string): Promise<void> {
     try {
-      this.#base.set(name, readReport(await askReport(name)));
+      this.#base.set(name, readReport(await askReport(name, null, POINTS_MOST)));
       this.#finer.delete(name);
       this.#asked.delete(name);
     } catch {

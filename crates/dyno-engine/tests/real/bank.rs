@@ -135,6 +135,7 @@ impl Database {
                 channel_binding: ChannelBinding::Disable,
             }),
             wire: Wire::Postgres,
+            connect_timeout: None,
         }
     }
 
@@ -193,7 +194,6 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 pub(crate) fn config(threads: u32) -> EngineConfig {
     let long = Duration::from_secs(300);
     EngineConfig {
-        connect_timeout: long,
         reconnect_timeout: long,
         drain_timeout: long,
         stopped_drain_timeout: long,

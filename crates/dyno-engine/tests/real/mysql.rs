@@ -95,6 +95,7 @@ fn endpoint(server: &Mysql, database: &str) -> Endpoint {
         address: Address::Tcp(server.address),
         login: Arc::new(login),
         wire: Wire::MySql(Options::default()),
+        connect_timeout: None,
     }
 }
 
@@ -307,7 +308,7 @@ impl Client for Told {
                 request.query(b"SELECT 1");
                 request.execute(StatementId(1), &[-7]);
             }
-            7 => return Step::Reconnect,
+            7 => return Step::Connect(0),
             8 => {
                 request.execute(StatementId(1), &[-7]);
                 request.keep_rows();

@@ -119,6 +119,8 @@ fn ratio_cell(ratio: &dyno_results::comparison::Ratio, paint: Paint) -> String {
     match ratio.verdict {
         Verdict::NoDifferenceShown => paint.faint(&format!("{text} ~")),
         Verdict::NoInterval | Verdict::OtherLoad => paint.faint(&format!("{text} ?")),
+        // Said once, under the figures.
+        Verdict::NotTested => text,
         Verdict::Better => paint.good(&text),
         Verdict::Worse => paint.bad(&text),
         Verdict::Higher | Verdict::Lower => text,

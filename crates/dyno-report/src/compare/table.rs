@@ -52,7 +52,9 @@ fn paint(ratio: &Ratio) -> Option<fn(Paint, &str) -> String> {
         Verdict::Better => Some(Paint::good),
         Verdict::Worse => Some(Paint::bad),
         Verdict::Higher | Verdict::Lower => None,
-        Verdict::NoDifferenceShown | Verdict::NoInterval | Verdict::OtherLoad => Some(Paint::faint),
+        Verdict::NoDifferenceShown | Verdict::NotTested | Verdict::NoInterval | Verdict::OtherLoad => {
+            Some(Paint::faint)
+        }
     }
 }
 

@@ -98,10 +98,10 @@ fn two() -> Comparison {
             name: "read".to_owned(),
             workloads: vec![Some("tpcb/select-only".to_owned()); 2],
             basis: Basis {
-                unit: BasisUnit::Seconds,
-                repeats: vec![1, 1],
-                in_turn: false,
-                text: "one stage each: the interval is of the seconds within them, not of repeats".to_owned(),
+                unit: BasisUnit::Pairs,
+                repeats: vec![3, 3],
+                in_turn: true,
+                text: "3 rounds in turn: ratios are the means of the rounds' ratios".to_owned(),
             },
             sections: vec![
                 Section { kind: SectionKind::Headline, loads: vec![load(8), load(8)], same_load: true, rows },
@@ -188,8 +188,7 @@ fn two_sides_at_80_columns() {
                 the ladder's peak
                        pg          my
     peak at     8 clients  16 clients
-                one stage each: the interval is of the seconds within them, not of
-                repeats; – no interval
+                3 rounds in turn: ratios are the means of the rounds' ratios
     ladder      clients  TPS pg   TPS my   ratio     p99 pg  p99 my  ratio
                       1   10.0k    5.00k   0.500x    240 µs  250 µs  1.040x ~
                       8   80.0k^   40.0k!  0.500x    240 µs  250 µs  1.040x ~
@@ -227,8 +226,7 @@ fn three_sides_stack_at_80_columns_and_stand_beside_each_other_at_120() {
     p50               90 µs                91 µs               120 ms
                               1.011x 0.991–1.031      1.41x 1.37–1.46
                              no difference shown               faster
-                one stage each: the interval is of the seconds within them, not of
-                repeats; – no interval
+                3 rounds in turn: ratios are the means of the rounds' ratios
 
     findings    none: the sides differ in nothing that dyno knows of
     ");
@@ -241,7 +239,7 @@ fn three_sides_stack_at_80_columns_and_stand_beside_each_other_at_120() {
                           A            B   ratio  95%                                        C  ratio  95%
     throughput  84.9k ±1.0%  44.0k ±1.1%  0.518x  0.512–0.524  slower               120k ±2.0%  1.41x  1.37–1.46  faster
     p50               90 µs        91 µs  1.011x  0.991–1.031  no difference shown      120 ms  1.41x  1.37–1.46  faster
-                one stage each: the interval is of the seconds within them, not of repeats; – no interval
+                3 rounds in turn: ratios are the means of the rounds' ratios
 
     findings    none: the sides differ in nothing that dyno knows of
     ");

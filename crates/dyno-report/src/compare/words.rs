@@ -36,7 +36,8 @@ pub(super) fn value(row: &Row, cell: &Cell) -> String {
     match row.unit {
         "1/s" => match cell.interval {
             Some([lowest, highest]) => {
-                format!("{} {}", format::short(value), relative_error(value, lowest, highest))
+                let error = format::relative(value, (highest - lowest) / 2.0);
+                format!("{} {error}", format::short(value))
             }
             None => format::short(value),
         },
@@ -54,17 +55,6 @@ pub(super) fn value(row: &Row, cell: &Cell) -> String {
 pub(super) fn is_shown(row: &Row) -> bool {
     let is_cost = matches!(row.unit, "operations" | "bytes");
     !is_cost || row.cells.iter().filter_map(|cell| cell.value).any(|value| value >= LEAST)
-}
-
-fn relative_error(value: f64, lowest: f64, highest: f64) -> String {
-    let percent = (highest - lowest) / 2.0 / value * 100.0;
-    if percent > 100.0 {
-        "±>100%".to_owned()
-    } else if percent < 9.95 {
-        format!("±{percent:.1}%")
-    } else {
-        format!("±{percent:.0}%")
-    }
 }
 
 /// A few bytes are told with their decimals: a row of 41.5 bytes is no row of 42.
@@ -118,6 +108,7 @@ pub(super) fn verdict(row: &Row, verdict: Verdict) -> &'static str {
         Verdict::Higher => "higher",
         Verdict::Lower => "lower",
         Verdict::NoDifferenceShown => "no difference shown",
+        Verdict::NotTested => "not tested",
         // The interval's column says so.
         Verdict::NoInterval => "",
         Verdict::OtherLoad => "at another load",

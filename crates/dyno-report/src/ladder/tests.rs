@@ -5,6 +5,7 @@ fn rung(clients: u32, tps: f64) -> Rung {
         clients,
         rate_per_s: None,
         tps: Some(tps),
+        p50_us: Some(f64::from(clients) * 100.0),
         p99_us: Some(f64::from(clients) * 310.0),
         failed: 0,
         state: RungState::Measured,
@@ -24,6 +25,21 @@ fn a_ladder_that_fits_is_one_block() {
     assert_eq!(
         table(&rungs(4), 70, FOLD, PLAIN).blocks,
         [["clients      1      2      4      8", "TPS      13.3k  26.6k  39.9k  53.2k"]]
+    );
+}
+
+#[test]
+fn a_ladder_of_rates_tells_the_latency_of_each_step() {
+    let at = |rung: Rung| Rung { rate_per_s: Some(rung.tps.unwrap()), ..rung };
+    let rates: Vec<Rung> = rungs(3).into_iter().map(at).collect();
+    assert_eq!(
+        table(&rates, 70, FOLD, PLAIN).blocks,
+        [[
+            "rate/s   13,300  26,600  39,900",
+            "TPS       13.3k   26.6k   39.9k",
+            "p50 µs      100     200     400",
+            "p99 ms     0.31    0.62    1.24",
+        ]]
     );
 }
 
@@ -101,7 +117,15 @@ fn a_ramp_of_the_rate_is_over_rates() {
     ramp[0].rate_per_s = Some(5_000.0);
     ramp[1].rate_per_s = Some(5_050.0);
     let rows = table(&ramp, 70, FOLD, PLAIN).blocks;
-    assert_eq!(rows, [["rate/s   5,000  5,050", "TPS      13.3k  26.6k"]]);
+    assert_eq!(
+        rows,
+        [[
+            "rate/s   5,000  5,050",
+            "TPS      13.3k  26.6k",
+            "p50 µs     100    200",
+            "p99 µs     310    620"
+        ]]
+    );
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Board {
                 self.preparing.clear();
                 self.finished = Some(finished.clone());
             }
-            Event::Started(_) | Event::Settings(_) | Event::Finding(_) => {}
+            Event::Started(_) | Event::Settings(_) | Event::ServerChanged(_) | Event::Finding(_) => {}
         }
     }
 
@@ -205,6 +205,9 @@ impl Board {
         }
         let Some(place) = self.running.iter().position(|running| running.stage.id == stage) else { return };
         let ended = self.running.remove(place).end(complete);
+        if let Some(rung) = self.rung(stage) {
+            (rung.p50_us, rung.p99_us) = (ended.p50_us, ended.p99_us);
+        }
         self.pace.stage_ended(at_ms);
         self.rested.retain(|rested| rested.stage.target != ended.stage.target);
         self.rested.push(ended.clone());
@@ -260,6 +263,7 @@ fn new_rung(stage: &Stage) -> Rung {
             Arrival::Closed { .. } => None,
         },
         tps: None,
+        p50_us: None,
         p99_us: None,
         failed: 0,
         state: RungState::Running,

@@ -1,12 +1,13 @@
 //! One run as it is known here: folded as far as it was read, once for all who ask for it.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use dyno_results::decimate::{self, Span};
 use dyno_results::document::{Load, Report, StageResult, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
 use dyno_results::fold::{Fold, Progress};
-use dyno_results::judge::judge;
+use dyno_results::judge::{judge, judge_so_far};
 use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
 
@@ -40,6 +41,8 @@ impl View {
 /// A run, as far as it was read.
 pub(super) struct Book {
     state: RunState,
+    /// Where its page lies once it has ended.
+    page: PathBuf,
     fold: Fold,
     /// Without its timelines.
     report: Report,
@@ -59,9 +62,10 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn new(state: RunState) -> Self {
+    pub(super) fn new(state: RunState, page: PathBuf) -> Self {
         Self {
             state,
+            page,
             report: Fold::new().report(),
             fold: Fold::new(),
             progress: Progress::default(),
@@ -77,6 +81,10 @@ impl Book {
 
     pub(super) fn state(&self) -> &RunState {
         &self.state
+    }
+
+    pub(super) fn page(&self) -> &Path {
+        &self.page
     }
 
     pub(super) fn identity(&self) -> i64 {
@@ -209,15 +217,14 @@ impl Book {
 
     /// No rule looks at timelines, of which a long run has hundreds of megabytes.
     fn judged(&mut self) -> Vec<Finding> {
-        if self.is_live() {
-            // That it has not ended is no reason to doubt it yet. Both are set anew with the next event.
-            self.report.run.outcome = Outcome::Complete;
-            self.report.run.reason = None;
+        if !self.is_live() {
+            return judge(&self.report);
         }
-        let findings = judge(&self.report);
-        if self.is_live() {
-            self.report.run.outcome = Outcome::Incomplete;
-        }
+        // That it has not ended is no reason to doubt it yet. Both are set anew with the next event.
+        self.report.run.outcome = Outcome::Complete;
+        self.report.run.reason = None;
+        let findings = judge_so_far(&self.report);
+        self.report.run.outcome = Outcome::Incomplete;
         findings
     }
 }

@@ -34,6 +34,11 @@ struct Place {
     book: Arc<Mutex<Option<Book>>>,
 }
 
+/// Where the page of a run lies once it has ended: beside the store.
+fn page_of(store: &Path, run: &str) -> PathBuf {
+    store.parent().unwrap_or(Path::new(".")).join("runs").join(run).join("report.html")
+}
+
 /// Device, inode, and when the file was made: a file system gives the number of a removed file to the next one.
 type FileIdentity = (u64, u64, Option<SystemTime>);
 
@@ -67,7 +72,7 @@ impl Library {
                 if let Some(old) = other.take() {
                     super::live::leave(old, "another run has this name now");
                 }
-                other.insert(Book::new(state.clone()))
+                other.insert(Book::new(state.clone(), page_of(&self.store, &name)))
             }
         };
         book.refresh(&store, state)?;

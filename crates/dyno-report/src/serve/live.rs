@@ -160,7 +160,7 @@ fn end(book: &Book, reason: Option<&str>) -> Bytes {
         (None, true) => Some("its process is gone, and it has not said that it has finished"),
         (reason, _) => reason,
     };
-    frame("end", book.last(), &json!({ "reason": reason }))
+    frame("end", book.last(), &json!({ "reason": reason, "report": book.page() }))
 }
 
 /// An event of an event stream. JSON on one line holds no line break.

@@ -103,17 +103,20 @@ fn rungs(report: &Report, series: &Series) -> Vec<Rung> {
 fn rung(stage: &StageResult, series: &Series) -> Rung {
     let id = stage.stage.id;
     let is_peak = series.peak.as_ref().is_some_and(|peak| peak.stage == id);
+    let is_peak = is_peak && !(stage.met_its_rate() && series.peak.as_ref().is_some_and(|peak| !peak.passed));
     let state = match (stage.complete, is_peak) {
         (false, _) => RungState::CutShort,
         (true, true) => RungState::Peak,
         (true, false) => RungState::Measured,
     };
     let saturation = series.saturation.as_ref();
+    let latency = stage.response.as_ref().or(stage.service.as_ref());
     Rung {
         clients: stage.stage.clients,
         rate_per_s: rate(stage),
         tps: stage.throughput.map(|throughput| throughput.mean),
-        p99_us: stage.response.as_ref().or(stage.service.as_ref()).map(|latency| latency.p99_us),
+        p50_us: latency.map(|latency| latency.p50_us),
+        p99_us: latency.map(|latency| latency.p99_us),
         failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
         state,
         telling: is_peak || saturation.is_some_and(|s| s.stage == id || s.last_good == Some(id)),
@@ -144,7 +147,10 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     let Some(peak) = &series.peak else { return "peak unknown".to_owned() };
     let figure =
         format!("{} {}", format::short(peak.throughput.mean), format::relative_error(&peak.throughput));
-    let rate = stages(report, &[peak.stage]).first().and_then(|stage| rate(stage));
+    let at_peak = stages(report, &[peak.stage]);
+    let rate = at_peak.first().and_then(|stage| rate(stage));
+    let is_met =
+        series.ladder.last() == Some(&peak.stage) && at_peak.iter().all(|stage| stage.met_its_rate());
     let at = match rate {
         Some(rate) => format!("{}/s", format::plain(rate)),
         None => peak.clients.to_string(),
@@ -152,6 +158,7 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     match (rungs, peak.passed) {
         // One client count is a choice and no search for a peak.
         (1, _) => format!("{figure} at {at}"),
+        (_, false) if is_met => format!("{figure} at {at}, the highest rate, which was met"),
         (_, false) => format!("highest {figure} at {at}, the peak may lie beyond"),
         (_, true) if rate.is_some() => format!("peak {figure} at {at}"),
         (_, true) => format!("peak {figure} at {at}{}", alike(peak)),

@@ -1,6 +1,6 @@
 //! A series in the summary: its ladders, its holds, and what they cost; of several targets side by side.
 
-use dyno_results::document::{Percentiles, PoolResult, Report, Series, StageResult};
+use dyno_results::document::{Headline, Percentiles, PoolResult, Report, Series, StageResult};
 use dyno_results::event::Arrival;
 
 use super::{climb, costs};
@@ -69,6 +69,15 @@ fn one_name(report: &Report, names: &Names<'_>, all: &[&Series], columns: &HoldC
                 troubles(stage, sheet);
             });
         }
+    }
+    let mut label = "median";
+    for series in all {
+        let Some(headline) = series.headline.as_ref().filter(|headline| headline.stages.len() > 1) else {
+            continue;
+        };
+        names.about(&series.target, sheet, |sheet| {
+            median(headline, std::mem::take(&mut label), columns, sheet);
+        });
     }
     if names.are_several() {
         costs::table(report, names, all, sheet);
@@ -144,6 +153,22 @@ fn hold(stage: &StageResult, label: &str, columns: &HoldColumns, sheet: &mut She
     types(stage, sheet);
 }
 
+/// What repeats come to, under them: their median, and the interval over them.
+fn median(headline: &Headline, label: &str, columns: &HoldColumns, sheet: &mut Sheet) {
+    let load = pad_end(&format!("of {} repeats", headline.stages.len()), columns.load);
+    let throughput = pad_end(&format::throughput(&headline.throughput), columns.throughput);
+    let row = format!(
+        "{load}{GAP}{}{GAP}{}",
+        sheet.paint.strong(&throughput),
+        percentiles(headline.latency.as_ref())
+    );
+    if width(&row) <= sheet.room() {
+        sheet.row(label, &row);
+    } else {
+        sheet.paragraph(label, &row, uncoloured);
+    }
+}
+
 /// One row in a closed loop whose clients have a connection each, where the three times are one; else three rows.
 fn latency_rows(stage: &StageResult) -> Vec<String> {
     match stage.stage.arrival {
@@ -188,8 +213,9 @@ fn percentiles(percentiles: Option<&Percentiles>) -> String {
     let figure =
         |pick: fn(&Percentiles) -> f64| pad_end(&format::latency_us_or_unknown(percentiles.map(pick)), 6);
     let text = format!(
-        "p50 {}{GAP}p99 {}{GAP}p99.9 {}",
+        "p50 {}{GAP}p90 {}{GAP}p99 {}{GAP}p99.9 {}",
         figure(|p| p.p50_us),
+        figure(|p| p.p90_us),
         figure(|p| p.p99_us),
         figure(|p| p.p999_us)
     );

@@ -72,7 +72,10 @@ fn a_reader_sees_a_run_from_wherever_it_came_in_to_its_end() {
             }
         }
         assert_eq!(*sums, expected(&events), "every point came, and none twice");
-        assert_eq!(stream.expect("end").data["reason"], Value::Null);
+        let end = stream.expect("end").data;
+        assert_eq!(end["reason"], Value::Null);
+        // Where the report lies when this server is gone.
+        assert!(end["report"].as_str().unwrap().ends_with("/report.html"), "{end}");
         assert!(stream.next().is_none(), "the stream ends there");
     }
     until("nobody reads", || stand.server.readers() == 0);

@@ -28,6 +28,7 @@ impl Stand {
         let directory = TempDir::new().unwrap();
         let mut options = Options::new(directory.path().join("dyno.sqlite"), "127.0.0.1:0");
         change(&mut options);
+        drop(Store::open(&options.store).unwrap());
         Self { directory, server: serve::spawn(options).unwrap() }
     }
 

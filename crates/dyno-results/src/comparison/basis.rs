@@ -1,85 +1,169 @@
-//! What a series' intervals rest on, said in one sentence beside them.
+//! What of two sides may be tested, and one sentence on it beside the figures.
 
 use super::document::{Basis, BasisUnit};
-use super::side::{Picked, Side};
-use crate::words::list;
+use super::estimate::Unit;
+use super::side::{Member, Picked, Side};
+use crate::words::{command_line, counted, list};
 
-pub(super) fn basis(sides: &[Side], picks: &[Picked<'_>]) -> Basis {
+/// What is repeated of two sides, of which these stages speak.
+pub(super) fn unit(base: &Picked<'_>, other: &Picked<'_>) -> Unit {
+    match (base.0.as_slice(), other.0.as_slice()) {
+        ([(of_base, _)], [(of_other, _)]) if run(of_base) == run(of_other) => {
+            if took_turns(base, other) {
+                Unit::Pairs
+            } else {
+                Unit::Untested
+            }
+        }
+        _ => of_runs(&runs(base), &runs(other)),
+    }
+}
+
+fn runs<'a>(picked: &Picked<'a>) -> Vec<&'a str> {
+    picked.0.iter().map(|(member, _)| run(member)).collect()
+}
+
+/// Of figures that are one of each run.
+pub(super) fn unit_of_members(base: &Side, other: &Side) -> Unit {
+    let names =
+        |side: &Side| -> Vec<String> { side.members.iter().map(|member| run(member).to_owned()).collect() };
+    let (base, other) = (names(base), names(other));
+    of_runs(&base, &other)
+}
+
+fn of_runs<T: PartialEq>(base: &[T], other: &[T]) -> Unit {
+    match base.len().min(other.len()) {
+        0 | 1 => Unit::Untested,
+        _ if base == other => Unit::Pairs,
+        _ => Unit::Runs,
+    }
+}
+
+fn run(member: &Member) -> &str {
+    &member.report().run.name
+}
+
+/// Whether the stages of one run took turns: A B A B, or A B B A, each round having one of both.
+fn took_turns(base: &Picked<'_>, other: &Picked<'_>) -> bool {
+    let starts = |picked: &Picked<'_>, side: bool| -> Vec<(f64, bool)> {
+        picked.stages().map(|(_, result)| (result.start_s, side)).collect()
+    };
+    let mut order = [starts(base, false), starts(other, true)].concat();
+    order.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let ends: Vec<(f64, f64)> =
+        base.stages().chain(other.stages()).map(|(_, result)| (result.start_s, result.seconds)).collect();
+    // Starts are told to the millisecond.
+    let apart = |from_s: f64| {
+        ends.iter().all(|(start_s, seconds)| *start_s >= from_s || start_s + seconds < from_s + 0.01)
+    };
+    base.repeats() == other.repeats()
+        && base.repeats() > 1
+        && order.chunks(2).all(|round| round.len() == 2 && round[0].1 != round[1].1)
+        && order.iter().all(|(start_s, _)| apart(*start_s))
+}
+
+pub(super) fn basis(sides: &[Side], base: usize, picks: &[Picked<'_>]) -> Basis {
+    let of_base = picks.get(base);
+    let others = picks.iter().enumerate().filter(|(side, picked)| *side != base && picked.repeats() > 0);
+    let units = others.filter_map(|(_, picked)| Some(unit(of_base?, picked)));
+    let unit = units
+        .map(|unit| match unit {
+            Unit::Untested => BasisUnit::Untested,
+            Unit::Runs => BasisUnit::Runs,
+            Unit::Pairs => BasisUnit::Pairs,
+        })
+        .min()
+        .unwrap_or(BasisUnit::Untested);
+    let in_turn = unit == BasisUnit::Pairs && is_one_run(picks);
     let repeats: Vec<u32> =
         picks.iter().map(|picked| u32::try_from(picked.repeats()).unwrap_or(u32::MAX)).collect();
-    let present: Vec<&Picked<'_>> = picks.iter().filter(|picked| picked.repeats() > 0).collect();
-    let repeated = present.iter().filter(|picked| picked.repeats() > 1).count();
-    let unit = match repeated {
-        0 => BasisUnit::Seconds,
-        _ if repeated == present.len() => BasisUnit::Repeats,
-        _ => BasisUnit::Mixed,
-    };
-    let in_turn = unit == BasisUnit::Repeats && took_turns(&present);
-    Basis { unit, text: text(unit, in_turn, sides, picks), repeats, in_turn }
+    Basis { unit, text: text(unit, sides, picks), repeats, in_turn }
 }
 
-/// Whether the stages of one run took turns: A B A B, or A B B A, each round having one of every side.
-fn took_turns(present: &[&Picked<'_>]) -> bool {
-    let mut runs: Vec<&str> = Vec::new();
-    let mut order: Vec<(f64, usize)> = Vec::new();
-    for (side, picked) in present.iter().enumerate() {
-        for (member, result) in picked.stages() {
-            runs.push(&member.report().run.name);
-            order.push((result.start_s, side));
+fn text(unit: BasisUnit, sides: &[Side], picks: &[Picked<'_>]) -> String {
+    const HOLDS: &str = "what they say holds for these servers on these machines";
+    let pairs = picks.iter().map(Picked::repeats).max().unwrap_or(0);
+    match unit {
+        BasisUnit::Pairs if is_one_run(picks) => {
+            format!("{pairs} rounds in turn: ratios are the means of the rounds' ratios; {HOLDS}")
         }
+        BasisUnit::Pairs => {
+            format!("{pairs} runs of all sides: ratios are the means of the runs' ratios; {HOLDS}")
+        }
+        BasisUnit::Runs => format!("{}: ratios are those of their medians; {HOLDS}", counts(sides, picks)),
+        BasisUnit::Untested => format!("not tested: {}{}", counts(sides, picks), test(picks)),
     }
-    order.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let fair =
-        |round: &[(f64, usize)]| (0..present.len()).all(|side| round.iter().any(|(_, of)| *of == side));
-    runs.windows(2).all(|pair| pair[0] == pair[1]) && order.chunks(present.len().max(1)).all(fair)
 }
 
-fn text(unit: BasisUnit, in_turn: bool, sides: &[Side], picks: &[Picked<'_>]) -> String {
-    let one_run = one_run(picks);
+/// `one run each`, `a 3 runs and b 1 run`
+fn counts(sides: &[Side], picks: &[Picked<'_>]) -> String {
+    let one_run = is_one_run(picks);
     let of_side = |(side, picked): (&Side, &Picked<'_>)| {
         let noun = match (picked.repeats(), picked.0.len()) {
             (0, _) => return None,
-            (1, _) if one_run => "1 stage".to_owned(),
+            (stages, 1) if one_run => counted(stages as u64, "stage"),
             (1, _) => "1 run".to_owned(),
-            (stages, 1) if one_run => format!("{stages} stages"),
-            (stages, 1) => format!("{stages} stages of one run"),
+            (stages, 1) => format!("1 run of {stages} repeats"),
             (runs, _) => format!("{runs} runs"),
         };
         Some((side.name.clone(), noun))
     };
     let counts: Vec<(String, String)> = sides.iter().zip(picks).filter_map(of_side).collect();
-    let alike = counts.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    let counted = match counts.first() {
-        Some((_, count)) if alike => format!("{count} each"),
+    let together = one_run && picks.iter().any(|picked| picked.repeats() > 1);
+    let turns = if together { " that did not take turns" } else { "" };
+    match counts.first() {
+        Some((_, count)) if counts.iter().all(|(_, other)| other == count) => match count.as_str() {
+            "1 run" => "one run each".to_owned(),
+            "1 stage" => "one stage each".to_owned(),
+            several => format!("{several} each{turns}"),
+        },
         _ => list(&counts.iter().map(|(side, count)| format!("{side} {count}")).collect::<Vec<_>>()),
-    };
-    let turns = match (in_turn, one_run) {
-        (true, _) => " of one run, in turn",
-        (false, true) => " of one run",
-        (false, false) => "",
-    };
-    match unit {
-        BasisUnit::Seconds if one_run => {
-            "one stage each: the interval is of the seconds within them, not of repeats".to_owned()
-        }
-        BasisUnit::Seconds => {
-            "one run each: the interval is of the seconds within them, not of repeats".to_owned()
-        }
-        BasisUnit::Repeats => {
-            format!("{counted}{turns}: medians, and the interval of their ratio is of the repeats")
-        }
-        BasisUnit::Mixed => {
-            format!(
-                "{counted}: what was not repeated is known by the seconds within it only, so the interval is too narrow"
-            )
-        }
     }
 }
 
-fn one_run(picks: &[Picked<'_>]) -> bool {
-    let runs: Vec<&str> = picks
-        .iter()
-        .flat_map(|picked| picked.stages().map(|(member, _)| member.report().run.name.as_str()))
-        .collect();
+/// The command that would test it, where `dyno run` made the runs.
+fn test(picks: &[Picked<'_>]) -> String {
+    let mut commands: Vec<String> = Vec::new();
+    let one_run = is_one_run(picks);
+    for (member, _) in picks.iter().flat_map(|picked| &picked.0) {
+        let command = &member.report().run.command;
+        let is_run = command.get(1).is_some_and(|word| !word.is_empty() && "run".starts_with(word.as_str()));
+        if !is_run {
+            return "; run each of them several times, in turn, and compare A,A,… with B,B,…".to_owned();
+        }
+        let option = if one_run { "--repeat" } else { "--runs" };
+        let words = without_repeats(command).into_iter().chain([option, "5"]);
+        let line = command_line(&words.map(str::to_owned).collect::<Vec<_>>());
+        if !commands.contains(&line) {
+            commands.push(line);
+        }
+    }
+    match (one_run, commands.as_slice()) {
+        (_, []) => String::new(),
+        (true, [only, ..]) => format!("; to test it: {only}"),
+        (false, [only]) => format!("; to test it, for each side: {only}, and compare A,A,… with B,B,…"),
+        (false, all) => format!("; to test it: {}, and compare A,A,… with B,B,…", list(all)),
+    }
+}
+
+/// A command without what it says of repeats, and of targets loaded together.
+fn without_repeats(command: &[String]) -> Vec<&str> {
+    let mut words = command.iter().map(String::as_str);
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            // Several runs have no page in one file.
+            "--repeat" | "--runs" | "--html" => drop(words.next()),
+            "--together" => {}
+            _ if ["--repeat=", "--runs=", "--html="].iter().any(|option| word.starts_with(option)) => {}
+            _ => kept.push(word),
+        }
+    }
+    kept
+}
+
+fn is_one_run(picks: &[Picked<'_>]) -> bool {
+    let runs: Vec<&str> =
+        picks.iter().flat_map(|picked| picked.0.iter().map(|(member, _)| run(member))).collect();
     runs.windows(2).all(|pair| pair[0] == pair[1])
 }

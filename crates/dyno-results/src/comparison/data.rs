@@ -1,8 +1,9 @@
 //! What the data take on disk, and how long it took to make them.
 
+use super::basis::unit_of_members;
 use super::document::{Better, DataComparison};
-use super::estimate::Known;
-use super::sections::{is_told, row};
+use super::estimate::{Known, decide};
+use super::sections::{draft, is_told};
 use super::side::{Member, Side};
 use crate::event::Data;
 
@@ -27,7 +28,7 @@ fn of_family(sides: &[Side], base: usize, family: &str) -> Option<DataComparison
     type OfMember = fn(&Member, &str) -> Option<f64>;
     let known = |figure: OfMember| -> Vec<Option<Known>> {
         let side = |side: &Side| {
-            let figures = side.members.iter().filter_map(|member| Some((figure(member, family)?, None)));
+            let figures = side.members.iter().map(|member| Some((figure(member, family)?, None)));
             Known::of(&figures.collect::<Vec<_>>())
         };
         sides.iter().map(side).collect()
@@ -37,17 +38,18 @@ fn of_family(sides: &[Side], base: usize, family: &str) -> Option<DataComparison
         ("bytes_per_row", "bytes", bytes_per_row),
         ("prepare", "s", prepare_s),
     ];
-    let rows: Vec<_> = rows
-        .into_iter()
-        .map(|(key, unit, figure)| row(key, unit, Better::Lower, &known(figure), base))
-        .filter(is_told)
-        .collect();
+    let repeated = |side: usize| unit_of_members(&sides[base], &sides[side]);
+    let drafts = rows.into_iter().map(|(key, unit, figure)| {
+        let named = (key, unit, Better::Lower);
+        draft(named, &known(figure), base, repeated)
+    });
+    let rows = decide(vec![drafts.filter(is_told).collect()]).remove(0);
     (!rows.is_empty()).then(|| DataComparison { workload: family.to_owned(), rows })
 }
 
 /// Tables and indexes as the load found them: at the end there are more rows where more were inserted.
 fn size_bytes(member: &Member, wanted: &str) -> Option<f64> {
-    let data = of(member.evidence.found(), member, wanted)?;
+    let data = of(&member.evidence.report().found, member, wanted)?;
     bytes(data).map(|bytes| bytes as f64)
 }
 

@@ -59,28 +59,28 @@ pub struct SeriesComparison {
     pub ladder: Vec<RungComparison>,
 }
 
-/// What the intervals of a series rest on.
+/// What the ratios of a series rest on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Basis {
     pub unit: BasisUnit,
     /// Of the headline: runs, or stages of one run, for each side.
     pub repeats: Vec<u32>,
-    /// The repeats of the sides took turns within one run.
+    /// They are rounds of one run.
     pub in_turn: bool,
-    /// One sentence for a reader.
+    /// One sentence for a reader; where nothing is tested, with the command that would.
     pub text: String,
 }
 
-/// What was repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// What was repeated, and so is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BasisUnit {
-    /// Nothing: the seconds within one stage of each side.
-    Seconds,
-    /// Runs or stages, on every side.
-    Repeats,
-    /// Repeats on some sides and seconds on the others.
-    Mixed,
+    /// Nothing, on one side at least: ratios are told and not tested.
+    Untested,
+    /// Separate runs of every side.
+    Runs,
+    /// Rounds of one run in which the sides took turns, or runs that measured all of them.
+    Pairs,
 }
 
 /// Figures that belong together, of the same stages.
@@ -165,7 +165,7 @@ pub struct Cell {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ratio {
     pub value: f64,
-    /// 95 % interval; `None` where nothing says how well the two are known.
+    /// 95 % interval, wider where the row is one of several; `None` where it is not tested.
     pub interval: Option<[f64; 2]>,
     pub verdict: Verdict,
 }
@@ -181,6 +181,8 @@ pub enum Verdict {
     Lower,
     /// The interval holds 1.
     NoDifferenceShown,
+    /// A side was not repeated: what two runs differ by through chance is not known.
+    NotTested,
     /// There is no interval: whether it is chance cannot be said.
     NoInterval,
     /// The figures were taken at different loads: the ratio is of the loads as much as of the servers.

@@ -1,54 +1,60 @@
-//! Ratios with their intervals: what a side is taken to be, and how far two of them can be told apart.
+//! What a side's figure is taken to be, and ratios with what may be said of them.
 //!
-//! Everything is done on logarithms, where a ratio is a difference and an interval of it never reaches below nothing.
-//! Where a side was repeated its figure is the median, and the bootstrap of the repeats says how well that is known;
-//! where it was not, the seconds within it must do.
+//! Everything is done on logarithms, where a ratio is a difference and an interval of it never reaches below nothing. Only
+//! what was repeated is tested: pairs by the ratio of each, separate runs by the medians of both sides. The seconds within
+//! one run say how well its own figure is known, and nothing of how another run would differ.
 
-use super::document::{Better, Cell, Ratio, Verdict};
-use super::spread::{Spread, student};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// A run that was not repeated is never taken to be known better than this, standard error of its logarithm: about 1 %
-/// either way. The seconds within it do not see what differs from one run to the next.
-const SINGLE_ERROR_MIN: f64 = 0.005;
-/// Up to as many repeats every sample with replacement is looked at; of more repeats a number of them is drawn.
-const EXACT_MAX: usize = 4;
-const DRAWS: usize = 1000;
-/// The same comparison gives the same figures, always.
-const SEED: u64 = 0x0064_796e_6f00_0001;
+use super::document::{Better, Cell, Ratio, Row, Verdict};
+use super::spread::Spread;
+use crate::statistics::repeats::{error_of_median, median};
+
+/// Share of comparisons of a thing with itself in which a difference may be shown.
+const ALPHA: f64 = 0.05;
+
+/// What of two sides is repeated, and so may be tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Nothing, on one side at least.
+    Untested,
+    /// Separate runs of each.
+    Runs,
+    /// Rounds of one run in which both took turns, or runs that measured both.
+    Pairs,
+}
 
 /// A figure of one side, with what can be said of how well it is known.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Known {
     pub(super) value: f64,
-    pub(super) spread: Option<Spread>,
+    /// Of each repeat, in their order; `None` where one does not know it.
+    pub(super) each: Option<Vec<f64>>,
     pub(super) repeats: usize,
+    pub(super) spread: Option<Spread>,
 }
 
 impl Known {
-    /// From the figure of each repeat. `None` without any.
-    pub(super) fn of(repeats: &[(f64, Option<Spread>)]) -> Option<Self> {
-        match repeats {
-            [] => None,
-            [(value, spread)] => {
-                let spread = spread.filter(|_| *value > 0.0).map(|spread| spread.at_least(SINGLE_ERROR_MIN));
-                Some(Self { value: *value, spread, repeats: 1 })
-            }
-            several => {
-                let values: Vec<f64> = several.iter().map(|(value, _)| *value).collect();
-                let positive = values.iter().all(|value| *value > 0.0);
-                Some(Self {
-                    value: median(&mut values.clone()),
-                    spread: positive.then(|| spread_of_median(&values)),
-                    repeats: values.len(),
-                })
-            }
-        }
+    /// From the figure of each repeat. `None` where none knows it.
+    pub(super) fn of(repeats: &[Option<(f64, Option<Spread>)>]) -> Option<Self> {
+        let values: Vec<f64> = repeats.iter().flatten().map(|(value, _)| *value).collect();
+        let value = median(values.clone())?;
+        let spread = match repeats {
+            [only] => only.and_then(|(_, spread)| spread),
+            _ => (values.len() > 1).then(|| Spread::of_repeats(&values)),
+        };
+        Some(Self {
+            value,
+            repeats: values.len(),
+            spread: spread.filter(|_| values.iter().all(|value| *value > 0.0)),
+            each: (values.len() == repeats.len()).then_some(values),
+        })
     }
 
     /// The 95 % interval of the figure itself.
     fn interval(&self) -> Option<[f64; 2]> {
         let spread = self.spread?;
-        let t = student(spread.degrees)?;
+        let t = student(ALPHA, spread.degrees)?;
         Some([self.value * (-t * spread.down).exp(), self.value * (t * spread.up).exp()])
     }
 
@@ -62,18 +68,119 @@ impl Known {
     }
 }
 
-/// What `other` is to `base`, with the 95 % interval. `None` where one of them is nothing.
-pub(super) fn ratio(base: &Known, other: &Known, better: Better) -> Option<Ratio> {
-    if base.value <= 0.0 || other.value <= 0.0 {
-        return None;
+/// What a figure is to the base's, before it is decided what that says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Contrast {
+    ratio: f64,
+    /// Standard error of its logarithm, and the degrees of freedom that it rests on.
+    error: Option<(f64, f64)>,
+    /// What it says where it is not to be tested.
+    untested: Option<Verdict>,
+}
+
+impl Contrast {
+    /// `None` where one of the two is nothing.
+    pub(super) fn of(base: &Known, other: &Known, unit: Unit) -> Option<Self> {
+        if base.value <= 0.0 || other.value <= 0.0 {
+            return None;
+        }
+        let ratio = other.value / base.value;
+        let each = base.each.as_deref().zip(other.each.as_deref());
+        Some(match unit {
+            Unit::Untested => Self { ratio, error: None, untested: Some(Verdict::NotTested) },
+            Unit::Pairs => {
+                each.and_then(|(base, other)| Self::of_pairs(base, other)).unwrap_or(Self::unknown(ratio))
+            }
+            Unit::Runs => {
+                let error = each.and_then(|(base, other)| welch(base, other));
+                Self { error, ..Self::unknown(ratio) }
+            }
+        })
     }
-    let value = other.value / base.value;
-    let interval = base.spread.zip(other.spread).and_then(|(of_base, of_other)| {
-        let down = margin((of_other.down, of_other.degrees), (of_base.up, of_base.degrees))?;
-        let up = margin((of_other.up, of_other.degrees), (of_base.down, of_base.degrees))?;
-        Some([value * (-down).exp(), value * up.exp()])
-    });
-    Some(Ratio { value, interval, verdict: verdict(value, interval, better) })
+
+    fn unknown(ratio: f64) -> Self {
+        Self { ratio, error: None, untested: None }
+    }
+
+    /// What both met in a round is in both figures, and not in their ratio.
+    fn of_pairs(base: &[f64], other: &[f64]) -> Option<Self> {
+        let n = base.len() as f64;
+        if base.len() != other.len() || base.len() < 2 || base.iter().chain(other).any(|value| *value <= 0.0)
+        {
+            return None;
+        }
+        let ratios: Vec<f64> = base.iter().zip(other).map(|(base, other)| (other / base).ln()).collect();
+        let mean = ratios.iter().sum::<f64>() / n;
+        let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
+        let error = (squares / (n - 1.0) / n).sqrt();
+        Some(Self { ratio: mean.exp(), error: Some((error, n - 1.0)), untested: None })
+    }
+
+    /// Leaves the ratio untested, for this reason.
+    pub(super) fn set_aside(&mut self, verdict: Verdict) {
+        self.untested = Some(verdict);
+    }
+
+    /// Probability of a ratio as far from 1 by chance alone; `None` where it is not tested.
+    fn p(&self) -> Option<f64> {
+        let (error, degrees) = self.error.filter(|_| self.untested.is_none())?;
+        let off = self.ratio.ln().abs();
+        if error <= 0.0 {
+            return Some(if off > 0.0 { 0.0 } else { 1.0 });
+        }
+        let t = StudentsT::new(0.0, 1.0, degrees).ok()?;
+        Some(2.0 * (1.0 - t.cdf(off / error)))
+    }
+
+    /// The ratio with the interval that leaves out a share of `alpha`.
+    fn said(&self, alpha: f64, better: Better) -> Ratio {
+        let margin = self.error.and_then(|(error, degrees)| Some(student(alpha, degrees)? * error));
+        let interval = margin.map(|margin| [self.ratio * (-margin).exp(), self.ratio * margin.exp()]);
+        let verdict = self.untested.unwrap_or_else(|| verdict(self.ratio, interval, better));
+        Ratio { value: self.ratio, interval, verdict }
+    }
+}
+
+/// A row before it is decided what its ratios say.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) row: Row,
+    /// Of each side.
+    pub(super) contrasts: Vec<Option<Contrast>>,
+    /// Whether it is what the comparison is about, and is tested alone.
+    pub(super) primary: bool,
+}
+
+impl Draft {
+    fn p(&self, side: usize) -> Option<f64> {
+        self.contrasts[side].as_ref()?.p()
+    }
+
+    fn is_one_of_several(&self, side: usize) -> bool {
+        !self.primary && self.p(side).is_some()
+    }
+}
+
+/// Decides what the rows of these tables say: the primary ones each alone, the others of a side adjusted among themselves
+/// (Holm). An interval is as wide as the row was tested, so that it holds 1 where no difference is shown.
+pub(super) fn decide(tables: Vec<Vec<Draft>>) -> Vec<Vec<Row>> {
+    let mut tables = tables;
+    let sides = tables.iter().flatten().map(|draft| draft.contrasts.len()).max().unwrap_or(0);
+    for side in 0..sides {
+        let mut tested: Vec<&mut Draft> =
+            tables.iter_mut().flatten().filter(|draft| draft.contrasts[side].is_some()).collect();
+        tested.sort_by(|left, right| left.p(side).unwrap_or(2.0).total_cmp(&right.p(side).unwrap_or(2.0)));
+        let mut left = tested.iter().filter(|draft| draft.is_one_of_several(side)).count();
+        for draft in tested {
+            let several = draft.is_one_of_several(side);
+            let alpha = if several { ALPHA / left as f64 } else { ALPHA };
+            // Holm: from the first that is not shown on none is.
+            left -= usize::from(several && draft.p(side).is_some_and(|p| p <= alpha));
+            let Some(contrast) = &draft.contrasts[side] else { continue };
+            draft.row.cells[side].ratio = Some(contrast.said(alpha, draft.row.better));
+        }
+    }
+    tables.into_iter().map(|drafts| drafts.into_iter().map(|draft| draft.row).collect()).collect()
 }
 
 fn verdict(value: f64, interval: Option<[f64; 2]>, better: Better) -> Verdict {
@@ -89,89 +196,21 @@ fn verdict(value: f64, interval: Option<[f64; 2]>, better: Better) -> Verdict {
     }
 }
 
-/// Half-width of the interval of a difference of two estimates, each given by its standard error and its degrees of
-/// freedom (Welch and Satterthwaite).
-fn margin((left, left_degrees): (f64, f64), (right, right_degrees): (f64, f64)) -> Option<f64> {
-    let (left, right) = (left * left, right * right);
+/// Standard error of the difference of two medians' logarithms, with its degrees of freedom (Welch and Satterthwaite).
+fn welch(base: &[f64], other: &[f64]) -> Option<(f64, f64)> {
+    if [base, other].iter().any(|side| side.len() < 2 || side.iter().any(|value| *value <= 0.0)) {
+        return None;
+    }
+    let of_side = |side: &[f64]| (error_of_median(side).powi(2), side.len() as f64 - 1.0);
+    let ((left, left_degrees), (right, right_degrees)) = (of_side(base), of_side(other));
     let sum = left + right;
-    if sum <= 0.0 {
-        return Some(0.0);
-    }
     let degrees = sum * sum / (left * left / left_degrees + right * right / right_degrees);
-    Some(student(degrees)? * sum.sqrt())
+    Some((sum.sqrt(), if degrees.is_finite() { degrees } else { left_degrees }))
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
-}
-
-/// The bootstrap's standard error of the median's logarithm.
-fn spread_of_median(values: &[f64]) -> Spread {
-    let n = values.len();
-    let mut sample = vec![0.0; n];
-    let mut moments = Moments::default();
-    if n <= EXACT_MAX {
-        for number in 0..n.pow(n as u32) {
-            let mut rest = number;
-            for slot in &mut sample {
-                *slot = values[rest % n];
-                rest /= n;
-            }
-            moments.add(median(&mut sample).ln());
-        }
-    } else {
-        let mut draws = Draws(SEED);
-        for _ in 0..DRAWS {
-            sample.fill_with(|| values[draws.below(n)]);
-            moments.add(median(&mut sample).ln());
-        }
-    }
-    // The median of two is their mean, of which the bootstrap sees half the variance; of more it sees rather too much.
-    let unseen = if n == 2 { 2.0 } else { 1.0 };
-    let error = (unseen * moments.variance()).sqrt();
-    Spread { down: error, up: error, degrees: n as f64 - 1.0 }
-}
-
-#[derive(Default)]
-struct Moments {
-    n: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    /// Welford's, so that values close together lose no digits.
-    fn add(&mut self, value: f64) {
-        self.n += 1.0;
-        let before = value - self.mean;
-        self.mean += before / self.n;
-        self.squares += before * (value - self.mean);
-    }
-
-    fn variance(&self) -> f64 {
-        self.squares / self.n
-    }
-}
-
-/// SplitMix64: the same on every machine and with every version of any library.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        // The high bits of a product: as even as no bootstrap needs it.
-        ((u128::from(bits) * n as u128) >> 64) as usize
-    }
+/// Student's t of an interval that leaves out a share of `alpha`.
+fn student(alpha: f64, degrees: f64) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(1.0 - alpha / 2.0))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::spread::{LatencyBlocks, LatencySpreads};
-use crate::document::{Report, StageResult, Timeline};
-use crate::event::{Data, Event, StageKind, Stamped};
+use crate::document::{Report, StageResult};
+use crate::event::{Event, StageKind, Stamped};
 use crate::fold::Fold;
 use crate::judge::judge;
 
@@ -15,8 +15,6 @@ use crate::judge::judge;
 #[derive(Debug, Clone)]
 pub struct Evidence {
     report: Report,
-    /// The data of each target and workload as the load found them; the report has them as they were last.
-    found: Vec<Data>,
     spreads: BTreeMap<u32, LatencySpreads>,
 }
 
@@ -24,7 +22,7 @@ impl Evidence {
     /// A report alone, with the findings that it holds: its percentiles then have no interval.
     #[must_use]
     pub fn of_report(report: Report) -> Self {
-        Self { found: report.data.clone(), report, spreads: BTreeMap::new() }
+        Self { report, spreads: BTreeMap::new() }
     }
 
     /// The run of these events.
@@ -40,17 +38,8 @@ impl Evidence {
         &self.report
     }
 
-    pub(super) fn found(&self) -> &[Data] {
-        &self.found
-    }
-
     pub(super) fn stage(&self, id: u32) -> Option<&StageResult> {
         self.report.stages.iter().find(|result| result.stage.id == id)
-    }
-
-    /// Everything over time of a stage's target.
-    pub(super) fn timeline(&self, stage: &StageResult) -> Option<&Timeline> {
-        self.report.timelines.iter().find(|timeline| timeline.target == stage.stage.target)
     }
 
     /// All unknown where the stage's histograms were not seen.
@@ -63,7 +52,6 @@ impl Evidence {
 #[derive(Debug, Default)]
 pub struct Gathering {
     fold: Fold,
-    found: Vec<Data>,
     under_way: BTreeMap<u32, LatencyBlocks>,
     spreads: BTreeMap<u32, LatencySpreads>,
 }
@@ -77,12 +65,6 @@ impl Gathering {
     pub fn add(&mut self, stamped: &Stamped) {
         self.fold.add(stamped);
         match &stamped.event {
-            Event::Data(data) => {
-                let is_same = |known: &Data| known.target == data.target && known.workload == data.workload;
-                if !self.found.iter().any(is_same) {
-                    self.found.push(data.clone());
-                }
-            }
             Event::StageStarted(stage) if stage.kind != StageKind::WarmUp => {
                 self.under_way.insert(stage.id, LatencyBlocks::default());
             }
@@ -103,7 +85,7 @@ impl Gathering {
         unfinished.into_iter().for_each(|stage| self.reduce(stage));
         let mut report = self.fold.report();
         report.findings = judge(&report);
-        Evidence { report, found: self.found, spreads: self.spreads }
+        Evidence { report, spreads: self.spreads }
     }
 
     fn reduce(&mut self, stage: u32) {

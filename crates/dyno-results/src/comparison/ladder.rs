@@ -1,10 +1,12 @@
 //! Two ladders side by side: throughput and p99 at each load that both have.
 
-use super::document::{Better, RungComparison};
+use super::document::{Better, Row, RungComparison};
+use super::estimate::decide;
 use super::metrics;
-use super::sections::{Shared, cells, demands};
-use super::side::{Demand, Member, Picked, rungs};
+use super::sections::{Shared, demands};
+use super::side::{Member, Picked, rungs};
 use crate::document::Series;
+use crate::headline::Demand;
 
 /// The rungs that the base and at least one other side have, ascending.
 pub(super) fn compare(shared: &Shared<'_>) -> Vec<RungComparison> {
@@ -21,11 +23,21 @@ pub(super) fn compare(shared: &Shared<'_>) -> Vec<RungComparison> {
     if common.len() < 2 {
         return Vec::new();
     }
-    common.into_iter().map(|demand| rung(shared, demand)).collect()
+    let picks: Vec<Vec<Picked<'_>>> = common.iter().map(|demand| shared.rung_picks(*demand)).collect();
+    let drafts = |picks: &Vec<Picked<'_>>| {
+        let throughput = ("throughput", "1/s", Better::Higher);
+        vec![
+            shared.of_picks(throughput, picks, metrics::throughput),
+            shared.of_picks(("p99", "us", Better::Lower), picks, metrics::p99),
+        ]
+    };
+    let rows = decide(picks.iter().map(drafts).collect());
+    let rungs = common.into_iter().zip(&picks).zip(rows);
+    rungs.map(|((demand, picks), rows)| rung(shared, demand, picks, rows)).collect()
 }
 
-fn rung(shared: &Shared<'_>, demand: Demand) -> RungComparison {
-    let picks = shared.rung_picks(demand);
+fn rung(shared: &Shared<'_>, demand: Demand, picks: &[Picked<'_>], rows: Vec<Row>) -> RungComparison {
+    let mut cells = rows.into_iter().map(|row| row.cells);
     let at = |stage_of: fn(&Series) -> Option<u32>| -> Vec<bool> {
         let is_here = |(member, series): &(&Member, &Series)| {
             let stage = stage_of(series).and_then(|id| member.evidence.stage(id));
@@ -40,8 +52,8 @@ fn rung(shared: &Shared<'_>, demand: Demand) -> RungComparison {
             Demand::Open { rate_per_s, .. } => Some(rate_per_s),
             Demand::Closed { .. } => None,
         },
-        throughput: cells(&picks, shared.base, Better::Higher, metrics::throughput),
-        p99_us: cells(&picks, shared.base, Better::Lower, metrics::p99),
+        throughput: cells.next().unwrap_or_default(),
+        p99_us: cells.next().unwrap_or_default(),
         peak: at(|series| series.peak.as_ref().map(|peak| peak.stage)),
         saturated: at(|series| series.saturation.as_ref().map(|saturation| saturation.stage)),
     }

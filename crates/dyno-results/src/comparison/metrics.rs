@@ -2,10 +2,10 @@
 
 use super::document::Better;
 use super::evidence::Evidence;
-use super::seconds;
-use super::side::{Demand, Figure, Member};
+use super::side::{Figure, Member};
 use super::spread::{LatencySpreads, Spread};
 use crate::document::{Costs, Percentiles, Series, StageResult};
+use crate::headline::Demand;
 
 /// A row of the table.
 pub(super) struct Metric {
@@ -54,36 +54,12 @@ pub(super) const OF_STAGES: &[Metric] = &[
     // One transaction, always: nothing says how well it is known.
     latency("max", |evidence, stage| percentile(evidence, stage, |all| all.max_us, |_| None)),
     plain("errors", "share", Better::Lower, errors),
-    cost("server_cpu", "us", |evidence, stage| {
-        of_costs(evidence, stage, |costs| costs.server_cpu_us, |_| Some("server_cpu_cores".to_owned()))
-    }),
-    disk_bytes("disk_read_bytes", |evidence, stage| {
-        of_costs(
-            evidence,
-            stage,
-            |costs| costs.disk_read_bytes,
-            |costs| of_disk(costs, "disk_read_bytes_per_s"),
-        )
-    }),
-    disk_bytes("disk_write_bytes", |evidence, stage| {
-        of_costs(
-            evidence,
-            stage,
-            |costs| costs.disk_write_bytes,
-            |costs| of_disk(costs, "disk_write_bytes_per_s"),
-        )
-    }),
-    disk_operations("disk_read_operations", |evidence, stage| {
-        let key = |costs: &Costs| of_disk(costs, "disk_read_operations_per_s");
-        of_costs(evidence, stage, |costs| costs.disk_read_operations, key)
-    }),
-    disk_operations("disk_write_operations", |evidence, stage| {
-        let key = |costs: &Costs| of_disk(costs, "disk_write_operations_per_s");
-        of_costs(evidence, stage, |costs| costs.disk_write_operations, key)
-    }),
-    cost("wal_bytes", "bytes", |evidence, stage| {
-        of_costs(evidence, stage, |costs| costs.wal_bytes, |_| Some("wal_bytes_per_s".to_owned()))
-    }),
+    cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us)),
+    disk_bytes("disk_read_bytes", |_, stage| of_costs(stage, |costs| costs.disk_read_bytes)),
+    disk_bytes("disk_write_bytes", |_, stage| of_costs(stage, |costs| costs.disk_write_bytes)),
+    disk_operations("disk_read_operations", |_, stage| of_costs(stage, |costs| costs.disk_read_operations)),
+    disk_operations("disk_write_operations", |_, stage| of_costs(stage, |costs| costs.disk_write_operations)),
+    cost("wal_bytes", "bytes", |_, stage| of_costs(stage, |costs| costs.wal_bytes)),
 ];
 
 pub(super) fn throughput(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
@@ -107,35 +83,15 @@ fn percentile(
 }
 
 /// Of all that the stage began, the share that failed or whose outcome is unknown.
-fn errors(evidence: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
+fn errors(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
     let totals = &stage.totals;
     let bad = totals.failed_with_drain + totals.unknown_with_drain;
     let all = bad + totals.done_with_drain;
-    let spread = evidence.timeline(stage).and_then(|timeline| seconds::errors(timeline, stage));
-    (all > 0).then(|| (bad as f64 / all as f64, spread))
+    (all > 0).then(|| (bad as f64 / all as f64, None))
 }
 
-/// `key` names the metric that the cost was made of.
-fn of_costs(
-    evidence: &Evidence,
-    stage: &StageResult,
-    pick: fn(&Costs) -> Option<f64>,
-    key: fn(&Costs) -> Option<String>,
-) -> Option<(f64, Option<Spread>)> {
-    let costs = stage.costs.as_ref()?;
-    let spread = || seconds::cost(evidence.timeline(stage)?, stage, &key(costs)?);
-    Some((pick(costs)?, spread()))
-}
-
-/// The disk's traffic, counted where the cost's was.
-fn of_disk(costs: &Costs, key: &str) -> Option<String> {
-    let operations = key.contains("operations");
-    let source = if operations { &costs.disk_operations_source } else { &costs.disk_source };
-    Some(match source.as_deref()? {
-        "cgroup" => format!("server_cgroup_{key}"),
-        "server" => format!("server_{key}"),
-        _ => key.to_owned(),
-    })
+fn of_costs(stage: &StageResult, pick: fn(&Costs) -> Option<f64>) -> Option<(f64, Option<Spread>)> {
+    Some((pick(stage.costs.as_ref()?)?, None))
 }
 
 pub(super) fn peak_throughput(_: &Member, series: &Series) -> Option<(f64, Option<Spread>)> {

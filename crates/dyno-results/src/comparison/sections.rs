@@ -1,11 +1,13 @@
 //! The figures of one series, set beside each other: the headline, a common load, the peaks.
 
+use super::basis;
 use super::document::{Better, Row, Section, SectionKind, Verdict};
-use super::estimate::{Known, ratio};
+use super::estimate::{Contrast, Draft, Known, Unit, decide};
 use super::metrics::{self, Metric};
-use super::side::{Demand, Figure, Member, Picked, Side, headlines, rungs};
+use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, StageResult};
+use crate::headline::{Demand, asked, strongest};
 
 /// A series of all sides: for each side its runs that have it.
 pub(super) struct Shared<'a> {
@@ -56,45 +58,50 @@ impl<'a> Shared<'a> {
         self.pick(|member, series| asked(rungs(member, series), demand))
     }
 
-    pub(super) fn sections(&self) -> Vec<Section> {
-        let mut sections: Vec<Section> = self
+    pub(super) fn sections(&self, sides: &[Side]) -> Vec<Section> {
+        let mut sections: Vec<(Section, Vec<Draft>)> = self
             .headline_picks()
             .iter()
             .map(|picks| self.section(SectionKind::Headline, picks, metrics::OF_STAGES))
             .collect();
-        if sections.iter().all(|section| !section.same_load)
+        if sections.iter().all(|(section, _)| !section.same_load)
             && let Some(demand) = self.common_rung()
         {
             let picks = self.rung_picks(demand);
             sections.push(self.section(SectionKind::CommonLoad, &picks, metrics::OF_STAGES));
         }
-        sections.extend(self.peaks());
-        sections
+        sections.extend(self.peaks(sides));
+        let (sections, drafts): (Vec<Section>, Vec<Vec<Draft>>) = sections.into_iter().unzip();
+        sections.into_iter().zip(decide(drafts)).map(|(section, rows)| Section { rows, ..section }).collect()
     }
 
-    fn section(&self, kind: SectionKind, picks: &[Picked<'a>], metrics: &[Metric]) -> Section {
+    /// A section whose rows are still to be decided.
+    fn section(&self, kind: SectionKind, picks: &[Picked<'a>], metrics: &[Metric]) -> (Section, Vec<Draft>) {
         let mut demands = picks.iter().filter(|picked| !picked.0.is_empty()).map(Picked::demand);
         let first = demands.next().flatten();
         let same_load = first.is_some() && demands.all(|demand| demand == first);
         let row = |metric: &Metric| {
-            let known: Vec<Option<Known>> = picks.iter().map(|picked| picked.known(metric.figure)).collect();
-            let mut row = row(metric.key, metric.unit, metric.better, &known, self.base);
+            let mut draft = self.of_picks((metric.key, metric.unit, metric.better), picks, metric.figure);
+            draft.primary = kind == SectionKind::Headline && metric.key == "throughput";
             if metric.latency && !same_load {
-                row.cells.iter_mut().filter_map(|cell| cell.ratio.as_mut()).for_each(|ratio| {
-                    ratio.verdict = Verdict::OtherLoad;
-                });
+                draft.contrasts.iter_mut().flatten().for_each(|ratio| ratio.set_aside(Verdict::OtherLoad));
             }
             if !are_of_one_source(metric, picks) {
-                row.cells.iter_mut().for_each(|cell| cell.ratio = None);
+                draft.contrasts.iter_mut().for_each(|contrast| *contrast = None);
             }
-            row
+            draft
         };
-        Section {
-            kind,
-            loads: picks.iter().map(Picked::load).collect(),
-            same_load,
-            rows: metrics.iter().map(row).filter(is_told).collect(),
-        }
+        let loads = picks.iter().map(Picked::load).collect();
+        (
+            Section { kind, loads, same_load, rows: Vec::new() },
+            metrics.iter().map(row).filter(is_told).collect(),
+        )
+    }
+
+    /// One figure of the stages that speak for each side.
+    pub(super) fn of_picks(&self, named: Named, picks: &[Picked<'a>], figure: Figure) -> Draft {
+        let known: Vec<Option<Known>> = picks.iter().map(|picked| picked.known(figure)).collect();
+        draft(named, &known, self.base, |side| basis::unit(&picks[self.base], &picks[side]))
     }
 
     /// The highest rung of all sides that is past nobody's peak; the lowest where each is past somebody's.
@@ -110,44 +117,35 @@ impl<'a> Shared<'a> {
     }
 
     /// Peaks and saturation, where any side has climbed a ladder.
-    fn peaks(&self) -> Option<Section> {
+    fn peaks(&self, sides: &[Side]) -> Option<(Section, Vec<Draft>)> {
         if !self.present().flatten().any(|(_, series)| series.ladder.len() > 1) {
             return None;
         }
         type OfSeries = fn(&Member, &Series) -> Option<(f64, Option<Spread>)>;
-        let of_series = |figure: OfSeries| -> Vec<Option<Known>> {
-            let side = |side: &Vec<(&Member, &Series)>| {
-                let several = side.len() > 1;
-                let figures = side.iter().filter_map(|(member, series)| figure(member, series));
-                Known::of(
-                    &figures.map(|(value, spread)| (value, spread.filter(|_| !several))).collect::<Vec<_>>(),
-                )
-            };
-            self.sides.iter().map(side).collect()
-        };
         let open = self.present().flatten().any(|(member, series)| {
             let first = series.ladder.first().and_then(|id| member.evidence.stage(*id));
             first.is_some_and(|rung| matches!(Demand::of(&rung.stage), Demand::Open { .. }))
         });
         let unit = if open { "1/s" } else { "clients" };
         let rows = [
-            ("peak_throughput", "1/s", Better::Higher, metrics::peak_throughput as OfSeries),
-            (if open { "peak_rate" } else { "peak_clients" }, unit, Better::Neither, metrics::peak_height),
+            (("peak_throughput", "1/s", Better::Higher), metrics::peak_throughput as OfSeries),
+            ((if open { "peak_rate" } else { "peak_clients" }, unit, Better::Neither), metrics::peak_height),
             (
-                if open { "saturation_rate" } else { "saturation_clients" },
-                unit,
-                Better::Neither,
+                (if open { "saturation_rate" } else { "saturation_clients" }, unit, Better::Neither),
                 metrics::saturation_height,
             ),
         ];
-        let rows =
-            rows.map(|(key, unit, better, figure)| row(key, unit, better, &of_series(figure), self.base));
-        Some(Section {
-            kind: SectionKind::Peak,
-            loads: vec![None; self.sides.len()],
-            same_load: false,
-            rows: rows.into_iter().filter(is_told).collect(),
-        })
+        let rows = rows.map(|(named, figure)| {
+            let side = |side: &Vec<(&Member, &Series)>| {
+                let figures = side.iter().map(|(member, series)| figure(member, series));
+                Known::of(&figures.collect::<Vec<_>>())
+            };
+            let known: Vec<Option<Known>> = self.sides.iter().map(side).collect();
+            draft(named, &known, self.base, |side| basis::unit_of_members(&sides[self.base], &sides[side]))
+        });
+        let loads = vec![None; self.sides.len()];
+        let section = Section { kind: SectionKind::Peak, loads, same_load: false, rows: Vec::new() };
+        Some((section, rows.into_iter().filter(is_told).collect()))
     }
 }
 
@@ -160,27 +158,31 @@ fn are_of_one_source(metric: &Metric, picks: &[Picked<'_>]) -> bool {
     sources.all(|other| Some(other) == first)
 }
 
+/// Key, unit and direction of a row.
+pub(super) type Named = (&'static str, &'static str, Better);
+
 /// Each side's figure, with its ratio to the base's.
-pub(super) fn row(
-    key: &'static str,
-    unit: &'static str,
-    better: Better,
+pub(super) fn draft(
+    (key, unit, better): Named,
     known: &[Option<Known>],
     base: usize,
-) -> Row {
-    let of_base = known.get(base).copied().flatten();
-    let cells = known.iter().enumerate().map(|(side, known)| {
-        let Some(known) = known else { return super::document::Cell::default() };
-        let mut cell = known.cell();
-        cell.ratio = of_base.filter(|_| side != base).and_then(|of_base| ratio(&of_base, known, better));
-        cell
-    });
-    Row { key, unit, better, cells: cells.collect() }
+    repeated: impl Fn(usize) -> Unit,
+) -> Draft {
+    let of_base = known.get(base).and_then(Option::as_ref);
+    let contrast = |(side, known): (usize, &Option<Known>)| {
+        if side == base { None } else { Contrast::of(of_base?, known.as_ref()?, repeated(side)) }
+    };
+    let cell = |known: &Option<Known>| known.as_ref().map(Known::cell).unwrap_or_default();
+    Draft {
+        row: Row { key, unit, better, cells: known.iter().map(cell).collect() },
+        contrasts: known.iter().enumerate().map(contrast).collect(),
+        primary: false,
+    }
 }
 
 /// A row of which no side knows anything tells nothing.
-pub(super) fn is_told(row: &Row) -> bool {
-    row.cells.iter().any(|cell| cell.value.is_some())
+pub(super) fn is_told(draft: &Draft) -> bool {
+    draft.row.cells.iter().any(|cell| cell.value.is_some())
 }
 
 /// What all sides that are present were asked for, in the order of the first.
@@ -202,29 +204,4 @@ pub(super) fn demands(stages: &[&StageResult]) -> Vec<Demand> {
         }
     }
     demands
-}
-
-fn asked(stages: Vec<&StageResult>, demand: Demand) -> Vec<&StageResult> {
-    stages.into_iter().filter(|result| Demand::of(&result.stage) == demand).collect()
-}
-
-/// Of several holds that ask for different things, the one of the highest throughput, with its repeats.
-fn strongest(stages: Vec<&StageResult>) -> Vec<&StageResult> {
-    let mean = |result: &StageResult| result.throughput.map_or(0.0, |throughput| throughput.mean);
-    let best = stages.iter().max_by(|left, right| mean(left).total_cmp(&mean(right)));
-    match best.map(|result| Demand::of(&result.stage)) {
-        Some(demand) => asked(stages, demand),
-        None => stages,
-    }
-}
-
-/// One figure of all sides' picks, for the ladder.
-pub(super) fn cells(
-    picks: &[Picked<'_>],
-    base: usize,
-    better: Better,
-    figure: Figure,
-) -> Vec<super::document::Cell> {
-    let known: Vec<Option<Known>> = picks.iter().map(|picked| picked.known(figure)).collect();
-    row("", "", better, &known, base).cells
 }

@@ -7,7 +7,8 @@ use super::estimate::Known;
 use super::evidence::Evidence;
 use super::spread::Spread;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, Stage, StageKind, Target};
+use crate::event::{Arrival, StageKind, Target};
+use crate::headline::{self, Demand};
 
 /// One target in one run, or in several that repeat each other.
 #[derive(Debug, Clone)]
@@ -84,32 +85,6 @@ impl Side {
     }
 }
 
-/// What was asked of a stage; stages of equal demand repeat each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Demand {
-    Closed { clients: u32, clients_end: Option<u32> },
-    Open { rate_per_s: f64, rate_end_per_s: Option<f64> },
-}
-
-impl Demand {
-    pub(super) fn of(stage: &Stage) -> Self {
-        match stage.arrival {
-            Arrival::Closed { .. } => Self::Closed { clients: stage.clients, clients_end: stage.clients_end },
-            Arrival::Open { rate_per_s, .. } => {
-                Self::Open { rate_per_s, rate_end_per_s: stage.rate_end_per_s }
-            }
-        }
-    }
-
-    /// What a ladder ascends by.
-    pub(super) fn height(self) -> f64 {
-        match self {
-            Self::Closed { clients, .. } => f64::from(clients),
-            Self::Open { rate_per_s, .. } => rate_per_s,
-        }
-    }
-}
-
 /// The stages of one side that speak for it, for each of its runs that has any.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Picked<'a>(pub(super) Vec<(&'a Member, Vec<&'a StageResult>)>);
@@ -131,13 +106,14 @@ impl<'a> Picked<'a> {
     }
 
     pub(super) fn known(&self, figure: Figure) -> Option<Known> {
-        let of_stages = |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<(f64, Option<Spread>)> {
-            stages.iter().filter_map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
-        };
+        let of_stages =
+            |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<Option<(f64, Option<Spread>)>> {
+                stages.iter().map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
+            };
         if self.demand().is_none() {
             // What different loads brought is no scatter of one figure.
             let alone = Known::of(&self.0.iter().flat_map(of_stages).collect::<Vec<_>>())?;
-            return Some(Known { spread: None, ..alone });
+            return Some(Known { spread: None, each: None, ..alone });
         }
         match self.0.as_slice() {
             [only] => Known::of(&of_stages(only)),
@@ -147,7 +123,7 @@ impl<'a> Picked<'a> {
                     let known = Known::of(&of_stages(run))?;
                     Some((known.value, known.spread.filter(|_| run.1.len() == 1)))
                 };
-                Known::of(&several.iter().filter_map(of_run).collect::<Vec<_>>())
+                Known::of(&several.iter().map(of_run).collect::<Vec<_>>())
             }
         }
     }
@@ -190,36 +166,12 @@ fn steady(figure: (f64, Option<Spread>), stage: &StageResult) -> Option<(f64, Op
     value.is_finite().then_some((value, spread.filter(|_| stage.stage.kind != StageKind::Ramp)))
 }
 
-/// The stages of a series from which its headline comes: its holds, else its ramps, else its peak's rung.
-pub(super) fn headlines<'a>(member: &'a Member, series: &'a Series) -> Vec<&'a StageResult> {
-    let holds: Vec<&StageResult> = series.holds.iter().filter_map(|id| member.evidence.stage(*id)).collect();
-    for kind in [StageKind::Hold, StageKind::Ramp] {
-        let of_kind = || holds.iter().copied().filter(|result| result.stage.kind == kind);
-        let complete: Vec<&StageResult> = of_kind().filter(|result| result.complete).collect();
-        if !complete.is_empty() {
-            return complete;
-        }
-        // Better than nothing; a finding says that the run is incomplete.
-        let cut: Vec<&StageResult> = of_kind().filter(|result| result.throughput.is_some()).collect();
-        if !cut.is_empty() {
-            return cut;
-        }
-    }
-    let Some(peak) = series.peak.as_ref().and_then(|peak| member.evidence.stage(peak.stage)) else {
-        return Vec::new();
-    };
-    rungs(member, series)
-        .into_iter()
-        .filter(|rung| Demand::of(&rung.stage) == Demand::of(&peak.stage))
-        .collect()
+/// The stages of a series from which its headline may come.
+pub(super) fn headlines<'a>(member: &'a Member, series: &Series) -> Vec<&'a StageResult> {
+    headline::candidates(series, |id| member.evidence.stage(id))
 }
 
 /// The rungs of a series that ran to their end.
-pub(super) fn rungs<'a>(member: &'a Member, series: &'a Series) -> Vec<&'a StageResult> {
-    series
-        .ladder
-        .iter()
-        .filter_map(|id| member.evidence.stage(*id))
-        .filter(|result| result.complete && result.throughput.is_some())
-        .collect()
+pub(super) fn rungs<'a>(member: &'a Member, series: &Series) -> Vec<&'a StageResult> {
+    headline::rungs(series, |id| member.evidence.stage(id))
 }

@@ -5,19 +5,16 @@
 //! known (the seconds being clusters, their autocorrelation allowed for) says between which percentiles the true one
 //! lies, and the merged histogram says what times these are.
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
-
 use crate::document::Estimate;
 use crate::event::{Interval, TypeInterval};
 use crate::latency::Latency;
-use crate::statistics::throughput::{degrees_of_freedom, half_width};
+use crate::statistics::repeats::error_of_median;
+use crate::statistics::throughput::{degrees_of_freedom, half_width, student};
 
 /// Blocks that are kept of a stage; a longer one has blocks of two seconds, of four, ….
 const BLOCKS_MAX: usize = 256;
 /// An interval shorter than this share of the longest belongs to the block before it.
 const FULL_SHARE: f64 = 0.5;
-/// Two-sided 95 %.
-const QUANTILE: f64 = 0.975;
 
 /// Standard error of a figure's logarithm, downwards and upwards, with the degrees of freedom that it rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,19 +32,16 @@ impl Spread {
             return None;
         }
         let degrees = degrees_of_freedom(f64::from(estimate.samples), effective);
-        let error = half_width / student(degrees)? / estimate.mean;
+        // Half of what lies between its ends is then the estimate's half-width: what the report says, and this, are one.
+        let error = (half_width / estimate.mean).asinh() / student(degrees)?;
         Some(Self { down: error, up: error, degrees })
     }
 
-    /// Never less than this.
-    pub(super) fn at_least(self, error: f64) -> Self {
-        Self { down: self.down.max(error), up: self.up.max(error), ..self }
+    /// Of the median of repeats.
+    pub(super) fn of_repeats(values: &[f64]) -> Self {
+        let error = error_of_median(values);
+        Self { down: error, up: error, degrees: values.len() as f64 - 1.0 }
     }
-}
-
-/// Student's t for a two-sided interval of 95 %.
-pub(super) fn student(degrees: f64) -> Option<f64> {
-    Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(QUANTILE))
 }
 
 /// How well the percentiles of a stage are known; `None` where too little ended to say.

@@ -16,7 +16,8 @@ fn made(stages: &[(u32, Vec<f64>)]) -> Load {
             load.clients.push(*stage);
             load.tps.push(*tps);
             load.failed_per_s.push(0.0);
-            for column in [&mut load.p50_us, &mut load.p95_us, &mut load.p99_us, &mut load.max_us] {
+            let Load { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut load;
+            for column in [p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
                 column.push((*tps > 0.0).then(|| 1e6 / tps));
             }
         }
@@ -115,7 +116,7 @@ proptest! {
         let greatest = |load: &Load| load.tps.iter().copied().reduce(f64::max);
         prop_assert_eq!(greatest(&thinned), greatest(&kept));
         prop_assert_eq!(extreme(&thinned.max_us, f64::max), extreme(&kept.max_us, f64::max));
-        for column in [&thinned.p50_us, &thinned.p95_us, &thinned.p99_us, &thinned.max_us] {
+        for column in [&thinned.p50_us, &thinned.p90_us, &thinned.p99_us, &thinned.p999_us, &thinned.max_us] {
             prop_assert_eq!(column.len(), thinned.t_s.len());
         }
         prop_assert_eq!(thinned.stage.len(), thinned.t_s.len());

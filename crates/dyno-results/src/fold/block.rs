@@ -198,7 +198,9 @@ impl Timelines {
             numbers.extend(rows.clients.iter().copied().map(f64::from));
             numbers.extend(rows.tps.iter().copied());
             numbers.extend(rows.failed_per_s.iter().copied());
-            for column in [&rows.p50_us, &rows.p95_us, &rows.p99_us, &rows.max_us] {
+            for column in
+                [&rows.p50_us, &rows.p90_us, &rows.p95_us, &rows.p99_us, &rows.p999_us, &rows.max_us]
+            {
                 numbers.extend_known(column);
             }
             if let Some(pool) = &rows.pool {
@@ -223,7 +225,8 @@ impl Timelines {
         load.clients.extend(numbers.take(head.rows)?.map(|clients| clients as u32));
         load.tps.extend(numbers.take(head.rows)?);
         load.failed_per_s.extend(numbers.take(head.rows)?);
-        for column in [&mut load.p50_us, &mut load.p95_us, &mut load.p99_us, &mut load.max_us] {
+        let Load { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut *load;
+        for column in [p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
             column.extend(numbers.take_known(head.rows)?);
         }
         if head.pooled {

@@ -48,6 +48,7 @@ impl Fold {
         report.hosts.clone_from(&self.hosts);
         report.settings.clone_from(&self.settings);
         report.data.clone_from(&self.data);
+        report.found.clone_from(&self.found);
         report.prepare.clone_from(&self.prepare);
         let known = limits::Known { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
         report.series = series::group(&report.stages, &known);

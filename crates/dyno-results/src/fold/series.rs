@@ -3,6 +3,7 @@
 use super::limits::{self, Known};
 use crate::document::{Saturation, Series, StageResult};
 use crate::event::{Arrival, StageKind};
+use crate::headline;
 use crate::statistics::peak::{self, Rung};
 use crate::statistics::saturation::{self, Step};
 
@@ -21,6 +22,7 @@ pub(super) fn group(stages: &[StageResult], known: &Known<'_>) -> Vec<Series> {
                     workload: stage.workload.clone(),
                     ladder: Vec::new(),
                     holds: Vec::new(),
+                    headline: None,
                     peak: None,
                     saturation: None,
                 });
@@ -59,6 +61,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: &Known<'_>) {
     if let Some(peak) = series.peak.as_mut().filter(|_| of_rates) {
         peak.passed = series.saturation.is_some();
     }
+    series.headline = headline::of(series, find);
 }
 
 fn saturation(steps: &[Step], ladder: &[&StageResult], known: &Known<'_>) -> Option<Saturation> {

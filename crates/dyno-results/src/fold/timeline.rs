@@ -62,8 +62,10 @@ impl Timelines {
 fn push_latency(load: &mut Load, latency: Option<&Latency>) {
     let us = |percentile| Some(latency?.percentile_ns(percentile)? as f64 / 1000.0);
     load.p50_us.push(us(50.0));
+    load.p90_us.push(us(90.0));
     load.p95_us.push(us(95.0));
     load.p99_us.push(us(99.0));
+    load.p999_us.push(us(99.9));
     load.max_us.push(latency.and_then(Latency::max_ns).map(|ns| ns as f64 / 1000.0));
 }
 

@@ -2,6 +2,7 @@
 
 mod innodb;
 mod postgresql;
+mod syncs;
 
 use super::evidence::{headlines, writes};
 use crate::document::Report;
@@ -55,6 +56,13 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     if !unlogged.is_empty() {
         verdict.off.push(format!("unlogged: {}", list(&unlogged)));
     }
+    if in_memory(report, &target.name) {
+        verdict.off.push("its files lie in memory (tmpfs)".to_owned());
+        verdict.advice_off = "for a durable figure put the data directory on a disk";
+    }
+    if verdict.off.is_empty() && verdict.relaxed.is_empty() && verdict.durable.is_some() {
+        verdict.relaxed.extend(syncs::missing(report, &settings, &target.name));
+    }
     if verdict.off.is_empty() && target.embedded.as_ref().is_some_and(|embedded| embedded.unsafe_profile) {
         verdict.off.push("the profile of this server is an unsafe one".to_owned());
     }
@@ -73,8 +81,14 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             format!("compare only with results taken so; {}", verdict.advice_relaxed),
         )
     } else {
+        let changed = report.server_changes.iter().filter(|changed| changed.target == target.name);
+        if changed.flat_map(|changed| &changed.changes).any(|change| change.decides) {
+            // What was read at the beginning does not hold for all of the load: `restarted` says so.
+            return None;
+        }
         let advice = "nothing to do; compare with durable results only";
-        ("durable", Severity::Note, verdict.durable.clone()?, advice.to_owned())
+        let evidence = format!("settings promise durability: {}", verdict.durable.clone()?);
+        ("durable", Severity::Note, evidence, advice.to_owned())
     };
     Some(Finding {
         code: code.to_owned(),
@@ -98,6 +112,12 @@ impl Verdict {
     fn with_details(&self, evidence: String) -> String {
         if self.details.is_empty() { evidence } else { format!("{evidence} ({})", self.details.join(", ")) }
     }
+}
+
+/// What is in memory is gone with the machine, whatever is synced.
+fn in_memory(report: &Report, target: &str) -> bool {
+    let hosts = report.hosts.iter().filter(|host| host.roles.iter().any(|role| role == target));
+    hosts.into_iter().any(|host| host.disk_kind.as_deref() == Some("tmpfs"))
 }
 
 fn unlogged_tables(report: &Report, target: &str) -> Vec<String> {

@@ -22,6 +22,10 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let of_rates = matches!(highest.stage.arrival, Arrival::Open { .. });
     // Where it gave way there is no more to be had, whatever the peak's own rule says.
     let passed = peak.passed || series.saturation.is_some();
+    if !passed && highest.met_its_rate() {
+        // No peak was looked for.
+        return None;
+    }
     let (evidence, advice) = if !passed {
         let evidence = format!(
             "throughput had not clearly stopped rising when the ladder ended at {}; highest was {} TPS at {}",

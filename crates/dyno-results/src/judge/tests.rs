@@ -9,7 +9,9 @@ mod several_targets;
 
 use super::*;
 use crate::document::Percentiles;
-use crate::event::{Embedded, Event, Finished, Host, Outcome, Severity, StageKind};
+use crate::event::{
+    Embedded, Event, Finished, Host, Outcome, ServerChange, ServerChanged, Severity, StageKind,
+};
 use crate::fold::{Fold, fold};
 use crate::planted::{GIB, Load, Script, check, clean_report, clean_script, interval, setting, wobble};
 
@@ -50,6 +52,24 @@ fn with_hold(load: &Load<'_>) -> Report {
     script.play(load);
     script.finish();
     fold(&script.events)
+}
+
+#[test]
+fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
+    let mut report = clean_report();
+    let changed = |changes| ServerChanged { target: "pg".to_owned(), restarted: true, changes };
+    report.server_changes = vec![changed(Vec::new())];
+    must_find(&report, "restarted", Severity::Doubt, &["started again"]);
+    must_find(&report, "durable", Severity::Note, &[]);
+    let fsync = ServerChange {
+        what: "fsync".to_owned(),
+        before: Some("on".to_owned()),
+        after: Some("off".to_owned()),
+        decides: true,
+    };
+    report.server_changes = vec![changed(vec![fsync])];
+    must_find(&report, "restarted", Severity::Invalid, &["started again", "fsync on → off"]);
+    must_be_silent(&report, "durable");
 }
 
 #[test]
@@ -212,7 +232,7 @@ fn a_hold_without_a_checkpoint_is_found() {
         without.add(&stamped);
     }
     let mut report = without.report();
-    let words = ["no checkpoint began in the hold of 20 s at 8 clients", "8.0 MB of WAL"];
+    let words = ["no checkpoint began in the hold of 20 s at 8 clients", "7.6 MiB of WAL"];
     must_find(&report, "too-short", Severity::Doubt, &words);
     let mut timeout = setting("checkpoint_timeout", "300", false, false);
     timeout.unit = Some("s".to_owned());
@@ -380,9 +400,9 @@ fn units_are_written_as_in_a_configuration_file() {
 fn data_that_fit_into_memory_are_found() {
     let mut report = clean_report();
     report.data[0].database_bytes = Some(3 * GIB);
-    must_find(&report, "cached", Severity::Note, &["server's cache of 4.3 GB", "hit share", "90 %"]);
+    must_find(&report, "cached", Severity::Note, &["server's cache of 4 GiB", "hit share", "90 %"]);
     report.data[0].database_bytes = Some(10 * GIB);
-    must_find(&report, "cached", Severity::Note, &["host's memory of 17 GB"]);
+    must_find(&report, "cached", Severity::Note, &["host's memory of 16 GiB"]);
     report.data[0].database_bytes = None;
     must_be_silent(&report, "cached");
 }
@@ -481,6 +501,7 @@ fn every_code_is_documented() {
         include_str!("peak_not_reached.rs"),
         include_str!("pool_bound.rs"),
         include_str!("rate_not_met.rs"),
+        include_str!("restarted.rs"),
         include_str!("saturated.rs"),
         include_str!("settings_changed.rs"),
         include_str!("shared_host.rs"),
@@ -502,4 +523,42 @@ fn every_code_is_documented() {
         assert!(named.peek().is_some(), "{rule}");
         named.for_each(|code| assert!(documented.contains(&code), "{code} is not documented"));
     }
+}
+
+#[test]
+fn settings_alone_make_nothing_durable() {
+    must_find(&clean_report(), "durable", Severity::Note, &["settings promise durability: fsync"]);
+    let mut in_memory = clean_report();
+    in_memory.hosts.push(Host {
+        roles: vec!["pg".to_owned()],
+        disk_kind: Some("tmpfs".to_owned()),
+        ..Host::default()
+    });
+    must_find(&in_memory, "durability-off", Severity::Doubt, &["lie in memory"]);
+    assert!(found(&in_memory, "durability-off").unwrap().advice.contains("on a disk"));
+    must_be_silent(&in_memory, "durable");
+    // 990 commits a second of eight clients need 124 syncs.
+    let synced = |per_second: f64| {
+        let mut report = clean_report();
+        let hold = report.stages.iter_mut().find(|result| result.stage.kind == StageKind::Hold).unwrap();
+        hold.resources.insert("wal_fsyncs_per_s".to_owned(), per_second);
+        report
+    };
+    for enough in [120.0, 500.0, 0.0] {
+        must_find(&synced(enough), "durable", Severity::Note, &["settings promise"]);
+    }
+    let words = ["20 syncs of the log", "990 commits of 8 clients"];
+    must_find(&synced(20.0), "durability-relaxed", Severity::Doubt, &words);
+    must_be_silent(&synced(20.0), "durable");
+}
+
+#[test]
+fn what_only_the_end_can_tell_is_not_told_before() {
+    let mut script = Script::started("2026-11-20-1");
+    for clients in [1, 2, 4] {
+        script.play(&Load::read(StageKind::Ladder, clients, &[u64::from(clients) * 100; 10]));
+    }
+    let report = fold(&script.events);
+    must_find(&report, "peak-not-reached", Severity::Doubt, &[]);
+    assert!(judge_so_far(&report).iter().all(|finding| finding.code != "peak-not-reached"));
 }

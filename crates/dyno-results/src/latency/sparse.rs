@@ -20,6 +20,13 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 const HEADER_BYTES: usize = 40;
 const DIGITS: u32 = 3;
 
+/// Whether the header is of the V2 format, and the payload as long as it says: HdrHistogram makes room for what is said.
+pub(super) fn is_whole(bytes: &[u8]) -> bool {
+    let begins = |at: usize, word: u32| bytes.get(at..at + 4) == Some(word.to_be_bytes().as_slice());
+    let payload_bytes = bytes.len().saturating_sub(HEADER_BYTES);
+    begins(0, COOKIE) && u32::try_from(payload_bytes).is_ok_and(|length| begins(4, length))
+}
+
 /// Counts by their place, ascending, none of them zero.
 #[derive(Debug, Clone)]
 pub(super) struct Sparse {

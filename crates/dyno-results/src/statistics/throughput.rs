@@ -66,8 +66,13 @@ pub fn half_width(series: &[f64]) -> Option<(f64, f64)> {
     let effective = effective_samples(series);
     // The mean of correlated values follows them, and takes more of the variance with it than one n-th.
     let variance = sum_of_squares / (n - n / effective);
-    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom(n, effective)).ok()?.inverse_cdf(QUANTILE);
+    let t = student(degrees_of_freedom(n, effective))?;
     Some((t * (variance / effective).sqrt(), effective))
+}
+
+/// Student's t for a two-sided interval of 95 %.
+pub(crate) fn student(degrees: f64) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(QUANTILE))
 }
 
 /// Correlation costs the variance's estimate less than it costs the mean. With n_eff - 1 alone, short series that

@@ -1,6 +1,7 @@
 //! What can go wrong with the store, in words that say what to do.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
@@ -15,9 +16,10 @@ pub enum StoreError {
     )]
     Directory { path: PathBuf, source: io::Error },
     #[error(
-        "cannot open the store {}: {source}\n  choose another place for the store, or give yourself the right to \
+        "cannot open the store {}: {source}{}\n  choose another place for the store, or give yourself the right to \
          read and write this file",
-        path.display()
+        path.display(),
+        whose(path)
     )]
     Unreadable { path: PathBuf, source: io::Error },
     #[error(
@@ -66,7 +68,7 @@ pub enum StoreError {
     Event { run: String, seq: i64, source: serde_json::Error },
     #[error("event {seq} of run {run} cannot be written: {source}")]
     Unwritable { run: String, seq: u64, source: serde_json::Error },
-    #[error("there is no store {}\n  it was removed, or its directory is not there now", path.display())]
+    #[error("there is no store {}\n  the first `dyno run` makes it; one that was there was removed", path.display())]
     Missing { path: PathBuf },
     #[error("the store {} holds no run yet\n  `dyno run` makes one", path.display())]
     NoRuns { path: PathBuf },
@@ -84,10 +86,19 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What failed in opening or making it, where the disk has room for it.
+    pub(super) fn of_io(source: io::Error, path: &Path, failed: fn(PathBuf, io::Error) -> Self) -> Self {
+        let is_full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        if is_full { Self::DiskFull { path: path.to_owned() } } else { failed(path.to_owned(), source) }
+    }
+
     /// Sorts SQLite's error codes by what the reader can do about them.
     pub(super) fn of(source: rusqlite::Error, doing: &'static str, path: &Path, waited_s: f64) -> Self {
         let path = path.to_owned();
+        let extended = source.sqlite_error().map(|error| error.extended_code);
         match source.sqlite_error_code() {
+            // The file that readers and writers share has no room to begin in.
+            _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => Self::DiskFull { path },
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path, waited_s },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path },
@@ -96,6 +107,18 @@ impl StoreError {
             _ => Self::Sqlite { doing, path, source },
         }
     }
+}
+
+/// The user to whom a file belongs, or the directory that hides it; nothing where that cannot be seen.
+fn whose(path: &Path) -> String {
+    let seen = path.ancestors().find_map(|path| Some((path, path.metadata().ok()?)));
+    let Some((path, metadata)) = seen else { return String::new() };
+    let uid = metadata.uid().to_string();
+    let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut accounts = accounts.lines().map(|line| line.split(':'));
+    let name = accounts.find_map(|mut fields| fields.next().filter(|_| fields.nth(1) == Some(&uid)));
+    let user = name.map_or_else(|| format!("user {uid}"), str::to_owned);
+    format!(" ({} belongs to {user}, mode {:o})", path.display(), metadata.mode() & 0o7777)
 }
 
 fn names(candidates: &[String]) -> String {

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{RunWriter, Store, StoreError};
-use crate::event::{Event, Stamped};
+use crate::event::Stamped;
 use crate::fold::Fold;
 use crate::fold::block::{self, Marks};
 
@@ -28,7 +28,7 @@ pub(super) struct Kept {
     /// Events that the blocks hold.
     events: u64,
     /// Set when one could not be written: those behind it would be of no use.
-    given_up: bool,
+    pub(super) given_up: bool,
 }
 
 /// A store that an earlier dyno made has no place for blocks yet.
@@ -109,10 +109,11 @@ fn add_rare(connection: &Connection, run_id: i64, last: i64, fold: &mut Fold) ->
     let mut rows = statement.query(params![run_id, last])?;
     while let Some(row) = rows.next()? {
         let (seq, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let Ok(event) = Event::read(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?) else {
+        let (kind, body) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
+        let Ok(stamped) = Stamped::read(seq.unsigned_abs(), at_ms.unsigned_abs(), kind, body) else {
             return Ok(false);
         };
-        fold.add(&Stamped { seq: seq.unsigned_abs(), at_ms: at_ms.unsigned_abs(), event });
+        fold.add(&stamped);
     }
     Ok(true)
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
@@ -14,6 +15,8 @@ use super::StoreError;
 pub(super) const VERSION: i64 = 1;
 /// Says whose file it is, kept in `PRAGMA application_id`: `dyno` in ASCII.
 const APPLICATION_ID: i64 = 0x6479_6e6f;
+/// No event and no block comes near it: a larger value is not read.
+const VALUE_BYTES_MAX: i32 = 64 << 20;
 /// Pause between two tries to switch a new file to WAL.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -24,6 +27,7 @@ pub(super) fn open(path: &Path, patience: Duration) -> Result<Connection, StoreE
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
     connection.busy_timeout(patience).map_err(fail)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX).map_err(fail)?;
     check_owner(&connection, path).map_err(|error| error.or(fail))?;
     prepare(&mut connection, patience).map_err(fail)?;
     check_owner(&connection, path).map_err(|error| error.or(fail))?;
@@ -33,11 +37,9 @@ pub(super) fn open(path: &Path, patience: Duration) -> Result<Connection, StoreE
 /// Makes the directory and an empty file that only its owner may read: command lines and host names are stored.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(|source| StoreError::Directory { path: directory.to_owned(), source })?;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|source| {
+            StoreError::of_io(source, directory, |path, source| StoreError::Directory { path, source })
+        })?;
     }
     // SQLite gives its -wal and -shm files the mode of the database.
     OpenOptions::new()
@@ -48,7 +50,9 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
         .mode(0o600)
         .open(path)
         .map(drop)
-        .map_err(|source| StoreError::Unreadable { path: path.to_owned(), source })
+        .map_err(|source| {
+            StoreError::of_io(source, path, |path, source| StoreError::Unreadable { path, source })
+        })
 }
 
 /// Why a file is refused, or an error on the way to knowing.
@@ -81,6 +85,15 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
         let found = pragma(&snapshot, "user_version")?;
         if found > VERSION {
             return Err(Refusal::Store(StoreError::Newer { path: path.to_owned(), found, known: VERSION }));
+        }
+        // A view of these names can have rows without end.
+        let tables: bool = snapshot.query_row(
+            "SELECT count(*) = 2 FROM sqlite_schema WHERE type = 'table' AND name IN ('run', 'event')",
+            [],
+            |row| row.get(0),
+        )?;
+        if !tables {
+            return Err(Refusal::Store(StoreError::NotAStore { path: path.to_owned() }));
         }
         return Ok(());
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Arrival, Event, Finding, Interval, Outcome, Severity, Stage, StageKind};
+use crate::statistics::repeats;
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +55,7 @@ pub struct TargetSummary {
     pub embedded_profile: Option<String>,
 }
 
-/// The headline of a series: its last hold, or the highest rung of its ladder where nothing was held.
+/// The headline of a series: the median of its holds, or the highest rung of its ladder where nothing was held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesSummary {
     pub target: String,
@@ -73,6 +74,9 @@ pub struct SeriesSummary {
     pub rate_end_per_s: Option<f64>,
     /// Transactions per second.
     pub tps: f64,
+    /// Of each hold that it is the median of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<f64>,
 }
 
 impl Doubts {
@@ -124,7 +128,7 @@ impl Summarizer {
             Event::Interval(interval) => return self.count(interval),
             Event::StageFinished(finished) => match self.stages.remove(&finished.stage) {
                 Some((stage, done, ms)) if stage.kind != StageKind::WarmUp && ms > 0.0 => {
-                    show(&mut self.ended, &stage, done as f64 * 1000.0 / ms);
+                    show(&mut self.ended, &stage, done as f64 * 1000.0 / ms, finished.complete);
                     self.content.series = self.so_far();
                 }
                 _ => return false,
@@ -162,7 +166,7 @@ impl Summarizer {
         let mut series = self.ended.clone();
         for (stage, done, ms) in self.stages.values() {
             if stage.kind != StageKind::WarmUp && *ms > 0.0 {
-                show(&mut series, stage, *done as f64 * 1000.0 / ms);
+                show(&mut series, stage, *done as f64 * 1000.0 / ms, false);
             }
         }
         series
@@ -170,7 +174,7 @@ impl Summarizer {
 }
 
 /// Sets a stage's figure as its series' headline, where it is one.
-fn show(series: &mut Vec<SeriesSummary>, stage: &Stage, tps: f64) {
+fn show(series: &mut Vec<SeriesSummary>, stage: &Stage, tps: f64, complete: bool) {
     let rate_per_s = match stage.arrival {
         Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
         Arrival::Closed { .. } => None,
@@ -185,13 +189,22 @@ fn show(series: &mut Vec<SeriesSummary>, stage: &Stage, tps: f64) {
         rate_per_s,
         rate_end_per_s: stage.rate_end_per_s,
         tps,
+        repeats: if complete && stage.kind != StageKind::Ladder { vec![tps] } else { Vec::new() },
     };
     match series.iter_mut().find(|shown| shown.target == stage.target && shown.series == stage.series) {
         None => series.push(headline),
         Some(shown) => {
-            let both_rungs = stage.kind == StageKind::Ladder && shown.kind == StageKind::Ladder;
-            if stage.kind != StageKind::Ladder || (both_rungs && tps > shown.tps) {
+            let is_rung = stage.kind == StageKind::Ladder;
+            if shown.kind == StageKind::Ladder {
+                if !is_rung || tps > shown.tps {
+                    *shown = headline;
+                }
+            } else if !is_rung && shown.repeats.is_empty() {
                 *shown = headline;
+            } else if !is_rung && complete {
+                // What was cut short, or is under way, is none of the repeats.
+                shown.repeats.push(tps);
+                shown.tps = repeats::median(shown.repeats.clone()).unwrap_or(tps);
             }
         }
     }

@@ -5,7 +5,7 @@
 use rusqlite::{OptionalExtension as _, params};
 
 use super::{Store, StoreError, alive};
-use crate::event::{Event, Stamped};
+use crate::event::Stamped;
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +82,8 @@ impl Store {
             if broken.is_some() {
                 return;
             }
-            match Event::read(raw.kind, raw.body) {
-                Ok(event) => sink(Stamped { seq: raw.seq, at_ms: raw.at_ms, event }),
+            match Stamped::read(raw.seq, raw.at_ms, raw.kind, raw.body) {
+                Ok(stamped) => sink(stamped),
                 Err(source) => {
                     broken =
                         Some(StoreError::Event { run: name.clone(), seq: raw.seq.cast_signed(), source });

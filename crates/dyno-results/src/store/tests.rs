@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::event::{Event, Finding, Sample, Severity, StageKind};
 use crate::fold::{NOT_FINISHED, fold};
-use crate::planted::{Load, Script, clean_script};
+use crate::planted::{Load, Script, clean_script, interval};
 
 /// A directory of one test, removed with all that is in it.
 struct Scratch(PathBuf);
@@ -225,7 +225,8 @@ fn a_lock_that_stays_is_said() {
     assert_eq!(store.runs().unwrap().len(), 1, "reading needs no lock");
 
     holder.execute_batch("ROLLBACK").unwrap();
-    writer.append(event).unwrap();
+    writer.flush().unwrap();
+    assert_eq!(store.events("last").unwrap(), std::slice::from_ref(event));
 }
 
 #[test]
@@ -237,10 +238,80 @@ fn a_full_disk_keeps_what_was_stored() {
     writer.connection.pragma_update(None, "max_page_count", 20).unwrap();
     let events = clean_script().events;
     let stored = events.iter().take_while(|stamped| writer.append(stamped).is_ok()).count();
-    let error = writer.append(&events[stored]).unwrap_err();
+    let error = writer.flush().unwrap_err();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
     assert!(stored > 1);
     assert_eq!(store.events("last").unwrap(), events[..stored]);
+
+    // What came meanwhile is not tried at every event, and written once there is room.
+    let (soon, rest) = events[stored + 1..].split_first().unwrap();
+    assert!(!writer.append(&Stamped { at_ms: events[stored].at_ms, ..soon.clone() }).unwrap());
+    writer.connection.pragma_update(None, "max_page_count", 1 << 20).unwrap();
+    for stamped in rest {
+        writer.append(stamped).unwrap();
+    }
+    writer.flush().unwrap();
+    assert_eq!(store.events("last").unwrap().len(), events.len());
+    assert_eq!(writer.take_gap(), None, "nothing is lost");
+}
+
+#[test]
+fn a_disk_that_stays_full_leaves_a_gap_of_known_length() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    writer.backlog.bytes_max = 4 << 10;
+    let events = clean_script().events;
+    let is_second = |stamped: &Stamped| matches!(stamped.event, Event::Interval(_) | Event::Sample(_));
+    let from = events.iter().position(is_second).unwrap();
+    assert!(events[..from].iter().all(|stamped| writer.append(stamped).unwrap()));
+    writer.connection.pragma_update(None, "max_page_count", 1).unwrap();
+    events[from..].iter().for_each(|stamped| drop(writer.append(stamped)));
+    assert_eq!(writer.take_gap(), None, "it goes on");
+    writer.connection.pragma_update(None, "max_page_count", 1 << 20).unwrap();
+    writer.flush().unwrap();
+
+    let stored = store.events("last").unwrap();
+    let gap = writer.take_gap().unwrap();
+    assert_eq!(stored.len() as u64 + gap.events, events.len() as u64);
+    let missing: Vec<_> = events.iter().filter(|stamped| !stored.contains(stamped)).collect();
+    assert!(!missing.is_empty() && missing.iter().all(|stamped| is_second(stamped)), "stages are whole");
+    assert_eq!(gap.at_ms, missing[0].at_ms..=missing[missing.len() - 1].at_ms);
+    assert_eq!(store.report("last").unwrap().run.outcome, Outcome::Complete);
+}
+
+#[test]
+fn a_store_on_a_full_disk_says_so_and_whose_another_is() {
+    let file = Path::new("/etc/passwd/store");
+    let source = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    let error = StoreError::Unreadable { path: file.to_owned(), source }.to_string();
+    assert!(error.contains("(/etc/passwd belongs to root, mode 644)"), "{error}");
+
+    let scratch = Scratch::new();
+    let mount = |program: &str, words: &[&str]| {
+        Command::new(program).args(words).arg(&scratch.0).stderr(Stdio::null()).status().unwrap().success()
+    };
+    if !mount("mount", &["-t", "tmpfs", "-o", "size=256k", "tmpfs"]) {
+        println!("skipped: nothing can be mounted here");
+        return;
+    }
+    let refused = || match Store::open(scratch.file()) {
+        Err(error) => error.to_string(),
+        Ok(store) => store.begin_run("2026-11-20").map(drop).unwrap_err().to_string(),
+    };
+    // A new store, one that is there, and one whose directory is to be made.
+    let fill = || drop(fs::write(scratch.0.join("full"), vec![0; 1 << 20]));
+    fill();
+    let new = refused();
+    fs::remove_file(scratch.0.join("full")).unwrap();
+    drop(fs::remove_file(scratch.file()));
+    drop(Store::open(scratch.file()).unwrap());
+    fill();
+    let known = refused();
+    assert!(mount("umount", &[]));
+    for error in [new, known] {
+        assert!(error.starts_with("no room on the disk for the store"), "{error}");
+    }
 }
 
 #[test]
@@ -261,6 +332,42 @@ fn a_damaged_event_is_named() {
     store.connection.execute("UPDATE event SET body = '{}' WHERE seq = 2", []).unwrap();
     let error = store.events("last").unwrap_err().to_string();
     assert!(error.starts_with("event 2 of run 2026-11-20-1 cannot be read"), "{error}");
+}
+
+#[test]
+fn a_time_that_no_run_has_is_refused() {
+    let events = clean_script().events;
+    let interval = events.iter().position(|stamped| stamped.event.kind() == "interval").unwrap();
+    for change in ["body = json_set(body, '$.start_ms', 1e15)", "at_ms = 1000000000000000"] {
+        let scratch = Scratch::new();
+        let store = Store::open(scratch.file()).unwrap();
+        write(&store, &events);
+        store
+            .connection
+            .execute(&format!("UPDATE event SET {change} WHERE seq = ?1"), [interval.cast_signed()])
+            .unwrap();
+        let error = store.report("last").unwrap_err().to_string();
+        assert!(error.contains("years, longer than any run"), "{change}: {error}");
+    }
+}
+
+#[test]
+fn rows_and_values_without_end_are_refused() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    write(&store, &clean_script().events[..3]);
+    let large = "UPDATE event SET body = printf('%.*c', 1 << 27, 'x') WHERE seq = 2";
+    let error = store.connection.execute(large, []).unwrap_err();
+    assert!(error.to_string().contains("too big"), "{error}");
+    store
+        .connection
+        .execute_batch(
+            "ALTER TABLE event RENAME TO old;
+             CREATE VIEW event AS WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r)
+                 SELECT run_id, n AS seq, at_ms, kind, body FROM old, r;",
+        )
+        .unwrap();
+    assert!(matches!(Store::open(scratch.file()), Err(StoreError::NotAStore { .. })));
 }
 
 /// Set in the process that the next test kills.
@@ -334,6 +441,21 @@ fn a_killed_run_is_listed_with_what_its_intervals_say() {
 }
 
 /// What a reader must know before the figure: findings, and the rate where that is what was asked for.
+#[test]
+fn the_list_shows_the_median_of_repeats() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut script = Script::started("2026-11-20-1");
+    for tps in [1000, 3000, 2000] {
+        script.play(&Load::read(StageKind::Hold, 8, &[tps; 3]));
+    }
+    let under_way = script.start_stage(&Load::read(StageKind::Hold, 8, &[9000]));
+    script.push(Event::Interval(interval(&Load::read(StageKind::Hold, 8, &[9000]), under_way, 0, 9000)));
+    write(&store, &script.events);
+    let series = &store.runs().unwrap()[0].content.series[0];
+    assert_eq!((series.tps, &series.repeats[..]), (2000.0, &[1000.0, 3000.0, 2000.0][..]));
+}
+
 #[test]
 fn a_list_tells_findings_and_rates() {
     let scratch = Scratch::new();

@@ -69,7 +69,13 @@ fn of_cause(cause: Cause) -> Option<&'static str> {
         Cause::Denied => "GRANT the user what it needs, or name another",
         Cause::PasswordExpired => "set the user's password anew (ALTER USER)",
         Cause::DiskFull => "make room on the server's disk",
-        Cause::NoSuchTable | Cause::TableExists | Cause::Locked | Cause::TooManyConnections => return None,
+        Cause::NotPreparable => "the server does not prepare this statement: send it as text",
+        Cause::NoSuchTable
+        | Cause::TableExists
+        | Cause::Locked
+        | Cause::TooManyConnections
+        | Cause::SessionShared
+        | Cause::OtherColumns => return None,
     })
 }
 

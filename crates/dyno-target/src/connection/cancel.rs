@@ -1,6 +1,5 @@
 //! Stopping what a session is doing, by a connection of its own.
 
-use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +9,11 @@ use dyno_wire::pg::handshake::Handshake;
 use super::Connection;
 use super::error::{ConnectError, QueryError};
 use super::login::{self, Clock};
+use super::stream::Patience;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// It is what is done when the user wants to stop.
+const PATIENCE: Patience = Patience { timeout: Some(TIMEOUT), lingers: true };
 /// MySQL's error where the session has ended meanwhile.
 const NO_SUCH_THREAD: u16 = 1094;
 
@@ -57,7 +59,7 @@ impl CancelHandle {
     }
 
     fn cancel_postgres(&self, process_id: i32, secret_key: &[u8]) -> Result<(), ConnectError> {
-        let mut stream = login::connect(&self.endpoint, Some(TIMEOUT))?;
+        let mut stream = login::connect(&self.endpoint, PATIENCE)?;
         let handshake =
             Handshake::for_cancel(Arc::clone(&self.endpoint.login), process_id, secret_key.to_vec());
         login::drive(&mut stream, handshake, &self.endpoint, Clock::new(Some(TIMEOUT)))?;
@@ -67,9 +69,8 @@ impl CancelHandle {
     }
 
     fn kill_query(&self, connection_id: u32) -> Result<(), ConnectError> {
-        let mut connection = Connection::open_within(&self.endpoint, Some(TIMEOUT))?;
-        let limited = connection.set_answer_timeout(Some(TIMEOUT));
-        limited.map_err(|error| ConnectError::from_io(&self.endpoint, error, Some(TIMEOUT)))?;
+        let mut connection = Connection::open_with(&self.endpoint, PATIENCE)?;
+        connection.set_answer_timeout(TIMEOUT);
         match connection.execute(&format!("KILL QUERY {connection_id}")) {
             Ok(_) => Ok(()),
             Err(QueryError::Server { error, .. }) if error.number() == Some(NO_SUCH_THREAD) => Ok(()),

@@ -34,6 +34,8 @@ pub enum ConnectError {
     Unreachable { address: Address, source: io::Error },
     #[error("{address} did not answer within {} s: check host and firewall, or raise the time for connecting (connect_timeout)", .timeout.as_secs_f64())]
     TimedOut { address: Address, timeout: Duration },
+    #[error("interrupted while connecting to {address}")]
+    Interrupted { address: Address },
     #[error("the connection to {address} failed: {source}")]
     Io { address: Address, source: io::Error },
     #[error("{address} closed the connection before the login was done: look into the server's log")]
@@ -154,9 +156,8 @@ impl ConnectError {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused if local => Self::NoSocket { address },
             io::ErrorKind::PermissionDenied if local => Self::SocketDenied { address, source },
             io::ErrorKind::ConnectionRefused => Self::Refused { address },
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-                Self::TimedOut { address, timeout: timeout.unwrap_or_default() }
-            }
+            io::ErrorKind::TimedOut => Self::TimedOut { address, timeout: timeout.unwrap_or_default() },
+            io::ErrorKind::Interrupted => Self::Interrupted { address },
             io::ErrorKind::HostUnreachable
             | io::ErrorKind::NetworkUnreachable
             | io::ErrorKind::NetworkDown
@@ -334,8 +335,13 @@ pub enum QueryError {
     Server { error: Refusal, statement: String },
     #[error("the connection was lost: {source}, in: {statement}; {advice}")]
     Lost { source: io::Error, statement: String, advice: &'static str },
-    #[error("the server did not answer in time, in: {statement}")]
+    #[error(
+        "the server did not answer in time, in: {statement}; look whether it hangs, in its log and on its host"
+    )]
     TimedOut { statement: String },
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
     #[error("an earlier failure ended this connection; open another")]
     Broken,
     #[error(transparent)]
@@ -344,6 +350,8 @@ pub enum QueryError {
     Protocol(#[from] pg::error::ProtocolError),
     #[error(transparent)]
     MyProtocol(#[from] my::error::ProtocolError),
+    #[error("the server's answer has more than {bytes} bytes, in: {statement}")]
+    TooLarge { bytes: usize, statement: String },
     #[error("`{value}` is no {wanted}, in: {statement}")]
     Value { value: String, wanted: &'static str, statement: String },
     #[error("the statement does not copy from the client: {statement}")]

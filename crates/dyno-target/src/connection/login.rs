@@ -1,6 +1,6 @@
 //! Opens the socket and drives the login on it, against the clock.
 
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,18 @@ use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::{my, pg};
 
 use super::error::ConnectError;
-use super::stream::Stream;
+use super::stream::{Patience, Stream};
 
 /// A MySQL server greets at once. One that says nothing for as long may be a PostgreSQL that waits to be spoken to.
 const GREETING_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A session of PostgreSQL's, ready for its first statement. `timeout` covers the whole.
+/// A session of PostgreSQL's, ready for its first statement. The time of `patience` is that of the whole.
 pub(super) fn open_postgres(
     endpoint: &Endpoint,
-    timeout: Option<Duration>,
+    patience: Patience,
 ) -> Result<(Stream, pg::handshake::Session), ConnectError> {
     let handshake = pg::handshake::Handshake::new(Arc::clone(&endpoint.login));
-    let (stream, handshake) = open(endpoint, timeout, handshake)?;
+    let (stream, handshake) = open(endpoint, patience, handshake)?;
     Ok((stream, handshake.into_session()))
 }
 
@@ -27,31 +27,30 @@ pub(super) fn open_postgres(
 pub(super) fn open_mysql(
     endpoint: &Endpoint,
     options: my::handshake::Options,
-    timeout: Option<Duration>,
+    patience: Patience,
 ) -> Result<(Stream, my::handshake::Session), ConnectError> {
     let unix_socket = matches!(endpoint.address, Address::Unix(_));
     let options = my::handshake::Options { unix_socket, ..options };
     let handshake = my::handshake::Handshake::new(Arc::clone(&endpoint.login), options);
-    let (stream, handshake) = open(endpoint, timeout, handshake)?;
+    let (stream, handshake) = open(endpoint, patience, handshake)?;
     Ok((stream, handshake.into_session()))
 }
 
 fn open<M: Machine>(
     endpoint: &Endpoint,
-    timeout: Option<Duration>,
+    patience: Patience,
     machine: M,
 ) -> Result<(Stream, M), ConnectError> {
-    let clock = Clock::new(timeout);
-    let mut stream = connect(endpoint, timeout)?;
+    let clock = Clock::new(patience.timeout);
+    let mut stream = connect(endpoint, patience)?;
     let machine = drive(&mut stream, machine, endpoint, clock)?;
-    stream.set_timeout(None).map_err(|error| ConnectError::from_io(endpoint, error, timeout))?;
     Ok((stream, machine))
 }
 
 /// The bare socket.
-pub(super) fn connect(endpoint: &Endpoint, timeout: Option<Duration>) -> Result<Stream, ConnectError> {
-    Stream::connect(&endpoint.address, timeout)
-        .map_err(|error| ConnectError::from_io(endpoint, error, timeout))
+pub(super) fn connect(endpoint: &Endpoint, patience: Patience) -> Result<Stream, ConnectError> {
+    Stream::connect(&endpoint.address, patience)
+        .map_err(|error| ConnectError::from_io(endpoint, error, patience.timeout))
 }
 
 /// When patience ends.
@@ -142,9 +141,9 @@ impl Machine for my::handshake::Handshake {
         question.handle_silence();
         let (mut output, mut chunk) = (Vec::new(), [0; 64]);
         question.poll_output(&mut output);
-        let asked = Stream::connect(&endpoint.address, Some(GREETING_PATIENCE)).and_then(|mut stream| {
-            stream.set_timeout(Some(GREETING_PATIENCE))?;
-            stream.write_all(&output)?;
+        let patience = Patience::of(Some(GREETING_PATIENCE));
+        let asked = Stream::connect(&endpoint.address, patience).and_then(|mut stream| {
+            stream.write_all(&mut output)?;
             stream.read(&mut chunk)
         });
         match asked.map(|count| question.handle_input(chunk.get(..count).unwrap_or_default())) {
@@ -169,19 +168,17 @@ pub(super) fn drive<M: Machine>(
     let mut first_words = Vec::new();
     let mut patience = M::PATIENCE;
     loop {
-        output.clear();
         machine.poll_output(&mut output);
         let exchanged = clock
             .left()
-            .and_then(|left| stream.set_timeout(left.into_iter().chain(patience).min()))
-            .and_then(|()| stream.write_all(&output))
+            .map(|left| stream.set_timeout(left.into_iter().chain(patience).min()))
+            .and_then(|()| stream.write_all(&mut output))
             .and_then(|()| if machine.is_done() { Ok(None) } else { stream.read(&mut chunk).map(Some) });
         let received = match exchanged {
             Ok(None) => return Ok(machine),
             Ok(Some(0)) => return Err(ConnectError::closed(endpoint)),
             Ok(Some(count)) => chunk.get(..count).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) if is_timeout(&error) && patience.take().is_some() => {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && patience.take().is_some() => {
                 machine.doubt(endpoint)?;
                 continue;
             }
@@ -202,13 +199,9 @@ pub(super) fn drive<M: Machine>(
     }
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-}
-
 /// Tells the server why TLS ended, if it still listens.
 fn send_alert(stream: &mut Stream, machine: &mut impl Machine) {
     let mut output = Vec::new();
     machine.poll_output(&mut output);
-    let _ = stream.write_all(&output);
+    let _ = stream.write_available(&output);
 }

@@ -14,7 +14,7 @@ mod session;
 mod stream;
 
 use std::fmt;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -28,21 +28,34 @@ pub use error::{ConnectError, QueryError};
 pub use load::LoadLocal;
 pub use rows::{Row, Rows};
 pub use stream::Closer;
+pub(crate) use stream::accepts;
 
 use cancel::Name;
 use noting::Noting;
 use rows::Collector;
 use session::{MySqlSession, PostgresSession, Session, Sink, Totals};
-use stream::Stream;
+use stream::{Patience, Stream};
+
+use crate::interruption;
 
 /// Network bytes are read in pieces of this size.
 const READ_BYTES: usize = 64 * 1024;
-/// How long connecting and logging in may take where the caller sets no limit of its own.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Notices that are kept for a caller who may never ask for them.
+/// A server that stays silent for so many times as it may take to let somebody in is asked whether it is still there.
+const SILENCE: u32 = 3;
+/// A request to cancel that came between two statements is lost: so it is made again.
+const CANCEL_AGAIN: Duration = Duration::from_millis(300);
+/// How long what a lost server said before it went is waited for.
+const PARTING_WORDS: Duration = Duration::from_millis(200);
+/// Notices that are kept for a caller who may never ask for them, and parameters that one answer changes.
 const NOTICES_MAX: usize = 1000;
+/// Most of an answer whose rows are kept, and of a single message: dyno's own questions have short answers.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// An open session. Dropping it ends the session in good order.
+///
+/// A statement may take hours, so what is limited is how long the server stays silent: then another session is opened
+/// within the time for connecting, and a server that does not answer there either is given up. When the user wants to
+/// stop ([`interruption`]), the statement under way is cancelled, and no other is begun.
 pub struct Connection {
     endpoint: Endpoint,
     stream: Stream,
@@ -58,6 +71,10 @@ pub struct Connection {
     chunk: Box<[u8]>,
     /// Set once the stream of messages can no longer be followed.
     broken: bool,
+    /// Bytes that may still come of an answer whose rows are kept.
+    answer_left: Option<usize>,
+    /// A server that has been silent for too long is given up without being asked again.
+    gives_up: bool,
 }
 
 impl fmt::Debug for Connection {
@@ -72,12 +89,12 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Connects and logs in, within ten seconds.
+    /// Connects and logs in, within the endpoint's time for that.
     ///
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn open(endpoint: &Endpoint) -> Result<Self, ConnectError> {
-        Self::open_within(endpoint, Some(CONNECT_TIMEOUT))
+        Self::open_within(endpoint, endpoint.connect_timeout)
     }
 
     /// The same within `timeout`; `None` waits for as long as it takes.
@@ -85,18 +102,23 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_within(endpoint: &Endpoint, timeout: Option<Duration>) -> Result<Self, ConnectError> {
-        let (stream, session, link, received) = match endpoint.wire {
+        Self::open_with(endpoint, Patience::of(timeout))
+    }
+
+    fn open_with(endpoint: &Endpoint, patience: Patience) -> Result<Self, ConnectError> {
+        let (mut stream, session, link, received) = match endpoint.wire {
             Wire::Postgres => {
-                let (stream, session) = login::open_postgres(endpoint, timeout)?;
+                let (stream, session) = login::open_postgres(endpoint, patience)?;
                 let (session, link, leftover) = PostgresSession::new(session);
                 (stream, Session::Postgres(session), link, leftover)
             }
             Wire::MySql(options) => {
-                let (stream, session) = login::open_mysql(endpoint, options, timeout)?;
+                let (stream, session) = login::open_mysql(endpoint, options, patience)?;
                 let (session, link, leftover) = MySqlSession::new(session);
                 (stream, Session::MySql(session), link, leftover)
             }
         };
+        stream.set_timeout(endpoint.connect_timeout.map(|timeout| timeout.saturating_mul(SILENCE)));
         Ok(Self {
             endpoint: endpoint.clone(),
             stream,
@@ -107,6 +129,8 @@ impl Connection {
             unsent: Vec::new(),
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             broken: false,
+            answer_left: None,
+            gives_up: false,
         })
     }
 
@@ -116,8 +140,10 @@ impl Connection {
     /// What the server said, or that the session was lost.
     pub fn query(&mut self, sql: &str) -> Result<Rows, QueryError> {
         let mut collector = Collector::default();
-        self.run(sql, &mut collector)?;
-        Ok(collector.into_rows())
+        self.answer_left = Some(ANSWER_BYTES_MAX);
+        let ran = self.run(sql, &mut collector);
+        self.answer_left = None;
+        ran.map(|_| collector.into_rows())
     }
 
     /// Runs one or more statements for their effect; returns the rows they inserted, updated or deleted.
@@ -230,12 +256,10 @@ impl Connection {
         self.stream.closer()
     }
 
-    /// How long the server may stay silent within an answer; `None`, as at the start, for as long as it takes.
-    ///
-    /// # Errors
-    /// What the operating system said.
-    pub fn set_answer_timeout(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_timeout(timeout)
+    /// From now on a server that stays silent for as long within an answer is given up.
+    pub fn set_answer_timeout(&mut self, timeout: Duration) {
+        self.stream.set_timeout(Some(timeout));
+        self.gives_up = true;
     }
 
     /// Whether the session can no longer be used.
@@ -267,6 +291,9 @@ impl Connection {
         if self.broken {
             return Err(QueryError::Broken);
         }
+        if interruption::is_requested() && !self.stream.patience().lingers {
+            return Err(QueryError::Interrupted);
+        }
         let mut request = Vec::new();
         self.session.query(&mut request, sql);
         self.append(|out| out.append(&mut request))?;
@@ -297,6 +324,10 @@ impl Connection {
     fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
         let Some(error) = self.session.take_error() else { return Ok(self.session.totals()) };
         self.broken |= error.ends_session();
+        if interruption::is_requested() {
+            // What the server says of a statement that was cancelled is no news.
+            return Err(QueryError::Interrupted);
+        }
         Err(QueryError::Server { error, statement: error::shorten(sql) })
     }
 
@@ -316,15 +347,54 @@ impl Connection {
 
     /// Waits for bytes and adds them to `received`.
     fn receive(&mut self, sql: &str) -> Result<(), QueryError> {
-        let count = match self.stream.read(&mut self.chunk) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            Err(error) => return Err(self.lost(error, sql)),
-        };
-        if count == 0 {
-            return Err(self.lost(io::ErrorKind::UnexpectedEof.into(), sql));
+        loop {
+            match self.stream.read(&mut self.chunk) {
+                Ok(0) => return Err(self.lost(io::ErrorKind::UnexpectedEof.into(), sql)),
+                Ok(count) => return self.take_in(count).and_then(|()| self.check_size(count, sql)),
+                Err(error) => self.go_on_waiting(error, sql)?,
+            }
         }
-        self.take_in(count)
+    }
+
+    /// After a wait that brought nothing: whether another may.
+    fn go_on_waiting(&mut self, error: io::Error, sql: &str) -> Result<(), QueryError> {
+        let lingers = self.stream.patience().lingers;
+        match error.kind() {
+            io::ErrorKind::Interrupted if !lingers => self.cancel(),
+            io::ErrorKind::TimedOut if interruption::is_requested() => self.cancel(),
+            io::ErrorKind::TimedOut if !self.gives_up && self.answers_others() => {}
+            _ => return Err(self.lost(error, sql)),
+        }
+        Ok(())
+    }
+
+    /// Has the server stop the statement, since the user wants to; what it answers is waited for as long as there is time.
+    fn cancel(&mut self) {
+        self.stream.set_patience(Patience { timeout: Some(CANCEL_AGAIN), lingers: true });
+        // Where it cannot be asked the session ends soon.
+        let _ = self.cancel_handle().cancel();
+    }
+
+    /// Whether the server lets somebody in and answers, or says why not.
+    fn answers_others(&self) -> bool {
+        let asked = Self::open(&self.endpoint).map(|mut other| {
+            other.set_answer_timeout(self.endpoint.connect_timeout.unwrap_or(Duration::MAX));
+            // A refusal is an answer, too.
+            matches!(other.execute("SELECT 1"), Ok(_) | Err(QueryError::Server { .. }))
+        });
+        // An interruption is seen at the next wait.
+        asked.unwrap_or_else(|error| error.server_error().is_some()) || interruption::is_requested()
+    }
+
+    /// Of a server that sends without an end the session is ended.
+    fn check_size(&mut self, count: usize, sql: &str) -> Result<(), QueryError> {
+        let is_over = match &mut self.answer_left {
+            Some(left) => count > std::mem::replace(left, left.saturating_sub(count)),
+            None => self.received.len() > ANSWER_BYTES_MAX,
+        };
+        self.broken |= is_over;
+        let too_large = || QueryError::TooLarge { bytes: ANSWER_BYTES_MAX, statement: error::shorten(sql) };
+        if is_over { Err(too_large()) } else { Ok(()) }
     }
 
     fn take_in(&mut self, count: usize) -> Result<(), QueryError> {
@@ -352,9 +422,10 @@ impl Connection {
     }
 
     fn flush(&mut self, sql: &str) -> Result<(), QueryError> {
-        let sent = self.stream.write_all(&self.unsent);
-        self.unsent.clear();
-        sent.map_err(|error| self.lost(error, sql))
+        while let Err(error) = self.stream.write_all(&mut self.unsent) {
+            self.go_on_waiting(error, sql)?;
+        }
+        Ok(())
     }
 
     /// The session is over. Where the server said why (it was stopped, the session was terminated) that is told,
@@ -362,8 +433,10 @@ impl Connection {
     fn lost(&mut self, source: io::Error, sql: &str) -> QueryError {
         self.broken = true;
         let statement = error::shorten(sql);
-        if matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
-            return QueryError::TimedOut { statement };
+        match source.kind() {
+            io::ErrorKind::Interrupted => return QueryError::Interrupted,
+            io::ErrorKind::TimedOut => return QueryError::TimedOut { statement },
+            _ => {}
         }
         self.receive_parting_words();
         match self.session.take_error() {
@@ -374,10 +447,7 @@ impl Connection {
 
     /// What the server sent before it went lies unread where it was our sending that failed.
     fn receive_parting_words(&mut self) {
-        let patience = Duration::from_millis(200);
-        if self.stream.set_timeout(Some(patience)).is_err() {
-            return;
-        }
+        self.stream.set_patience(Patience { timeout: Some(PARTING_WORDS), lingers: true });
         while let Ok(count @ 1..) = self.stream.read(&mut self.chunk) {
             if self.take_in(count).is_err() {
                 break;
@@ -393,7 +463,7 @@ impl Drop for Connection {
         self.session.farewell(&mut farewell);
         if !self.broken && self.append(|out| out.append(&mut farewell)).is_ok() {
             // A server that is gone already needs no farewell.
-            let _ = self.stream.write_all(&self.unsent);
+            let _ = self.stream.write_available(&self.unsent);
         }
     }
 }

@@ -45,7 +45,9 @@ impl<S: Sink> pg::reply::ReplySink for Noting<'_, S> {
     }
 
     fn parameter_status(&mut self, name: &str, value: &str) {
-        self.parameters.push((name.to_owned(), value.to_owned()));
+        if self.parameters.len() < NOTICES_MAX {
+            self.parameters.push((name.to_owned(), value.to_owned()));
+        }
     }
 }
 

@@ -1,114 +1,211 @@
-//! The socket under a session, TCP or local.
+//! The socket under a session, TCP or local. Everything that waits for a server waits here: within a limit, and with an
+//! eye on whether the user wants to stop.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use dyno_wire::endpoint::Address;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, shutdown, socket_with, sockopt,
+};
+
+use crate::interruption;
+
+/// How often a wait looks whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a connection is silent before the system asks whether it is still there, and between two such questions.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// Pause while a local server's queue of new connections is full.
+const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
-pub(super) enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+pub(super) struct Stream {
+    socket: OwnedFd,
+    /// Whether the server is a process of this machine, which the system knows.
+    local: bool,
+    patience: Patience,
+}
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// Of every single wait, for bytes to read or for room to write; `None` for as long as it takes.
+    pub(super) timeout: Option<Duration>,
+    /// What is under way is brought to its end although the user wants to stop, as far as there is time.
+    pub(super) lingers: bool,
+}
+
+impl Patience {
+    pub(super) fn of(timeout: Option<Duration>) -> Self {
+        Self { timeout, lingers: false }
+    }
 }
 
 /// Ends a session's socket; whoever waits on it wakes up with the connection lost.
 #[derive(Debug)]
-pub struct Closer(Stream);
+pub struct Closer(OwnedFd);
 
 impl Closer {
     /// Ends the socket. Harmless where it has ended already.
     pub fn close(&self) {
-        let _ = match &self.0 {
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
-        };
+        let _ = shutdown(&self.0, Shutdown::Both);
     }
+}
+
+/// Whether somebody takes connections there.
+pub(crate) fn accepts(address: &Address, timeout: Duration) -> bool {
+    Stream::connect(address, Patience::of(Some(timeout))).is_ok()
 }
 
 impl Stream {
     pub(super) fn closer(&self) -> io::Result<Closer> {
-        Ok(Closer(match self {
-            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
-            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
-        }))
+        self.socket.try_clone().map(Closer)
     }
 
-    pub(super) fn connect(address: &Address, timeout: Option<Duration>) -> io::Result<Self> {
-        match address {
-            Address::Tcp(address) => {
-                let stream = match timeout {
-                    Some(timeout) => TcpStream::connect_timeout(address, timeout)?,
-                    None => TcpStream::connect(address)?,
-                };
-                stream.set_nodelay(true)?;
-                Ok(Self::Tcp(stream))
+    pub(super) fn connect(address: &Address, patience: Patience) -> io::Result<Self> {
+        let family = match address {
+            Address::Tcp(address) if address.is_ipv6() => AddressFamily::INET6,
+            Address::Tcp(_) => AddressFamily::INET,
+            Address::Unix(_) => AddressFamily::UNIX,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        let stream = Self { socket, local: family == AddressFamily::UNIX, patience };
+        let began = Instant::now();
+        loop {
+            stream.check()?;
+            let connecting = match address {
+                Address::Tcp(address) => {
+                    sockopt::set_tcp_nodelay(&stream.socket, true)?;
+                    // What lies in between may forget a connection on which nothing is said for long.
+                    sockopt::set_socket_keepalive(&stream.socket, true)?;
+                    sockopt::set_tcp_keepidle(&stream.socket, KEEPALIVE_IDLE)?;
+                    sockopt::set_tcp_keepintvl(&stream.socket, KEEPALIVE_INTERVAL)?;
+                    connect(&stream.socket, address)
+                }
+                Address::Unix(path) => connect(&stream.socket, &SocketAddrUnix::new(path)?),
+            };
+            match connecting {
+                Ok(()) => return Ok(stream),
+                Err(Errno::INPROGRESS) => break,
+                Err(Errno::AGAIN) if patience.timeout.is_some_and(|timeout| began.elapsed() >= timeout) => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                Err(Errno::AGAIN) => std::thread::sleep(QUEUE_FULL_PAUSE),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
             }
-            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path)?)),
         }
+        stream.wait(PollFlags::OUT)?;
+        sockopt::socket_error(&stream.socket)??;
+        Ok(stream)
     }
 
     pub(super) fn peer_process_id(&self) -> Option<u32> {
-        let Self::Unix(stream) = self else { return None };
-        let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+        let peer = self.local.then(|| sockopt::socket_peercred(&self.socket).ok()).flatten()?;
         u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
     }
 
-    /// Limits every single read and write.
-    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        // The system takes zero for no limit.
-        let timeout = timeout.map(|it| it.max(Duration::from_millis(1)));
-        match self {
-            Self::Tcp(stream) => {
-                stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout))
-            }
-            Self::Unix(stream) => {
-                stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout))
+    pub(super) fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    pub(super) fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
+    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.patience.timeout = timeout;
+    }
+
+    /// Waits for bytes and reads them; 0 at the end.
+    ///
+    /// # Errors
+    /// `TimedOut` where none came in time, `Interrupted` where the user wants to stop, else what the system said.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.check()?;
+            match self.read_available(buffer)? {
+                Some(count) => return Ok(count),
+                None => self.wait(PollFlags::IN)?,
             }
         }
     }
 
     /// Reads what is there already; `None` where nothing is.
     pub(super) fn read_available(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        self.set_nonblocking(true)?;
-        let read = self.read(buffer);
-        self.set_nonblocking(false)?;
-        match read {
-            Ok(count) => Ok(Some(count)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Ok(None)
+        match recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+            Ok((count, _)) => Ok(Some(count)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes all of `bytes`, and takes out of it what was written.
+    ///
+    /// # Errors
+    /// As [`Stream::read`]; what is left in `bytes` was not written.
+    pub(super) fn write_all(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let mut written = 0;
+        let outcome = loop {
+            let rest = bytes.get(written..).unwrap_or_default();
+            if rest.is_empty() {
+                break Ok(());
             }
-            Err(error) => Err(error),
+            match self.check().and_then(|()| self.write_available(rest)) {
+                Ok(Some(count)) => written += count,
+                Ok(None) => match self.wait(PollFlags::OUT) {
+                    Ok(()) => {}
+                    Err(error) => break Err(error),
+                },
+                Err(error) => break Err(error),
+            }
+        };
+        bytes.drain(..written);
+        outcome
+    }
+
+    /// Writes what the system takes at once; `None` where it takes nothing.
+    pub(super) fn write_available(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(count) => Ok(Some(count)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn set_nonblocking(&self, on: bool) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.set_nonblocking(on),
-            Self::Unix(stream) => stream.set_nonblocking(on),
-        }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.write(bytes),
-            Self::Unix(stream) => stream.write(bytes),
+    /// An error if the user wants to stop.
+    fn check(&self) -> io::Result<()> {
+        match interruption::deadline() {
+            Some(deadline) if !self.patience.lingers || Instant::now() >= deadline => {
+                Err(io::ErrorKind::Interrupted.into())
+            }
+            _ => Ok(()),
         }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    fn wait(&self, wanted: PollFlags) -> io::Result<()> {
+        let began = Instant::now();
+        loop {
+            self.check()?;
+            let left = match self.patience.timeout {
+                None => LOOK,
+                Some(timeout) => match timeout.checked_sub(began.elapsed()) {
+                    Some(left) if !left.is_zero() => left.min(LOOK),
+                    _ => return Err(io::ErrorKind::TimedOut.into()),
+                },
+            };
+            let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(&self.socket, wanted)], Some(&timeout)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }

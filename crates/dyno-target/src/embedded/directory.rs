@@ -9,12 +9,14 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 use super::error::EmbeddedError;
 use super::user::RunAs;
@@ -63,8 +65,7 @@ impl RunDirectory {
             let owner = mark(&path)?;
             let log =
                 File::options().read(true).append(true).create_new(true).mode(0o600).open(path.join(LOG))?;
-            let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
-            Ok((owner, log, File::options().read(true).custom_flags(flags).open(&path)?))
+            Ok((owner, log, open_directory(CWD, &path)?))
         };
         let (owner, log, directory) = begin().inspect_err(|_| discard(&path)).map_err(failed)?;
         let made = Self { path, directory, log, _owner: owner, removed: false };
@@ -115,20 +116,10 @@ impl RunDirectory {
         Ok(unlinkat(&self.directory, name, AtFlags::empty())?)
     }
 
-    /// A file that `initdb` made in the data directory, to append to. It must be the user's alone: a link to a
-    /// file elsewhere is refused.
+    /// A file that `initdb` made in the data directory, to append to.
     pub(super) fn data_file(&self, name: &str, user: &RunAs) -> io::Result<File> {
-        let no_link = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let data: OwnedFd =
-            openat(&self.directory, DATA, OFlags::RDONLY | OFlags::DIRECTORY | no_link, Mode::empty())?;
-        // Opening a pipe must not wait for its reader.
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | no_link;
-        let file = File::from(openat(&data, name, flags, Mode::empty())?);
-        let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.uid() != user.uid || metadata.nlink() != 1 {
-            return Err(io::Error::other(format!("{DATA}/{name} is not the file that initdb made")));
-        }
-        Ok(file)
+        let data = open_directory(&self.directory, DATA)?;
+        open_file(&data, name, OFlags::WRONLY | OFlags::APPEND, user.uid)
     }
 
     pub(super) fn socket(&self) -> PathBuf {
@@ -150,6 +141,24 @@ impl Drop for RunDirectory {
     }
 }
 
+/// Opens a directory, and none that a link leads to.
+fn open_directory(at: impl AsFd, path: impl Arg) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(at, path, flags, Mode::empty())?))
+}
+
+/// Opens a file that is `owner`'s alone: neither a link nor another name of a file elsewhere.
+pub(super) fn open_file(directory: &File, name: &str, access: OFlags, owner: u32) -> io::Result<File> {
+    // Opening a pipe must not wait for its other end.
+    let flags = access | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(openat(directory, name, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != owner || metadata.nlink() != 1 {
+        return Err(io::Error::other(format!("`{name}` is not a file of user {owner} alone")));
+    }
+    Ok(file)
+}
+
 /// Makes an open file the property of the user that the server runs as.
 fn give_to(file: &File, user: &RunAs) -> Result<(), EmbeddedError> {
     if !user.switch {
@@ -163,6 +172,9 @@ fn give_to(file: &File, user: &RunAs) -> Result<(), EmbeddedError> {
 #[derive(Debug)]
 pub(super) struct Abandoned {
     pub(super) path: PathBuf,
+    directory: File,
+    /// The user whose directory it is, and as whom its server ran.
+    pub(super) uid: u32,
     /// The mark, with the lock that keeps others from taking the directory at the same time. `None` where dyno
     /// ended before there was one.
     owner: Option<File>,
@@ -172,26 +184,35 @@ impl Abandoned {
     /// `path` if it is certainly one of ours and its dyno certainly is no more.
     pub(super) fn claim(path: &Path, user: &RunAs) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        let metadata = path.symlink_metadata().ok()?;
+        let directory = open_directory(CWD, path).ok()?;
+        let metadata = directory.metadata().ok()?;
         // In a directory that all can write, a stranger can make anything: only what the server's user owns, or
         // dyno's own before it gives it away, and has closed to others is looked into.
-        let ours = [user.uid, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
-        if !name.starts_with(PREFIX) || !metadata.is_dir() || metadata.mode() & 0o077 != 0 || !ours {
+        let dyno = rustix::process::geteuid().as_raw();
+        let uid = metadata.uid();
+        if !name.starts_with(PREFIX) || metadata.mode() & 0o077 != 0 || ![user.uid, dyno].contains(&uid) {
             return None;
         }
-        let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
-        let owner = match File::options().read(true).custom_flags(no_follow).open(path.join(OWNER_FILE)) {
+        let path = path.to_path_buf();
+        // The mark stays dyno's own: the server's user may have made the directory for reasons of his own.
+        let owner = match open_file(&directory, OWNER_FILE, OFlags::RDONLY, dyno) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let age = metadata.modified().ok()?.elapsed().ok()?;
-                let unmarked = age >= UNMARKED_AGE && process_start(pid_in(name)?).is_none() && is_bare(path);
-                return unmarked.then(|| Self { path: path.to_path_buf(), owner: None });
+                let unmarked =
+                    age >= UNMARKED_AGE && process_start(pid_in(name)?).is_none() && is_bare(&path);
+                return unmarked.then_some(Self { path, directory, uid, owner: None });
             }
             owner => owner.ok()?,
         };
         let process = OwnerProcess::parse(&io::read_to_string(&owner).ok()?)?;
         flock(&owner, FlockOperation::NonBlockingLockExclusive).ok()?;
         let lives = process_start(process.pid).is_some_and(|ticks| ticks == process.started_ticks);
-        (!lives).then(|| Self { path: path.to_path_buf(), owner: Some(owner) })
+        (!lives).then_some(Self { path, directory, uid, owner: Some(owner) })
+    }
+
+    /// The data directory itself, never one that a link leads to.
+    pub(super) fn data(&self) -> io::Result<File> {
+        open_directory(&self.directory, DATA)
     }
 
     pub(super) fn remove(self) -> io::Result<()> {
@@ -199,8 +220,8 @@ impl Abandoned {
             return remove_all(&self.path);
         }
         // Should something have come into it, the directory stays.
-        match fs::remove_file(self.path.join(UNFINISHED_FILE)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        match unlinkat(&self.directory, UNFINISHED_FILE, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => Err(error.into()),
             _ => fs::remove_dir(&self.path),
         }
     }

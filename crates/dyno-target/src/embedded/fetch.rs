@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::cache::{Cache, SOURCE_FILE};
+use super::cache::{Cache, SOURCE_FILE, SUM_FILE, sum};
 use super::find::Binaries;
 use super::spec::{Version, VersionSpec};
 use super::user::RunAs;
@@ -23,6 +23,7 @@ impl Cache {
     ) -> Result<Binaries, String> {
         let unwritable = |error: io::Error| format!("cannot write in {}: {error}", self.directory.display());
         open_to_all(&self.directory).map_err(unwritable)?;
+        self.check_owner().map_err(|error| error.to_string())?;
         let _lock = self.lock(progress).map_err(unwritable)?;
         // Another dyno may have fetched it while this one waited.
         if let Some(found) = self.cached(wanted, user) {
@@ -36,9 +37,12 @@ impl Cache {
         archive.extract(&tree)?;
         fs::write(tree.join(SOURCE_FILE), format!("{}\n", archive.artifact)).map_err(unwritable)?;
         make_readable(&tree).map_err(unwritable)?;
+        let sum = sum(&tree).map_err(unwritable)?;
+        fs::write(tree.join(SUM_FILE), format!("{sum}\n")).map_err(unwritable)?;
         let place = self.directory.join(format!("{}-{}", archive.version, std::env::consts::ARCH));
         if place.exists() {
-            // It did not run, else it would have been found: a crash while it was written.
+            // It is damaged, else it would have been found.
+            progress(&format!("replacing {}, which is not as it was fetched", place.display()));
             fs::remove_dir_all(&place).map_err(unwritable)?;
         }
         fs::rename(&tree, &place).map_err(unwritable)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::postmaster::Postmaster;
+use crate::interruption;
 
 /// A start from fresh data takes well under a second; a slow disk or a large `shared_buffers` some more.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,6 +25,9 @@ pub(super) fn wait(
     loop {
         if let Some(end) = postmaster.ended() {
             return Err(format!("it ended at once ({end})"));
+        }
+        if interruption::is_requested() {
+            return Err("interrupted".to_owned());
         }
         let refusal = match accepts(socket, user) {
             Ok(true) => return Ok(()),

@@ -1,10 +1,11 @@
 //! A PostgreSQL of dyno's own, from nothing to serving and back to nothing.
 
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_results::event;
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
@@ -21,7 +22,7 @@ use super::profile::{self, ConfiguredSetting, Machine, Profile};
 use super::spec::{ServerSpec, Version};
 use super::user::RunAs;
 use super::{cold, leftovers, ready};
-use crate::host;
+use crate::{host, interruption};
 
 /// What to start, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +46,8 @@ pub struct Options {
 const BASE: &str = "/var/tmp";
 /// What an empty database with its first log files takes on disk.
 const EMPTY_BYTES: u64 = 256 << 20;
+/// For the load and dyno's own sessions.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const USER: &str = "dyno";
 const DATABASE: &str = "postgres";
 /// Lines of the log that an error shows.
@@ -136,7 +139,8 @@ impl EmbeddedServer {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Prefer,
         };
-        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres }
+        let connect_timeout = Some(CONNECT_TIMEOUT);
+        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres, connect_timeout }
     }
 
     /// The main process.
@@ -281,14 +285,14 @@ impl Maker<'_> {
             command.arg("--pwfile").arg(self.directory.path().join(PASSWORD_FILE));
         }
         end_with_dyno(&mut command, Signal::KILL);
-        let output = command.output().map_err(|error| self.not_run("initdb", error))?;
+        let (status, said) = run_to_end(&mut command).map_err(|error| self.not_run("initdb", error))?;
         if password.is_some() {
             self.directory.remove_file(PASSWORD_FILE).map_err(|error| self.unwritable(error))?;
         }
-        if output.status.success() {
+        if status.success() {
             return Ok(());
         }
-        let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let complaint = String::from_utf8_lossy(&said).trim().to_owned();
         if complaint.contains("Permission denied") {
             let source = io::Error::new(
                 io::ErrorKind::PermissionDenied,
@@ -367,6 +371,27 @@ impl Maker<'_> {
     fn unwritable(&self, source: io::Error) -> EmbeddedError {
         EmbeddedError::Directory { directory: self.directory.path().to_path_buf(), source }
     }
+}
+
+/// Runs a program unless the user wants to stop, which ends it; how it ended, and what it said to standard error.
+fn run_to_end(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>)> {
+    const LOOK: Duration = Duration::from_millis(10);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut said = Vec::new();
+    let stderr = child.stderr.take();
+    std::thread::scope(|scope| {
+        scope.spawn(|| stderr.map(|mut stderr| stderr.read_to_end(&mut said)));
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if interruption::is_requested() {
+                child.kill()?;
+            }
+            std::thread::sleep(LOOK);
+        }
+    })
+    .map(|status| (status, said))
 }
 
 fn free_port() -> io::Result<u16> {

@@ -5,6 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::settings::is_secret;
+
 /// The user that owns the server's directory and runs its programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunAs {
@@ -33,14 +35,15 @@ impl RunAs {
     /// A command that runs `program` as this user, with no other group than the user's own.
     ///
     /// It is its own process group, so that a Ctrl-C in the terminal reaches dyno alone, which then ends the
-    /// server in its own time. Of the environment, what would steer PostgreSQL is taken out.
+    /// server in its own time. Of the environment, what would steer PostgreSQL is taken out, and every secret.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         // The directory dyno was started in may be closed to the other user.
         command.current_dir("/").stdin(Stdio::null()).process_group(0);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
-            if text.starts_with("PG") || text.starts_with("LC_") || text == "LANG" || text == "LANGUAGE" {
+            let steers = text.starts_with("PG") || text.starts_with("LC_");
+            if steers || text == "LANG" || text == "LANGUAGE" || is_secret(&text) {
                 command.env_remove(&name);
             }
         }

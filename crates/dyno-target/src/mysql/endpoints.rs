@@ -62,7 +62,7 @@ impl MySqlSettings {
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open_within(&self.endpoint()?, self.connect_timeout)
+        Connection::open(&self.endpoint()?)
     }
 
     fn client_config(&self) -> Result<Option<Arc<ClientConfig>>, TargetError> {
@@ -98,7 +98,8 @@ impl MySqlSettings {
             channel_binding: ChannelBinding::Disable,
         };
         let options = handshake::Options { unix_socket: is_socket, ..self.options };
-        Endpoint { address, login: Arc::new(login), wire: Wire::MySql(options) }
+        let (wire, connect_timeout) = (Wire::MySql(options), self.connect_timeout);
+        Endpoint { address, login: Arc::new(login), wire, connect_timeout }
     }
 }
 

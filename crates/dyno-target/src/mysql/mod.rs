@@ -111,6 +111,12 @@ impl MySqlSettings {
         self
     }
 
+    /// The password that the server may be sent.
+    #[must_use]
+    pub fn password(&self) -> Option<&Password> {
+        self.password.as_ref()
+    }
+
     /// The same with `LOAD DATA LOCAL INFILE` allowed by the client, or not.
     #[must_use]
     pub fn with_local_infile(mut self, allowed: bool) -> Self {

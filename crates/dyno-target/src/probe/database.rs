@@ -11,6 +11,7 @@ use super::outage::Outage;
 use super::{Schedule, Speaker, lock};
 use crate::connection::{ConnectError, Connection, QueryError};
 use crate::inspect::Statistics;
+use crate::interruption;
 
 /// A server that needs longer is asked anew, so that a lost answer does not end the series.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,8 +25,8 @@ enum ReadError {
     Connect(#[from] ConnectError),
     #[error(transparent)]
     Query(#[from] QueryError),
-    #[error("the session's timeout could not be set: {0}")]
-    Timeout(#[from] io::Error),
+    #[error("the session's socket could not be shared: {0}")]
+    Socket(#[from] io::Error),
 }
 
 pub(super) struct DatabaseWatch {
@@ -70,7 +71,7 @@ impl DatabaseWatch {
             Some(session) => session,
             None => {
                 let mut connection = Connection::open_within(&self.endpoint, Some(CONNECT_TIMEOUT))?;
-                connection.set_answer_timeout(Some(ANSWER_TIMEOUT))?;
+                connection.set_answer_timeout(ANSWER_TIMEOUT);
                 *lock(&self.speaker.control.closer) = Some(connection.closer()?);
                 if self.speaker.stopped() {
                     // Too late for the closer to be seen.
@@ -99,7 +100,7 @@ impl DatabaseWatch {
 
     fn fail(&mut self, error: &ReadError) {
         self.session = None;
-        if !self.speaker.stopped() && self.outage.goes_on() {
+        if !self.speaker.stopped() && !interruption::is_requested() && self.outage.goes_on() {
             self.speaker.notice(format!("statistics of the database are missing for a while: {error}"));
         }
     }

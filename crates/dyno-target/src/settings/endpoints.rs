@@ -1,8 +1,7 @@
 //! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first
 //! that accepts a connection (and suits `target_session_attrs`) is taken.
 
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::{Host, Place, SessionAttributes, TargetError, TargetSettings};
-use crate::connection::{ConnectError, Connection};
+use crate::connection::{self, ConnectError, Connection};
 use crate::tls::SslMode;
 
 /// How long an address of several may take to accept where no limit is set.
@@ -79,7 +78,7 @@ impl TargetSettings {
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open_within(&self.endpoint()?, self.connect_timeout)
+        Connection::open(&self.endpoint()?)
     }
 
     fn client_config(&self) -> Result<Option<Arc<ClientConfig>>, TargetError> {
@@ -107,7 +106,8 @@ impl TargetSettings {
             tls,
             channel_binding: self.channel_binding,
         };
-        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres }
+        let connect_timeout = self.connect_timeout;
+        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres, connect_timeout }
     }
 
     /// The first that suits; a standby only preferred gives way to any in a second round.
@@ -131,8 +131,7 @@ impl TargetSettings {
     }
 
     fn suits(&self, endpoint: &Endpoint) -> Result<bool, String> {
-        let mut connection =
-            Connection::open_within(endpoint, self.connect_timeout).map_err(|error| error.to_string())?;
+        let mut connection = Connection::open(endpoint).map_err(|error| error.to_string())?;
         let sql = match self.session {
             SessionAttributes::Any => return Ok(true),
             SessionAttributes::ReadWrite => "SELECT current_setting('transaction_read_only') = 'off'",
@@ -159,16 +158,9 @@ pub(crate) fn first_answering(endpoints: &[Endpoint], timeout: Option<Duration>)
     let timeout = timeout.unwrap_or(TRY_TIMEOUT);
     let answering = match endpoints {
         [_] => None,
-        several => several.iter().find(|endpoint| accepts(&endpoint.address, timeout)),
+        several => several.iter().find(|endpoint| connection::accepts(&endpoint.address, timeout)),
     };
     answering.or(endpoints.first()).cloned()
-}
-
-fn accepts(address: &Address, timeout: Duration) -> bool {
-    match address {
-        Address::Tcp(address) => TcpStream::connect_timeout(address, timeout).is_ok(),
-        Address::Unix(path) => UnixStream::connect(path).is_ok(),
-    }
 }
 
 impl Host {

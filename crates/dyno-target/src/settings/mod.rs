@@ -130,6 +130,11 @@ impl TargetSettings {
         self
     }
 
+    /// Every password that a host may be sent.
+    pub fn passwords(&self) -> impl Iterator<Item = &Password> {
+        self.hosts.iter().filter_map(|host| host.password.as_ref())
+    }
+
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
     #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {
@@ -186,6 +191,12 @@ impl TargetSettings {
 #[must_use]
 pub fn without_password(text: &str) -> String {
     redact::redact(text)
+}
+
+/// Whether a variable or option of this name holds a password or a token.
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
+    redact::is_secret(name)
 }
 
 /// Whether libpq has a connection parameter of this name.

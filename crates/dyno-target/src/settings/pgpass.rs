@@ -8,6 +8,8 @@ use std::path::Path;
 
 use dyno_wire::endpoint::Password;
 
+use crate::files;
+
 /// A password file as read, or why it was passed over.
 pub(super) struct PasswordFile {
     lines: String,
@@ -36,7 +38,7 @@ impl PasswordFile {
         if metadata.permissions().mode() & 0o077 != 0 {
             return ignored("others may read it; run `chmod 0600` on it".to_owned());
         }
-        match fs::read_to_string(path) {
+        match files::read_to_string(path) {
             Ok(lines) => Self { lines, warning: None },
             Err(error) => ignored(error.to_string()),
         }

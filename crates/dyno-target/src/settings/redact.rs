@@ -78,10 +78,11 @@ fn first_bytes(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// `password`, `sslpassword`, `PGPASSWORD`, `MYSQL_PWD`, and whatever of that kind is still to come.
-fn is_secret(name: &str) -> bool {
+/// `password`, `sslpassword`, `PGPASSWORD`, `MYSQL_PWD`, `DYNO_TOKEN`, and whatever of that kind is still to come. `PWD`
+/// alone is where a shell works.
+pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["password", "passwd", "_pwd"].iter().any(|word| name.contains(word))
+    ["passw", "passphrase", "_pwd", "secret", "token"].iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -165,7 +166,7 @@ mod tests {
         /// Passwords that were typed as they are into a URL, where they should have been encoded.
         #[test]
         fn no_password_is_left_that_was_not_encoded(tail in "[ -~]{0,12}") {
-            let shown = redact(&format!("--target=postgres://u:SECRET{tail}@h/d"));
+            let shown = redact(&format!("--target=postgres://u:RIDDLE{tail}@h/d"));
             prop_assert_eq!(shown, "--target=postgres://u:***@h/d");
         }
 

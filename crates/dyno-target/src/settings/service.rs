@@ -1,12 +1,12 @@
 //! The service file: named sets of parameters, `[name]` and lines of `parameter=value`.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::error::TargetError;
 use super::parameters::Parameters;
+use crate::files;
 
 /// Where Debian and others keep the system's service file when `PGSYSCONFDIR` does not say.
 const SYSTEM_DIRECTORY: &str = "/etc/postgresql-common";
@@ -16,7 +16,7 @@ const SYSTEM_DIRECTORY: &str = "/etc/postgresql-common";
 pub(super) fn read(service: &str, environment: &Environment) -> Result<Parameters, TargetError> {
     let mut looked_in = Vec::new();
     for file in files(environment) {
-        let text = match fs::read_to_string(&file) {
+        let text = match files::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(source) => return Err(TargetError::Read { file, source }),

@@ -17,6 +17,8 @@ use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
 
 use verifier::{Check, Verifier};
 
+use crate::files;
+
 /// Whether TLS is used and what of the server's certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SslMode {
@@ -193,7 +195,8 @@ pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileErro
 }
 
 fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
-    let pem = fs::read(file).map_err(|source| TlsFileError::Read { what, file: file.to_owned(), source })?;
+    let pem =
+        files::read(file).map_err(|source| TlsFileError::Read { what, file: file.to_owned(), source })?;
     let malformed = |reason| TlsFileError::Malformed { what, file: file.to_owned(), reason };
     let certificates = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<Vec<_>, _>>()
@@ -222,8 +225,11 @@ fn check_key_rights(file: &Path) -> Result<(), TlsFileError> {
 }
 
 fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsFileError> {
-    let pem =
-        fs::read(file).map_err(|source| TlsFileError::Read { what: KEY, file: file.to_owned(), source })?;
+    let pem = files::read(file).map_err(|source| TlsFileError::Read {
+        what: KEY,
+        file: file.to_owned(),
+        source,
+    })?;
     if pem.windows(9).any(|window| window == b"ENCRYPTED") {
         return Err(TlsFileError::KeyEncrypted(file.to_owned()));
     }

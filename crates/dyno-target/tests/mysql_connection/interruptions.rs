@@ -45,7 +45,7 @@ fn a_silent_server_is_given_up() {
     each(|server| {
         let mut session = root(server);
         let id = session.process_id();
-        session.set_answer_timeout(Some(Duration::from_millis(200))).unwrap();
+        session.set_answer_timeout(Duration::from_millis(200));
         let error = session.query("SELECT SLEEP(30)").unwrap_err();
         assert!(matches!(error, QueryError::TimedOut { .. }), "{error}");
         assert!(session.is_broken());

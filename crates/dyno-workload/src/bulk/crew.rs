@@ -1,5 +1,6 @@
 //! Runs the jobs of a step on several connections at once, and tells the caller's thread how it goes.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -13,6 +14,8 @@ pub type Open<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
 #[derive(Debug)]
 pub(crate) enum JobError {
     Stopped,
+    /// There is none to do it.
+    Thread(io::Error),
     Query(QueryError),
     /// The server took fewer rows than it was sent.
     RowsMissing {
@@ -105,17 +108,21 @@ impl<'a> Crew<'a> {
         let (news, heard) = channel();
         let stop = self.stop;
         thread::scope(|scope| {
-            let workers: Vec<_> = self
+            let workers: io::Result<Vec<_>> = self
                 .connections
                 .iter_mut()
                 .take(jobs.len())
                 .map(|connection| {
                     let around = Surroundings { news: news.clone(), stop, failed: &failed };
                     let (next, job) = (&next, &job);
-                    scope.spawn(move || work(connection, jobs, next, job, &around))
+                    let begun = move || work(connection, jobs, next, job, &around);
+                    thread::Builder::new().spawn_scoped(scope, begun)
                 })
                 .collect();
             drop(news);
+            // Those that have begun end soon: they are waited for at the end of the scope.
+            let workers =
+                workers.inspect_err(|_| failed.store(true, Ordering::Relaxed)).map_err(JobError::Thread)?;
             heard.iter().for_each(hear);
             let mut outcome = Ok(());
             for worker in workers {

@@ -216,7 +216,7 @@ pub(crate) fn in_transaction(
     around: &Surroundings<'_>,
     run: impl FnOnce(&mut Connection) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
-    around.execute(connection, "BEGIN")?;
+    around.execute(connection, "START TRANSACTION")?;
     match run(connection) {
         Ok(()) => {
             connection.execute("COMMIT")?;

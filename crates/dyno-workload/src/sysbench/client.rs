@@ -16,6 +16,8 @@ use super::plan::{Group, Kind};
 use super::text::{self, C_BYTES, C_TEMPLATE, PAD_BYTES, PAD_TEMPLATE};
 use super::unique::UniqueNumbers;
 
+/// Where it travels as text. On MySQL's protocol that is what `BEGIN` says, which begins a block with `sql_mode=ORACLE`.
+const BEGIN: &str = "START TRANSACTION";
 /// Room for the text of a new row.
 const INSERT_BYTES: usize = 320;
 /// Tries of an event that meets an ignored error that the engine does not know as one to try again.
@@ -177,7 +179,7 @@ impl SysbenchClient {
         let statement = self.shared.plan.begin();
         match statement {
             Some(begin) => request.execute(StatementId(begin), &[]),
-            None => request.query(b"BEGIN"),
+            None => request.query(BEGIN.as_bytes()),
         }
         Sent { kind: QueryKind::Other, statement }
     }
@@ -308,7 +310,7 @@ impl SysbenchClient {
             Some(None) if self.shared.test == super::Test::Insert => {
                 String::from_utf8_lossy(&self.text).into_owned()
             }
-            Some(None) => "BEGIN".to_owned(),
+            Some(None) => BEGIN.to_owned(),
             None => String::new(),
         }
     }

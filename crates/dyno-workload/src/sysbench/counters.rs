@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Place;
 
 mod latencies;
@@ -162,6 +163,15 @@ impl ClientCounters {
     pub fn event_failed(&self) {
         if let Some(cells) = self.cells() {
             cells.failed.add(1);
+        }
+    }
+
+    #[inline]
+    pub fn query(&self, did: QueryKind) {
+        match did {
+            QueryKind::Read => self.read(),
+            QueryKind::Write => self.write(),
+            QueryKind::Other => self.other(),
         }
     }
 

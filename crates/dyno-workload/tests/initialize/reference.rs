@@ -106,8 +106,12 @@ impl Server {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Disable,
         };
-        let endpoint =
-            Endpoint { address: Address::Tcp(self.0.address), login: Arc::new(login), wire: Wire::Postgres };
+        let endpoint = Endpoint {
+            address: Address::Tcp(self.0.address),
+            login: Arc::new(login),
+            wire: Wire::Postgres,
+            connect_timeout: None,
+        };
         Connection::open(&endpoint).unwrap()
     }
 

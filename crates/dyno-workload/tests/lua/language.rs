@@ -56,6 +56,12 @@ fn random_numbers_keep_to_their_bounds() {
            assert(unique >= 5 and unique <= 9)
         end
         assert(rand.unique() ~= rand.unique())
+        local seen = {}
+        for _ = 1, 20000 do
+           local unique = sb_rand_uniq(101, 20100)
+           assert(not seen[unique] and unique >= 101 and unique <= 20100, unique)
+           seen[unique] = true
+        end
         assert(rand.string("a##-@@"):match("^a%d%d%-%l%l$") and sb_rand_str("#"):match("^%d$"))
         assert(type(rand.uniform_uint64()) == "cdata" and tostring(rand.uniform_uint64()):match("^%d+ULL$"))
         local ok, why = pcall(rand.uniform, "5", 7)
@@ -237,7 +243,7 @@ fn the_foreign_function_interface_bears_repeated_declarations() {
 fn a_query_needs_a_server() {
     let error = wrong(b"sysbench.sql.driver():connect()");
     assert_eq!(error.line, Some(1));
-    assert!(error.message.contains("no query is possible here"), "{error}");
+    assert_eq!(error.message, "connection creation failed");
 }
 
 #[test]

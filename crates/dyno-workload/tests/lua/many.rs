@@ -1,7 +1,5 @@
 //! Many connections on few threads.
 
-use std::time::Duration;
-
 use dyno_engine::plan::{EngineConfig, Limit};
 
 use crate::run::Run;
@@ -22,7 +20,7 @@ fn hundreds_of_connections_run_on_two_threads() {
            assert(statement:execute():fetch_row()[1] == tostring(sysbench.tid + 1))
         end"###;
     let run = Run { clients: 200, ..Run::of(script, &server) };
-    let config = EngineConfig { connect_timeout: Duration::from_secs(600), ..EngineConfig::new(2) };
+    let config = EngineConfig::new(2);
     let counts = run.on(Limit::TransactionsPerClient(20), config, &server).well();
     assert_eq!((counts.events, counts.reads), (4000, 4000));
     assert!(counts.per_client.iter().all(|(events, _)| *events == 20));

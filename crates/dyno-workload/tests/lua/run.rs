@@ -59,7 +59,9 @@ impl Run {
     pub(crate) fn of(text: &str, server: &Server) -> Self {
         let log = Arc::<Mutex<Vec<String>>>::default();
         let lines = Arc::clone(&log);
+        let endpoint = server.endpoint();
         let invocation = Invocation {
+            open: Some(Arc::new(move || Connection::open(&endpoint))),
             log: Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()))),
             ..invocation("run")
         };
@@ -100,12 +102,7 @@ impl Run {
     pub(crate) fn until(self, limit: Limit, server: &Server) -> Outcome {
         // Time for whatever is not broken, however slow the machine.
         let long = Duration::from_secs(300);
-        let config = EngineConfig {
-            connect_timeout: long,
-            reconnect_timeout: long,
-            drain_timeout: long,
-            ..EngineConfig::new(1)
-        };
+        let config = EngineConfig { reconnect_timeout: long, drain_timeout: long, ..EngineConfig::new(1) };
         self.on(limit, config, server)
     }
 
@@ -121,7 +118,7 @@ impl Run {
             load = load.with_ignored_errors(ignored);
         }
         let workload: Arc<dyn Workload> = Arc::new(load.clone());
-        let config = EngineConfig { threads, seed: 11, ..config };
+        let config = EngineConfig { threads, seed: 11, connect_when_asked: true, ..config };
         let mut engine = Engine::start(&server.endpoint(), &workload, config).unwrap();
         let mut plan = StagePlan {
             stage: 0,

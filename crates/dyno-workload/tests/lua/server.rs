@@ -86,7 +86,7 @@ impl Server {
             tls: Tls::Disable,
             channel_binding: ChannelBinding::Disable,
         };
-        Endpoint { address: Address::Tcp(address), login: Arc::new(login), wire }
+        Endpoint { address: Address::Tcp(address), login: Arc::new(login), wire, connect_timeout: None }
     }
 
     pub(crate) fn open(&self) -> Result<Connection, ConnectError> {

@@ -48,7 +48,6 @@ impl Run {
             protocol: self.protocol,
             tries_max: u32::MAX,
             seed: 7,
-            connect_timeout: LONG,
             reconnect_timeout: LONG,
             drain_timeout: LONG,
             stopped_drain_timeout: LONG,

@@ -47,6 +47,7 @@ impl Database {
                 channel_binding: ChannelBinding::Disable,
             }),
             wire: Wire::Postgres,
+            connect_timeout: None,
         }
     }
 

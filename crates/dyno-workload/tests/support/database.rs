@@ -251,7 +251,6 @@ pub(crate) const LONG: Duration = Duration::from_secs(300);
 /// With limits on time that only what is broken reaches.
 pub(crate) fn config(threads: u32) -> EngineConfig {
     EngineConfig {
-        connect_timeout: LONG,
         reconnect_timeout: LONG,
         drain_timeout: LONG,
         stopped_drain_timeout: LONG,

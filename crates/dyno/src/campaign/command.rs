@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use dyno_target::settings::is_secret;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -38,7 +39,8 @@ pub(super) struct Ended {
     pub(super) said: Option<String>,
 }
 
-/// Runs `sh -c command` with `variables` in its environment, until it ends or `stop` is set: then it is killed.
+/// Runs `sh -c command` with `variables` in its environment and no secret, until it ends or `stop` is set: then it is
+/// killed.
 pub(super) fn run(
     command: &str,
     variables: &[(&'static str, String)],
@@ -46,16 +48,24 @@ pub(super) fn run(
 ) -> io::Result<Ended> {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).envs(variables.iter().map(|(name, value)| (name, value)));
+    // What it prints is stored.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_secret(&name.to_string_lossy())) {
+        shell.env_remove(name);
+    }
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = shell.spawn()?;
     let lines = Arc::new(Mutex::new(VecDeque::new()));
-    let mut readers = Vec::new();
-    if let Some(out) = child.stdout.take() {
-        readers.push(Reader::start(out, Arc::clone(&lines))?);
-    }
-    if let Some(err) = child.stderr.take() {
-        readers.push(Reader::start(err, Arc::clone(&lines))?);
-    }
+    let out = child.stdout.take().map(|out| Reader::start(out, Arc::clone(&lines)));
+    let err = child.stderr.take().map(|err| Reader::start(err, Arc::clone(&lines)));
+    let readers: Vec<Reader> = match out.into_iter().chain(err).collect() {
+        Ok(readers) => readers,
+        Err(error) => {
+            // Nobody would hear it.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            child.wait()?;
+            return Err(error);
+        }
+    };
     let (status, asked) = wait(&mut child, stop)?;
     let ended = Instant::now();
     while !readers.iter().all(Reader::has_all) && ended.elapsed() < LAST_WORDS {
@@ -120,7 +130,8 @@ impl Reader {
         let pipe = output.as_fd().try_clone_to_owned()?;
         let idle = Arc::new(AtomicBool::new(true));
         let busy = Arc::clone(&idle);
-        let thread = std::thread::spawn(move || read(BufReader::new(output), &lines, &busy));
+        let begin = move || read(BufReader::new(output), &lines, &busy);
+        let thread = std::thread::Builder::new().spawn(begin)?;
         Ok(Self { thread, pipe, idle })
     }
 

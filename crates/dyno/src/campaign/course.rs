@@ -163,7 +163,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The clients of the next rung of a ladder that ends where throughput has clearly passed its peak.
+    /// The clients of the next rung of a ladder that ends where throughput has passed its peak.
     fn automatic(
         &mut self,
         factor: u32,

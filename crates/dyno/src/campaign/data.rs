@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use dyno_results::event::{Event, PrepareStep};
 use dyno_target::connection::Connection;
-use dyno_workload::benchmark::{BenchmarkError, Dataset, Progress, Site};
+use dyno_workload::benchmark::{Dataset, Progress, Site};
 
 use super::Context;
-use super::admin::{Cancels, cancellable};
+use super::admin::cancellable;
 use super::rollers::Rollers;
 use crate::failure::Failure;
 use crate::plan::TargetPlan;
@@ -36,9 +36,8 @@ pub(super) fn provide(
 
 fn prepare(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> Result<(), Failure> {
     let (stream, target) = (context.stream, plan.name.as_str());
-    let further = Cancels::default();
     let endpoint = rollers.endpoint.clone();
-    let open = || Ok(further.noting(Connection::open(&endpoint)?));
+    let open = || Connection::open(&endpoint);
     let site = Site {
         target,
         open: &open,
@@ -59,11 +58,9 @@ fn prepare(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> R
         Progress::Remark(text) => stream.notice(target, None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
-    let connection = &mut rollers.connection;
-    further.note(connection);
-    let made: Result<(), BenchmarkError> =
-        further.cancelling(context.stop, || plan.benchmark.prepare(connection, &site, &mut tell));
-    made.map_err(|error| if context.is_stopped() { Failure::Interrupted } else { error.into() })?;
+    cancellable(context, &mut rollers.connection, |connection| {
+        plan.benchmark.prepare(connection, &site, &mut tell)
+    })?;
     checkpoint(context, plan, rollers)
 }
 
@@ -77,7 +74,7 @@ fn checkpoint(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -
     let started = Instant::now();
     let url = &rollers.url;
     cancellable(context, &mut rollers.connection, |connection| {
-        let failed = |source| Failure::Query { doing: "CHECKPOINT", url: url.clone(), source };
+        let failed = |source| Failure::query("CHECKPOINT", url, source);
         connection.execute("CHECKPOINT").map_err(failed)
     })?;
     context.stream.emit(Event::Prepare(PrepareStep {

@@ -1,9 +1,12 @@
 //! What is under test and where, told once: targets with their settings, hosts, the size of the data; and the probes
 //! that read them from then on.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use dyno_results::event::{Data, Embedded, Event, Host, Notice};
+use dyno_results::event::{
+    Data, Embedded, Event, Host, Notice, ServerChange, ServerChanged, Setting, Settings, Target,
+};
 use dyno_target::connection::Connection;
 use dyno_target::embedded::EmbeddedServer;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, Probe};
@@ -32,7 +35,9 @@ pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), F
             embedded: rollers.embedded.as_ref().map(EmbeddedServer::facts),
             remote: rollers.remote.as_ref().map(|(exporter, _)| exporter),
         };
-        rollers.same_host = target(context.stream, &mut rollers.connection, subject)?;
+        let described = target(context.stream, &mut rollers.connection, subject)?;
+        rollers.same_host = described.target.same_host;
+        rollers.described = Some(described);
         if let Some((_, host)) = &rollers.remote {
             context.stream.emit(Event::Host(Host { roles: vec![name.to_owned()], ..host.clone() }));
         } else if rollers.same_host == Some(true) {
@@ -86,14 +91,21 @@ pub(crate) struct Described<'a> {
     pub(crate) remote: Option<&'a NodeExporter>,
 }
 
-/// Tells what a target is, with its settings. Whether server and driver share a host.
+/// What a target was when it was described.
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub(crate) target: Target,
+    settings: Settings,
+}
+
+/// Tells what a target is, with its settings.
 pub(crate) fn target(
     stream: &Stream,
     connection: &mut Connection,
     subject: Described<'_>,
-) -> Result<Option<bool>, Failure> {
+) -> Result<Description, Failure> {
     let Described { name, url, embedded, remote } = subject;
-    let failed = |doing| move |source| Failure::Query { doing, url: url.to_owned(), source };
+    let failed = |doing| move |source| Failure::query(doing, url, source);
     let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
     target.embedded = embedded;
     let same_host = target.same_host;
@@ -103,10 +115,54 @@ pub(crate) fn target(
         (None, _) => HostReading::None,
     };
     target.host_source = reading.source();
-    stream.emit(Event::Target(target));
+    stream.emit(Event::Target(target.clone()));
     let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
-    stream.emit(Event::Settings(settings));
-    Ok(same_host)
+    stream.emit(Event::Settings(settings.clone()));
+    Ok(Description { target, settings })
+}
+
+/// Reads behind the load what the server says of itself, and tells what of it has changed since it was described.
+pub(super) fn again(context: &Context<'_>, lane: &mut Lane<'_>) {
+    let name = lane.name();
+    match changed(lane.plan, &mut lane.rollers) {
+        Ok(None) => {}
+        Ok(Some(changed)) => context.stream.emit(Event::ServerChanged(changed)),
+        Err(failure) => {
+            let text = format!("whether the server is still as it was before the load is unknown: {failure}");
+            context.stream.notice(name, None, text);
+        }
+    }
+}
+
+fn changed(plan: &TargetPlan, rollers: &mut Rollers) -> Result<Option<ServerChanged>, Failure> {
+    let restarted = rollers.is_another_server()?;
+    let Some(Description { target, settings }) = &rollers.described else { return Ok(None) };
+    let url = rollers.url.as_str();
+    let failed = |source| Failure::query("reading the settings again", url, source);
+    let now = inspect::facts(&mut rollers.connection, &plan.name, url).map_err(failed)?;
+    let settings_now = inspect::settings(&mut rollers.connection, &plan.name).map_err(failed)?;
+    let mut changes = Vec::new();
+    if now.version != target.version {
+        let [before, after] = [&target.version, &now.version].map(Clone::clone);
+        changes.push(ServerChange { what: "version".to_owned(), before, after, decides: true });
+    }
+    let (before, after) = (by_name(settings), by_name(&settings_now));
+    let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+    for name in names {
+        let [was, is] = [before.get(name), after.get(name)];
+        let value = |setting: Option<&&Setting>| setting.map(|setting| setting.value.clone());
+        if value(was) != value(is) {
+            let decides = was.or(is).is_some_and(|setting| setting.durability);
+            let what = name.to_owned();
+            changes.push(ServerChange { what, before: value(was), after: value(is), decides });
+        }
+    }
+    let changed = ServerChanged { target: plan.name.clone(), restarted, changes };
+    Ok((changed.restarted || !changed.changes.is_empty()).then_some(changed))
+}
+
+fn by_name(settings: &Settings) -> BTreeMap<&str, &Setting> {
+    settings.rows.iter().map(|setting| (setting.name.as_str(), setting)).collect()
 }
 
 /// Tells what this host is, and who is on it.
@@ -191,7 +247,7 @@ fn sizes(
     // It waits for tables that others have locked.
     let mut data = cancellable(context, &mut rollers.connection, |connection| {
         inspect::data(connection, &plan.name, workload, dataset.scale(), &tables)
-            .map_err(|source| Failure::Query { doing: "reading the sizes of the tables", url, source })
+            .map_err(|source| Failure::query("reading the sizes of the tables", &url, source))
     })?;
     data.memory_bytes = rollers.server_memory_bytes();
     Ok(data)

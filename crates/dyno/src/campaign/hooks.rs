@@ -107,7 +107,7 @@ fn run_one(
             let url = lane.rollers.url.clone();
             let connection = lane.rollers.reconnect_if_broken()?;
             let executed = cancellable(context, connection, |connection| {
-                let failed = |source| Failure::Query { doing: "running a hook's SQL", url, source };
+                let failed = |source| Failure::query("running a hook's SQL", &url, source);
                 connection.execute(sql).map_err(failed)
             });
             // A server's complaint may quote the statement.

@@ -124,6 +124,7 @@ fn load(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
     let mut failures = Vec::new();
     for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
         lane.unwatch();
+        describe::again(context, lane);
         let ran = hooks::run_lane(context, lane, HookTime::After, HookStage::Run);
         failures.extend(ran.or_else(|failure| lane.fail(context, failure)).err());
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use dyno_results::event::Host;
-use dyno_target::connection::{Connection, QueryError};
+use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::embedded::{EmbeddedServer, Machine, Options};
 use dyno_target::inspect::{Free, Identity};
 use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
@@ -13,6 +13,7 @@ use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
 
 use super::Context;
+use super::describe::Description;
 use super::neighbours::Sharers;
 use crate::failure::Failure;
 use crate::plan::{Place, TargetPlan};
@@ -32,6 +33,9 @@ const BACK_WAIT: Duration = Duration::from_secs(120);
 const BACK_ANSWER: Duration = Duration::from_secs(5);
 const BACK_LOOK: Duration = Duration::from_millis(200);
 
+/// What a server is asked first.
+const ASKING: &str = "asking which server it is";
+
 /// Where the host of a server is read, if the user says so, and what it says of itself.
 pub(crate) type Remote = Option<(NodeExporter, Host)>;
 
@@ -46,6 +50,8 @@ pub(crate) struct Rollers {
     pub(crate) same_host: Option<bool>,
     /// As the server was when it was first connected to.
     identity: Identity,
+    /// As it was then; `None` until it is described.
+    pub(crate) described: Option<Description>,
     /// Targets that are on this server too.
     sharers: Sharers,
     /// Of the server's main process, where it runs on this machine and can be seen.
@@ -81,11 +87,8 @@ impl Rollers {
             }
         };
         let mut connection = connect(&endpoint, &url)?;
-        let identity = inspect::identity(&mut connection).map_err(|source| Failure::Query {
-            doing: "asking which server it is",
-            url: url.clone(),
-            source,
-        })?;
+        let identity =
+            inspect::identity(&mut connection).map_err(|source| Failure::query(ASKING, &url, source))?;
         let mut rollers = Self {
             endpoint,
             url,
@@ -93,6 +96,7 @@ impl Rollers {
             connection,
             same_host: None,
             identity,
+            described: None,
             sharers: Sharers::alone(),
             server_pid: None,
             data_directory: None,
@@ -204,6 +208,35 @@ impl Rollers {
         Ok(&mut self.connection)
     }
 
+    /// The same behind a load. A server that has crashed under it may still be recovering: as long as it says so it is
+    /// waited for, and for `away` if nobody answers.
+    pub(crate) fn reconnect_when_recovered(
+        &mut self,
+        context: &Context<'_>,
+        away: Duration,
+    ) -> Result<&mut Connection, Failure> {
+        let started = Instant::now();
+        while let Some(failure) = self.reconnect_if_broken().err() {
+            let wait = match &failure {
+                Failure::Connect { source, .. } => match **source {
+                    ConnectError::NotReady { .. } => BACK_WAIT,
+                    _ if source.server_error().is_none() => away,
+                    _ => Duration::ZERO,
+                },
+                _ => Duration::ZERO,
+            };
+            let waited = started.elapsed();
+            if waited >= wait {
+                return Err(failure);
+            }
+            let text = format!("waiting for {} to recover, for {} s so far", self.url, waited.as_secs());
+            context.stream.activity(&text);
+            std::thread::sleep(BACK_LOOK);
+            context.check_stopped()?;
+        }
+        Ok(&mut self.connection)
+    }
+
     /// Waits for a server that something was done to, which may have been a restart, and opens the connection anew. True
     /// where it is another process now.
     pub(crate) fn wait_until_back(&mut self, context: &Context<'_>) -> Result<bool, Failure> {
@@ -213,6 +246,8 @@ impl Rollers {
             match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {
                 Ok(connection) => {
                     self.connection = connection;
+                    // What was done to it was meant.
+                    self.identity = self.ask_identity()?;
                     return self.find_process();
                 }
                 Err(source) if started.elapsed() >= BACK_WAIT => {
@@ -228,8 +263,19 @@ impl Rollers {
         }
     }
 
+    /// Whether the server was started again, or is another one, and dyno has not had that done.
+    pub(crate) fn is_another_server(&mut self) -> Result<bool, Failure> {
+        self.reconnect_if_broken()?;
+        Ok(!self.ask_identity()?.is_same_server(&self.identity))
+    }
+
+    fn ask_identity(&mut self) -> Result<Identity, Failure> {
+        let asked = inspect::identity(&mut self.connection);
+        asked.map_err(|source| self.query_failed(ASKING, source))
+    }
+
     pub(crate) fn query_failed(&self, doing: &'static str, source: QueryError) -> Failure {
-        Failure::Query { doing, url: self.url.clone(), source }
+        Failure::query(doing, &self.url, source)
     }
 
     /// Stops and removes what was started for the run.
@@ -243,8 +289,10 @@ impl Rollers {
 }
 
 fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
-    Connection::open(endpoint)
-        .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
+    Connection::open(endpoint).map_err(|source| match source {
+        ConnectError::Interrupted { .. } => Failure::Interrupted,
+        source => Failure::Connect { url: url.to_owned(), source: Box::new(source) },
+    })
 }
 
 fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result<EmbeddedServer, Failure> {

@@ -120,9 +120,7 @@ fn free_statements(rollers: &mut Rollers) -> Result<Option<u64>, Failure> {
         Ok(rows) => Ok(rows.first().and_then(|row| row.text(column)?.parse::<u64>().ok())),
         // A relative that has no such limit.
         Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
-        Err(source) => {
-            Err(Failure::Query { doing: "counting the prepared statements", url: url.clone(), source })
-        }
+        Err(source) => Err(Failure::query("counting the prepared statements", &url, source)),
     };
     let most = ask("SELECT @@GLOBAL.max_prepared_stmt_count", 0)?;
     let used = ask("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1)?;

@@ -12,7 +12,7 @@ use dyno_workload::benchmark::Done;
 use rustix::io::Errno;
 
 use super::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, of_statement};
 
 /// The stages of one target.
 #[derive(Debug, Default)]
@@ -262,8 +262,10 @@ impl<'a> Observer<'a> {
             }
             Observation::Error(error) => {
                 let text = error.to_string();
-                self.context.stream.notice(self.target, Some(self.stage), text.clone());
                 let cause = error.server_error().and_then(Cause::of);
+                let helps = cause.and_then(advice);
+                let told = helps.map_or_else(|| text.clone(), |helps| format!("{text}; {helps}"));
+                self.context.stream.notice(self.target, Some(self.stage), told);
                 // What a server says that shuts down goes before how its connections fail then. One that closes a
                 // session because of what came over it is still there.
                 match &error {
@@ -277,7 +279,7 @@ impl<'a> Observer<'a> {
                     }
                     _ => {}
                 }
-                self.advice = cause.and_then(advice).or(self.advice);
+                self.advice = helps.or(self.advice);
                 self.last_error = Some(text);
             }
         }
@@ -296,7 +298,7 @@ fn advice(cause: Cause) -> Option<&'static str> {
         }
         Cause::DiskFull => "make room on the server's disk, or prepare less data",
         Cause::NoSuchTable => "somebody dropped a table: run again with --prepare",
-        _ => return None,
+        cause => return of_statement(cause),
     })
 }
 

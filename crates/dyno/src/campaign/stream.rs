@@ -1,5 +1,5 @@
 //! The run's one stream of events: stamped, stored, shown and folded as they happen. Campaign and probes write
-//! to it; a store that fails stops being written, and the run goes on.
+//! to it; a store that fails is tried again, and the run goes on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -25,7 +25,7 @@ struct Inner {
     /// The number of the next stage.
     next_stage: u32,
     writer: RunWriter,
-    /// The first failure of the store; after it nothing more is written.
+    /// Why the store is behind, if it is.
     store_failure: Option<StoreError>,
     live: Live,
     fold: Fold,
@@ -115,9 +115,12 @@ impl Stream {
         self.lock().measured
     }
 
-    /// The store's first failure, if it failed.
+    /// Why the store does not have all of the run, if it has not after a last try.
     pub(crate) fn take_store_failure(&self) -> Option<StoreError> {
-        self.lock().store_failure.take()
+        let mut inner = self.lock();
+        let failure = inner.store_failure.take()?;
+        let written = inner.writer.flush().map(|()| inner.tell_gap());
+        written.is_err().then_some(failure)
     }
 
     /// Takes the run out of the store again: it could not start, and holds nothing that was measured.
@@ -140,15 +143,28 @@ impl Inner {
         self.seq += 1;
         self.measured |=
             matches!(&stamped.event, Event::Interval(Interval { types, .. }) if !types.is_empty());
-        if self.store_failure.is_none()
-            && let Err(error) = self.writer.append(&stamped)
-        {
-            self.store_failure = Some(error);
+        match self.writer.append(&stamped) {
+            Err(error) => self.store_failure = Some(error),
+            Ok(true) => self.store_failure = None,
+            Ok(false) => {}
         }
         self.fold.add(&stamped);
         if self.store_failure.is_none() {
             self.writer.keep(&self.fold);
         }
         self.live.event(&stamped);
+        self.tell_gap();
+    }
+
+    /// Marks what the store has missed, once it is written again.
+    fn tell_gap(&mut self) {
+        let Some(gap) = self.writer.take_gap() else { return };
+        let (from_s, to_s) = (gap.at_ms.start() / 1000, gap.at_ms.end().div_ceil(1000));
+        let text = format!(
+            "the store could not be written from {from_s} s to {to_s} s of the run: {} seconds of load and readings of that \
+             time are not in it",
+            gap.events
+        );
+        self.append(Event::Notice(Notice { target: None, stage: None, text }));
     }
 }

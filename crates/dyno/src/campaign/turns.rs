@@ -123,7 +123,15 @@ fn together(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Vec<Fail
     };
     std::thread::scope(|scope| {
         let drive = &drive;
-        let threads: Vec<_> = drives.iter_mut().map(|one| scope.spawn(move || drive(one))).collect();
+        let begin = |one| std::thread::Builder::new().spawn_scoped(scope, move || drive(one));
+        let threads: std::io::Result<Vec<_>> = drives.iter_mut().map(begin).collect();
+        let threads = match threads {
+            Ok(threads) => threads,
+            Err(error) => {
+                line.call_off();
+                return vec![Failure::NoThread(error)];
+            }
+        };
         line.attend(context.stop);
         let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Failure::LaneBroken)));
         ended.filter_map(Result::err).collect()

@@ -1,12 +1,14 @@
 //! `dyno workloads`, `scenarios` and `targets`: what is known here.
 
+use clap::CommandFactory as _;
+use clap_complete::{Shell, generate};
 use dyno_target::embedded;
 use dyno_workload::registry::{self, Listed};
 use serde_json::json;
 
 use super::{print, print_json};
 use crate::DONE;
-use crate::cli::{ListArguments, TargetsArguments};
+use crate::cli::{Cli, CompletionShell, CompletionsArguments, ListArguments, TargetsArguments};
 use crate::failure::Failure;
 use crate::scenario::{BUILT_IN, Scenario};
 
@@ -32,6 +34,19 @@ pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
         .map(|(name, _)| Ok(((*name).to_owned(), Scenario::load(name)?.about.unwrap_or_default())))
         .collect::<Result<Vec<_>, Failure>>()?;
     list("scenarios", &rows, arguments.json)
+}
+
+/// What a shell reads to complete a command line of dyno.
+pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<u8, Failure> {
+    let shell = match arguments.shell {
+        CompletionShell::Bash => Shell::Bash,
+        CompletionShell::Zsh => Shell::Zsh,
+        CompletionShell::Fish => Shell::Fish,
+    };
+    let mut script = Vec::new();
+    generate(shell, &mut Cli::command(), "dyno", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(DONE)
 }
 
 pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {

@@ -1,6 +1,7 @@
 //! `dyno run`: the scenario is resolved, the campaign run, the report printed and the page written.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dyno_report::live::{Live, Mode};
@@ -8,7 +9,9 @@ use dyno_report::page::{self, PageError};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Severity, Started};
+use dyno_results::event::{Event, Finding, Severity, Started};
+use dyno_results::store::Store;
+use dyno_target::settings::without_password;
 
 use super::live::{LivePage, keep_for_pages};
 use super::{print, print_json, tell};
@@ -16,47 +19,97 @@ use crate::campaign::{self, Context, Stream};
 use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, targets_in_file};
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { scenario, fields, json, html, quiet, strict, live, store } = arguments;
-    let plan = Plan::resolve(&Scenario::typed(scenario.as_deref(), fields)?, seed_from_clock())?;
+    let RunArguments { scenario, mut fields, target_file, runs, json, html, quiet, strict, live, store } =
+        arguments;
+    if !quiet && fields.target.iter().any(|text| without_password(text) != *text) {
+        eprintln!("warning: {EXPOSED}");
+    }
+    if let Some(path) = target_file {
+        fields.target.extend(targets_in_file(&path)?);
+    }
+    let scenario = Scenario::typed(scenario.as_deref(), fields)?;
+    let mut plan = Plan::resolve(&scenario, seed_from_clock())?;
     if let Some(path) = &html {
         place::check_writable(path)?;
     }
     let stop = interrupt::stop_flag();
     let store = place::open_store(&store)?;
     let live = live.map(|listen| LivePage::open(store.path(), &listen)).transpose()?;
-    let now = jiff::Zoned::now();
-    let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
-    let name = writer.name().to_owned();
-    if let Some(live) = &live {
-        eprintln!("live      {}", live.url(&name));
+    let wanted = Wanted { json, html: html.as_deref(), quiet, strict };
+    let (mut code, mut names) = (DONE, Vec::new());
+    for left in (0..runs).rev() {
+        let (name, ended) = once(&plan, &store, live.as_ref(), &wanted, &stop)?;
+        names.extend(name);
+        code = code.max(ended);
+        // What ended one run early would end the next.
+        if (ended != DONE && ended != INVALID) || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if left > 0 {
+            plan = Plan::resolve(&scenario, seed_from_clock())?;
+        }
     }
-    let mode = if quiet || json { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
-    let stream = Stream::new(writer, Live::new(mode, None));
-    stream.emit(started(&name, &now, command_line(), plan.as_json(), plan.seed));
-    let ended = campaign::run(&Context { plan: &plan, stream: &stream, stop: &stop });
-    stream.close_live();
     if let Some(live) = live {
         live.close();
     }
+    if names.len() > 1 && !quiet {
+        let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
+        eprint!("{}", told_of_runs(&names, &targets));
+    }
+    Ok(code)
+}
+
+/// What is to become of a run's report.
+struct Wanted<'a> {
+    json: bool,
+    html: Option<&'a Path>,
+    quiet: bool,
+    strict: bool,
+}
+
+/// One run of the plan: its name where it is stored, and the exit status.
+fn once(
+    plan: &Plan,
+    store: &Store,
+    live: Option<&LivePage>,
+    wanted: &Wanted<'_>,
+    stop: &AtomicBool,
+) -> Result<(Option<String>, u8), Failure> {
+    let now = jiff::Zoned::now();
+    let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
+    let name = writer.name().to_owned();
+    if let Some(live) = live {
+        eprintln!("live      {}", live.url(&name));
+    }
+    let mode = if wanted.quiet { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
+    let stream = Stream::new(writer, Live::new(mode, None));
+    stream.emit(started(&name, &now, command_line(), plan.as_json(), plan.seed));
+    let ended = campaign::run(&Context { plan, stream: &stream, stop });
+    stream.close_live();
     let measured = stream.has_measured();
     let report = stream.report();
     if let (Err(failure), false) = (&ended, measured || !report.prepare.is_empty()) {
         tell(failure);
         stream.discard()?;
-        return Ok(NOT_STARTED);
+        return Ok((None, NOT_STARTED));
     }
-    let pages = Pages::write(&report, store.path(), html.as_deref());
-    keep_for_pages(&store, &report);
-    if json {
+    let pages = Pages::write(&report, store.path(), wanted.html);
+    keep_for_pages(store, &report);
+    if wanted.json {
         print_json(&report)?;
-    } else if !quiet {
+    } else if !wanted.quiet {
         print(&summary::render(&report, pages.written.as_deref(), Terminal::stdout()))?;
     }
-    let mut code = exit_code(&report, ended.is_ok(), measured, strict);
+    let mut code = exit_code(&report, ended.is_ok(), measured, wanted.strict);
+    if code == INVALID && wanted.quiet && !wanted.json {
+        tell(&Failure::Strict {
+            evidence: invalid(&report).map(|finding| finding.evidence.clone()).collect(),
+        });
+    }
     let store_failure = stream.take_store_failure().map(Failure::from);
     for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
@@ -67,8 +120,27 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
         tell(&failure);
         code = code.max(NOT_WRITTEN);
     }
-    Ok(code)
+    Ok((Some(name), code))
 }
+
+/// The runs that one command made, and how they are compared: their targets with each other, or all with others.
+fn told_of_runs(names: &[String], targets: &[&str]) -> String {
+    let side = |target: &str| {
+        let of_target =
+            |name: &String| if target.is_empty() { name.clone() } else { format!("{name}:{target}") };
+        names.iter().map(of_target).collect::<Vec<_>>().join(",")
+    };
+    let compared = match targets {
+        [_] | [] => format!("{} RUN,RUN,RUN", side("")),
+        several => several.iter().map(|target| side(target)).collect::<Vec<_>>().join(" "),
+    };
+    format!("runs      {}\ncompare   dyno compare {compared}\n", names.join(" "))
+}
+
+/// Said of a password that was typed.
+const EXPOSED: &str = "the password in --target can be read by every user of this machine as long as dyno runs, and stays in \
+                       the shell's history: PGPASSWORD or MYSQL_PWD, a password file, a service, an option file, or \
+                       --target-file FILE keeps it out of the command line";
 
 /// The first event of a run.
 pub(crate) fn started(
@@ -120,13 +192,16 @@ impl Pages {
 }
 
 fn exit_code(report: &Report, complete: bool, measured: bool, strict: bool) -> u8 {
-    let invalid = report.findings.iter().any(|finding| finding.severity == Severity::Invalid);
     match (complete, measured) {
-        (true, _) if strict && invalid => INVALID,
+        (true, _) if strict && invalid(report).next().is_some() => INVALID,
         (true, _) => DONE,
         (false, true) => INCOMPLETE,
         (false, false) => NOT_STARTED,
     }
+}
+
+fn invalid(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.findings.iter().filter(|finding| finding.severity == Severity::Invalid)
 }
 
 /// A seed that differs from run to run; it is stored, so that a run can be had again.

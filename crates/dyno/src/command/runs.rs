@@ -10,7 +10,10 @@ use crate::failure::Failure;
 use crate::{DONE, place};
 
 pub(crate) fn run(arguments: &RunsArguments) -> Result<u8, Failure> {
-    let mut stored = place::open_stored(&arguments.store)?.runs()?;
+    let mut stored = match place::open_stored(&arguments.store) {
+        Err(Failure::NothingStored { .. }) => Vec::new(),
+        store => store?.runs()?,
+    };
     let (all, filter) = (stored.len(), filter(arguments));
     stored.retain(|run| filter.fits(run));
     if arguments.json {

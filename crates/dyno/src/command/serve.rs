@@ -29,7 +29,11 @@ mod serving {
     const LOOK: Duration = Duration::from_millis(50);
 
     pub(super) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
-        let store = place::stored_path(&arguments.store)?;
+        let store = match place::stored_path(&arguments.store) {
+            // It is there with the first run.
+            Err(Failure::NothingStored { path }) => path,
+            store => store?,
+        };
         let stop = interrupt::stop_flag();
         let options = Options { token: token(arguments)?, ..Options::new(store.clone(), &arguments.listen) };
         let server = serve::spawn(options)?;
@@ -43,7 +47,7 @@ mod serving {
 
     fn token(arguments: &ServeArguments) -> Result<Option<String>, Failure> {
         if let Some(path) = &arguments.token_file {
-            let text = std::fs::read_to_string(path)
+            let text = dyno_target::files::read_to_string(path)
                 .map_err(|source| Failure::TokenFile { path: path.clone(), source })?;
             return Ok(Some(text.lines().next().unwrap_or_default().trim().to_owned()));
         }

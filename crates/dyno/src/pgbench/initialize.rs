@@ -8,7 +8,6 @@ use dyno_workload::pgbench::initialize::InitializeError;
 use super::failed::Failed;
 use super::options::InitializeOptions;
 use super::{connect, console};
-use crate::campaign::admin::cancelling;
 use crate::interrupt;
 
 pub(super) fn run(options: &InitializeOptions) -> Result<(), Failed> {
@@ -16,9 +15,7 @@ pub(super) fn run(options: &InitializeOptions) -> Result<(), Failed> {
         .map_err(|failure| Failed::lines(failure.stderr("initialization")))?;
     let stop = interrupt::stop_flag();
     let terminal = std::io::stderr().is_terminal();
-    let made = cancelling(&stop, &mut opened.connection, |connection| {
-        options.initialization.run(connection, terminal, &stop, &mut console::raw)
-    });
+    let made = options.initialization.run(&mut opened.connection, terminal, &stop, &mut console::raw);
     // What the server says of a statement that was cancelled is no news.
     let stopped = made.is_err() && stop.load(Ordering::Relaxed);
     Ok(if stopped { Err(InitializeError::Stopped) } else { made }?)

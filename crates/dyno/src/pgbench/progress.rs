@@ -3,7 +3,6 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use dyno_workload::pgbench::load::Load;
 use dyno_workload::pgbench::tally::Counts;
 
 use super::options::Progress;
@@ -16,30 +15,37 @@ pub(crate) struct Parts {
     pub(crate) retries: bool,
 }
 
-/// Prints a line each interval, until the other end of `end` hangs up.
+/// Prints a line each interval from `start` on, until the other end of `end` hangs up. A line that is due by then is
+/// printed all the same: a run of ten seconds has its tenth line.
 pub(crate) fn print_until(
     end: &Receiver<()>,
-    load: &Load,
+    start: Instant,
+    counts: &dyn Fn() -> Counts,
     progress: Progress,
     parts: Parts,
     say: &dyn Fn(&str),
 ) {
-    let start = Instant::now();
     let (mut last, mut last_at) = (Counts::default(), Duration::ZERO);
     let mut next = progress.every;
-    while end.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout) {
+    loop {
+        let ended = end.recv_timeout(next.saturating_sub(start.elapsed())) != Err(RecvTimeoutError::Timeout);
         let at = start.elapsed();
-        let counts = load.counts();
-        let time = if progress.timestamps {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            format!("{:.3} s", now.as_secs_f64())
-        } else {
-            format!("{:.1} s", at.as_secs_f64())
-        };
-        say(&line(&time, &counts.since(&last), at.saturating_sub(last_at), parts));
-        (last, last_at) = (counts, at);
-        while next <= at {
-            next += progress.every;
+        if at >= next {
+            let counts = counts();
+            let time = if progress.timestamps {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                format!("{:.3} s", now.as_secs_f64())
+            } else {
+                format!("{:.1} s", at.as_secs_f64())
+            };
+            say(&line(&time, &counts.since(&last), at.saturating_sub(last_at), parts));
+            (last, last_at) = (counts, at);
+            while next <= at {
+                next += progress.every;
+            }
+        }
+        if ended {
+            return;
         }
     }
 }
@@ -68,6 +74,21 @@ fn line(time: &str, counts: &Counts, took: Duration, parts: Parts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_due_when_the_load_ends_is_printed_once() {
+        let lines_behind = |seconds| {
+            let (running, end) = std::sync::mpsc::channel();
+            drop(running);
+            let start = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+            let lines = std::cell::Cell::new(0);
+            let progress = Progress { every: Duration::from_secs(10), timestamps: false };
+            let none = Parts { lag: false, skipped: false, retries: false };
+            print_until(&end, start, &Counts::default, progress, none, &|_| lines.set(lines.get() + 1));
+            lines.get()
+        };
+        assert_eq!([5, 10, 12, 25].map(lines_behind), [0, 1, 1, 1]);
+    }
 
     #[test]
     fn a_line_has_the_parts_that_the_options_ask_for() {

@@ -31,13 +31,10 @@ use super::progress::{self, Parts};
 use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored::{self, STAGE};
-use crate::campaign::admin::cancelling;
 use crate::plan::NAME;
 use crate::recording::{Extras, Recording, Tables};
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, interrupt};
 
-/// Longest wait for a connection to open and log in; pgbench itself would wait as long as the system does.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a run that the user stops waits for them.
 const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// A run waits for its last transactions however long they take, as pgbench does.
@@ -104,14 +101,18 @@ fn load(
 ) -> Result<Ended, Failed> {
     let Opened { mut connection, server } = opened;
     print_banner(&connection)?;
-    // All of it waits for tables that others have locked.
-    let looked = cancelling(stop, &mut connection, |connection| {
-        let tables = look_at_tables(options, connection)?;
+    let looked = look_at_tables(options, &mut connection).map(|tables| {
         let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
         let scale = tables.map_or(given, |tables| tables.branches);
         let (_, workload) = stored::names(options);
-        describe(recording, connection, &server, tables.map(|_| (scale, workload.as_str())));
-        Ok::<_, Failed>((tables, scale))
+        describe(
+            options.extras,
+            recording,
+            &mut connection,
+            &server,
+            tables.map(|_| (scale, workload.as_str())),
+        );
+        (tables, scale)
     });
     if stop.load(Ordering::Relaxed) {
         return Err(Failed::new("interrupted before the load began"));
@@ -248,8 +249,11 @@ impl Run<'_> {
         Ok(std::thread::scope(|scope| {
             let (running, end) = channel();
             if let Some(progress) = self.options.progress {
+                // Before the load begins, so that a line is due when the load has lasted an interval.
+                let start = Instant::now();
                 scope.spawn(move || {
-                    progress::print_until(&end, self.load, progress, parts, &console::raw);
+                    let counts = || self.load.counts();
+                    progress::print_until(&end, start, &counts, progress, parts, &console::raw);
                 });
             }
             let ran = engine.run_stage(&self.plan(), self.stop, observe);
@@ -264,7 +268,6 @@ impl Run<'_> {
             protocol: Protocol::Simple,
             clients_in_blocks: Some(self.options.clients.get()),
             tries_max: u32::MAX,
-            connect_timeout: self.server.connect_timeout().unwrap_or(CONNECT_TIMEOUT),
             on_loss: OnLoss::Abort,
             connect_per_transaction: self.options.reconnect,
             hang_up_when_done: true,
@@ -383,11 +386,12 @@ fn begin_recording(
     }
     let scenario = stored::scenario(options, scripts);
     Recording::begin(NAME, stored::command_line(typed), scenario, options.seed)
-        .map_err(|failure| console::raw(&format!("dyno: the run is not stored: {failure}\n")))
+        .map_err(|failure| options.extras.tell(&format!("dyno: the run is not stored: {failure}\n")))
         .ok()
 }
 
 fn describe(
+    extras: Extras,
     recording: &mut Option<Recording>,
     connection: &mut Connection,
     server: &Server,
@@ -402,7 +406,7 @@ fn describe(
     if let Some(recording) = recording
         && let Err(failure) = recording.describe(connection, server.url(), tables)
     {
-        console::raw(&format!("dyno: the run is not described in full: {failure}\n"));
+        extras.tell(&format!("dyno: the run is not described in full: {failure}\n"));
     }
 }
 
@@ -412,7 +416,7 @@ fn tell_recorded(recording: Recording, ended: &Ended, extras: Extras) {
             // A reader that hung up has no more to read.
             let _ = print(&format!("\n{}", finished.full()));
         }
-        Ok(finished) => console::raw(&finished.brief()),
-        Err(failure) => console::raw(&format!("dyno: the run is not stored in full: {failure}\n")),
+        Ok(finished) => extras.tell(&finished.brief()),
+        Err(failure) => extras.tell(&format!("dyno: the run is not stored in full: {failure}\n")),
     }
 }

@@ -1,7 +1,6 @@
 //! Where a run's scripts come from: builtin, files, standard input.
 
-use std::io::Read as _;
-
+use dyno_target::files;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::script::{self, Names};
@@ -28,9 +27,8 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Ve
                         ))
                     }
                 };
-                let mut text = Vec::new();
-                let mut file = std::fs::File::open(path).map_err(failed("open"))?;
-                file.read_to_end(&mut text).map_err(failed("read"))?;
+                let file = std::fs::File::open(path).map_err(failed("open"))?;
+                let text = files::read_all(file).map_err(failed("read"))?;
                 (name, text)
             }
         };
@@ -41,10 +39,6 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Ve
 }
 
 fn read_standard_input() -> Result<Vec<u8>, Failed> {
-    let mut text = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut text)
-        .map_err(|error| Failed::new(format!("could not read file \"-\": {}", libpq_text::system(&error))))?;
-    Ok(text)
+    files::read_all(std::io::stdin().lock())
+        .map_err(|error| Failed::new(format!("could not read file \"-\": {}", libpq_text::system(&error))))
 }

@@ -28,7 +28,7 @@ pub(crate) enum Load {
 /// The client counts of a ladder.
 #[derive(Debug)]
 pub(crate) enum Rungs {
-    /// 1, then times `factor` each, until the peak is clearly passed.
+    /// 1, then times `factor` each, until the peak is passed.
     Automatic { factor: u32, max: u32 },
     /// All of these.
     Listed(Vec<u32>),

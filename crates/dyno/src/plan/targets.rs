@@ -13,6 +13,7 @@ use dyno_workload::registry::{self, Selection};
 use super::contradictions::refuse_unused_settings;
 use crate::failure::Failure;
 use crate::scenario::{Named, Scenario, What, split_name};
+use crate::secrets;
 
 /// The name of a target that speaks PostgreSQL's protocol, where the user gives it none.
 pub(crate) const NAME: &str = "pg";
@@ -101,6 +102,7 @@ fn place(scenario: &Scenario, what: What) -> Result<Place, Failure> {
     match what {
         What::Url(url) => {
             let target = Target::parse(&url, &Environment::of_process())?;
+            secrets::remember(target.passwords(), target.user(), target.database());
             if target.is_mysql() && target.database().is_empty() {
                 return Err(Failure::NoDatabase { url: target.url() });
             }
@@ -125,7 +127,7 @@ fn exporters(
         let name = match (name, places) {
             (Some(name), _) => name,
             (None, [(only, _)]) => only,
-            (None, _) => return Err(Failure::WhoseHost { url: crate::secrets::hidden(url) }),
+            (None, _) => return Err(Failure::WhoseHost { url: secrets::hidden(url) }),
         };
         if !places.iter().any(|(of, _)| of == name) {
             let known = places.iter().map(|(name, _)| name.clone()).collect();

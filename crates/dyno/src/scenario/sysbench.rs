@@ -261,6 +261,9 @@ impl FromStr for Shape {
             }
             "special" => {
                 takes(3, "special or special:12,1,75")?;
+                if !matches!(parameters.len(), 0 | 3) {
+                    return Err(format!("`{text}` has too few parameters: write special or special:12,1,75"));
+                }
                 Distribution::Special {
                     iterations: number(text, parameters.first(), 12, 1, 1000)?,
                     percent: number(text, parameters.get(1), 1, 0, 100)?,
@@ -402,8 +405,8 @@ mod tests {
         let shape = |text: &str| text.parse::<Shape>().unwrap().0;
         assert_eq!(shape("special"), Distribution::default());
         assert_eq!(
-            shape("special:3,5"),
-            Distribution::Special { iterations: 3, percent: 5, result_percent: 75 }
+            shape("special:3,5,60"),
+            Distribution::Special { iterations: 3, percent: 5, result_percent: 60 }
         );
         assert_eq!(shape("Zipfian:1.1"), Distribution::Zipfian { exponent: 1.1 });
         assert_eq!(shape("pareto"), Distribution::Pareto { h: 0.2 });
@@ -411,9 +414,9 @@ mod tests {
         for text in ["uniform", "gaussian:7", "special:1,2,3", "pareto:0.3", "zipfian:0.9"] {
             assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
         }
-        for wrong in
-            ["normal", "uniform:1", "pareto:1", "pareto:x", "zipfian:-1", "special:0", "gaussian:1,2"]
-        {
+        let special = ["special:0", "special:3", "special:1,2"];
+        let others = ["normal", "uniform:1", "pareto:1", "pareto:x", "zipfian:-1", "gaussian:1,2"];
+        for wrong in special.into_iter().chain(others) {
             assert!(wrong.parse::<Shape>().is_err(), "{wrong}");
         }
     }

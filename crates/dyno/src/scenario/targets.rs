@@ -2,7 +2,10 @@
 //! (`pg=postgres://…`), or as a server of dyno's own (`old=embedded:postgres@16`).
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 
+use dyno_target::files;
 use dyno_target::settings::is_parameter;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
@@ -53,6 +56,18 @@ pub(crate) fn split_name(text: &str, follows: impl Fn(&str) -> bool) -> (Option<
         }
         _ => (None, text),
     }
+}
+
+/// Targets as a file has them, one on each line; empty lines and those that begin with `#` are passed over.
+pub(crate) fn targets_in_file(path: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |source| Failure::TargetFile { path: path.to_owned(), source };
+    let text = files::read_to_string(path).map_err(failed)?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let targets: Vec<String> = lines.map(str::to_owned).collect();
+    if targets.is_empty() {
+        return Err(failed(io::Error::other("no line of it names a target")));
+    }
+    Ok(targets)
 }
 
 /// Refuses a name with nothing behind it, as a variable of the shell leaves it that is not set.

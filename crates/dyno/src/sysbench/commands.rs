@@ -9,10 +9,8 @@ use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOpti
 
 use super::connection::Database;
 use super::run::seed;
-use super::{Context, Refused, console, tables};
-use crate::campaign::admin::Cancels;
+use super::{Context, Refused, tables};
 use crate::plan::short_name;
-use crate::recording::Extras;
 use crate::{DONE, interrupt};
 
 /// The functions of sysbench's scripts that carry out `prepare` and `prewarm`, and `cleanup`, as its messages name them.
@@ -38,11 +36,8 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
         existing: Existing::Keep,
         stop: Some(&stop),
     };
-    let cancels = Cancels::default();
-    let open = || Ok(cancels.noting(Connection::open(&endpoint)?));
-    let made = cancels.cancelling(&stop, || {
-        sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress))
-    });
+    let open = || Connection::open(&endpoint);
+    let made = sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress));
     made.map(|()| DONE).map_err(|error| not_made(context, &error))
 }
 
@@ -61,9 +56,7 @@ fn tell(context: &Context, options: &Options, progress: &Progress) {
                 _ => {}
             }
         }
-        Progress::Fallback { why } if context.settings.extras != Extras::Off => {
-            console::error(&format!("dyno: {why}"));
-        }
+        Progress::Fallback { why } => context.settings.extras.tell(&format!("dyno: {why}\n")),
         _ => {}
     }
 }
@@ -77,9 +70,7 @@ fn not_made(context: &Context, error: &PrepareError) -> Refused {
         | PrepareError::Locked { source, .. }
         | PrepareError::Failed { source, .. } => {
             let refused = failed(context, COMMAND, source);
-            if context.settings.extras != Extras::Off {
-                console::error(&format!("dyno: {error}"));
-            }
+            context.settings.extras.tell(&format!("dyno: {error}\n"));
             refused
         }
         _ => context.refuse(&error.to_string()),
@@ -107,9 +98,12 @@ pub(super) fn prewarm(context: &Context) -> Result<u8, Refused> {
     };
     let threads = context.settings.threads.get().min(options.tables);
     let ended: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        // They share the tables: those that start do the work of one that does not.
+        let begin = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let threads: Vec<_> = (1..threads).filter_map(begin).collect();
+        let own = work();
         // A thread that panicked has told of it.
-        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Refused))).collect()
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Refused))).chain([own]).collect()
     });
     ended.into_iter().collect::<Result<(), _>>().map(|()| DONE)
 }

@@ -9,6 +9,7 @@ use dyno_wire::endpoint::{Address, Endpoint};
 
 use super::console::Console;
 use super::options::Options;
+use crate::secrets;
 
 pub(super) use failure::NotConnected;
 
@@ -66,11 +67,15 @@ impl Database {
             "disable" => false,
             other => return Err(NotConnected::no_driver(format!("Invalid value for db-ps-mode: {other}"))),
         };
-        match options.text("db-driver").unwrap_or_default() {
-            "mysql" => Ok(Self { places: mysql(options, environment)?, prepared, mysql: true }),
-            "pgsql" => Ok(Self { places: vec![postgres(options, environment)?], prepared, mysql: false }),
-            other => Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
+        let (places, mysql) = match options.text("db-driver").unwrap_or_default() {
+            "mysql" => (mysql(options, environment)?, true),
+            "pgsql" => (vec![postgres(options, environment)?], false),
+            other => return Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
+        };
+        for target in places.iter().map(|place| &place.target) {
+            secrets::remember(target.passwords(), target.user(), target.database());
         }
+        Ok(Self { places, prepared, mysql })
     }
 
     /// Opens a session at the first place.
@@ -92,6 +97,12 @@ impl Database {
             endpoints.push(place.open()?.endpoint().clone());
         }
         Ok(Opened { connection, endpoints, url: first.target.url() })
+    }
+
+    /// Where all of the places are, without looking whether there is a server.
+    pub(super) fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
+        let first = |place: &Place| Ok(place.endpoints()?.into_iter().next().map(|(_, endpoint)| endpoint));
+        self.places.iter().filter_map(|place| first(place).transpose()).collect()
     }
 
     /// Why a session of the engine was not opened, worded like a first one's failure.
@@ -123,7 +134,7 @@ impl Place {
         })?;
         let mut failed: Option<Box<Failed>> = None;
         for (name, endpoint) in endpoints {
-            let error = match Connection::open_within(&endpoint, self.target.connect_timeout()) {
+            let error = match Connection::open(&endpoint) {
                 Ok(connection) => return Ok(connection),
                 Err(error) => error,
             };

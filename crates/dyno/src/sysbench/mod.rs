@@ -17,6 +17,7 @@ mod test;
 mod watch;
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use connection::Database;
@@ -50,8 +51,9 @@ struct Refused;
 /// Does what the command line asks for, given without the program's name; the exit status.
 pub(crate) fn main(arguments: &[OsString]) -> u8 {
     let typed: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let read_file =
-        |path: &str| std::fs::read_to_string(path).map_err(|error| dyno_wire::pg::libpq_text::system(&error));
+    let read_file = |path: &str| {
+        dyno_target::files::read_to_string(path).map_err(|error| dyno_wire::pg::libpq_text::system(&error))
+    };
     let line = match CommandLine::read(typed.clone(), &read_file, &mut console::error) {
         Ok(line) => line,
         Err(error) => {
@@ -80,7 +82,12 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
     console.set_verbosity(settings.verbosity);
     // With an empty line behind it.
     console.notice(&help::version());
-    let Some(name) = line.test else { return DONE };
+    // As sysbench, which would wait for somebody to type a script.
+    let name = match line.test {
+        Some(name) => name,
+        None if std::io::stdin().is_terminal() => return DONE,
+        None => "-".to_owned(),
+    };
     let mut context = Context { options: line.options, settings, console: Arc::new(console), typed };
     let code = context.perform(&name, line.command.as_deref()).unwrap_or(NOT_STARTED);
     context.console.finish();

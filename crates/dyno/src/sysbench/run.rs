@@ -14,6 +14,7 @@ use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Distribution, StageKind};
 use dyno_target::Environment;
+use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench::lua::ScriptError;
 use dyno_workload::sysbench::{
@@ -31,8 +32,6 @@ use crate::{DONE, INCOMPLETE, NOT_STARTED, interrupt};
 
 /// A client's next event begins when its last one has ended.
 const CLOSED: Arrivals = Arrivals::Closed { think_time: Duration::ZERO };
-/// Longest wait for a connection to open and log in.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a run that the user or an error stops waits for what is under way.
 const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// A run waits for its last events however long they take, as sysbench does.
@@ -115,11 +114,12 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
         series: test.name().to_owned(),
         name: test.workload().to_owned(),
     };
-    Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() }.perform(opened)
+    let run = Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() };
+    run.perform(&opened.endpoints, Some((opened.connection, opened.url)))
 }
 
 /// Opens the first connections.
-pub(super) fn open(context: &Context) -> Result<(Database, Opened), Refused> {
+fn open(context: &Context) -> Result<(Database, Opened), Refused> {
     let opened = Database::new(&context.options, &Environment::of_process()).and_then(|database| {
         database.warn(&context.console);
         let opened = database.open_all()?;
@@ -142,7 +142,7 @@ pub(super) fn ignored_errors(context: &Context, mysql: bool) -> Result<IgnoredEr
     IgnoredErrors::parse(list).map_err(|error| context.refuse(&format!("--mysql-ignore-errors: {error}")))
 }
 
-fn not_started(context: &Context, failure: &NotConnected) -> Refused {
+pub(super) fn not_started(context: &Context, failure: &NotConnected) -> Refused {
     failure.tell_thread(&context.console);
     Refused
 }
@@ -201,23 +201,32 @@ struct Ended {
 }
 
 impl Run<'_> {
-    pub(super) fn perform(&self, opened: Opened) -> Result<u8, Refused> {
-        let Opened { mut connection, endpoints, url } = opened;
-        let mut recorded = Recorded::begin(self);
-        recorded.describe(&mut connection, &url, self);
-        drop(connection);
+    /// `first` is a session to describe the server by, with the server's URL. Without one the run is not stored.
+    pub(super) fn perform(
+        &self,
+        endpoints: &[Endpoint],
+        first: Option<(Connection, String)>,
+    ) -> Result<u8, Refused> {
+        let mut recorded = match first {
+            Some((mut connection, url)) => {
+                let mut recorded = Recorded::begin(self);
+                recorded.describe(&mut connection, &url, self);
+                recorded
+            }
+            None => Recorded::nothing(),
+        };
         if self.stop.load(Ordering::Relaxed) {
             recorded.discard();
             return Err(self.context.refuse("interrupted before the load began"));
         }
-        let mut engine = match self.start(&endpoints) {
+        let mut engine = match self.start(endpoints) {
             Ok(engine) => engine,
             Err(refused) => {
                 recorded.discard();
                 return Err(refused);
             }
         };
-        recorded.watch(&endpoints);
+        recorded.watch(endpoints);
         for thread in 0..self.context.settings.threads.get() {
             self.context.console.debug(&format!("Worker thread (#{thread}) started"));
             self.context.console.debug(&format!("Worker thread (#{thread}) initialized"));
@@ -249,6 +258,9 @@ impl Run<'_> {
                 let once = Limit::TransactionsPerClient(1);
                 let plan = StagePlan { arrivals: CLOSED, ..self.plan(stored::BEFORE, once) };
                 engine.run_stage(&plan, &self.stop, &mut |_| {})?;
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(EngineError::Stopped);
+                }
             }
             Ok(engine)
         });
@@ -270,11 +282,11 @@ impl Run<'_> {
         EngineConfig {
             protocol: if self.database.prepared { Protocol::Prepared } else { Protocol::Simple },
             tries_max: u32::MAX,
-            connect_timeout: CONNECT_TIMEOUT,
             on_loss: if self.load.reconnects { OnLoss::Reconnect } else { OnLoss::Abort },
             drain_timeout: settings.forced_shutdown.map_or(WAIT_FOREVER, |wait| wait + COUNT_MARGIN),
             stopped_drain_timeout: STOPPED_WAIT,
             finish_late: false,
+            connect_when_asked: self.load.kind.script().is_some(),
             failures_in_a_row_max: u32::MAX,
             seed: self.seed,
             ..EngineConfig::new(load_threads(settings))
@@ -296,7 +308,9 @@ impl Run<'_> {
                 engine.run_stage(&plan, &self.stop, &mut |seen| self.observe(plan.stage, seen, recorded))?;
             recorded.stage_ended(plan.stage, &outcome);
         }
-        let base = self.load.counters.read();
+        // What a script asks before its first event is counted, as by sysbench.
+        let has_warm_up = !settings.warmup.is_zero();
+        let base = if has_warm_up { self.load.counters.read() } else { Snapshot::default() };
         self.load.counters.restart_extremes();
         let limit = settings.time.map_or(Limit::TransactionsPerClient(u64::MAX), Limit::Duration);
         let plan = self.plan(stored::MEASURED, limit);
@@ -412,7 +426,8 @@ impl Run<'_> {
         let counted = Counted { counts: &counts, over, unfinished: watched.unfinished };
         let console = &self.context.console;
         if let Some(script) = self.load.kind.script() {
-            script.report_at_end(self.database, settings, &counted, took, console);
+            script.report(settings, &counted, took, true, console);
+            script.done(self.database, console);
         } else {
             console.notice(without_last_end(&Form::new(settings, true).report(&counted)));
         }

@@ -4,10 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_engine::error::SessionError;
+use dyno_engine::workload::Place;
+use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::files;
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Distributions, Invocation, LuaLoad, OptionKind, OptionValue, Report, ReportLatency,
-    Script, ScriptError, Settings as ScriptSettings,
+    DeclaredOption, Distributions, Invocation, LuaLoad, Opener, OptionKind, OptionValue, Report,
+    ReportLatency, Script, ScriptError, Settings as ScriptSettings,
 };
 use dyno_workload::sysbench::{Counters, Distribution};
 
@@ -23,6 +27,8 @@ use super::{Context, Refused, help, unknown};
 use crate::{DONE, interrupt};
 
 const BULK_INSERT_TEXT: &str = include_str!("bulk_insert.lua");
+/// What a script on standard input is called.
+const STANDARD_INPUT: &str = "stdin";
 /// The workload of scripts, in dyno's store.
 const WORKLOAD: &str = "sysbench-script";
 
@@ -33,7 +39,8 @@ pub(super) fn perform(
     name: &str,
     command: Option<&str>,
 ) -> Result<u8, Refused> {
-    let mut script = read(context, source, command).map_err(|error| context.refuse(&error.to_string()))?;
+    let (mut script, counters) =
+        read(context, source, command).map_err(|error| context.refuse(&error.to_string()))?;
     let declared = script.options_declared();
     let declared = (!declared.is_empty()).then(|| declared.iter().map(Declared::from).collect());
     context.declare(declared, command.unwrap_or_default())?;
@@ -57,13 +64,20 @@ pub(super) fn perform(
     let settings = settings(context, &script, seed);
     script.configure(settings).map_err(|error| context.refuse(&error.to_string()))?;
     match command {
-        "run" => run(context, Arc::new(script), seed),
+        "run" => run(context, Arc::new(script), counters, seed),
         _ => carry_out(context, &script, command),
     }
 }
 
-fn read(context: &Context, source: &ScriptSource, command: Option<&str>) -> Result<Script, ScriptError> {
+/// The script, and what its threads will count with.
+fn read(
+    context: &Context,
+    source: &ScriptSource,
+    command: Option<&str>,
+) -> Result<(Script, Arc<Counters>), ScriptError> {
     let console = Arc::clone(&context.console);
+    let threads = context.settings.threads.get();
+    let counters = Counters::new(load_threads(&context.settings), threads);
     let invocation = Invocation {
         command: command.map(str::to_owned),
         argv: std::iter::once("sysbench".to_owned()).chain(context.typed.iter().cloned()).collect(),
@@ -72,13 +86,29 @@ fn read(context: &Context, source: &ScriptSource, command: Option<&str>) -> Resu
         home: std::env::var_os("HOME").map(PathBuf::from),
         // The lines come whole, as they are to be printed.
         log: Some(Arc::new(move |line: &str| console.fatal(line.strip_prefix("FATAL: ").unwrap_or(line)))),
+        open: opener_while_read(context),
+        // Before the load and behind it no load thread counts.
+        counters: Some(counters.client(Place { id: 0, thread: 0 })),
     };
-    match source {
+    let script = match source {
         ScriptSource::Builtin(_) => {
             Script::from_text(&format!("{BULK_INSERT}.lua"), BULK_INSERT_TEXT.into(), &invocation)
         }
         ScriptSource::File(path) => Script::load(path, &invocation),
-    }
+        ScriptSource::StandardInput => {
+            let text = files::read_all(std::io::stdin().lock())
+                .map_err(|error| ScriptError::unreadable(STANDARD_INPUT, &error))?;
+            Script::from_text(STANDARD_INPUT, text, &invocation)
+        }
+    };
+    script.map(|script| (script, counters))
+}
+
+/// A script may connect while it is read, before its own options are known.
+fn opener_while_read(context: &Context) -> Option<Arc<Opener<'static>>> {
+    let database = Database::new(&context.options, &Environment::of_process()).ok()?;
+    let console = Arc::clone(&context.console);
+    Some(Arc::new(move || opener(&database, &console)))
 }
 
 /// A command of the script's own, in as many threads as it wants.
@@ -105,20 +135,35 @@ fn opener(database: &Database, console: &Console) -> Result<Connection, ConnectE
     })
 }
 
-fn run(context: &Context, script: Arc<Script>, seed: u64) -> Result<u8, Refused> {
+fn run(context: &Context, script: Arc<Script>, counters: Arc<Counters>, seed: u64) -> Result<u8, Refused> {
     let settings = &context.settings;
-    let driver = context.database("init")?;
-    let before = script.call("init", &|| opener(&driver, &context.console));
+    let database = context.database("init")?;
+    let before = script.call("init", &|| opener(&database, &context.console));
     before.map_err(|error| context.refuse(&error.to_string()))?;
     run::print_banner(context);
-    let (database, opened) = run::open(context)?;
+    database.warn(&context.console);
+    // A script that asks no database needs none. One that does will hear that there is no connection.
+    let (opened, endpoints, failure) = match database.open_all() {
+        Ok(opened) => (Some((opened.connection, opened.url)), opened.endpoints, None),
+        Err(failure) => {
+            let endpoints = database.endpoints();
+            (None, endpoints.map_err(|_| run::not_started(context, &failure))?, Some(failure))
+        }
+    };
     let stop = interrupt::stop_flag();
     let ignored = run::ignored_errors(context, database.mysql)?;
     let reconnects = ignored.reconnects();
-    let counters = Counters::new(load_threads(settings), settings.threads.get());
+    let (places, console) = (database.clone(), Arc::clone(&context.console));
+    let address = endpoints.first().map(|endpoint| endpoint.address.clone());
+    let refusal = move |error: &SessionError| match (&failure, &address) {
+        (Some(failure), _) => failure.tell_lines(&console),
+        (None, Some(address)) => places.refused(address, error).tell_lines(&console),
+        (None, None) => {}
+    };
     let load = LuaLoad::new(Arc::clone(&script), load_threads(settings), settings.threads.get())
         .with_counters(Arc::clone(&counters))
         .with_ignored_errors(ignored)
+        .with_refusal(Arc::new(refusal))
         .with_stop(Arc::clone(&stop));
     let load = Load {
         workload: Arc::new(load.clone()),
@@ -129,7 +174,8 @@ fn run(context: &Context, script: Arc<Script>, seed: u64) -> Result<u8, Refused>
         reconnects,
         name: WORKLOAD.to_owned(),
     };
-    Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() }.perform(opened)
+    let run = Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() };
+    run.perform(&endpoints, opened)
 }
 
 /// A script that is run.
@@ -163,13 +209,13 @@ impl ScriptLoad {
         told(self.script.report_intermediate(&report), console)
     }
 
-    /// The report at the end, by the script itself or as sysbench has it, and the script's `done`.
-    pub(super) fn report_at_end(
+    /// A whole report, at the end or before, by the script itself or as sysbench has it.
+    pub(super) fn report(
         &self,
-        database: &Database,
         settings: &Settings,
         counted: &Counted<'_>,
         took: Duration,
+        ends: bool,
         console: &Console,
     ) {
         let latencies = &counted.counts.latencies;
@@ -181,15 +227,26 @@ impl ScriptLoad {
             average_s: sum_s / counted.counts.events.max(1) as f64,
             sum_s,
         };
-        let whole = Report { latency: Some(latency), ..report(settings, counted, took) };
+        let threads_running = if ends { 0 } else { settings.threads.get().into() };
+        let whole = Report { latency: Some(latency), threads_running, ..report(settings, counted, took) };
+        if ends {
+            told(self.script.end_reports().map(|()| true), console);
+        }
         if !told(self.script.report_cumulative(&whole), console) {
-            let form = Form::new(settings, counted.counts.queries() > 0);
+            let form = Form::new(settings, self.uses_driver());
             console.notice(without_last_end(&form.report(counted)));
         }
-        let done = self.script.call("done", &|| opener(database, console));
-        for error in [done.err(), self.script.end_reports().err()].into_iter().flatten() {
-            console.fatal(&error.to_string());
-        }
+        told(self.script.end_reports().map(|()| true), console);
+    }
+
+    /// `done` of the script.
+    pub(super) fn done(&self, database: &Database, console: &Console) {
+        told(self.script.call("done", &|| opener(database, console)), console);
+    }
+
+    /// Whether there are queries to be reported.
+    pub(super) fn uses_driver(&self) -> bool {
+        self.script.uses_driver()
     }
 }
 
@@ -289,13 +346,7 @@ impl From<&DeclaredOption> for Declared {
             OptionKind::Text => Kind::Text,
             OptionKind::List => Kind::List,
         };
-        let default = option.default.as_ref().map(|default| match default {
-            OptionValue::Bool(value) => if *value { "on" } else { "off" }.to_owned(),
-            OptionValue::Integer(value) => value.to_string(),
-            OptionValue::Double(value) => value.to_string(),
-            OptionValue::Text(value) => value.clone(),
-            OptionValue::List(values) => values.join(","),
-        });
-        Self { name: option.name.clone(), about: option.help.clone(), default, kind }
+        let (name, about) = (option.name.clone(), option.help.clone());
+        Self { name, about, default: option.default_text(), kind }
     }
 }

@@ -7,9 +7,8 @@ use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench;
 
+use super::Context;
 use super::run::{Run, load_threads};
-use super::{Context, console};
-use crate::campaign::admin::cancelling;
 use crate::plan::short_name;
 use crate::recording::{Extras, Recording, Tables};
 use crate::secrets;
@@ -26,16 +25,19 @@ pub(super) struct Recorded(Option<Recording>);
 impl Recorded {
     pub(super) fn begin(run: &Run<'_>) -> Self {
         let context = run.context;
-        if context.settings.extras == Extras::Off {
+        let extras = context.settings.extras;
+        if extras == Extras::Off {
             return Self(None);
         }
         let target = short_name(run.database.mysql);
         let recording = Recording::begin(target, command_line(&context.typed), scenario(run), run.seed);
-        Self(
-            recording
-                .map_err(|failure| console::error(&format!("dyno: the run is not stored: {failure}")))
-                .ok(),
-        )
+        let told = |failure| extras.tell(&format!("dyno: the run is not stored: {failure}\n"));
+        Self(recording.map_err(told).ok())
+    }
+
+    /// A run that is not stored.
+    pub(super) fn nothing() -> Self {
+        Self(None)
     }
 
     /// Tells what is under test.
@@ -45,11 +47,8 @@ impl Recorded {
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let tables = Tables { family: sysbench::NAME, scale: None, names: &names };
         let tables = (!names.is_empty()).then_some(tables);
-        // It waits for tables that others have locked.
-        let described =
-            cancelling(&run.stop, connection, |connection| recording.describe(connection, url, tables));
-        if let Err(failure) = described {
-            console::error(&format!("dyno: the run is not described in full: {failure}"));
+        if let Err(failure) = recording.describe(connection, url, tables) {
+            run.context.settings.extras.tell(&format!("dyno: the run is not described in full: {failure}\n"));
         }
     }
 
@@ -92,12 +91,13 @@ impl Recorded {
             recording.discard();
             return;
         }
+        let extras = context.settings.extras;
         match recording.finish(reason) {
-            Ok(finished) if context.settings.extras == Extras::Full => {
+            Ok(finished) if extras == Extras::Full => {
                 context.console.print(&format!("\n{}", finished.full()));
             }
-            Ok(finished) => console::error(finished.brief().trim_end()),
-            Err(failure) => console::error(&format!("dyno: the run is not stored in full: {failure}")),
+            Ok(finished) => extras.tell(&finished.brief()),
+            Err(failure) => extras.tell(&format!("dyno: the run is not stored in full: {failure}\n")),
         }
     }
 }

@@ -21,6 +21,7 @@ pub(super) enum ScriptSource {
     /// One that comes with dyno, by its name.
     Builtin(&'static str),
     File(PathBuf),
+    StandardInput,
 }
 
 /// Why a name is no test.
@@ -53,6 +54,9 @@ impl Subject {
         }
         if let Some(test) = Test::ALL.into_iter().find(|test| test.name() == name) {
             return Ok(Self::Builtin(test));
+        }
+        if name == "-" || name == "/dev/stdin" {
+            return Ok(Self::Script(ScriptSource::StandardInput));
         }
         if name == BULK_INSERT {
             return Ok(Self::Script(ScriptSource::Builtin(BULK_INSERT)));

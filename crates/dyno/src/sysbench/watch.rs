@@ -11,6 +11,7 @@ use super::console::Console;
 use super::options::Settings;
 use super::report::{Counted, Form, Queue};
 use super::run::Kind;
+use super::script::ScriptLoad;
 
 /// How often it is looked whether a client has met an error that ends the run.
 const LOOK: Duration = Duration::from_millis(50);
@@ -103,9 +104,9 @@ impl Watch<'_> {
         }
     }
 
-    /// A script has queries once it has sent one.
+    /// A script has queries once it has asked for the driver.
     fn form(&self) -> Form {
-        Form::new(self.settings, self.kind.script().is_none() || self.counters.read().queries() > 0)
+        Form::new(self.settings, self.kind.script().is_none_or(ScriptLoad::uses_driver))
     }
 
     fn checkpoint(&self, at: Duration, now: Duration, watched: &mut Watched) {
@@ -114,8 +115,11 @@ impl Watch<'_> {
         let since = counts.since(&watched.since);
         let over = now.saturating_sub(watched.since_at);
         self.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
-        let report = self.form().report(&Counted { counts: &since, over, unfinished: None });
-        self.console.notice(without_last_end(&report));
+        let counted = Counted { counts: &since, over, unfinished: None };
+        match self.kind.script() {
+            Some(script) => script.report(self.settings, &counted, now, false, self.console),
+            None => self.console.notice(without_last_end(&self.form().report(&counted))),
+        }
         (watched.since, watched.since_at) = (counts, now);
     }
 

@@ -52,7 +52,8 @@ fn two_runs_stand_beside_each_other() {
         "95%",
         "ladder",
         "bytes/row",
-        "one run each",
+        "not tested: one run each",
+        "--runs 5",
         "base",
     ] {
         assert!(shown.contains(word), "{word} in {shown}");
@@ -71,6 +72,26 @@ fn two_runs_stand_beside_each_other() {
     assert_eq!(turned["base"], 1);
     let turned = row(&turned, "throughput")["cells"][0]["ratio"]["value"].as_f64().unwrap();
     assert!((turned * ratio - 1.0).abs() < 1e-9, "{turned} and {ratio}");
+}
+
+#[test]
+fn runs_of_one_command_are_stored_by_themselves_and_tested() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "compared_runs");
+    let load = ["run", "tpcb/select-only", "--target", &target, "--scale", "1", "--warm-up", "0"];
+    let load = [&load[..], &["--clients", "1", "--transactions", "50", "--runs", "2"]].concat();
+    let compare = |said: &str| {
+        let line = said.lines().find(|line| line.starts_with("compare")).unwrap();
+        line.split_whitespace().nth(3).unwrap().to_owned()
+    };
+    let sides = [compare(&home.dyno(&load).expect(0).err), compare(&home.dyno(&load).expect(0).err)];
+    assert_eq!(sides.each_ref().map(|side| side.split(',').count()), [2, 2], "{sides:?}");
+    let comparison = self::compare(&home, &[&sides[0], &sides[1]]);
+    let basis = &comparison["series"][0]["basis"];
+    assert_eq!((&basis["unit"], &basis["repeats"]), (&"runs".into(), &serde_json::json!([2, 2])), "{basis}");
+    assert!(row(&comparison, "throughput")["cells"][1]["ratio"]["interval"].is_array(), "{comparison}");
+    home.dyno(&[&load[..], &["--html", "page.html"]].concat()).expect(1).says(&["--html", "--runs"]);
 }
 
 #[test]
@@ -123,5 +144,5 @@ fn names_that_mean_nothing_or_too_much_are_refused() {
     home.dyno(&["compare", "last~9", "last"]).expect(1).says(&["4 runs"]);
     home.dyno(&["compare", "pg", "other", "--base", "third"]).expect(1).says(&["pg and other"]);
     home.dyno(&["compare"]).expect(1).says(&["SIDE"]);
-    Home::new().dyno(&["compare", "pg", "my"]).expect(1).says(&["holds no run yet"]);
+    Home::new().dyno(&["compare", "pg", "my"]).expect(1).says(&["no run is stored yet"]);
 }

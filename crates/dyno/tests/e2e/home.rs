@@ -2,10 +2,12 @@
 //! machine's decides anything.
 
 use std::fs;
+use std::io::Read;
+use std::net::SocketAddrV4;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
@@ -95,7 +97,12 @@ impl Home {
 
     /// Starts dyno.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running<'_> {
-        let process = self.command(arguments).spawn().unwrap();
+        self.watch(&mut self.command(arguments), arguments)
+    }
+
+    /// The same of a command that was made before.
+    pub(crate) fn watch(&self, command: &mut Command, arguments: &[&str]) -> Running<'_> {
+        let process = command.spawn().unwrap();
         Running { home: self, process: Some(process), called: arguments.join(" ") }
     }
 
@@ -153,9 +160,27 @@ impl Running<'_> {
         kill_process(Pid::from_child(self.process.as_ref().unwrap()), signal).unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits until it has a connection to this address.
+    pub(crate) fn wait_until_connected(&self, address: &str) {
+        // As /proc has it: the address's bytes from the last to the first, the port, and the state "established".
+        let address: SocketAddrV4 = address.parse().unwrap();
+        let remote = format!("{:08X}:{:04X} 01", address.ip().to_bits().swap_bytes(), address.port());
+        let file = format!("/proc/{}/net/tcp", self.pid());
+        wait_until("it is connected", || fs::read_to_string(&file).unwrap_or_default().contains(&remote));
+    }
+
+    /// Waits for its end, for as long as only one takes that hangs.
+    #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
-        self.collect()
+        let mut process = self.process.take().unwrap();
+        let (out, err) = (drain(process.stdout.take()), drain(process.stderr.take()));
+        let called = format!("`dyno {}` has ended", self.called);
+        let process = self.process.insert(process);
+        wait_until(&called, || process.try_wait().unwrap().is_some());
+        let status = process.wait().unwrap();
+        self.process = None;
+        let (stdout, stderr) = (out.join().unwrap(), err.join().unwrap());
+        Ended::from_output(&self.called, Output { status, stdout, stderr })
     }
 
     /// Waits for the end of a run, called with `--json`, whose server was away for so long. `None` where a busy machine took
@@ -186,6 +211,15 @@ impl Drop for Running<'_> {
             let _ = process.wait();
         }
     }
+}
+
+/// Reads on a thread what a process prints.
+fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.map(|mut pipe| pipe.read_to_end(&mut bytes)).transpose().unwrap();
+        bytes
+    })
 }
 
 /// Whether more was stored since the last look, which costs far less than a report.

@@ -18,6 +18,7 @@ mod saturation;
 mod secrets;
 mod serve;
 mod server;
+mod silent;
 mod store;
 mod stored;
 mod sysbench;

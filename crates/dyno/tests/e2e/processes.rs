@@ -11,6 +11,12 @@ pub(crate) fn postmaster(directory: &Path) -> u32 {
     file.lines().next().unwrap().parse().unwrap()
 }
 
+/// The processes that `pid` has started.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let listed = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    listed.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+}
+
 /// Waits until a process is gone.
 pub(crate) fn wait_until_ended(pid: u32) {
     wait_until(&format!("process {pid} has ended"), || !lives(pid));

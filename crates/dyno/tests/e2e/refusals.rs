@@ -14,6 +14,7 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
         (&["run", "--workload", "tpcb/select-onyl"], &["tpcb/select-onyl", "tpcb/select-only"]),
         (&["run", "--prepare=nevr"], &["nevr", "never"]),
         (&["run", "quikc"], &["quikc", "dyno scenarios"]),
+        (&["run", "events/ingst"], &["did you mean events/ingest?"]),
         (&["run", "nowhere.toml"], &["nowhere.toml", "No such file"]),
         (&["run", "--profile", "prodcution"], &["prodcution", "production"]),
         (&["run", "--server", "mysql"], &["mysql"]),
@@ -24,6 +25,19 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
         ended.says(words);
         assert_eq!(ended.out, "");
     }
+}
+
+#[test]
+fn shells_are_told_what_they_complete() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.dyno(&["completions", shell]).expect(0).out;
+        assert!(
+            ["connections", "compare", "runs"].iter().all(|word| script.contains(word)),
+            "{shell}: {script}"
+        );
+    }
+    home.dyno(&["completions", "sh"]).expect(1).says(&["bash", "zsh", "fish"]);
 }
 
 #[test]
@@ -209,4 +223,23 @@ fn every_command_has_help_with_examples() {
     }
     home.dyno(&["--version"]).expect(0);
     home.dyno(&[]).expect(1);
+}
+
+#[test]
+fn a_right_that_is_missing_is_told_with_the_grant() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "granted");
+    let reader = prefixed("reader");
+    let home = Home::new();
+    let small =
+        ["--tables", "1", "--table-size", "100", "--clients", "1", "--transactions", "5", "--warm-up", "0"];
+    let run = |target: &str| {
+        home.dyno(&[&["run", "sysbench/oltp_update_index", "--target", target], &small[..]].concat())
+    };
+    run(&target).expect(0);
+    value(&server, "granted", &format!("create role {reader} login"));
+    value(&server, "granted", &format!("grant select on all tables in schema public to {reader}"));
+    let ended = run(&target.replace("postgres@", &format!("{reader}@"))).expect(0);
+    ended.says(&["42501", "GRANT SELECT, INSERT, UPDATE, DELETE"]);
+    assert!(!ended.err.contains("--prepare"), "{}", ended.err);
 }

@@ -121,8 +121,8 @@ fn a_pool_of_connections_is_found_to_be_the_limit() {
     let target = database(&server, "planted_pool");
     // A statement waits for so long that what it takes of the processors counts for little, and not all for as long: else
     // all ended at the same time, and a step had one round of them more than another.
-    let hooks = ["--before", "join", &first_do("perform pg_sleep(0.05 + 0.1 * random())")];
-    let ramp = ["--ramp", "10..40960x2", "--step", "2s", "--hold", "500ms", "--connections", "20"];
+    let hooks = ["--before", "join", &first_do("perform pg_sleep(0.2 + 0.4 * random())")];
+    let ramp = ["--ramp", "10..5120x2", "--step", "4s", "--hold", "500ms", "--connections", "20"];
     let run = ["run", "events/join", "--target", &target, "--no-telemetry", "--warm-up", "0", "--json"];
     let data = ["--rows", "2000", "--customers", "100"];
     let report = home.dyno(&[&run[..], &data, &ramp, &hooks].concat()).expect(0).report();

@@ -94,6 +94,40 @@ fn a_password_from_the_environment_or_a_file_is_used() {
 }
 
 #[test]
+fn a_password_in_a_file_is_used_and_one_that_is_typed_earns_a_warning() {
+    let Some((server, bank)) = server("file_bank") else { return };
+    let home = Home::new();
+    let url = format!("postgres://teller:{PASSWORD}@{}/{bank}", server.address);
+    let file = home.file("targets", &format!("# the bank\n\n  pg={url}\n"));
+    let ended = home.dyno(&[&["run", "--target-file", &file], &BRIEF[..]].concat()).expect(0);
+    assert!(!ended.err.contains("warning"), "{}", ended.err);
+    fs::remove_file(&file).unwrap();
+    assert_nowhere(&home, PASSWORD);
+
+    home.dyno(&["run", "--target", &url, "--threads", "0"]).expect(1).says(&["warning", "--target-file"]);
+    home.dyno(&["run", "--target-file", &file]).expect(1).says(&["cannot read targets", "No such file"]);
+    let empty = home.file("empty", "# nothing\n");
+    home.dyno(&["run", "--target-file", &empty]).expect(1).says(&["no line of it names a target"]);
+}
+
+#[test]
+fn a_hook_has_no_password_and_none_that_it_names_is_stored() {
+    let Some((server, bank)) = server("hooked_bank") else { return };
+    let home = Home::new();
+    let target = format!("postgres://teller@{}/{bank}", server.address);
+    let alone = format!("set -x; test {PASSWORD}; env | grep -c -e PGPASS -e TOKEN; true");
+    let arguments = [&["run", "--target", &target, "--before", "run", &alone], &BRIEF[..]].concat();
+    let mut command = home.command(&arguments);
+    command.env("PGPASSWORD", PASSWORD).env("DYNO_TOKEN", "s3cret");
+    let ended = Ended::of(command, &arguments).expect(0);
+    assert_silent(&ended, "a hook");
+    assert_nowhere(&home, PASSWORD);
+    let hook = home.report().document()["hooks"][0].clone();
+    assert!(hook["action"].as_str().unwrap().contains("test ***"), "{hook}");
+    assert!(hook["said"].as_str().unwrap().lines().any(|line| line == "0"), "{hook}");
+}
+
+#[test]
 fn a_wrong_password_is_told_without_being_shown() {
     let Some((server, bank)) = server("closed_bank") else { return };
     let home = Home::new();

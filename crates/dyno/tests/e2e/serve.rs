@@ -212,7 +212,11 @@ fn a_server_is_refused_where_it_would_be_open_or_cannot_be() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let port = address.rsplit(':').next().unwrap();
-    home.dyno(&["serve", "--listen", &address]).expect(1).says(&[port, "taken", "--listen 127.0.0.1:0"]);
+    home.dyno(&["serve", "--listen", &address]).expect(1).says(&[
+        port,
+        "taken",
+        "127.0.0.1:0 takes a free one",
+    ]);
     home.dyno(&["serve", "--listen", "127.0.0.1:0", "--token-file", "none"])
         .expect(1)
         .says(&["none", "token"]);
@@ -231,7 +235,9 @@ fn a_token_is_asked_for_and_never_printed() {
     let serving = Serving::start(&home, &["--token-file", &file]);
     assert_eq!(serving.get("/api/runs", "").0, 401);
     assert_eq!(serving.get("/api/runs", "Authorization: Bearer wrong\r\n").0, 401);
-    assert_eq!(serving.get("/api/runs", &format!("Authorization: Bearer {token}\r\n")).0, 200);
+    // There is no store yet, and none is made.
+    assert_eq!(serving.get("/api/runs", &format!("Authorization: Bearer {token}\r\n")).0, 503);
+    assert!(!home.store().exists());
     assert_eq!(serving.get(&format!("/?token={token}"), "").0, 303);
     let (status, printed) = serving.end();
     assert_eq!((status, printed.as_str()), (Some(0), ""));

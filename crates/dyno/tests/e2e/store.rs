@@ -38,7 +38,7 @@ fn a_store_of_a_newer_dyno_is_left_alone() {
 #[test]
 fn a_locked_store_is_told_and_nothing_is_started() {
     let home = Home::new();
-    home.dyno(&["runs"]).expect(0);
+    make(&home, &[]);
     let mut holder = Connection::open(home.store()).unwrap();
     let lock = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
     let servers = home.servers();
@@ -78,5 +78,14 @@ fn a_store_that_is_named_to_be_read_must_be_there() {
         ended.says(&["there is no store", "mistyped.sqlite", "dyno run --store"]);
     }
     assert!(!mistyped.exists(), "none was made");
-    home.dyno(&["runs"]).expect(0);
+}
+
+#[test]
+fn before_the_first_run_reading_makes_no_store() {
+    let home = Home::new();
+    assert!(home.dyno(&["runs"]).expect(0).out.contains("no runs are stored yet"));
+    for command in [&["report"][..], &["findings"], &["compare", "last"]] {
+        home.dyno(command).expect(1).says(&["no run is stored yet", "dyno.sqlite", "dyno run"]);
+    }
+    assert!(!home.store().exists());
 }

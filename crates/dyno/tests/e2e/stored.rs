@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::OnceLock;
 
 use crate::home::Home;
-use crate::server::{database, shared};
+use crate::server::{database, first_do, shared};
 
 /// The home of tests that only read, made once.
 fn home_to_read() -> Option<&'static (Home, [String; 2])> {
@@ -98,8 +98,22 @@ fn strict_turns_an_invalid_finding_into_an_exit_status() {
 }
 
 #[test]
+fn a_strict_run_says_why_also_when_it_is_quiet() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "strict_quiet");
+    let fails = first_do("raise 'never'");
+    let load = ["--warm-up", "0", "--clients", "1", "--transactions", "2", "--before", "join", &fails];
+    let run =
+        ["run", "events/join", "--target", &target, "--rows", "2000", "--customers", "100", "--strict", "-q"];
+    let ended = Home::new().dyno(&[&run[..], &load].concat()).expect(3);
+    ended.says(&["--strict", "failed", "dyno findings"]);
+    assert_eq!(ended.out, "");
+}
+
+#[test]
 fn a_run_that_is_not_there_is_told_from_an_empty_store() {
     let home = Home::new();
+    home.dyno(&["run", "--target", "postgres://nobody@127.0.0.1:1/none"]).expect(1);
     home.dyno(&["report"]).expect(1).says(&["holds no run yet", "dyno run"]);
     let Some((home, [first, _])) = home_to_read() else { return };
     home.dyno(&["report", "2001-01-01-1"]).expect(1).says(&["2001-01-01-1"]);

@@ -51,6 +51,16 @@ fn assert_queries(report: &Report, test: &str, of_each: [u64; 3]) {
 }
 
 #[test]
+fn a_transaction_begins_also_with_the_sql_mode_of_oracle() {
+    let Some(server) = mysql::start(MysqlProduct::MariaDb, &["sql_mode=ORACLE"]) else { return };
+    let target = mysql::database(&server, "oracle");
+    let home = Home::new();
+    let arguments = [&["run", "sysbench/oltp_read_write", "--target", &target], &BRIEF[..]].concat();
+    let report = home.dyno(&arguments).expect(0).report();
+    assert_queries(&report, "oltp_read_write", [14, 4, 2]);
+}
+
+#[test]
 fn all_ten_tests_run_on_postgresql() {
     let Some(server) = shared() else { return };
     let target = database(&server, "ten_tests");
@@ -212,8 +222,17 @@ fn tables_that_are_there_are_used_and_others_refused() {
 }
 
 #[test]
-fn a_server_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
-    let Some(mut server) = mysql::start(MysqlProduct::Mysql, &[]) else { return };
+fn a_mysql_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
+    kill_and_restart(MysqlProduct::Mysql);
+}
+
+#[test]
+fn a_mariadb_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
+    kill_and_restart(MysqlProduct::MariaDb);
+}
+
+fn kill_and_restart(product: MysqlProduct) {
+    let Some(mut server) = mysql::start(product, &[]) else { return };
     let target = mysql::database(&server, "killed");
     let home = Home::new();
     // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
@@ -243,7 +262,8 @@ fn a_server_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
     assert_eq!(report.outcome(), "complete");
     let totals = &report.stage()["totals"];
     assert!(totals["reconnects"].as_u64() >= Some(3), "every client came back: {totals:#}");
-    assert!(report.findings().contains(&"errors"), "{:?}", report.findings());
+    let findings = report.findings();
+    assert!(findings.contains(&"errors") && findings.contains(&"restarted"), "{findings:?}");
     // Inserts whose acknowledgement was under way when the server died may or may not be there.
     report.assert_checks_passed();
 }

@@ -1,8 +1,8 @@
 //! Servers that fail under the load: what was measured stays, and what happened is told.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use dyno_test_servers::{Postgres, Setup};
+use dyno_test_servers::{Postgres, Setup, give_to_server};
 
 use crate::home::{Home, Running, wait_until};
 use crate::server::{url, value};
@@ -34,6 +34,34 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_not_its_report() {
     assert!(report.findings().contains(&"incomplete"), "{:?}", report.findings());
 }
 
+#[test]
+fn a_server_that_is_still_recovering_is_waited_for_and_verified() {
+    let Some(mut server) = Postgres::start(&Setup::default()) else { return };
+    let home = Home::new();
+    // Recovery asks for a segment, and goes on once it hears that there is none.
+    let hold = home.file("hold", "");
+    let wait = format!("while [ -e {hold} ]; do sleep 0.05; done; exit 1");
+    server.psql(&format!("alter system set restore_command = '{wait}'"));
+    let target = url(&server, "postgres");
+    let mut running =
+        home.start(&[&["run", "--target", &target], &LOAD[..], &["--duration", "10m"]].concat());
+    wait_for_load(&mut running);
+    server.crash();
+    std::fs::write(server.directory().join("data/recovery.signal"), "").unwrap();
+    give_to_server(&server.directory().join("data/recovery.signal"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.restart());
+        let events = || home.dyno(&["report", "--events"]).out;
+        wait_until("the clients have given up", || events().contains("stage-finished"));
+        // Time to give up, for one that does not wait.
+        std::thread::sleep(Duration::from_secs(1));
+        std::fs::remove_file(&hold).unwrap();
+    });
+    running.end().expect(2);
+    let report = home.report();
+    report.assert_checks_passed();
+}
+
 /// Behind its first thirty transactions a load waits for whoever holds the lock.
 const GATE: &str = "sql:create sequence passed; \
                     create function pass() returns trigger language plpgsql as 'begin \
@@ -43,7 +71,7 @@ const GATE: &str = "sql:create sequence passed; \
 
 #[test]
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
-    let Some(mut server) = Postgres::start(&Setup::default()) else { return };
+    let Some(mut server) = Postgres::start(&Setup::default().with("fsync=on")) else { return };
     let home = Home::new();
     let target = url(&server, "postgres");
     // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
@@ -55,6 +83,8 @@ fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     wait_until("the gate is shut", || value(&server, "postgres", held) == "1");
     let mut running = home.start(&[&["run", "--json", "--target", &target], &LOAD[..], &counted].concat());
     wait_for_load(&mut running);
+    // It holds from the next start on.
+    server.psql("alter system set fsync = off");
     let begun = Instant::now();
     server.crash();
     keeper.wait().unwrap();
@@ -64,7 +94,11 @@ fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     assert_eq!(report.outcome(), "complete");
     let totals = &report.stage()["totals"];
     assert!(totals["reconnects"].as_u64() >= Some(3), "every client came back: {totals:#}");
-    assert!(report.findings().contains(&"errors"), "{:?}", report.findings());
+    let findings = report.findings();
+    assert!(findings.contains(&"errors") && findings.contains(&"restarted"), "{findings:?}");
+    assert!(!findings.contains(&"durable"), "{findings:?}");
+    let changed = &report.document()["server_changes"][0];
+    assert_eq!((&changed["restarted"], &changed["changes"][0]["what"]), (&true.into(), &"fsync".into()));
     // Commits whose acknowledgement was under way when the server died may or may not be there.
     report.assert_checks_passed();
 }

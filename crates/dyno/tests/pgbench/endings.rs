@@ -24,7 +24,8 @@ fn by_time_though_nothing_is_sent() {
             timed("", "\\set x random(1, 5)\n"),
             timed("-c 3 -j 2", "\\set x random(1, 5)\n"),
             timed("", "\\sleep 0\n"),
-            timed("-f q@1 -f none@8 --random-seed=1", "\\shell true\n")
+            // This seed draws each of the three at once: in a second on a busy machine few are done.
+            timed("-f q@1 -f none@8 --random-seed=58", "\\shell true\n")
                 .file("q", "select 1;\n")
                 .file("none", "\\set a 1\n"),
         ],

@@ -16,9 +16,35 @@ fn run(database: &Database, arguments: &str) -> (crate::program::Ran, bool) {
 }
 
 #[test]
+fn nothing_but_a_stored_run_where_standard_error_is_no_terminal() {
+    let Some(database) = database("piped") else { return };
+    let (ran, stored) = run(&database, "");
+    assert_eq!((ran.code, ran.stderr.as_str(), stored), (Some(0), "", true));
+    assert!(!ran.stdout.contains("dyno"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_few_lines_on_a_terminal() {
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        println!("skipped: no `script` to make a terminal");
+        return;
+    }
+    let Some(database) = database("on_terminal") else { return };
+    let store = tempfile::tempdir().unwrap();
+    let command = format!("'{}' pgbench -n -t 5 -f s", env!("CARGO_BIN_EXE_dyno"));
+    let mut script = std::process::Command::new("script");
+    script.args(["-q", "-e", "-c", &command, "/dev/null"]);
+    script.env_clear().env("PATH", "/usr/bin:/bin").envs(database.environment());
+    std::fs::write(store.path().join("s"), "select 1;\n").unwrap();
+    let output = script.current_dir(store.path()).env("DYNO_STORE", "store.db").output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && shown.contains("\ndyno: stored as "), "{shown}");
+}
+
+#[test]
 fn a_few_lines_on_standard_error() {
     let Some(database) = database("extra") else { return };
-    let (ran, stored) = run(&database, "");
+    let (ran, stored) = run(&database, "--dyno=brief");
     assert_eq!(ran.code, Some(0));
     assert!(!ran.stdout.contains("dyno"), "{}", ran.stdout);
     let ours: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("dyno: ")).collect();

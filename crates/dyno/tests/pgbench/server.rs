@@ -70,6 +70,7 @@ pub(crate) fn connect(server: &Postgres, database: &str) -> Connection {
         address: Address::Tcp(server.address),
         login: Arc::new(login),
         wire: Wire::Postgres,
+        connect_timeout: None,
     })
     .unwrap()
 }

@@ -110,12 +110,19 @@ fn a_warm_up_is_left_out_of_the_report() {
 fn what_dyno_adds_is_beside_it() {
     let Some(database) = postgres_database("beside") else { return };
     made(&database);
+    let store = tempfile::tempdir().unwrap();
     let run = |extras: &str| {
-        let arguments = format!("--table-size=1000 --events=20 --time=0 --dyno={extras} oltp_read_write run");
-        Program::Dyno.run(&[], &database.with(&arguments))
+        let arguments = format!("--table-size=1000 --events=20 --time=0 {extras} oltp_read_write run");
+        let mut command = Program::Dyno.command(store.path(), &database.with(&arguments));
+        Ran::new(&command.env_remove("DYNO_SYSBENCH").output().unwrap())
     };
-    let (off, brief, full) = (run("off"), run("brief"), run("full"));
+    // Standard error is no terminal here.
+    let usual = run("");
+    assert_eq!(usual.stderr, "");
+    assert!(store.path().join("store.db").exists(), "the run is stored all the same");
+    let (off, brief, full) = (run("--dyno=off"), run("--dyno=brief"), run("--dyno=full"));
     assert_eq!(mask::measured(&off.stdout), mask::measured(&brief.stdout));
+    assert_eq!(mask::measured(&off.stdout), mask::measured(&usual.stdout));
     assert_eq!(off.stderr, "");
     assert!(brief.stderr.contains("dyno: stored as "), "{}", brief.stderr);
     assert!(

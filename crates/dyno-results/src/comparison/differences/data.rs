@@ -56,7 +56,7 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
 }
 
 fn of_member(member: &Member) -> impl Iterator<Item = &Data> {
-    member.evidence.found().iter().filter(|data| data.target == member.target)
+    member.evidence.report().found.iter().filter(|data| data.target == member.target)
 }
 
 fn found<'a>(member: &'a Member, wanted: &str) -> Option<&'a Data> {

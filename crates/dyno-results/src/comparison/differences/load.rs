@@ -3,9 +3,10 @@
 use super::{Aspect, joined, told, unequal_where_known};
 use crate::comparison::document::Difference;
 use crate::comparison::sections::Shared;
-use crate::comparison::side::{Demand, Picked, Side};
+use crate::comparison::side::{Picked, Side};
 use crate::document::StageResult;
 use crate::event::{Arrival, Distribution, Severity, StageKind};
+use crate::headline::Demand;
 use crate::words::{rate, seconds, time_us};
 
 /// Stages whose lengths differ by less are of one length.

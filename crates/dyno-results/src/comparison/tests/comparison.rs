@@ -18,6 +18,12 @@ fn of_runs(name: &str, scripts: &[&Script]) -> Side {
     Side { name: name.to_owned(), members: scripts.iter().map(member).collect(), series: None }
 }
 
+fn rename(script: &mut Script, name: &str) {
+    if let Some(Event::Started(started)) = script.events.first_mut().map(|stamped| &mut stamped.event) {
+        started.run = name.to_owned();
+    }
+}
+
 /// A run of a ladder and a hold of reads.
 fn run(name: &str, ladder: &[(u32, u64)], hold: (u32, u64), seconds: usize) -> Script {
     let mut script = clean_script();
@@ -27,9 +33,7 @@ fn run(name: &str, ladder: &[(u32, u64)], hold: (u32, u64), seconds: usize) -> S
             Event::StageStarted(_) | Event::Interval(_) | Event::StageFinished(_) | Event::Finished(_)
         )
     });
-    if let Some(Event::Started(started)) = script.events.first_mut().map(|stamped| &mut stamped.event) {
-        started.run = name.to_owned();
-    }
+    rename(&mut script, name);
     for (clients, level) in ladder {
         script.play(&Load::read(StageKind::Ladder, *clients, &wobble(*level, 10)));
     }
@@ -43,18 +47,20 @@ fn row<'a>(section: &'a Section, key: &str) -> &'a Row {
 }
 
 #[test]
-fn a_run_and_its_like_show_no_difference_anywhere() {
-    let (a, b) = (clean_script(), clean_script());
+fn two_single_runs_are_told_and_not_tested() {
+    let (a, mut b) = (clean_script(), clean_script());
+    rename(&mut b, "2026-11-20-2");
     let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
     let series = &comparison.series[0];
-    assert_eq!((series.name.as_str(), series.basis.unit), ("write", BasisUnit::Seconds));
+    assert_eq!((series.name.as_str(), series.basis.unit), ("write", BasisUnit::Untested));
     let headline = &series.sections[0];
     assert!(headline.same_load);
     for key in ["throughput", "p50", "p95", "p99"] {
         let ratio = row(headline, key).cells[1].ratio.unwrap();
-        assert_eq!((ratio.value, ratio.verdict), (1.0, Verdict::NoDifferenceShown), "{key}");
+        assert_eq!((ratio.value, ratio.interval, ratio.verdict), (1.0, None, Verdict::NotTested), "{key}");
     }
-    assert_eq!(row(headline, "max").cells[1].ratio.unwrap().verdict, Verdict::NoInterval);
+    let test = "not tested: one run each; to test it, for each side: dyno run --runs 5, and compare A,A,… with B,B,…";
+    assert_eq!(series.basis.text, test);
     assert_eq!(series.ladder.len(), 5);
     assert_eq!(series.ladder[3].peak, [true, true]);
     assert!(comparison.absent.is_empty());
@@ -85,56 +91,43 @@ fn disk_traffic_of_other_things_has_no_ratio() {
     assert!(other.value.is_some() && other.ratio.is_none(), "{other:?}");
 }
 
-#[test]
-fn a_faster_side_is_shown_with_an_interval_that_holds_how_much() {
-    let a = run("a", &[(1, 1000), (2, 2000)], (2, 2000), 30);
-    let b = run("b", &[(1, 1500), (2, 3000)], (2, 3000), 30);
-    let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
-    let ratio = row(&comparison.series[0].sections[0], "throughput").cells[1].ratio.unwrap();
-    assert_eq!(ratio.verdict, Verdict::Better);
-    let [lowest, highest] = ratio.interval.unwrap();
-    assert!(lowest > 1.45 && lowest < 1.5 && highest > 1.5 && highest < 1.55, "{ratio:?}");
-    // The other way round it is slower.
-    let comparison = compare(&[side("a", &a), side("b", &b)], 1).unwrap();
-    let cells = &row(&comparison.series[0].sections[0], "throughput").cells;
-    assert_eq!((cells[0].ratio.unwrap().verdict, cells[1].ratio), (Verdict::Worse, None));
+/// So many runs of a hold, a little different from each other.
+fn several(name: &str, levels: &[u64], hold: u32) -> Vec<Script> {
+    levels.iter().map(|level| run(&format!("{name}-{level}"), &[], (hold, *level), 30)).collect()
 }
 
 #[test]
-fn costs_of_one_run_each_have_intervals_of_their_seconds() {
-    // Each transaction writes so many bytes of log, a little more or less from second to second.
-    let writing = |name: &str, bytes: f64| {
-        let mut script = run(name, &[], (2, 2000), 30);
-        let mut written = 0.0;
-        for (number, stamped) in script.events.iter_mut().enumerate() {
-            if let Event::Interval(interval) = &stamped.event {
-                let uneven = 1.0 + 0.02 * ((number % 5) as f64 - 2.0);
-                written += interval.types[0].done as f64 * bytes * uneven;
-            }
-            if let Event::Sample(sample) = &mut stamped.event
-                && sample.source == "database"
-            {
-                sample.values.insert("wal_bytes_total".to_owned(), written);
-            }
-        }
-        script
+fn a_faster_side_is_shown_with_an_interval_that_holds_how_much() {
+    let (a, b) = (several("a", &[2000, 2020, 1990], 2), several("b", &[3000, 3040, 2980], 2));
+    let sides = [("a", &a), ("b", &b)].map(|(name, runs)| of_runs(name, &runs.iter().collect::<Vec<_>>()));
+    let ratio = |base: usize| {
+        let comparison = compare(&sides, base).unwrap();
+        assert_eq!(comparison.series[0].basis.unit, BasisUnit::Runs);
+        row(&comparison.series[0].sections[0], "throughput").cells.iter().find_map(|cell| cell.ratio).unwrap()
     };
-    let ratio = |bytes: f64| {
-        let comparison =
-            compare(&[side("a", &writing("a", 500.0)), side("b", &writing("b", bytes))], 0).unwrap();
-        row(&comparison.series[0].sections[0], "wal_bytes").cells[1].ratio.unwrap()
-    };
-    let more = ratio(700.0);
-    assert_eq!(more.verdict, Verdict::Worse, "{more:?}");
-    let [lowest, highest] = more.interval.unwrap();
-    assert!(lowest > 1.3 && lowest < 1.4 && highest > 1.4 && highest < 1.5, "{more:?}");
-    assert_eq!(ratio(500.0).verdict, Verdict::NoDifferenceShown);
+    let faster = ratio(0);
+    assert_eq!(faster.verdict, Verdict::Better);
+    let [lowest, highest] = faster.interval.unwrap();
+    assert!(lowest > 1.4 && lowest < 1.5 && highest > 1.5 && highest < 1.6, "{faster:?}");
+    // The other way round it is slower.
+    assert_eq!(ratio(1).verdict, Verdict::Worse);
+    // A run of several repeats is one run.
+    let repeated = two_targets(&["pg", "pg", "pg"]);
+    let single = run("c", &[], (4, 1000), 10);
+    let comparison = compare(&[repeated[0].clone(), side("c", &single)], 0).unwrap();
+    let basis = &comparison.series[0].basis;
+    assert_eq!(basis.unit, BasisUnit::Untested);
+    assert!(
+        basis.text.starts_with("not tested: pg 1 run of 3 repeats and c 1 run; to test it"),
+        "{}",
+        basis.text
+    );
 }
 
 #[test]
 fn stages_of_different_loads_are_no_repeats() {
     let one = |name: &str, clients: u32| run(name, &[], (clients, 1000 * u64::from(clients)), 30);
-    let (a, b) = (one("a", 2), one("b", 4));
+    let (a, again, b) = (one("a", 2), one("again", 2), one("b", 4));
     let found = |sides: &[Side]| {
         let comparison = compare(sides, 0).unwrap();
         let repeats =
@@ -148,7 +141,7 @@ fn stages_of_different_loads_are_no_repeats() {
     assert_eq!(mixed.severity, Severity::Invalid);
     assert_eq!(mixed.text, "repeats: those of a are of 2 and 4 clients, those of b are of 2 and 4 clients");
     assert_eq!((ratio.interval, ratio.verdict), (None, Verdict::NoInterval));
-    assert_eq!(found(&[of_runs("a", &[&a, &a]), of_runs("b", &[&a, &a])]).0, None);
+    assert_eq!(found(&[of_runs("a", &[&a, &again]), of_runs("b", &[&a, &again])]).0, None);
     // Of the same load in another protocol there is a median, with a doubt.
     let mut simple = one("c", 2);
     for stamped in &mut simple.events {
@@ -156,7 +149,7 @@ fn stages_of_different_loads_are_no_repeats() {
             stage.protocol = "simple".to_owned();
         }
     }
-    let (mixed, ratio) = found(&[of_runs("a", &[&a, &a]), of_runs("b", &[&a, &simple])]);
+    let (mixed, ratio) = found(&[of_runs("a", &[&a, &again]), of_runs("b", &[&a, &simple])]);
     assert_eq!(mixed.as_ref().unwrap().severity, Severity::Doubt);
     assert!(mixed.unwrap().text.contains("those of b are of prepared and simple protocol"));
     assert!(ratio.interval.is_some());
@@ -172,10 +165,9 @@ fn holds_at_different_loads_are_compared_at_a_common_one_too() {
     assert_eq!(kinds, [SectionKind::Headline, SectionKind::CommonLoad, SectionKind::Peak]);
     assert!(!sections[0].same_load && sections[1].same_load);
     assert_eq!(row(&sections[0], "p99").cells[1].ratio.unwrap().verdict, Verdict::OtherLoad);
-    assert_eq!(row(&sections[0], "throughput").cells[1].ratio.unwrap().verdict, Verdict::Better);
+    assert_eq!(row(&sections[0], "throughput").cells[1].ratio.unwrap().verdict, Verdict::NotTested);
     // Two clients: the highest rung of both that is past nobody's peak.
     assert_eq!(sections[1].loads[0].as_ref().unwrap().clients, 2);
-    assert_eq!(row(&sections[1], "throughput").cells[1].ratio.unwrap().verdict, Verdict::Worse);
     let clients = |side: usize| row(&sections[2], "peak_clients").cells[side].value;
     assert_eq!((clients(0), clients(1)), (Some(2.0), Some(4.0)));
 }
@@ -188,7 +180,7 @@ fn repeated_runs_are_their_medians_and_say_so() {
     let (a, b) = (runs(1), runs(2));
     let sides = [of_runs("a", &a.each_ref()), of_runs("b", &b.each_ref())];
     let series = &compare(&sides, 0).unwrap().series[0];
-    assert_eq!((series.basis.unit, &series.basis.repeats[..]), (BasisUnit::Repeats, &[3, 3][..]));
+    assert_eq!((series.basis.unit, &series.basis.repeats[..]), (BasisUnit::Runs, &[3, 3][..]));
     assert!(series.basis.text.contains("3 runs each"), "{}", series.basis.text);
     let cells = &row(&series.sections[0], "throughput").cells;
     assert_eq!(cells[1].repeats, 3);
@@ -196,8 +188,8 @@ fn repeated_runs_are_their_medians_and_say_so() {
     // One run against three: told as what it is.
     let sides = [of_runs("a", &a.each_ref()), side("b", &b[0])];
     let series = &compare(&sides, 0).unwrap().series[0];
-    assert_eq!(series.basis.unit, BasisUnit::Mixed);
-    assert!(series.basis.text.contains("a 3 runs and b 1 run"), "{}", series.basis.text);
+    assert_eq!(series.basis.unit, BasisUnit::Untested);
+    assert!(series.basis.text.contains("not tested: a 3 runs and b 1 run"), "{}", series.basis.text);
 }
 
 /// One run of two targets whose holds were repeated in this order.
@@ -238,16 +230,35 @@ fn two_targets(order: &[&str]) -> [Side; 2] {
 }
 
 #[test]
+fn the_headline_of_repeats_is_the_same_in_report_and_comparison() {
+    let repeats = ["pg", "pg", "pg", "my", "my", "my"];
+    let sides = two_targets(&repeats);
+    let comparison = compare(&sides, 0).unwrap();
+    let cell = &row(&comparison.series[0].sections[0], "throughput").cells[0];
+    let member = &sides[0].members[0];
+    let headline = member.series("read").unwrap().headline.as_ref().unwrap();
+    assert_eq!((headline.stages.len(), headline.stage), (3, headline.stages[1]));
+    assert_eq!(cell.value, Some(headline.throughput.mean));
+    let [lowest, highest] = cell.interval.unwrap();
+    let half_width = (highest - lowest) / 2.0;
+    assert!((half_width - headline.throughput.half_width.unwrap()).abs() < 1e-6 * half_width);
+    let p99 = row(&comparison.series[0].sections[0], "p99").cells[0].value;
+    assert_eq!(p99, headline.latency.map(|latency| latency.p99_us));
+}
+
+#[test]
 fn repeats_of_one_run_that_took_turns_are_told_as_such() {
     for order in [["pg", "my", "pg", "my"], ["pg", "my", "my", "pg"]] {
         let series = &compare(&two_targets(&order), 0).unwrap().series[0];
-        assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Repeats, true), "{order:?}");
-        assert!(series.basis.text.contains("2 stages each of one run, in turn"), "{}", series.basis.text);
+        assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Pairs, true), "{order:?}");
+        assert!(series.basis.text.contains("2 rounds in turn"), "{}", series.basis.text);
     }
     let series = &compare(&two_targets(&["pg", "pg", "my", "my"]), 0).unwrap().series[0];
-    assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Repeats, false));
+    assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Untested, false));
+    let text = "not tested: 2 stages each that did not take turns; to test it: dyno run --repeat 5";
+    assert_eq!(series.basis.text, text);
     let series = &compare(&two_targets(&["pg", "my"]), 0).unwrap().series[0];
-    assert_eq!(series.basis.unit, BasisUnit::Seconds);
+    assert_eq!(series.basis.text, "not tested: one stage each; to test it: dyno run --repeat 5");
 }
 
 #[test]
@@ -294,6 +305,6 @@ fn the_document_is_json_without_any_number_that_is_none() {
     let json = serde_json::to_value(&comparison).unwrap();
     assert_eq!(json["schema"], "dyno.comparison/1");
     let cell = &json["series"][0]["sections"][0]["rows"][0]["cells"][1];
-    assert_eq!(cell["ratio"]["verdict"], "no-difference-shown");
+    assert_eq!(cell["ratio"]["verdict"], "not-tested");
     assert!(cell["interval"][0].is_number());
 }

@@ -216,7 +216,7 @@ fn machines_that_differ_are_doubted() {
         ("processors of the server", |host| host.cpus = Some(8), "8 (b)"),
         ("processors of the server", |host| host.cpus_limit = Some(1.5), "1.5 of 4 (b)"),
         ("processor model", |host| host.cpu_model = Some("Slow 2".to_owned()), "Slow 2 (b)"),
-        ("memory of the server", |host| host.memory_limit_bytes = Some(GIB), "1.1 GB (b)"),
+        ("memory of the server", |host| host.memory_limit_bytes = Some(GIB), "1 GiB (b)"),
         ("disk of the server", |host| host.disk_kind = Some("hdd".to_owned()), "hdd (b)"),
     ];
     for (aspect, change, words) in changes {
@@ -294,8 +294,8 @@ fn a_server_that_is_capped_on_one_side_only_is_told() {
     let aspect = "limits of the server's control group";
     for (key, cap, words) in [
         ("server_cgroup_cpus_limit", 0.5, "0.5 processors (b)"),
-        ("server_cgroup_memory_limit_bytes", 2e9, "2.0 GB of memory (b)"),
-        ("server_cgroup_disk_write_limit_bytes", 5e6, "5.0 MB write each second (b)"),
+        ("server_cgroup_memory_limit_bytes", 2e9, "1.9 GiB of memory (b)"),
+        ("server_cgroup_disk_write_limit_bytes", 5e6, "4.8 MiB write each second (b)"),
         ("server_cgroup_disk_read_limit_operations", 100.0, "100 read operations/s (b)"),
     ] {
         assert_found(&planted(capped(key, cap)), aspect, Severity::Doubt, &["none (a)", words]);

@@ -2,33 +2,40 @@
 //! there.
 
 use super::*;
+use crate::document::Estimate;
 use crate::statistics::noise::Noise;
-use crate::statistics::throughput::{self, Slice};
 
 const TRIALS: u32 = 600;
 
-/// A stage of so many seconds around a level, as the report would tell it.
-fn stage(noise: &mut Noise, level: f64, deviation: f64, n: usize, phi: f64) -> Known {
-    let rates = noise.autoregressive(n, level, deviation * level, phi);
-    let slices: Vec<Slice> =
-        rates.iter().map(|rate| Slice { count: rate.max(0.0).round() as u64, seconds: 1.0 }).collect();
-    let estimate = throughput::estimate(&slices).unwrap();
-    Known::of(&[(estimate.mean, Spread::of_estimate(&estimate))]).unwrap()
+fn repeated(values: &[f64]) -> Known {
+    Known::of(&values.iter().map(|value| Some((*value, None))).collect::<Vec<_>>()).unwrap()
 }
 
 /// Runs that differ from one another by so much.
-fn repeats(noise: &mut Noise, level: f64, deviation: f64, runs: usize) -> Known {
-    let values: Vec<(f64, Option<Spread>)> =
-        (0..runs).map(|_| (level * (1.0 + deviation * noise.normal()), None)).collect();
-    Known::of(&values).unwrap()
+fn runs(noise: &mut Noise, level: f64, deviation: f64, runs: usize) -> Known {
+    repeated(&(0..runs).map(|_| level * (1.0 + deviation * noise.normal())).collect::<Vec<_>>())
+}
+
+/// Rounds of two sides that meet the same weather, each with a noise of its own.
+fn rounds(noise: &mut Noise, truth: f64, weather: f64, own: f64, rounds: usize) -> (Known, Known) {
+    let round = |noise: &mut Noise| {
+        let both = 1000.0 * (weather * noise.normal()).exp();
+        (both * (own * noise.normal()).exp(), truth * both * (own * noise.normal()).exp())
+    };
+    let (base, other): (Vec<f64>, Vec<f64>) = (0..rounds).map(|_| round(noise)).unzip();
+    (repeated(&base), repeated(&other))
+}
+
+fn ratio(base: &Known, other: &Known, unit: Unit) -> Ratio {
+    Contrast::of(base, other, unit).unwrap().said(ALPHA, Better::Higher)
 }
 
 /// Share of ratios whose interval holds the true one, and share of those that show a difference.
-fn simulate(truth: f64, mut pair: impl FnMut() -> (Known, Known)) -> (f64, f64) {
+fn simulate(truth: f64, unit: Unit, mut pair: impl FnMut() -> (Known, Known)) -> (f64, f64) {
     let (mut held, mut shown) = (0, 0);
     for _ in 0..TRIALS {
         let (base, other) = pair();
-        let ratio = ratio(&base, &other, Better::Higher).unwrap();
+        let ratio = ratio(&base, &other, unit);
         let [lowest, highest] = ratio.interval.unwrap();
         held += u32::from(lowest <= truth && truth <= highest);
         shown += u32::from(ratio.verdict != Verdict::NoDifferenceShown);
@@ -37,91 +44,157 @@ fn simulate(truth: f64, mut pair: impl FnMut() -> (Known, Known)) -> (f64, f64) 
 }
 
 #[test]
-fn intervals_from_the_seconds_within_two_runs_hold_the_true_ratio() {
-    for (n, phi, least) in
-        [(10, 0.0, 0.94), (30, 0.0, 0.94), (30, 0.5, 0.92), (60, 0.6, 0.92), (180, 0.8, 0.92)]
-    {
-        let mut noise = Noise::seeded(n as u64);
-        let (held, _) = simulate(1.25, || {
-            (stage(&mut noise, 8_000.0, 0.06, n, phi), stage(&mut noise, 10_000.0, 0.06, n, phi))
+fn intervals_from_runs_hold_the_true_ratio() {
+    for count in [2, 3, 4, 5, 10] {
+        let mut noise = Noise::seeded(count as u64);
+        let (held, _) = simulate(0.5, Unit::Runs, || {
+            (runs(&mut noise, 1000.0, 0.04, count), runs(&mut noise, 500.0, 0.04, count))
         });
-        assert!((least..=0.985).contains(&held), "{n} s, correlation {phi}: {held}");
+        assert!((0.925..=0.99).contains(&held), "{count} runs each: {held}");
     }
 }
 
 #[test]
-fn intervals_from_repeats_hold_the_true_ratio() {
-    for runs in [2, 3, 4, 5, 10] {
-        let mut noise = Noise::seeded(runs as u64);
-        let (held, _) = simulate(0.5, || {
-            (repeats(&mut noise, 1000.0, 0.04, runs), repeats(&mut noise, 500.0, 0.04, runs))
-        });
-        assert!((0.925..=0.99).contains(&held), "{runs} runs each: {held}");
+fn intervals_from_rounds_hold_the_true_ratio_whatever_the_weather() {
+    for count in [2, 3, 5, 10] {
+        let mut noise = Noise::seeded(count as u64);
+        let (held, _) = simulate(1.25, Unit::Pairs, || rounds(&mut noise, 1.25, 0.2, 0.03, count));
+        assert!((0.93..=0.97).contains(&held), "{count} rounds: {held}");
     }
+}
+
+#[test]
+fn rounds_show_what_the_weather_hides_from_runs() {
+    let mut noise = Noise::seeded(1);
+    let (_, pairs) = simulate(1.05, Unit::Pairs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
+    let (_, unpaired) = simulate(1.05, Unit::Runs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
+    assert!(pairs > 0.75 && unpaired < 0.05, "{pairs} by pairs, {unpaired} otherwise");
 }
 
 #[test]
 fn no_difference_is_shown_between_a_thing_and_itself() {
     let mut noise = Noise::seeded(3);
     let (_, shown) =
-        simulate(1.0, || (stage(&mut noise, 1e4, 0.05, 60, 0.5), stage(&mut noise, 1e4, 0.05, 60, 0.5)));
-    assert!(shown < 0.08, "{shown}");
-    let (_, shown) = simulate(1.0, || (repeats(&mut noise, 1e4, 0.05, 5), repeats(&mut noise, 1e4, 0.05, 5)));
+        simulate(1.0, Unit::Runs, || (runs(&mut noise, 1e4, 0.05, 5), runs(&mut noise, 1e4, 0.05, 5)));
+    assert!(shown < 0.07, "{shown}");
+    let (_, shown) = simulate(1.0, Unit::Pairs, || rounds(&mut noise, 1.0, 0.08, 0.03, 5));
     assert!(shown < 0.07, "{shown}");
 }
 
 #[test]
-fn ten_percent_are_shown_with_enough_seconds_and_with_enough_runs() {
+fn ten_percent_are_shown_with_enough_runs() {
     let mut noise = Noise::seeded(4);
     let (_, shown) =
-        simulate(1.1, || (stage(&mut noise, 1e4, 0.05, 60, 0.5), stage(&mut noise, 1.1e4, 0.05, 60, 0.5)));
-    assert!(shown > 0.98, "{shown}");
-    let (_, shown) =
-        simulate(1.1, || (repeats(&mut noise, 1e4, 0.02, 5), repeats(&mut noise, 1.1e4, 0.02, 5)));
+        simulate(1.1, Unit::Runs, || (runs(&mut noise, 1e4, 0.02, 5), runs(&mut noise, 1.1e4, 0.02, 5)));
     assert!(shown > 0.9, "{shown}");
-    // With three seconds each, or two runs, they are not; nor should they be.
     let (_, shown) =
-        simulate(1.1, || (stage(&mut noise, 1e4, 0.1, 3, 0.5), stage(&mut noise, 1.1e4, 0.1, 3, 0.5)));
-    assert!(shown < 0.3, "{shown}");
+        simulate(1.1, Unit::Runs, || (runs(&mut noise, 1e4, 0.02, 2), runs(&mut noise, 1.1e4, 0.02, 2)));
+    assert!(shown < 0.5, "{shown}");
+}
+
+/// A table of a thing and itself, or of the first rows so many times as high.
+fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<Row> {
+    let draft = |row: usize| {
+        let truth = if row == 0 {
+            primary
+        } else if row <= different {
+            times
+        } else {
+            1.0
+        };
+        let (base, other) = rounds(noise, truth, 0.05, 0.02, 5);
+        let contrast = Contrast::of(&base, &other, Unit::Pairs);
+        Draft {
+            row: Row { key: "", unit: "", better: Better::Higher, cells: vec![base.cell(), other.cell()] },
+            contrasts: vec![None, contrast],
+            primary: row == 0,
+        }
+    };
+    decide(vec![(0..20).map(draft).collect()]).remove(0)
+}
+
+fn said(row: &Row) -> Verdict {
+    row.cells[1].ratio.unwrap().verdict
 }
 
 #[test]
-fn one_run_is_never_known_to_a_thousandth() {
-    let exact = |value| Known::of(&[(value, Some(Spread { down: 0.0, up: 0.0, degrees: 59.0 }))]).unwrap();
-    let near = ratio(&exact(1000.0), &exact(1010.0), Better::Higher).unwrap();
-    assert_eq!(near.verdict, Verdict::NoDifferenceShown);
-    let far = ratio(&exact(1000.0), &exact(1020.0), Better::Higher).unwrap();
-    assert_eq!(far.verdict, Verdict::Better);
+fn of_many_rows_that_do_not_differ_none_is_shown_in_95_of_100_tables() {
+    let mut noise = Noise::seeded(5);
+    let (mut primary, mut any) = (0, 0);
+    for _ in 0..TRIALS {
+        let rows = table(&mut noise, 1.0, 0, 1.0);
+        primary += u32::from(said(&rows[0]) != Verdict::NoDifferenceShown);
+        any += u32::from(rows[1..].iter().any(|row| said(row) != Verdict::NoDifferenceShown));
+    }
+    assert!(primary * 100 <= 7 * TRIALS, "{primary} of {TRIALS}");
+    assert!(any * 100 <= 7 * TRIALS, "{any} of {TRIALS}");
+}
+
+#[test]
+fn the_primary_row_is_tested_alone_and_verdicts_agree_with_intervals() {
+    let mut noise = Noise::seeded(6);
+    let (mut primary, mut others) = (0, 0);
+    for _ in 0..200 {
+        let rows = table(&mut noise, 1.06, 3, 1.4);
+        primary += u32::from(said(&rows[0]) == Verdict::Better);
+        others += rows[1..4].iter().filter(|row| said(row) == Verdict::Better).count();
+        for row in &rows {
+            let ratio = row.cells[1].ratio.unwrap();
+            let [lowest, highest] = ratio.interval.unwrap();
+            assert_eq!(lowest <= 1.0 && highest >= 1.0, said(row) == Verdict::NoDifferenceShown, "{ratio:?}");
+        }
+    }
+    assert!(primary > 150 && others > 590, "{primary} of 200, {others} of 600");
+}
+
+#[test]
+fn what_was_not_repeated_is_not_tested_however_well_its_seconds_know_it() {
+    let spread = Spread::of_estimate(&Estimate {
+        mean: 1000.0,
+        half_width: Some(1.0),
+        samples: 60,
+        effective_samples: Some(60.0),
+    });
+    let single = |value: f64| Known::of(&[Some((value, spread))]).unwrap();
+    let far = ratio(&single(1000.0), &single(2000.0), Unit::Untested);
+    assert_eq!((far.value, far.interval, far.verdict), (2.0, None, Verdict::NotTested));
+}
+
+#[test]
+fn a_figure_of_one_run_has_the_interval_of_its_report() {
+    for share in [0.01, 0.69, 2.0] {
+        let estimate = Estimate {
+            mean: 500.0,
+            half_width: Some(500.0 * share),
+            samples: 30,
+            effective_samples: Some(9.0),
+        };
+        let known = Known::of(&[Some((500.0, Spread::of_estimate(&estimate)))]).unwrap();
+        let [lowest, highest] = known.interval().unwrap();
+        assert!(((highest - lowest) / 1000.0 - share).abs() < 1e-6, "{lowest} to {highest}");
+    }
 }
 
 #[test]
 fn a_side_of_several_runs_is_their_median() {
-    let values = |values: &[f64]| -> Vec<(f64, Option<Spread>)> {
-        values.iter().map(|value| (*value, None)).collect()
-    };
-    let three = Known::of(&values(&[120.0, 100.0, 101.0])).unwrap();
+    let three = repeated(&[120.0, 100.0, 101.0]);
     assert_eq!((three.value, three.repeats), (101.0, 3));
-    assert_eq!(Known::of(&values(&[100.0, 104.0])).unwrap().value, 102.0);
+    assert_eq!(repeated(&[100.0, 104.0]).value, 102.0);
     assert_eq!(Known::of(&[]), None);
     // Three runs that agree to the last digit.
-    let alike = Known::of(&values(&[7.0; 3])).unwrap();
-    assert_eq!(ratio(&alike, &alike, Better::Lower).unwrap().interval, Some([1.0, 1.0]));
-}
-
-#[test]
-fn the_bootstrap_is_the_same_each_time_and_on_two_values_the_textbooks() {
-    let many: Vec<f64> = (0..9).map(|step| 100.0 + f64::from(step)).collect();
-    assert_eq!(spread_of_median(&many), spread_of_median(&many));
-    // The median of two is their mean, whose standard error is half of what lies between them.
-    let two = spread_of_median(&[1.0, std::f64::consts::E]);
-    assert!((two.up - 0.5).abs() < 0.12, "{two:?}");
-    assert_eq!(two.degrees, 1.0);
+    let alike = repeated(&[7.0; 3]);
+    for unit in [Unit::Runs, Unit::Pairs] {
+        let said = ratio(&alike, &alike, unit);
+        assert_eq!((said.interval, said.verdict), (Some([1.0, 1.0]), Verdict::NoDifferenceShown));
+    }
 }
 
 #[test]
 fn the_direction_is_known() {
-    let known = |value| Known::of(&[(value, Some(Spread { down: 0.0, up: 0.0, degrees: 59.0 }))]).unwrap();
-    let verdict = |other, better| ratio(&known(100.0), &known(other), better).unwrap().verdict;
+    let verdict = |other: f64, better| {
+        let contrast = Contrast::of(&repeated(&[100.0; 2]), &repeated(&[other; 2]), Unit::Pairs).unwrap();
+        contrast.said(ALPHA, better).verdict
+    };
     assert_eq!(verdict(200.0, Better::Higher), Verdict::Better);
     assert_eq!(verdict(200.0, Better::Lower), Verdict::Worse);
     assert_eq!(verdict(50.0, Better::Lower), Verdict::Better);
@@ -131,10 +204,12 @@ fn the_direction_is_known() {
 }
 
 #[test]
-fn nothing_has_no_ratio_and_what_is_not_known_no_interval() {
-    let known = |value| Known::of(&[(value, None)]).unwrap();
-    assert_eq!(ratio(&known(0.0), &known(3.0), Better::Lower), None);
-    assert_eq!(ratio(&known(3.0), &known(0.0), Better::Lower), None);
-    let without = ratio(&known(2.0), &known(3.0), Better::Lower).unwrap();
-    assert_eq!((without.value, without.interval, without.verdict), (1.5, None, Verdict::NoInterval));
+fn nothing_has_no_ratio_and_a_round_that_lacks_a_figure_is_no_pair() {
+    assert_eq!(Contrast::of(&repeated(&[0.0]), &repeated(&[3.0]), Unit::Untested), None);
+    assert_eq!(Contrast::of(&repeated(&[3.0]), &repeated(&[0.0]), Unit::Untested), None);
+    let lacking = Known::of(&[Some((3.0, None)), None, Some((3.0, None))]).unwrap();
+    for unit in [Unit::Runs, Unit::Pairs] {
+        let without = ratio(&repeated(&[2.0; 3]), &lacking, unit);
+        assert_eq!((without.value, without.interval, without.verdict), (1.5, None, Verdict::NoInterval));
+    }
 }

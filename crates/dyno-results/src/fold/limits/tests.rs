@@ -140,7 +140,7 @@ fn a_cap_on_the_disk_is_named() {
         script.read("host", "server_cgroup_disk_write_limit_bytes", 1e7);
         script.grow("host", "server_cgroup_disk_write_bytes_total", 9.8e6 * load);
     };
-    only(capped, "disk", &["may write 10 MB each second and came to 9.8 MB (4.9 MB at 4 clients)"]);
+    only(capped, "disk", &["may write 9.5 MiB each second and came to 9.3 MiB (4.7 MiB at 4 clients)"]);
     let counted = |script: &mut Script, load: f64| {
         script.read("host", "server_cgroup_disk_write_limit_operations", 60.0);
         script.grow("host", "server_cgroup_disk_write_operations_total", 59.0 * load);
@@ -156,7 +156,7 @@ fn memory_that_is_gone_is_named() {
         script.read("host", "memory_available_bytes", 1e10 * (1.0 - 0.97 * load));
         script.read("host", "swap_used_bytes", 2e9 * load);
     };
-    only(gone, "memory", &["3.0 % of the host's memory were left", "2.0 GB were swapped out"]);
+    only(gone, "memory", &["3.0 % of the host's memory were left", "1.9 GiB were swapped out"]);
     let group = |pressure: f64| {
         move |script: &mut Script, load: f64| {
             script.read("host", "server_cgroup_memory_bytes", 1e9);
@@ -164,7 +164,7 @@ fn memory_that_is_gone_is_named() {
             script.grow("host", "pressure_memory_seconds_total", pressure * load);
         }
     };
-    only(group(0.3), "memory", &["1.0 GB of the 1.0 GB", "30 % of the time"]);
+    only(group(0.3), "memory", &["954 MiB of the 954 MiB", "30 % of the time"]);
     // The page cache fills a group by itself.
     none(group(0.0));
 }
@@ -204,7 +204,7 @@ fn a_log_that_everybody_waits_for_is_named() {
     only(
         |script, load| script.read("database", "checkpoint_age_bytes", 8e7 * load),
         "log",
-        &["80 % of the redo log's 100 MB"],
+        &["80 % of the redo log's 95 MiB"],
     );
     none(|script, load| script.read("database", "checkpoint_age_bytes", 6e7 * load));
 }
@@ -218,7 +218,7 @@ fn a_redo_log_is_full_by_what_the_server_says_of_it() {
             script.read("database", "checkpoint_age_bytes", age * load);
         }
     };
-    only(aged(4e7), "log", &["80 % of the redo log's 50 MB"]);
+    only(aged(4e7), "log", &["80 % of the redo log's 48 MiB"]);
     none(aged(3e7));
 }
 

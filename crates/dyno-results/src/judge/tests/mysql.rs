@@ -108,7 +108,7 @@ fn data_in_memory_are_not_cached_where_the_server_bypasses_the_system() {
     report.data[0].database_bytes = Some(10 * GIB);
     must_be_silent(&report, "cached");
     set(&mut report, "innodb_flush_method", "fsync");
-    must_find(&report, "cached", Severity::Note, &["host's memory of 17 GB"]);
+    must_find(&report, "cached", Severity::Note, &["host's memory of 16 GiB"]);
     report.data[0].database_bytes = Some(3 * GIB);
-    must_find(&report, "cached", Severity::Note, &["server's cache of 4.3 GB"]);
+    must_find(&report, "cached", Severity::Note, &["server's cache of 4 GiB"]);
 }

@@ -134,9 +134,12 @@ fn a_ladder_of_rates_ends_in_rates() {
     };
     let rates: Vec<f64> = (1..=8).map(|step| f64::from(step) * 500.0).collect();
     let met = play(&rates, 1e9);
-    let words = ["when the ladder ended at 4,000/s; highest was 4,000 TPS at 4,000/s"];
-    must_find(&met, "peak-not-reached", Severity::Doubt, &words);
-    assert!(found(&met, "peak-not-reached").unwrap().advice.contains("a higher rate"));
+    must_be_silent(&met, "peak-not-reached");
+    // One rate that is not met is too few to say that it gave way, and no rate that was met.
+    let once = play(&rates, 3600.0);
+    let words = ["when the ladder ended at 4,000/s; highest was 3,600 TPS at 4,000/s"];
+    must_find(&once, "peak-not-reached", Severity::Doubt, &words);
+    assert!(found(&once, "peak-not-reached").unwrap().advice.contains("a higher rate"));
 
     let given_way = play(&rates, 2000.0);
     must_find(

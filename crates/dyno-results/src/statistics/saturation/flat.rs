@@ -7,6 +7,7 @@
 use super::{BEYOND_MIN, BEYOND_S_MIN, Sign, Step, lasted};
 use crate::document::SaturationSign;
 use crate::statistics::peak::{UNCERTAINTY_MIN, UNCERTAINTY_UNKNOWN};
+use crate::statistics::repeats::median;
 use crate::words::{rate, time_us};
 
 /// Below this elasticity throughput does not rise: twice the load brings less than 6 % more.
@@ -60,10 +61,19 @@ fn gives_way(steps: &[&Step], at: usize, scatter: f64) -> bool {
     let noise = tail.iter().map(|step| noise(step)).sum::<f64>() / tail.len() as f64;
     let noise = noise.max(scatter).max(UNCERTAINTY_MIN);
     enough
+        && !refuted(tail, noise)
         && outlasts(tail, level, noise)
         && tail[0].throughput.mean >= (1.0 - WITHIN) * level
         && latency(steps, at).is_some_and(|(before, after)| after >= LATENCY_RISE * before)
         && (fell(steps, at, noise) || is_flat(tail, level, noise))
+}
+
+/// Whether a step beyond is higher: by more than both their intervals, or at all where only two speak for the candidate.
+/// Nothing makes a machine faster for a moment.
+fn refuted(tail: &[&Step], noise: f64) -> bool {
+    let interval = if tail.len() > BEYOND_MIN + 1 { HALF_WIDTH_DEVIATIONS * noise } else { 0.0 };
+    let upper = tail[0].throughput.mean * (1.0 + interval);
+    tail[1..].iter().any(|step| step.throughput.mean * (1.0 - interval) > upper)
 }
 
 /// Whether the steps beyond lasted for longer than what disturbs a machine for a moment. That makes it slow, and does not
@@ -75,12 +85,7 @@ fn outlasts(tail: &[&Step], level: f64, noise: f64) -> bool {
         let seconds = step.seconds();
         if step.throughput.mean < low { (low_s + seconds, level_s) } else { (low_s, level_s + seconds) }
     });
-    // In so little time the highest step is none that was lucky: nothing makes a machine faster for a moment.
-    let highest = beyond.iter().map(|step| step.throughput.mean).fold(0.0, f64::max);
-    let few = !lasted(low_s + level_s, LOW_S_MIN);
-    lasted(low_s + level_s, BEYOND_S_MIN)
-        && (low_s <= level_s || lasted(low_s, LOW_S_MIN))
-        && !(few && tail[0].throughput.mean < part * highest)
+    lasted(low_s + level_s, BEYOND_S_MIN) && (low_s <= level_s || lasted(low_s, LOW_S_MIN))
 }
 
 /// Whether every step beyond is clearly lower. That needs no fit, and a cliff shows after few steps.
@@ -215,13 +220,6 @@ fn latency(steps: &[&Step], at: usize) -> Option<(f64, f64)> {
     };
     let beyond = &steps[at + 1..];
     Some((p99(&steps[at.saturating_sub(2)..=at])?, p99(&beyond[beyond.len() / 2..])?))
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    Some(if values.len() % 2 == 1 { upper } else { f64::midpoint(values[middle - 1], upper) })
 }
 
 fn evidence(steps: &[&Step], at: usize) -> String {

@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::files;
+
 /// How deep files may include others.
 const DEPTH_MAX: usize = 10;
 
@@ -73,7 +75,7 @@ impl Reader<'_> {
         if metadata.permissions().mode() & 0o002 != 0 {
             return self.ignore(path, "everybody may write to it; run `chmod o-w` on it");
         }
-        match fs::read(path) {
+        match files::read(path) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) => self.ignore(path, &error.to_string()),
         }

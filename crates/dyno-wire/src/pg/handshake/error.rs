@@ -61,6 +61,8 @@ pub enum LoginError {
         "the server speaks MySQL's protocol, not PostgreSQL's; use a mysql:// URL, or the PostgreSQL server's port"
     )]
     MySql,
+    #[error("the server has sent more than {bytes} bytes and is not ready yet; is it PostgreSQL?")]
+    TooMuch { bytes: usize },
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
 }

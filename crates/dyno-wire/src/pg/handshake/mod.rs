@@ -29,6 +29,8 @@ use crate::my::handshake::is_greeting;
 
 /// No message of a login is longer: a stranger must not make us hoard memory.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
+/// Of all that a server may say before the session is ready.
+const LOGIN_BYTES_MAX: usize = 1024 * 1024;
 
 /// A login under way.
 pub struct Handshake {
@@ -41,6 +43,8 @@ pub struct Handshake {
     input: Vec<u8>,
     /// Bytes for the network.
     output: Vec<u8>,
+    /// Bytes that came from the network so far.
+    heard: usize,
     parameters: BTreeMap<String, String>,
     process_id: i32,
     secret_key: Vec<u8>,
@@ -106,6 +110,7 @@ impl Handshake {
             authenticator: Authenticator::default(),
             input: Vec::new(),
             output: Vec::new(),
+            heard: 0,
             parameters: BTreeMap::new(),
             process_id: 0,
             secret_key: Vec::new(),
@@ -114,7 +119,11 @@ impl Handshake {
 
     /// Takes in all of `network`, bytes as they came from the socket.
     pub fn handle_input(&mut self, network: &[u8]) -> Result<(), LoginError> {
-        let outcome = self.advance(network);
+        self.heard += network.len();
+        let mut outcome = self.advance(network);
+        if self.heard > LOGIN_BYTES_MAX && outcome.is_ok() && !self.is_done() {
+            outcome = Err(LoginError::TooMuch { bytes: LOGIN_BYTES_MAX });
+        }
         if outcome.is_err() {
             self.state = State::Failed;
             // The alert that says why is owed to the server; without it there is nothing to be done.

@@ -1,26 +1,32 @@
 //! Scripts' functions outside of the load: what they ask goes to a blocking connection. `prepare`, `cleanup`, commands of
 //! the script's own, and what stands before and behind the load.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use dyno_engine::request::QueryKind;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 
 use super::error::ScriptError;
-use super::kind::kind_of;
+use super::kind::{kind_of, outcome};
 use super::question::{Keep, Question, Refused, Reply};
 use super::rows::Rows;
 use super::state::{Seat, State, Task};
+use crate::sysbench::counters::ClientCounters;
 
 /// Opens a connection to the server.
 pub type Opener<'a> = dyn Fn() -> Result<Connection, ConnectError> + Sync + 'a;
 
 /// Has a client do `task` to its end, with no server if there is no `open`; whether the script has what was to be run.
+/// What it asks the server is counted by `counters`.
 pub(super) fn converse(
     state: &State,
     seat: Seat,
     task: Task<'_>,
     open: Option<&Opener<'_>>,
+    counters: Option<&ClientCounters>,
 ) -> Result<bool, ScriptError> {
-    let mut line = Line { open, connection: None, rows: Rows::new() };
+    let mut line = Line { open, counters, connections: BTreeMap::new(), used: 0, rows: Rows::new() };
     let mut question = state.start(seat, task);
     loop {
         question = match line.answer(question)? {
@@ -35,10 +41,12 @@ pub(super) fn converse(
     }
 }
 
-/// A client's way to the server, opened when it is first needed.
+/// A client's ways to the server, by their numbers; each is opened when it is first needed.
 struct Line<'a> {
     open: Option<&'a Opener<'a>>,
-    connection: Option<Connection>,
+    counters: Option<&'a ClientCounters>,
+    connections: BTreeMap<u16, Connection>,
+    used: u16,
     rows: Rows,
 }
 
@@ -60,9 +68,14 @@ impl Line<'_> {
                 self.query(b"ROLLBACK", Keep::Nothing);
                 Told::Done
             }
-            Question::Connect | Question::Reconnect => {
-                self.connection = None;
+            Question::Connect { connection } | Question::Reconnect { connection } => {
+                self.used = connection;
+                self.connections.remove(&connection);
                 self.connected().map_or_else(Told::Refused, |_| Told::Done)
+            }
+            Question::Use { connection } => {
+                self.used = connection;
+                Told::Done
             }
             Question::Sleep(time) => {
                 std::thread::sleep(time);
@@ -84,15 +97,18 @@ impl Line<'_> {
     }
 
     fn connected(&mut self) -> Result<&mut Connection, Refused> {
-        let connection = match self.connection.take().filter(|open| !open.is_broken()) {
-            Some(connection) => connection,
-            None => {
+        if self.connections.get(&self.used).is_some_and(Connection::is_broken) {
+            self.connections.remove(&self.used);
+        }
+        match self.connections.entry(self.used) {
+            Entry::Occupied(open) => Ok(open.into_mut()),
+            Entry::Vacant(place) => {
                 let no_server =
                     || plain_refusal("no query is possible here: no connection is open yet".to_owned());
-                self.open.ok_or_else(no_server)?().map_err(|error| plain_refusal(error.to_string()))?
+                let open = self.open.ok_or_else(no_server)?;
+                Ok(place.insert(open().map_err(|error| plain_refusal(error.to_string()))?))
             }
-        };
-        Ok(self.connection.insert(connection))
+        }
     }
 
     fn query(&mut self, sql: &[u8], keep: Keep) -> Told {
@@ -108,7 +124,10 @@ impl Line<'_> {
         // Of what changes rows their number is told, of all else the number of rows returned.
         if kind == QueryKind::Write || (kind == QueryKind::Other && keep == Keep::Nothing) {
             return match connection.execute(text) {
-                Ok(affected) => Told::Result(affected),
+                Ok(affected) => {
+                    self.count(kind, 0, affected);
+                    Told::Result(affected)
+                }
                 Err(error) => Told::Refused(refused(&error)),
             };
         }
@@ -120,9 +139,16 @@ impl Line<'_> {
                         row.iter().for_each(|(_, value)| rows.value(value.map(str::as_bytes)));
                     });
                 }
+                self.count(kind, rows.len() as u64, 0);
                 Told::Result(rows.len() as u64)
             }
             Err(error) => Told::Refused(refused(&error)),
+        }
+    }
+
+    fn count(&self, kind: QueryKind, rows: u64, affected: u64) {
+        if let Some(counters) = self.counters {
+            counters.query(outcome(kind, rows, affected));
         }
     }
 }

@@ -37,6 +37,10 @@ pub(super) struct LuaClient {
     /// What it asked while there was no connection.
     pending: Option<Question>,
     online: bool,
+    /// The script waits for a connection that it asked for.
+    connecting: bool,
+    /// The number of the connection in use.
+    connection: u16,
     /// The connection was lost, and the script has not heard of it.
     lost: bool,
     /// A connection that the script did not ask for is opened.
@@ -44,8 +48,8 @@ pub(super) struct LuaClient {
     rows: Rows,
     /// What is prepared under the handles 1, 2, …, each with whether it commits.
     prepared: Vec<(QueryKind, bool)>,
-    /// Handles to forget with the next request.
-    forgotten: Vec<u32>,
+    /// Handles to forget with the next request on their connection.
+    forgotten: Vec<(u16, u32)>,
 }
 
 /// Where the coroutine stands.
@@ -82,6 +86,8 @@ impl LuaClient {
             refused: None,
             pending: None,
             online: false,
+            connecting: false,
+            connection: 0,
             lost: false,
             reconnecting: false,
             rows: Rows::new(),
@@ -99,11 +105,7 @@ impl LuaClient {
     /// Counts what was answered.
     #[inline]
     fn count(&self, kind: QueryKind, answer: &Answer) {
-        self.counted(|counters| match outcome(kind, answer.rows, answer.affected) {
-            QueryKind::Read => counters.read(),
-            QueryKind::Write => counters.write(),
-            QueryKind::Other => counters.other(),
-        });
+        self.counted(|counters| counters.query(outcome(kind, answer.rows, answer.affected)));
     }
 
     /// Answers what the coroutine waits for, and returns what it wants next.
@@ -176,17 +178,22 @@ impl LuaClient {
                     self.waits = Some(Wait::Prepare);
                     return Step::Send;
                 }
-                Question::Forget { handle } => {
-                    self.forgotten.push(handle);
+                Question::Forget { connection, handle } => {
+                    self.forgotten.push((connection, handle));
                     Reply::Done
                 }
-                Question::Connect | Question::Reconnect => {
-                    if matches!(question, Question::Reconnect) {
+                Question::Connect { connection } | Question::Reconnect { connection } => {
+                    if matches!(question, Question::Reconnect { .. }) {
                         self.counted(ClientCounters::reconnect);
                     }
                     (self.lost, self.waits) = (false, Some(Wait::Nothing));
-                    self.forgotten.clear();
-                    return Step::Reconnect;
+                    (self.connecting, self.connection) = (true, connection);
+                    self.forget_all();
+                    return Step::Connect(connection);
+                }
+                Question::Use { connection } => {
+                    (self.connection, self.waits) = (connection, Some(Wait::Nothing));
+                    return Step::Use(connection);
                 }
                 Question::Rollback => {
                     request.query(b"ROLLBACK");
@@ -244,7 +251,16 @@ impl LuaClient {
     }
 
     fn forget(&mut self, request: &mut Request<'_>) {
-        self.forgotten.drain(..).for_each(|handle| request.forget(handle));
+        let used = self.connection;
+        for (_, handle) in self.forgotten.extract_if(.., |(connection, _)| *connection == used) {
+            request.forget(handle);
+        }
+    }
+
+    /// What is to be forgotten on the connection in use has gone with it.
+    fn forget_all(&mut self) {
+        let used = self.connection;
+        self.forgotten.retain(|(connection, _)| *connection != used);
     }
 
     /// `sb_counter_inc` and its like, by sysbench's number of the counter; bytes are not counted here.
@@ -290,6 +306,19 @@ impl LuaClient {
         let Refused { number, state, message, .. } = self.lost_connection(&error.to_string());
         let text = format!("SQL error, errno = {number}, state = '{state}': {message}");
         self.shared.fail(ScriptError::new(Some("event".to_owned()), &text));
+    }
+
+    /// What the script waits for will not come.
+    fn tell_lost(&mut self, refused: &Refused) {
+        self.waits = None;
+        let Some((state, seat)) = self.place.clone() else { return };
+        match state.resume(seat, &Reply::Refused(refused)) {
+            Question::Failed(error) => {
+                self.phase = Phase::Ended;
+                self.shared.fail(error);
+            }
+            question => self.pending = Some(question),
+        }
     }
 
     fn event_failed(&mut self) {
@@ -360,7 +389,7 @@ impl Client for LuaClient {
     }
 
     fn connected(&mut self, _took_ns: u64) {
-        self.online = true;
+        (self.online, self.connecting) = (true, false);
         if std::mem::take(&mut self.reconnecting) {
             self.counted(ClientCounters::reconnect);
         }
@@ -386,10 +415,15 @@ impl Client for LuaClient {
 
     fn lost(&mut self, error: &SessionError) {
         self.event_failed();
-        self.forgotten.clear();
+        self.forget_all();
         if matches!(error, SessionError::NotDrained) {
             self.phase = Phase::Ended;
             return;
+        }
+        if std::mem::take(&mut self.connecting) {
+            self.shared.tell_refusal(error);
+            let refused = self.lost_connection(&error.to_string());
+            return self.tell_lost(&refused);
         }
         // Of further attempts to connect that fail the script hears nothing.
         if !std::mem::take(&mut self.online) {
@@ -397,20 +431,12 @@ impl Client for LuaClient {
         }
         self.reconnecting = true;
         let waited = matches!(self.waits, Some(Wait::Query(_) | Wait::Prepare));
-        match self.place.clone() {
-            Some((state, seat)) if waited => {
-                self.waits = None;
-                let refused = self.lost_connection(&error.to_string());
-                match state.resume(seat, &Reply::Refused(&refused)) {
-                    Question::Failed(error) => {
-                        self.phase = Phase::Ended;
-                        self.shared.fail(error);
-                    }
-                    question => self.pending = Some(question),
-                }
-            }
-            _ if self.shared.ignored.reconnects() => self.lost = true,
-            _ => self.fail_without_connection(error),
+        if waited {
+            self.tell_lost(&self.lost_connection(&error.to_string()));
+        } else if self.shared.ignored.reconnects() {
+            self.lost = true;
+        } else {
+            self.fail_without_connection(error);
         }
     }
 

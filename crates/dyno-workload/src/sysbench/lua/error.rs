@@ -25,6 +25,12 @@ impl ScriptError {
         }
     }
 
+    /// The script itself could not be read.
+    #[must_use]
+    pub fn unreadable(name: &str, error: &std::io::Error) -> Self {
+        Self::new(None, &format!("cannot read the script {name}: {error}"))
+    }
+
     pub(super) fn from_lua(hook: Option<&str>, error: &mlua::Error) -> Self {
         let text = match error {
             mlua::Error::RuntimeError(text) | mlua::Error::MemoryError(text) => text.clone(),

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use dyno_engine::error::SessionError;
 use dyno_engine::request::Statement;
 use dyno_engine::workload::{Client, Place, StatementId, Workload};
 
@@ -40,7 +41,11 @@ pub(super) struct Shared {
     seats: Box<[OnceLock<Placed>]>,
     failure: OnceLock<ScriptError>,
     stop: Option<Arc<AtomicBool>>,
+    refusal: Option<Arc<Refusal>>,
 }
+
+/// Hears why a connection that a thread asked for was not opened.
+pub type Refusal = dyn Fn(&SessionError) + Send + Sync;
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -55,6 +60,12 @@ impl Shared {
         let _ = self.failure.set(error);
         if let Some(stop) = &self.stop {
             stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn tell_refusal(&self, error: &SessionError) {
+        if let Some(refusal) = &self.refusal {
+            refusal(error);
         }
     }
 
@@ -97,6 +108,7 @@ impl LuaLoad {
                 seats: (0..clients).map(|_| OnceLock::new()).collect(),
                 failure: OnceLock::new(),
                 stop: None,
+                refusal: None,
             }),
         }
     }
@@ -119,6 +131,12 @@ impl LuaLoad {
         self.with(|shared| shared.stop = Some(stop))
     }
 
+    /// Hears of connections that were not opened, before the script does.
+    #[must_use]
+    pub fn with_refusal(self, refusal: Arc<Refusal>) -> Self {
+        self.with(|shared| shared.refusal = Some(refusal))
+    }
+
     /// Before the first client is made nobody else holds it.
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
@@ -134,7 +152,7 @@ impl LuaLoad {
     }
 
     /// Runs `thread_done` of every client, once the engine is done with them. Their connections are closed by then: one
-    /// that asks the server for something gets a connection of `open`'s.
+    /// that asks the server for something gets a connection of `open`'s, and is counted with the script's own queries.
     ///
     /// # Errors
     /// The first error of a client; the others run all the same.
@@ -142,7 +160,13 @@ impl LuaLoad {
         let mut outcome = Ok(());
         for (state, seat) in self.shared.seats.iter().filter_map(OnceLock::get) {
             if state.has(*seat, "thread_done") {
-                let done = converse(state, *seat, Task::Hook("thread_done"), Some(open));
+                let done = converse(
+                    state,
+                    *seat,
+                    Task::Hook("thread_done"),
+                    Some(open),
+                    self.shared.script.counters(),
+                );
                 outcome = outcome.and(done.map(drop));
             }
         }

@@ -35,7 +35,7 @@ mod state;
 
 pub use blocking::Opener;
 pub use error::ScriptError;
-pub use load::LuaLoad;
+pub use load::{LuaLoad, Refusal};
 pub use options::{DeclaredOption, OptionKind, OptionValue};
 pub use random::Distributions;
 pub use report::{Report, ReportLatency};

@@ -68,6 +68,29 @@ impl DeclaredOption {
         format!("{}{value}", self.name)
     }
 
+    /// Its default, as the command line would have it.
+    #[must_use]
+    pub fn default_text(&self) -> Option<String> {
+        self.default.as_ref().map(|default| match default {
+            OptionValue::Bool(value) => if *value { "on" } else { "off" }.to_owned(),
+            OptionValue::Integer(value) => value.to_string(),
+            OptionValue::Double(value) => value.to_string(),
+            OptionValue::Text(value) => value.clone(),
+            OptionValue::List(values) => values.join(","),
+        })
+    }
+
+    /// The lines that help has of a script's options.
+    #[must_use]
+    pub fn list(options: &[Self]) -> String {
+        let width = options.iter().map(|option| option.syntax().len()).max().unwrap_or(0);
+        let line = |option: &Self| {
+            let default = option.default_text().map(|default| format!(" [{default}]")).unwrap_or_default();
+            format!("  --{:width$} {}{default}\n", option.syntax(), option.help)
+        };
+        options.iter().map(line).collect()
+    }
+
     /// What the script finds where the command line does not name it.
     #[must_use]
     pub fn value_unset(&self) -> OptionValue {
@@ -78,7 +101,8 @@ impl DeclaredOption {
                 self.parse(Some(text)).unwrap_or_else(|| OptionValue::Text(text.clone()))
             }
             (Some(value), _) => value.clone(),
-            (None, OptionKind::Bool) => OptionValue::Bool(false),
+            // As if it were named without a value.
+            (None, OptionKind::Bool) => OptionValue::Bool(true),
             (None, OptionKind::Integer | OptionKind::Size) => OptionValue::Integer(0),
             (None, OptionKind::Double) => OptionValue::Double(0.0),
             (None, OptionKind::Text) => OptionValue::Text(String::new()),

@@ -7,7 +7,7 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value};
 use super::error::ScriptError;
 
 /// Numbers of the questions. They reach Lua as `core.op`.
-const OPS: [(&str, i64); 15] = [
+const OPS: [(&str, i64); 16] = [
     ("QUERY", QUERY),
     ("PREPARE", PREPARE),
     ("EXECUTE", EXECUTE),
@@ -23,6 +23,7 @@ const OPS: [(&str, i64); 15] = [
     ("ENDED", ENDED),
     ("FAILED", FAILED),
     ("THREAD_DONE", THREAD_DONE),
+    ("USE", USE),
 ];
 const QUERY: i64 = 1;
 const PREPARE: i64 = 2;
@@ -39,6 +40,7 @@ const RESTART: i64 = 12;
 const ENDED: i64 = 13;
 const FAILED: i64 = 14;
 const THREAD_DONE: i64 = 15;
+const USE: i64 = 16;
 
 const DONE: i64 = 0;
 const RESULT: i64 = 1;
@@ -113,12 +115,21 @@ pub(super) enum Question {
         values: Values,
     },
     Forget {
+        connection: u16,
         handle: u32,
     },
-    /// Opens the connection, anew if it was open before.
-    Connect,
+    /// Opens a connection, anew if it was open before, and goes on with it.
+    Connect {
+        connection: u16,
+    },
     /// The same, because the script says `reconnect()`.
-    Reconnect,
+    Reconnect {
+        connection: u16,
+    },
+    /// Goes on with a connection that was opened before.
+    Use {
+        connection: u16,
+    },
     /// Ends a transaction behind an error that restarts the event.
     Rollback,
     Sleep(Duration),
@@ -161,9 +172,10 @@ impl Question {
                 let values = Values { count: integer(&third) as usize, few: [a, b, c, d], more };
                 Self::Execute { handle: integer(&first) as u32, keep: Keep::of(&second), values }
             }
-            FORGET => Self::Forget { handle: integer(&first) as u32 },
-            CONNECT => Self::Connect,
-            RECONNECT => Self::Reconnect,
+            FORGET => Self::Forget { connection: integer(&first) as u16, handle: integer(&second) as u32 },
+            CONNECT => Self::Connect { connection: integer(&first) as u16 },
+            RECONNECT => Self::Reconnect { connection: integer(&first) as u16 },
+            USE => Self::Use { connection: integer(&first) as u16 },
             ROLLBACK => Self::Rollback,
             SLEEP => {
                 // A whole number of Lua's comes as an integer.

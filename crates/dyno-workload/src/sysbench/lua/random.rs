@@ -7,7 +7,7 @@ use mlua::{Lua, LuaString, Table};
 use crate::random::Random;
 use crate::sysbench::distribution::{Distribution, Sampler};
 use crate::sysbench::text;
-use crate::sysbench::unique::UniqueNumbers;
+use crate::sysbench::unique::{UniqueNumbers, UniqueRanges};
 
 /// Shapes of the functions that a script may call by their names; `default` is what `--rand-type` says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,17 +53,19 @@ struct Inner {
     /// By the places of [`SHAPES`].
     samplers: [Sampler; 6],
     unique: UniqueNumbers,
+    ranges: Arc<UniqueRanges>,
     text: Vec<u8>,
 }
 
 impl Streams {
-    pub(super) fn new(distributions: &Distributions, unique: UniqueNumbers) -> Self {
+    pub(super) fn new(distributions: &Distributions, ranges: &Arc<UniqueRanges>) -> Self {
         let samplers = distributions.samplers();
         Self(Arc::new(Mutex::new(Inner {
             current: 0,
             clients: Vec::new(),
             samplers,
-            unique,
+            unique: ranges.all(),
+            ranges: Arc::clone(ranges),
             text: Vec::new(),
         })))
     }
@@ -74,10 +76,11 @@ impl Streams {
         stream: usize,
         random: Random,
         distributions: &Distributions,
-        unique: UniqueNumbers,
+        ranges: &Arc<UniqueRanges>,
     ) {
         let mut inner = self.lock();
-        (inner.samplers, inner.unique) = (distributions.samplers(), unique);
+        (inner.samplers, inner.unique) = (distributions.samplers(), ranges.all());
+        inner.ranges = Arc::clone(ranges);
         if let Some(client) = inner.clients.get_mut(stream) {
             *client = random;
         }
@@ -124,6 +127,11 @@ impl Streams {
             "rand_unique",
             lua.create_function(move |_, ()| Ok(f64::from(streams.lock().unique.draw())))?,
         )?;
+        let ranges = self.clone();
+        let unique_of = move |_: &Lua, (low, last): (f64, f64)| {
+            Ok(low + f64::from(ranges.lock().ranges.draw(low as i64, last as u32)))
+        };
+        host.set("rand_unique_of", lua.create_function(unique_of)?)?;
         let streams = self.clone();
         host.set("rand_double", lua.create_function(move |_, ()| Ok(streams.draw(Random::unit)))?)?;
         let streams = self.clone();

@@ -1,8 +1,10 @@
 //! A script: found, read, asked for its options and commands, and run outside of the load.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use dyno_target::files;
 use mlua::{Table, Value};
 
 use super::blocking::{Opener, converse};
@@ -12,7 +14,8 @@ use super::random::Distributions;
 use super::report::Report;
 use super::state::{Log, Seat, Setup, State, Task};
 use crate::random::Random;
-use crate::sysbench::unique::Unique;
+use crate::sysbench::counters::ClientCounters;
+use crate::sysbench::unique::UniqueRanges;
 
 /// What is known before the script is read.
 #[derive(Clone, Default)]
@@ -28,6 +31,10 @@ pub struct Invocation {
     /// The user's home directory, of which `.luarocks` is looked through.
     pub home: Option<PathBuf>,
     pub log: Option<Log>,
+    /// Opens connections that the script asks for while it is read.
+    pub open: Option<Arc<Opener<'static>>>,
+    /// Counts what it asks the server outside of the load, as sysbench does too.
+    pub counters: Option<ClientCounters>,
 }
 
 impl std::fmt::Debug for Invocation {
@@ -73,6 +80,7 @@ pub struct Script {
     main: State,
     seat: Seat,
     options: Vec<DeclaredOption>,
+    counters: Option<ClientCounters>,
 }
 
 /// [`Setup`] has a function in it, which cannot be shown.
@@ -109,12 +117,7 @@ impl Script {
     /// That it cannot be read, or what it does wrong while it is.
     pub fn load(path: &Path, invocation: &Invocation) -> Result<Self, ScriptError> {
         let shown = path.display().to_string();
-        let text = fs::read(path).map_err(|error: io::Error| ScriptError {
-            hook: None,
-            file: None,
-            line: None,
-            message: format!("cannot read the script {shown}: {error}"),
-        })?;
+        let text = files::read(path).map_err(|error| ScriptError::unreadable(&shown, &error))?;
         Self::from_text(&shown, text, invocation)
     }
 
@@ -135,14 +138,16 @@ impl Script {
             options: None,
             distributions: Distributions::default(),
             seed: 0,
-            unique: Unique::new(0),
+            unique: UniqueRanges::new(0),
             log: invocation.log.clone(),
+            driver_used: Arc::default(),
         };
         let main = State::new(&setup)?;
         let seat = main.spawn(0, Random::of_client(0, MAIN), true)?;
-        converse(&main, seat, Task::Read, None)?;
+        let counters = invocation.counters.clone();
+        converse(&main, seat, Task::Read, invocation.open.as_deref(), counters.as_ref())?;
         let options = main.cmdline(seat, "options").map(|options| DeclaredOption::read_all(&options));
-        Ok(Self { setup: SetupShown(setup), main, seat, options: options.unwrap_or_default() })
+        Ok(Self { setup: SetupShown(setup), main, seat, options: options.unwrap_or_default(), counters })
     }
 
     /// Its file's name without `.lua`.
@@ -169,7 +174,7 @@ impl Script {
         setup.emulates = settings.emulates_statements;
         setup.percentile = settings.percentile;
         setup.seed = settings.seed;
-        setup.unique = Unique::new(settings.seed);
+        setup.unique = UniqueRanges::new(settings.seed);
         setup.distributions = settings.distributions;
         self.main.configure(self.seat, setup, Random::of_client(settings.seed, MAIN))
     }
@@ -177,6 +182,16 @@ impl Script {
     #[must_use]
     pub fn is_mysql(&self) -> bool {
         self.setup.0.mysql
+    }
+
+    /// Whether it has asked for the driver yet, in any of its threads: a report then has queries in it.
+    #[must_use]
+    pub fn uses_driver(&self) -> bool {
+        self.setup.0.driver_used.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn counters(&self) -> Option<&ClientCounters> {
+        self.counters.as_ref()
     }
 
     /// Whether it has the function `name`: `event`, `init`, `prepare`, …
@@ -208,7 +223,7 @@ impl Script {
     /// # Errors
     /// What it raised.
     pub fn call(&self, name: &str, open: &Opener<'_>) -> Result<bool, ScriptError> {
-        converse(&self.main, self.seat, Task::Hook(name), Some(open))
+        converse(&self.main, self.seat, Task::Hook(name), Some(open), self.counters())
     }
 
     /// Runs a command, in `threads` threads where it is a parallel one. Whether there is one.
@@ -217,20 +232,24 @@ impl Script {
     /// What it raised, in the first thread in which it raised anything.
     pub fn run_command(&self, name: &str, threads: u32, open: &Opener<'_>) -> Result<bool, ScriptError> {
         if !self.is_parallel(name) {
-            return converse(&self.main, self.seat, Task::Command(name), Some(open));
+            return converse(&self.main, self.seat, Task::Command(name), Some(open), None);
         }
         let run = |tid| {
             let state = self.new_state()?;
             let seat = state.spawn(tid, Random::of_client(self.setup.0.seed, tid), true)?;
-            converse(&state, seat, Task::Command(name), Some(open))
+            converse(&state, seat, Task::Command(name), Some(open), None)
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads.max(1)).map(|tid| scope.spawn(move || run(tid))).collect();
+            let begin = |tid| std::thread::Builder::new().spawn_scoped(scope, move || run(tid));
+            let threads: Vec<_> = (0..threads.max(1)).map(begin).collect();
             let mut outcome = Ok(false);
             // All of them are waited for, whatever the first came to.
             for thread in threads {
                 let died = |_| Err(ScriptError::new(None, "a thread of the command died"));
-                let ran = thread.join().unwrap_or_else(died);
+                let failed = |error| {
+                    ScriptError::new(None, &format!("a thread of the command did not start: {error}"))
+                };
+                let ran = thread.map_err(failed).and_then(|thread| thread.join().unwrap_or_else(died));
                 outcome = outcome.and_then(|found| ran.map(|ran| found || ran));
             }
             outcome
@@ -255,7 +274,7 @@ impl Script {
     }
 
     fn report(&self, name: &str, report: &Report) -> Result<bool, ScriptError> {
-        converse(&self.main, self.seat, Task::Report(name, report), None)
+        converse(&self.main, self.seat, Task::Report(name, report), None, None)
     }
 
     /// Ends what report hooks have begun to print, once all has run.

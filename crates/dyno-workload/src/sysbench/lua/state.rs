@@ -1,16 +1,17 @@
 //! One Lua state: the prelude, the script, and the clients that run in it. Used by one thread at a time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
 
 use super::error::ScriptError;
-use super::options::OptionValue;
+use super::options::{DeclaredOption, OptionValue};
 use super::question::{Asked, Question, Reply, constants};
 use super::random::{Distributions, Streams};
 use super::report::Report;
 use crate::random::Random;
-use crate::sysbench::unique::Unique;
+use crate::sysbench::unique::UniqueRanges;
 
 /// The prelude, in the order in which its parts build on one another.
 const PRELUDE: [(&str, &str); 7] = [
@@ -51,8 +52,10 @@ pub(super) struct Setup {
     pub(super) options: Option<Vec<(String, OptionValue)>>,
     pub(super) distributions: Distributions,
     pub(super) seed: u64,
-    pub(super) unique: Arc<Unique>,
+    pub(super) unique: Arc<UniqueRanges>,
     pub(super) log: Option<Log>,
+    /// A script that never asks for the driver needs no database.
+    pub(super) driver_used: Arc<AtomicBool>,
 }
 
 /// What a client begins.
@@ -108,7 +111,7 @@ fn failed(error: &mlua::Error) -> ScriptError {
 
 impl State {
     pub(super) fn new(setup: &Setup) -> Result<Self, ScriptError> {
-        let streams = Streams::new(&setup.distributions, setup.unique.numbers());
+        let streams = Streams::new(&setup.distributions, &setup.unique);
         Self::build(setup, streams).map_err(|error| failed(&error))
     }
 
@@ -132,6 +135,13 @@ impl State {
             Ok(())
         };
         host.set("log_refusal", lua.create_function(tell)?)?;
+        let used = Arc::clone(&setup.driver_used);
+        let note = move |_: &Lua, ()| {
+            used.store(true, Ordering::Relaxed);
+            Ok(())
+        };
+        host.set("note_driver", lua.create_function(note)?)?;
+        host.set("list_options", lua.create_function(list_options)?)?;
         host.set("traceback", lua.create_function(traceback)?)?;
         host.set("getinfo", lua.create_function(getinfo)?)?;
         core.set("host", host)?;
@@ -203,7 +213,7 @@ impl State {
 
     /// Tells a client what the command line said.
     pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), ScriptError> {
-        self.streams.configure(seat.stream, random, &setup.distributions, setup.unique.numbers());
+        self.streams.configure(seat.stream, random, &setup.distributions, &setup.unique);
         let tell = || -> mlua::Result<()> {
             self.core.set("setup", setup_table(&self.lua, setup)?)?;
             self.core.get::<Function>("set_options")?.call(seat.index)
@@ -242,6 +252,12 @@ fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
         table.set("options", values)?;
     }
     Ok(table)
+}
+
+/// The lines that help has of the options that a script declares.
+fn list_options(_: &Lua, declared: Option<Table>) -> mlua::Result<String> {
+    let declared = declared.map(|declared| DeclaredOption::read_all(&declared));
+    Ok(DeclaredOption::list(&declared.unwrap_or_default()))
 }
 
 /// `debug.traceback([message [, level]])`
@@ -334,8 +350,9 @@ mod tests {
             options: Some(Vec::new()),
             distributions: Distributions::default(),
             seed: 0,
-            unique: Unique::new(0),
+            unique: UniqueRanges::new(0),
             log: None,
+            driver_used: Arc::default(),
         }
     }
 
@@ -361,7 +378,10 @@ mod tests {
             })
             .collect();
         for (_, state, seat) in &clients {
-            assert!(matches!(state.start(*seat, Task::Load), Question::Prepare { handle: 1, .. }));
+            assert!(matches!(state.start(*seat, Task::Load), Question::Connect { connection: 0 }));
+        }
+        for (_, state, seat) in &clients {
+            assert!(matches!(state.resume(*seat, &Reply::Done), Question::Prepare { handle: 1, .. }));
         }
         for (_, state, seat) in &clients {
             assert!(matches!(state.resume(*seat, &Reply::Done), Question::Ready));
@@ -406,6 +426,7 @@ mod tests {
         .unwrap();
         let seat = spawn(&state, 0);
         assert!(matches!(state.start(seat, Task::Load), Question::Ready));
+        assert!(matches!(state.resume(seat, &Reply::Done), Question::Connect { connection: 0 }));
         assert!(matches!(state.resume(seat, &Reply::Done), Question::Query { .. }));
         let mut refused = Refused {
             ignorable: true,
@@ -416,13 +437,11 @@ mod tests {
         };
         assert!(matches!(state.resume(seat, &Reply::Refused(&refused)), Question::Rollback));
         assert!(matches!(state.resume(seat, &Reply::Done), Question::Restart));
-        // Its connection is still there, and is a second one for the event that begins again.
-        let Question::Failed(error) = state.resume(seat, &Reply::Done) else {
-            panic!("a second connection passes")
-        };
-        assert_eq!(error.line, Some(2));
+        // Its connection is still there, and the event that begins again asks for a second one.
+        assert!(matches!(state.resume(seat, &Reply::Done), Question::Connect { connection: 1 }));
         let seat = spawn(&state, 1);
         state.start(seat, Task::Load);
+        state.resume(seat, &Reply::Done);
         state.resume(seat, &Reply::Done);
         refused.ignorable = false;
         let Question::Failed(error) = state.resume(seat, &Reply::Refused(&refused)) else {

@@ -116,6 +116,7 @@ fn address_of(error: &ConnectError) -> Option<&Address> {
         | ConnectError::SocketDenied { address, .. }
         | ConnectError::Unreachable { address, .. }
         | ConnectError::TimedOut { address, .. }
+        | ConnectError::Interrupted { address }
         | ConnectError::Io { address, .. }
         | ConnectError::Closed { address }
         | ConnectError::NotPostgres { address, .. }
@@ -160,6 +161,7 @@ fn reason(error: &ConnectError) -> String {
         }
         ConnectError::Io { source, .. } => libpq_text::system(source),
         ConnectError::TimedOut { .. } => "timeout expired".to_owned(),
+        ConnectError::Interrupted { .. } => "interrupted".to_owned(),
         ConnectError::Closed { .. } => CLOSED.to_owned(),
         ConnectError::NotPostgres { what, .. } => {
             format!("expected authentication request from server, but {what}")

@@ -5,13 +5,13 @@ mod failure;
 mod prompt;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::settings::{Environment, TargetSettings};
 use dyno_wire::endpoint::{Address, Endpoint, Login, Password};
 
 use super::options::ConnectionOptions;
+use crate::secrets;
 
 pub(crate) use failure::ConnectFailure;
 use prompt::ask_on_terminal;
@@ -41,15 +41,9 @@ pub(crate) struct Server {
     /// What was resolved to get its address.
     name: Option<String>,
     url: String,
-    connect_timeout: Option<Duration>,
 }
 
 impl Server {
-    /// How long a connection may take; `None` for as long as it takes.
-    pub(crate) fn connect_timeout(&self) -> Option<Duration> {
-        self.connect_timeout
-    }
-
     /// The target as it is shown and stored, without the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
@@ -76,7 +70,9 @@ impl Server {
 /// Opens the first session of this process: its environment is heeded, and its terminal is asked for a password.
 pub(crate) fn open(options: &ConnectionOptions, say: &mut dyn FnMut(&str)) -> Result<Opened, ConnectFailure> {
     let mut destination = Destination::new(options, &Environment::of_process())?;
-    for warning in destination.settings.warnings() {
+    let settings = &destination.settings;
+    secrets::remember(settings.passwords(), settings.user(), settings.database());
+    for warning in settings.warnings() {
         say(&format!("WARNING: {warning}\n"));
     }
     destination.open(&mut ask_on_terminal)
@@ -150,14 +146,9 @@ impl Destination {
 
     fn try_one(&self, name: Option<&str>, endpoint: Endpoint) -> Result<Opened, ConnectError> {
         let endpoint = self.with_password(endpoint);
-        let connection = Connection::open_within(&endpoint, self.settings.connect_timeout())?;
+        let connection = Connection::open(&endpoint)?;
         let name = name.map(str::to_owned);
-        let server = Server {
-            endpoint,
-            name,
-            url: self.settings.url(),
-            connect_timeout: self.settings.connect_timeout(),
-        };
+        let server = Server { endpoint, name, url: self.settings.url() };
         Ok(Opened { connection, server })
     }
 

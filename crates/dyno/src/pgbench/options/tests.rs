@@ -69,7 +69,7 @@ fn defaults() -> RunOptions {
         failures_detailed: false,
         verbose_errors: false,
         debug: false,
-        extras: Extras::Brief,
+        extras: Extras::Usual,
     }
 }
 
@@ -158,7 +158,9 @@ fn runs_mean_what_was_typed() {
         (&["--no"], |it| it.vacuum = Vacuum::Nothing),
         (&["--dyno=full"], |it| it.extras = Extras::Full),
         (&["--dyno=full", "--dyno"], |it| it.extras = Extras::Full),
-        (&["--dyno", "full"], |it| it.connection.database = Some("full".into())),
+        (&["--dyno", "full"], |it| {
+            (it.connection.database, it.extras) = (Some("full".into()), Extras::Brief);
+        }),
         (&["--no-dyno"], |it| it.extras = Extras::Off),
         (&["--no-d", "--dy"], |it| it.extras = Extras::Brief),
     ];

@@ -310,5 +310,5 @@ fn extras_by_environment(text: Option<&str>) -> Result<Extras, UsageError> {
 
 /// What a bare `--dyno` makes of it.
 fn turned_on(extras: Extras) -> Extras {
-    if extras == Extras::Off { Extras::Brief } else { extras }
+    if extras == Extras::Full { extras } else { Extras::Brief }
 }

@@ -7,6 +7,13 @@ use super::Options;
 use super::known::{self, Kind};
 use super::values;
 
+/// As sysbench says it.
+const TEST_IS_DEPRECATED: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the \
+                                  command line without any options.";
+
+/// Test and command.
+const OPERANDS_MAX: usize = 2;
+
 /// What was typed.
 #[derive(Debug, Default)]
 pub(crate) struct CommandLine {
@@ -35,18 +42,21 @@ impl CommandLine {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, UsageError> {
         let mut line = Self::default();
+        let mut operands = Vec::new();
         for word in words {
-            if let Some(option) = word.strip_prefix("--") {
-                line.option(option, &word, read_file, say)?;
-            } else if line.test.is_none() {
-                line.test = Some(word);
-            } else if line.command.is_none() {
-                line.command = Some(word);
-            } else {
-                return Err(UsageError::Unrecognized { word });
+            match word.strip_prefix("--") {
+                Some(option) => line.option(option, &word, read_file, say)?,
+                None if operands.len() == OPERANDS_MAX => return Err(UsageError::Unrecognized { word }),
+                None => operands.push(word),
             }
         }
-        Ok(line)
+        let mut operands = operands.into_iter();
+        line.test = line.test.filter(|test| !test.is_empty()).or_else(|| operands.next());
+        line.command = operands.next();
+        match operands.next() {
+            Some(word) => Err(UsageError::Unrecognized { word }),
+            None => Ok(line),
+        }
     }
 
     fn option(
@@ -58,6 +68,13 @@ impl CommandLine {
     ) -> Result<(), UsageError> {
         let (name, value) = split(option);
         self.set(name, value, word, false)?;
+        // How the test was named before it had a place of its own.
+        if name == "test"
+            && let Some(test) = value
+        {
+            say(TEST_IS_DEPRECATED);
+            self.test = Some(test.to_owned());
+        }
         if known::same_name(name, "config-file")
             && let Some(path) = value
         {

@@ -107,7 +107,8 @@ pub(crate) const KNOWN: &[Known] = &[
     known(Added, "warmup-time", Integer, Some("0"), "seconds of load before counting begins"),
     known(Added, "rand-zipfian-exp", Double, Some("0.8"), "the exponent of zipfian"),
     known(Added, "pgsql-sslmode", Text, Some("prefer"), "whether connections are encrypted, as libpq has it"),
-    known(Added, "dyno", Text, Some("brief"), "what dyno adds {off - nothing, and nothing is stored; brief - some lines on standard error; full - its whole report behind sysbench's}"),
+    known(Added, "dyno", Text, None, "what dyno adds {off - nothing, and nothing is stored; brief - some lines on standard error, as by itself where that is a terminal; full - its whole report behind sysbench's}"),
+    known(Hidden, "test", Text, None, "the test's name or path, which may also stand by itself"),
     known(Hidden, "luajit-cmd", Text, None, "for LuaJIT; has no meaning here"),
     known(Hidden, "no-dyno", Flag, Some("off"), "the same as --dyno=off"),
 ];

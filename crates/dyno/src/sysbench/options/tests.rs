@@ -10,7 +10,7 @@ fn read(words: &str) -> Result<CommandLine, UsageError> {
     let mut said = String::new();
     let line =
         CommandLine::read(words.split(' ').map(str::to_owned), &read_file, &mut |text| said.push_str(text));
-    assert_eq!(said.is_empty(), !words.contains("nope"), "{said}");
+    assert_eq!(said.is_empty(), !words.contains("nope") && !words.contains("--test="), "{said}");
     line
 }
 
@@ -38,6 +38,10 @@ fn the_first_words_are_test_and_command_wherever_they_stand() {
     let line = read("--threads=2 test --time=5 run").unwrap();
     assert_eq!((line.test.as_deref(), line.command.as_deref()), (Some("test"), Some("run")));
     assert_eq!((line.options.integer("threads"), line.options.integer("time")), (2, 5));
+    let line = read("prepare --test=first --test=second").unwrap();
+    assert_eq!((line.test.as_deref(), line.command.as_deref()), (Some("second"), Some("prepare")));
+    assert_eq!(read("--test= a b").unwrap().test.as_deref(), Some("a"));
+    assert_eq!(read("--test=a b c").unwrap_err().to_string(), "Unrecognized command line argument: c");
     assert_eq!(read("a b c").unwrap_err().to_string(), "Unrecognized command line argument: c");
     assert_eq!(read("-x b").unwrap().test.as_deref(), Some("-x"));
 }
@@ -96,7 +100,7 @@ fn defaults_are_those_of_sysbench() {
     assert_eq!((settings.threads.get(), settings.events, settings.rate), (1, None, None));
     assert_eq!(settings.time, Some(std::time::Duration::from_secs(10)));
     assert_eq!((settings.percentile, settings.verbosity, settings.seed), (95, 3, None));
-    assert_eq!(settings.extras, Extras::Brief);
+    assert_eq!(settings.extras, Extras::Usual);
     assert_eq!(said, "");
 }
 
@@ -151,7 +155,7 @@ fn dyno_says_as_much_as_it_is_asked_for() {
     assert_eq!(extras("--dyno=full --no-dyno"), Extras::Off);
     let by_environment = |text, words| settings_in(Some(text), words).0.map(|settings| settings.extras);
     assert_eq!(by_environment("full", "run"), Ok(Extras::Full));
-    assert_eq!(by_environment("", "run"), Ok(Extras::Brief));
+    assert_eq!(by_environment("", "run"), Ok(Extras::Usual));
     assert_eq!(by_environment("x", "--dyno=off"), Ok(Extras::Off));
     assert!(by_environment("x", "run").unwrap_err().contains("DYNO_SYSBENCH: 'x'"));
 }

@@ -81,6 +81,10 @@ end
 local out = io.stdout
 out:setvbuf("no")
 
+function core.print_out(text)
+   out:write(text)
+end
+
 function base.print(...)
    local words = {}
    for i = 1, select("#", ...) do
@@ -122,6 +126,9 @@ local function environment(client)
       command[1]()
       return true
    end
+   function sysbench.cmdline.print_test_options()
+      core.print_out(core.host.list_options(sysbench.cmdline.options) .. "\n")
+   end
    env.sysbench = sysbench
    env.thread_id = client.tid
    env.test = core.setup.path
@@ -129,11 +136,23 @@ local function environment(client)
    core.set_up_chunks(client)
 end
 
+-- Options as globals, for scripts that declare none, as those for sysbench 0.5. The script's functions and Lua's libraries
+-- keep their names.
+local function export_options(env)
+   for name, value in pairs(env.sysbench.cmdline.options and {} or core.setup.options or {}) do
+      local kind = type(env[name])
+      if kind ~= "function" and kind ~= "table" then
+         env[name] = value
+      end
+   end
+end
+
 -- Reads the script for this client.
 local function read_script(client)
    client.hook = nil
    core.main_chunk(client)
    client.read = true
+   export_options(client.env)
 end
 
 local function is_restart(failure)
@@ -218,13 +237,15 @@ function tasks.report(client, name, stat)
 end
 
 function core.spawn(index, tid, blocking)
-   local client = { tid = tid, handles = 0, free_handles = {}, blocking = blocking }
+   local client = { tid = tid, handles = 0, free_handles = {}, connections = 0, free_numbers = {}, blocking = blocking }
    clients[index] = client
    environment(client)
 end
 
 function core.set_options(index)
-   clients[index].env.sysbench.opt = copy(core.setup.options)
+   local env = clients[index].env
+   env.sysbench.opt = copy(core.setup.options)
+   export_options(env)
 end
 
 -- Has a client begin `task`: "load", "hook", "command", "report", or nothing but reading the script.

@@ -14,13 +14,15 @@ function base.sb_rnd()
    return rand.uniform(0, 2 ^ 32 - 2)
 end
 
--- A number that no other call gives, within bounds if there are any.
+-- A number that no other call gives, within bounds if there are any. sysbench draws of all 32 bits until one is within
+-- them, which takes seconds for a range of some thousand; here each range has numbers of its own.
 function base.sb_rand_uniq(low, high)
-   local unique = rand.unique()
+   low, high = tonumber(low), tonumber(high)
    if low and high and high >= low then
-      return low + unique % (high - low + 1)
+      low = math.floor(low)
+      return core.host.rand_unique_of(low, math.min(math.floor(high) - low, 2 ^ 32 - 1))
    end
-   return unique
+   return rand.unique()
 end
 
 base.num_threads = 1
@@ -30,11 +32,15 @@ base.myisam_max_rows = 1000000
 local db = { DB_ERROR_NONE = 0, DB_ERROR_RESTART_TRANSACTION = 1, DB_ERROR_FAILED = 2 }
 
 local function connected()
-   local open = core.current.connection
-   if open and not open.closed then
-      return open
+   local client = core.current
+   if not client.older or client.older.closed then
+      local ok, made = pcall(function() return core.sysbench.sql.driver():connect() end)
+      if not ok then
+         error("Failed to connect to the database", 3)
+      end
+      client.older = made
    end
-   return core.sysbench.sql.driver():connect()
+   return client.older
 end
 
 function db.connect()
@@ -42,26 +48,27 @@ function db.connect()
 end
 
 function db.disconnect()
-   local open = core.current.connection
+   local open = core.current.older
    if open then
       open:disconnect()
    end
 end
 
+-- Tail calls, so that errors name the script's line and not one of these.
 function db.query(query)
-   connected():query(query)
+   return connected():query(query)
 end
 
 function db.bulk_insert_init(query)
-   connected():bulk_insert_init(query)
+   return connected():bulk_insert_init(query)
 end
 
 function db.bulk_insert_next(value)
-   connected():bulk_insert_next(value)
+   return connected():bulk_insert_next(value)
 end
 
 function db.bulk_insert_done()
-   connected():bulk_insert_done()
+   return connected():bulk_insert_done()
 end
 
 function db.prepare(query)

@@ -22,9 +22,7 @@ local function rates(stat)
    }
 end
 
-local function print_out(text)
-   io.stdout:write(text)
-end
+local print_out = core.print_out
 
 function sysbench.report_csv(stat)
    local per_s = rates(stat)
@@ -51,7 +49,7 @@ local json = [[
 
 local in_json = false
 
--- One array of all reports; its end is printed with the end of the run.
+-- One array of the reports while the load runs, and one of the report at its end.
 function sysbench.report_json(stat)
    local per_s = rates(stat)
    print_out(in_json and ",\n" or "[\n")
@@ -73,4 +71,39 @@ function sysbench.report_default(stat)
       .. "err/s %4.2f reconn/s: %4.2f\n", stat.time_total, stat.threads_running, per_s.events, per_s.queries,
       per_s.reads, per_s.writes, per_s.other, core.setup.percentile or 95, per_s.latency_ms, per_s.errors,
       per_s.reconnects))
+end
+
+-- Histograms of a script's own: `size` values from `low` to `high`, each so many times the one before.
+local histogram = {}
+sysbench.histogram = {}
+
+function sysbench.histogram.new(size, low, high)
+   size, low, high = tonumber(size), tonumber(low), tonumber(high)
+   if not (size and low and high and size >= 2 and size <= 1e6 and low > 0 and high > low) then
+      error("histogram.new(size, low, high): size is 2 to 1000000, and 0 < low < high", 2)
+   end
+   return setmetatable({ low = low, step = math.log(high / low) / (size - 1), last = size - 1, counts = {} },
+      { __index = histogram, __tostring = function() return "<sb_histogram>" end })
+end
+
+-- Values beyond the ends count as the ends.
+function histogram:update(value)
+   local at = math.floor(math.log(tonumber(value) / self.low) / self.step + 0.5)
+   at = at > 0 and math.min(at, self.last) or 0
+   self.counts[at] = (self.counts[at] or 0) + 1
+end
+
+function histogram:print()
+   local most = 0
+   for _, count in pairs(self.counts) do
+      most = math.max(most, count)
+   end
+   print_out("       value  ------------- distribution ------------- count\n")
+   for at = 0, self.last do
+      local count = self.counts[at]
+      if count then
+         local bar = string.rep("*", math.floor(count / most * 40 + 0.5))
+         print_out(format("%12.3f |%-40s %d\n", self.low * math.exp(at * self.step), bar, count))
+      end
+   end
 end

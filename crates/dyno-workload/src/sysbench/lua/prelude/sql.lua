@@ -24,6 +24,9 @@ local NO_ROWS, ALL_ROWS, FIRST_ROW = 0, 1, 2
 -- Bytes of a bulk insert after which it is sent, as many as sysbench takes; below any server's usual limit.
 local BULK_BYTES_MAX = 512 * 1024
 
+-- As many as the engine can number.
+local CONNECTIONS_MAX = 65536
+
 local driver, connection, statement, result = {}, {}, {}, {}
 
 local function class(name, methods)
@@ -43,6 +46,7 @@ function sql.driver(name)
    if name ~= nil and name ~= core.setup.driver then
       error(format("invalid database driver name: '%s' (this run speaks to %s)", tostring(name), core.setup.driver), 2)
    end
+   core.host.note_driver()
    return the_driver
 end
 
@@ -50,23 +54,52 @@ function driver:name()
    return core.setup.driver
 end
 
--- A client has one connection, which is there already; after a disconnect it is opened anew.
+-- The engine knows a client's connections by numbers. That of a connection which the script has closed, or lost sight of, is
+-- the next one's: opening it closes the one before.
+local function give_back(lease)
+   if lease.number then
+      table.insert(lease.client.free_numbers, lease.number)
+      lease.number = nil
+   end
+end
+
+local function leased(client)
+   local number = table.remove(client.free_numbers)
+   if not number then
+      if client.connections == CONNECTIONS_MAX then
+         error("too many open connections of one thread", 3)
+      end
+      number = client.connections
+      client.connections = number + 1
+   end
+   local lease, watched = { client = client, number = number }, newproxy(true)
+   getmetatable(watched).__gc = function() give_back(lease) end
+   return number, lease, watched
+end
+
 function driver:connect()
    local client = core.current
-   local open = client.connection
-   if open and not open.closed then
-      error("this script opens a second connection while its first is open: dyno gives each thread of a script one "
-         .. "connection; disconnect() the first, or use it for both", 2)
+   local number, lease, watched = leased(client)
+   client.used = nil
+   if ask(OP.CONNECT, number) == ANSWER.REFUSED then
+      give_back(lease)
+      error("connection creation failed", 2)
    end
-   local made = setmetatable({ client = client }, connection_class)
-   if open or client.blocking then
-      local code, _, _, _, message = ask(OP.CONNECT)
-      if code == ANSWER.REFUSED then
-         error("connection creation failed: " .. message, 2)
-      end
-   end
-   client.connection = made
+   local made = setmetatable({ client = client, number = number, lease = lease, watched = watched }, connection_class)
+   client.used = made
    return made
+end
+
+-- Has the next question go to this connection. Where it stands, nothing is asked.
+local function use(self)
+   local client = self.client
+   if client.used ~= self then
+      if self.closed then
+         error("attempt to use an already closed connection", 3)
+      end
+      ask(OP.USE, self.number)
+      client.used = self
+   end
 end
 
 -- Errors --------------------------------------------------------------------------------------------------------------
@@ -96,12 +129,6 @@ local function refuse(level, self, query, ignorable, errno, state, message, open
    end
    core.host.log_refusal(core.setup.mysql, errno, message, query or "")
    error(core.sql_error_text(failure), level)
-end
-
-local function check_open(self)
-   if self.closed then
-      error("attempt to use an already closed connection", 3)
-   end
 end
 
 local function check_text(query, what)
@@ -140,33 +167,43 @@ local function first_row_of(self, query, code, nrows, nfields, rows, message, op
 end
 
 function connection:query(query)
-   check_open(self)
+   use(self)
    check_text(query, "query")
    return result_of(self, query, yield(QUESTION, QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
 end
 
 function connection:query_row(query)
-   check_open(self)
+   use(self)
    check_text(query, "query_row")
    return first_row_of(self, query, ask(OP.QUERY, FIRST_ROW, query))
 end
 
 function connection:disconnect()
    self.closed = true
+   if self.client.used == self then
+      self.client.used = nil
+   end
+   give_back(self.lease)
    return true
 end
 
 function connection:reconnect()
-   self.closed = false
-   local code, ignorable, errno, state, message = ask(OP.RECONNECT)
+   local client = self.client
+   if self.closed then
+      self.number, self.lease, self.watched = leased(client)
+      self.closed = false
+   end
+   client.used = nil
+   local code, ignorable, errno, state, message = ask(OP.RECONNECT, self.number)
    if code == ANSWER.REFUSED then
       refuse(CALLER, self, nil, ignorable, errno, state, message)
    end
+   client.used = self
    return true
 end
 
 function connection:bulk_insert_init(query)
-   check_open(self)
+   use(self)
    check_text(query, "bulk_insert_init")
    self.bulk = { head = query, values = {}, count = 0, bytes = #query }
    return true
@@ -185,7 +222,7 @@ local function flush(self)
 end
 
 function connection:bulk_insert_next(value)
-   check_open(self)
+   use(self)
    check_text(value, "bulk_insert_next")
    local bulk = self.bulk
    if not bulk then
@@ -201,7 +238,7 @@ function connection:bulk_insert_next(value)
 end
 
 function connection:bulk_insert_done()
-   check_open(self)
+   use(self)
    -- A thread that came to no row has nothing to send.
    if not self.bulk then
       return true
@@ -271,7 +308,7 @@ local function cached_pieces_of(query)
 end
 
 function connection:prepare(query)
-   check_open(self)
+   use(self)
    check_text(query, "prepare")
    local pieces = cached_pieces_of(query)
    local made = setmetatable({ connection = self, query = query, pieces = pieces, count = #pieces - 1 }, statement_class)
@@ -316,6 +353,9 @@ function statement:bind_create(of_type, max_len)
 end
 
 function statement:bind_param(...)
+   if select("#", ...) == 0 then
+      return nil
+   end
    self.params = { ... }
    if select("#", ...) ~= self.count then
       error(format("bind_param(): the statement has %d parameters, and %d are given: %s", self.count, select("#", ...),
@@ -355,9 +395,10 @@ end
 
 function statement:execute()
    local own, params, count = self.connection, self.params, self.count
-   if own.closed or self.closed then
-      error(own.closed and "attempt to use an already closed connection" or "attempt to use a closed statement", 2)
+   if self.closed then
+      error("attempt to use a closed statement", 2)
    end
+   use(own)
    if count > 0 and not params then
       error("execute() before bind_param(): " .. self.query, 2)
    end
@@ -386,7 +427,7 @@ end
 function statement:close()
    local client = self.connection.client
    if not self.closed and self.handle then
-      ask(OP.FORGET, self.handle)
+      ask(OP.FORGET, self.connection.number, self.handle)
       client.free_handles[#client.free_handles + 1] = self.handle
    end
    self.closed = true

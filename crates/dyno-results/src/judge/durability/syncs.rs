@@ -1,0 +1,43 @@
+//! Whether the log was synced as often as the settings promise. All clients may share a sync, but no more than there are.
+
+use super::Settings;
+use crate::document::{Report, StageResult};
+use crate::judge::evidence::{headlines, reading};
+use crate::words::{clients, counted, rate};
+
+/// Counters lag behind by a second or so, and a commit may just miss a sync: so many times fewer are let pass.
+const SLACK: f64 = 2.0;
+
+/// Fewer syncs than the commits of a stage could share. `None` where there were enough, or it cannot be told.
+pub(super) fn missing(report: &Report, settings: &Settings<'_>, target: &str) -> Option<String> {
+    // A log that is opened to be written through needs no sync, and counts none.
+    let through =
+        |name: &str, prefix: &str| settings.value(name).is_some_and(|value| value.starts_with(prefix));
+    if through("wal_sync_method", "open_") || through("innodb_flush_method", "O_DSYNC") {
+        return None;
+    }
+    let stages = headlines(report).into_iter().filter(|(series, _)| series.target == target);
+    stages.map(|(_, result)| result).find_map(|result| {
+        let commits = commits_per_s(result)?;
+        // None at all are counted by a server that counts none.
+        let syncs = reading(result, "wal_fsyncs_per_s").filter(|syncs| *syncs > 0.0)?;
+        let sharing = result.stage.connections.unwrap_or(result.stage.clients);
+        (syncs * f64::from(sharing) * SLACK < commits).then(|| {
+            format!(
+                "{} of the log were seen each second for {} commits of {}, though the settings promise durability",
+                counted(syncs.round() as u64, "sync"),
+                rate(commits),
+                clients(sharing)
+            )
+        })
+    })
+}
+
+/// Commits that must be synced, where every transaction is known to write: there is one type of them, and rows change in
+/// each.
+fn commits_per_s(result: &StageResult) -> Option<f64> {
+    let tps = result.throughput?.mean;
+    let changed = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"];
+    let changed: f64 = changed.iter().filter_map(|key| reading(result, key)).sum();
+    (result.by_type.len() == 1 && changed >= tps).then_some(tps)
+}

@@ -1,0 +1,31 @@
+//! `restarted`: the server was not the same from the beginning of the run to its end.
+
+use crate::document::Report;
+use crate::event::{Finding, ServerChanged, Severity};
+use crate::words::list;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    report.server_changes.iter().filter_map(judge_target).collect()
+}
+
+fn judge_target(changed: &ServerChanged) -> Option<Finding> {
+    let restarted = changed.restarted.then(|| "the server was started again, or is another one".to_owned());
+    let others = changed.changes.iter().map(|change| {
+        let [before, after] =
+            [&change.before, &change.after].map(|value| value.as_deref().unwrap_or("default"));
+        format!("{} {before} → {after}", change.what)
+    });
+    let evidence: Vec<String> = restarted.into_iter().chain(others).collect();
+    if evidence.is_empty() {
+        return None;
+    }
+    let decides = changed.changes.iter().any(|change| change.decides);
+    Some(Finding {
+        code: "restarted".to_owned(),
+        severity: if decides { Severity::Invalid } else { Severity::Doubt },
+        about: Some(changed.target.clone()),
+        evidence: format!("between the beginning of the run and the end of its load: {}", list(&evidence)),
+        advice: "run again on a server that nobody changes meanwhile; look into its log for why it was started again"
+            .to_owned(),
+    })
+}
