@@ -6,7 +6,7 @@ mod syncs;
 
 use super::evidence::{headlines, writes};
 use crate::document::Report;
-use crate::event::{Finding, Setting, Severity, Target};
+use crate::event::{Finding, Host, Setting, Severity, Target};
 use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -114,10 +114,14 @@ impl Verdict {
     }
 }
 
-/// What is in memory is gone with the machine, whatever is synced.
+/// What is in memory is gone with the machine, whatever is synced. Where several targets are on one host, its disk is that of
+/// the first of them and says nothing of the others.
 fn in_memory(report: &Report, target: &str) -> bool {
-    let hosts = report.hosts.iter().filter(|host| host.roles.iter().any(|role| role == target));
-    hosts.into_iter().any(|host| host.disk_kind.as_deref() == Some("tmpfs"))
+    let holds = |host: &Host, name: &str| host.roles.iter().any(|role| role == name);
+    report.hosts.iter().any(|host| {
+        let on_it = report.targets.iter().filter(|other| holds(host, &other.name)).count();
+        holds(host, target) && on_it == 1 && host.disk_kind.as_deref() == Some("tmpfs")
+    })
 }
 
 fn unlogged_tables(report: &Report, target: &str) -> Vec<String> {

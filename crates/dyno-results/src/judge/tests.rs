@@ -537,6 +537,12 @@ fn settings_alone_make_nothing_durable() {
     must_find(&in_memory, "durability-off", Severity::Doubt, &["lie in memory"]);
     assert!(found(&in_memory, "durability-off").unwrap().advice.contains("on a disk"));
     must_be_silent(&in_memory, "durable");
+    // Of two targets on one host its disk is that of the first.
+    let mut second = in_memory.targets[0].clone();
+    "second".clone_into(&mut second.name);
+    in_memory.targets.push(second);
+    in_memory.hosts.last_mut().unwrap().roles.push("second".to_owned());
+    must_be_silent(&in_memory, "durability-off");
     // 990 commits a second of eight clients need 124 syncs.
     let synced = |per_second: f64| {
         let mut report = clean_report();
