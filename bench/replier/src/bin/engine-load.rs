@@ -77,7 +77,12 @@ fn endpoint(port: u16) -> Endpoint {
         tls: Tls::Disable,
         channel_binding: ChannelBinding::Disable,
     };
-    Endpoint { address: Address::Tcp(([127, 0, 0, 1], port).into()), login: Arc::new(login), wire: Wire::Postgres }
+    Endpoint {
+        address: Address::Tcp(([127, 0, 0, 1], port).into()),
+        login: Arc::new(login),
+        wire: Wire::Postgres,
+        connect_timeout: None,
+    }
 }
 
 /// Resident memory of this process now, counted page by page: the figures of `status` may be off by half a megabyte.
