@@ -1,4 +1,4 @@
-//! Embedded servers, really started: every profile, two at once, over TCP, and with dyno killed under them.
+//! Embedded servers, really started: every profile, two at once, and with dyno killed under them.
 
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -107,27 +107,6 @@ fn every_profile_starts_serves_and_leaves_nothing() {
         assert!(!lives(pid));
         assert_eq!(base.directories(), [] as [PathBuf; 0], "{profile}");
     }
-}
-
-#[test]
-fn a_server_on_tcp_wants_its_password() {
-    if !installed() {
-        return;
-    }
-    let base = Base::new("tcp");
-    let server = start(&Options { tcp: true, ..base.options() });
-    assert!(server.conninfo().contains("host='127.0.0.1'"));
-    let password = server.password().unwrap();
-    assert!(
-        !server.conninfo().contains(password.reveal()) && !format!("{server:?}").contains(password.reveal())
-    );
-    let mut connection = Connection::open(&server.endpoint()).unwrap();
-    assert_eq!(show(&mut connection, "listen_addresses"), "127.0.0.1");
-    let mut wrong = server.endpoint();
-    let mut login = (*wrong.login).clone();
-    login.password = Some(dyno_wire::endpoint::Password::new("wrong".to_owned()));
-    wrong.login = std::sync::Arc::new(login);
-    assert!(Connection::open(&wrong).is_err());
 }
 
 #[test]
