@@ -422,10 +422,13 @@ impl Connection {
     }
 
     fn flush(&mut self, sql: &str) -> Result<(), QueryError> {
-        while let Err(error) = self.stream.write_all(&mut self.unsent) {
-            self.go_on_waiting(error, sql)?;
+        loop {
+            match self.stream.write_until_told(&mut self.unsent) {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.receive(sql)?,
+                Err(error) => self.go_on_waiting(error, sql)?,
+            }
         }
-        Ok(())
     }
 
     /// The session is over. Where the server said why (it was stopped, the session was terminated) that is told,

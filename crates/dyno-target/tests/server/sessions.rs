@@ -87,6 +87,25 @@ fn a_copy_that_fails_or_is_given_up_leaves_no_rows_and_a_usable_session() {
     assert_eq!(session.query_value::<u32>("SELECT count(*) FROM t").unwrap(), Some(0));
 }
 
+/// A server that says something to each row waits until that is read, and takes no more rows meanwhile.
+#[test]
+fn a_copy_listens_while_it_writes() {
+    const ROWS: usize = 50_000;
+    let Some(server) = Server::shared() else { return };
+    // A socket, which holds little.
+    let mut session = server.settings("user=plain", true).connect().unwrap();
+    let talkative = "CREATE TEMP TABLE t (text text); \
+                     CREATE FUNCTION pg_temp.repeat() RETURNS trigger LANGUAGE plpgsql AS \
+                     $$BEGIN RAISE NOTICE '%', new.text; RETURN new; END$$; \
+                     CREATE TRIGGER repeat BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION pg_temp.repeat()";
+    session.execute(talkative).unwrap();
+    let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
+    let row = format!("{}\n", "x".repeat(200));
+    (0..ROWS).for_each(|_| copy.send(row.as_bytes()).unwrap());
+    assert_eq!(copy.finish().unwrap(), ROWS as u64);
+    assert_eq!(session.query_value::<usize>("SELECT count(*) FROM t").unwrap(), Some(ROWS));
+}
+
 #[test]
 fn a_statement_is_cancelled_from_another_thread() {
     let Some(server) = Server::shared() else { return };
