@@ -129,7 +129,7 @@ pub(crate) enum Failure {
         said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
     )]
     Hook { target: String, action: String, status: String, said: Option<String> },
-    #[error("{url} took no session for {seconds} s after a hook or a cold start: {source}")]
+    #[error("{url} took no session for {seconds} s: {source}")]
     NotBack { url: String, seconds: u64, source: Box<ConnectError> },
     #[error("cannot start a thread: {0}")]
     NoThread(#[source] std::io::Error),

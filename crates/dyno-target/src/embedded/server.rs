@@ -125,6 +125,12 @@ impl EmbeddedServer {
         self.postmaster.pid()
     }
 
+    /// Whether the main process is no more.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.postmaster.ended().is_some()
+    }
+
     #[must_use]
     pub fn version(&self) -> Version {
         self.binaries.version
