@@ -73,6 +73,8 @@ pub struct Connection {
     broken: bool,
     /// Bytes that may still come of an answer whose rows are kept.
     answer_left: Option<usize>,
+    /// It is for what is to be done once the user wants to stop.
+    ends_work: bool,
     /// A server that has been silent for too long is given up without being asked again.
     gives_up: bool,
 }
@@ -130,6 +132,7 @@ impl Connection {
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             broken: false,
             answer_left: None,
+            ends_work: patience.lingers,
             gives_up: false,
         })
     }
@@ -291,7 +294,7 @@ impl Connection {
         if self.broken {
             return Err(QueryError::Broken);
         }
-        if interruption::is_requested() && !self.stream.patience().lingers {
+        if interruption::is_requested() && !self.ends_work {
             return Err(QueryError::Interrupted);
         }
         let mut request = Vec::new();

@@ -13,10 +13,8 @@ use rustix::net::{
     send, shutdown, socket_with, sockopt,
 };
 
-use crate::interruption;
+use crate::interruption::{self, LOOK};
 
-/// How often a wait looks whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(50);
 /// How long a connection is silent before the system asks whether it is still there, and between two such questions.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
