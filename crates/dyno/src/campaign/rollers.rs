@@ -304,7 +304,7 @@ fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result
     };
     context.stream.activity("starting an embedded PostgreSQL");
     let started = EmbeddedServer::start(&options, &mut |text| context.stream.activity(text));
-    // To fetch and to start it cannot be interrupted; a Ctrl-C in a terminal reaches what was started as well.
+    // That it was interrupted is all there is to say.
     context.check_stopped()?;
     Ok(started?)
 }

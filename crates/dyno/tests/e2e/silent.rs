@@ -1,6 +1,7 @@
 //! Servers that fall silent, and servers that are stopped: dyno gives them up, and a signal ends it in good order. What
 //! hangs is ended by the test's own patience.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
@@ -135,6 +136,38 @@ fn a_signal_ends_the_wait_for_a_host_name() {
         // Questions of before are none of the next one's.
         while asked() {}
     }
+}
+
+/// The package registry is behind a proxy that says nothing; and who waits for who fetches waits as well.
+#[test]
+fn a_signal_ends_the_wait_for_a_server_that_is_fetched() {
+    let proxy = format!("http://{}", silent());
+    let home = Home::new();
+    // Nobody has it cached.
+    let arguments = ["run", "--server", "postgres@12.1", "--workload", "tpcb/select-only"];
+    let start = || {
+        let mut command = home.command(&arguments);
+        command
+            .env("HTTPS_PROXY", &proxy)
+            .env("https_proxy", &proxy)
+            .env("XDG_CACHE_HOME", home.path("cache"));
+        home.watch(&mut command, &arguments)
+    };
+    let first = start();
+    first.wait_until_connected(proxy.trim_start_matches("http://"));
+    let second = start();
+    wait_until("it wants the lock", || has_open(second.pid(), "/postgresql/.lock"));
+    for running in [second, first] {
+        running.signal(Signal::INT);
+        running.end().expect(1).says(&["interrupted"]);
+    }
+}
+
+/// Whether a process has a file open whose path ends so.
+fn has_open(pid: u32, end: &str) -> bool {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let mut paths = files.filter_map(|file| fs::read_link(file.path()).ok());
+    paths.any(|path| path.to_string_lossy().ends_with(end))
 }
 
 /// A server that is stopped as a whole, until this is dropped.
