@@ -71,6 +71,8 @@ pub struct Connection {
     chunk: Box<[u8]>,
     /// Set once the stream of messages can no longer be followed.
     broken: bool,
+    /// Most of an answer whose rows are kept, and of a single message.
+    answer_bytes_max: usize,
     /// Bytes that may still come of an answer whose rows are kept.
     answer_left: Option<usize>,
     /// It is for what is to be done once the user wants to stop.
@@ -131,6 +133,7 @@ impl Connection {
             unsent: Vec::new(),
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             broken: false,
+            answer_bytes_max: ANSWER_BYTES_MAX,
             answer_left: None,
             ends_work: patience.lingers,
             gives_up: false,
@@ -143,7 +146,7 @@ impl Connection {
     /// What the server said, or that the session was lost.
     pub fn query(&mut self, sql: &str) -> Result<Rows, QueryError> {
         let mut collector = Collector::default();
-        self.answer_left = Some(ANSWER_BYTES_MAX);
+        self.answer_left = Some(self.answer_bytes_max);
         let ran = self.run(sql, &mut collector);
         self.answer_left = None;
         ran.map(|_| collector.into_rows())
@@ -263,6 +266,11 @@ impl Connection {
     pub fn set_answer_timeout(&mut self, timeout: Duration) {
         self.stream.set_timeout(Some(timeout));
         self.gives_up = true;
+    }
+
+    /// From now on answers may be as large as they come: the statements are the user's own.
+    pub fn take_answers_of_any_size(&mut self) {
+        self.answer_bytes_max = usize::MAX;
     }
 
     /// Whether the session can no longer be used.
@@ -393,11 +401,11 @@ impl Connection {
     fn check_size(&mut self, count: usize, sql: &str) -> Result<(), QueryError> {
         let is_over = match &mut self.answer_left {
             Some(left) => count > std::mem::replace(left, left.saturating_sub(count)),
-            None => self.received.len() > ANSWER_BYTES_MAX,
+            None => self.received.len() > self.answer_bytes_max,
         };
         self.broken |= is_over;
-        let too_large = || QueryError::TooLarge { bytes: ANSWER_BYTES_MAX, statement: error::shorten(sql) };
-        if is_over { Err(too_large()) } else { Ok(()) }
+        let bytes = self.answer_bytes_max;
+        if is_over { Err(QueryError::TooLarge { bytes, statement: error::shorten(sql) }) } else { Ok(()) }
     }
 
     fn take_in(&mut self, count: usize) -> Result<(), QueryError> {

@@ -3,7 +3,7 @@
 use dyno_workload::sysbench::lua::OptionValue;
 
 use crate::run::Run;
-use crate::server::servers;
+use crate::server::{postgres, servers};
 
 /// Runs `body` as the one event of one thread, on every server.
 #[track_caller]
@@ -267,6 +267,17 @@ fn a_thread_may_have_several_connections() {
         let counts = Run::of(&script, &server).events(50, &server).well();
         assert_eq!(counts.reads, 200 * (3 * 4 + 2), "{server}");
     }
+}
+
+#[test]
+fn rows_of_a_scripts_own_may_be_as_large_as_they_come() {
+    let Some(server) = postgres() else { return };
+    let script = r###"
+        function prepare()
+           local con = sysbench.sql.driver():connect()
+           assert(#con:query_row("SELECT repeat('x', 70000000)") == 70000000)
+        end"###;
+    Run { threads: 1, ..Run::of(script, &server) }.command("prepare", &server).unwrap();
 }
 
 #[test]

@@ -106,7 +106,9 @@ impl Line<'_> {
                 let no_server =
                     || plain_refusal("no query is possible here: no connection is open yet".to_owned());
                 let open = self.open.ok_or_else(no_server)?;
-                Ok(place.insert(open().map_err(|error| plain_refusal(error.to_string()))?))
+                let mut connection = open().map_err(|error| plain_refusal(error.to_string()))?;
+                connection.take_answers_of_any_size();
+                Ok(place.insert(connection))
             }
         }
     }
