@@ -274,14 +274,20 @@ impl LoadThread {
         self.open_more(now);
     }
 
-    /// A transaction's own connection could not be opened: tried again where clients are to reconnect, else the client
-    /// gives up.
+    /// A transaction's own connection could not be opened. Unless the client goes on without it is tried again where clients
+    /// are to reconnect, else the client gives up.
     fn transaction_without_connection(&mut self, index: u32, error: SessionError, now: u64) {
         let code = error.server_error().map_or(ErrorCode::Connection, ErrorCode::from);
         self.recorder.current.error(code);
         let session = &mut self.sessions[index as usize];
-        session.client.lost(&error);
+        let goes_on = session.client.not_connected(&error);
         let attempts = session.attempts;
+        if goes_on {
+            session.state = State::Sleeping;
+            self.tell_error(error);
+            // Not from here: one that tries again at once, and fails at once, would never return.
+            return self.set_timer(index, now);
+        }
         self.tell_error(error);
         self.fail_transaction(index, now);
         if self.config.on_loss == OnLoss::Abort {

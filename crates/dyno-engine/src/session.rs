@@ -270,14 +270,24 @@ impl Session {
         }
     }
 
-    /// Ends the sessions that are not in use in good order.
-    pub(crate) fn say_goodbye_on_others(&mut self, poller: &Poller, token: u64) {
-        for number in 0..self.others.len() as u16 {
+    /// Ends the session in good order, if there is one.
+    pub(crate) fn hang_up(&mut self, poller: &Poller, token: u64) {
+        if self.is_open() {
+            self.say_goodbye(poller, token);
+            self.close();
+        }
+    }
+
+    /// Ends the sessions that are not in use.
+    pub(crate) fn hang_up_others(&mut self, poller: &Poller, token: u64) {
+        let used = self.number;
+        for number in (0..self.others.len()).map(|number| number as u16).filter(|number| *number != used) {
             // A connection that cannot be taken into use any more needs no goodbye.
-            if number != self.number && self.switch_to(number, poller, token).is_ok() && self.is_open() {
-                self.say_goodbye(poller, token);
+            if self.switch_to(number, poller, token).is_ok() {
+                self.hang_up(poller, token);
             }
         }
+        let _ = self.switch_to(used, poller, token);
     }
 
     pub(crate) fn begin_login(&mut self, endpoint: &Endpoint) {

@@ -239,7 +239,7 @@ impl LoadThread {
             if session.is_connected() {
                 session.say_goodbye(&self.poller, token);
             }
-            session.say_goodbye_on_others(&self.poller, token);
+            session.hang_up_others(&self.poller, token);
         }
     }
 

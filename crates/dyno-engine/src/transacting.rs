@@ -110,10 +110,7 @@ impl LoadThread {
         if let Err(error) = session.switch_to(number, &self.poller, u64::from(index)) {
             return self.lost(index, error, now);
         }
-        if session.is_open() {
-            session.say_goodbye(&self.poller, u64::from(index));
-            session.close();
-        }
+        session.hang_up(&self.poller, u64::from(index));
         if let Some(transaction) = &mut session.transaction {
             transaction.reconnected = true;
         }
@@ -128,12 +125,16 @@ impl LoadThread {
             let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
             let step = session.client.next(answer, &mut request);
             let sent = request.sent();
-            let Step::Use(number) = step else { break (step, sent) };
-            match session.switch_to(number, &self.poller, u64::from(index)) {
-                Ok(()) if session.is_open() => answer = None,
-                Ok(()) => break (step, sent),
-                Err(error) => return self.lost(index, error, now),
+            let (Step::Use(number) | Step::Disconnect(number)) = step else { break (step, sent) };
+            if let Err(error) = session.switch_to(number, &self.poller, u64::from(index)) {
+                return self.lost(index, error, now);
             }
+            if step == Step::Disconnect(number) {
+                session.hang_up(&self.poller, u64::from(index));
+            } else if !session.is_open() {
+                break (step, sent);
+            }
+            answer = None;
         };
         let Some(transaction) = &mut session.transaction else { return };
         session.keeps_rows = sent.keeps_rows;
@@ -162,6 +163,8 @@ impl LoadThread {
                 self.fail(index, now);
             }
             Step::Connect(number) | Step::Use(number) => self.connect(index, number, now),
+            // Done above, and asked further.
+            Step::Disconnect(_) => {}
             Step::Sleep(time) => {
                 session.state = State::Sleeping;
                 self.set_timer(index, now + nanoseconds(time));
@@ -223,8 +226,7 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         session.ended += 1;
         if self.config.connect_per_transaction && session.is_open() {
-            session.say_goodbye(&self.poller, u64::from(index));
-            session.close();
+            session.hang_up(&self.poller, u64::from(index));
             session.state = State::Idle;
         }
         if let Some(stage) = &mut self.stage {
@@ -287,8 +289,7 @@ impl LoadThread {
             stage.unfinished -= 1;
         }
         if self.config.hang_up_when_done && session.is_open() {
-            session.say_goodbye(&self.poller, u64::from(index));
-            session.close();
+            session.hang_up(&self.poller, u64::from(index));
             session.state = State::Aborted;
         }
     }
@@ -371,13 +372,11 @@ impl LoadThread {
         self.transaction_ended(index);
     }
 
-    /// The client takes no further part, and its connection is closed.
+    /// The client takes no further part, and its connections are closed.
     pub(crate) fn give_up(&mut self, index: u32) {
         let session = &mut self.sessions[index as usize];
-        if session.is_open() {
-            session.say_goodbye(&self.poller, u64::from(index));
-            session.close();
-        }
+        session.hang_up(&self.poller, u64::from(index));
+        session.hang_up_others(&self.poller, u64::from(index));
         self.abort(index);
     }
 

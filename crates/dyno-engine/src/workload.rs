@@ -93,6 +93,13 @@ pub trait Client: Send {
         let _ = error;
     }
 
+    /// The connection that its transaction waited for was not opened. True where it goes on without: then it is asked what
+    /// comes next. Else the transaction has failed.
+    fn not_connected(&mut self, error: &SessionError) -> bool {
+        self.lost(error);
+        false
+    }
+
     /// Its transaction has ended, well or by a failure.
     fn ended(&mut self, ended: &Ended) {
         let _ = ended;
@@ -119,6 +126,8 @@ pub enum Step {
     Connect(u16),
     /// Go on with that connection as it is; then the client is asked again.
     Use(u16),
+    /// Close that connection, which is then the one in use; then the client is asked again.
+    Disconnect(u16),
     /// Wait before the next step.
     Sleep(Duration),
     /// The transaction has ended well.

@@ -1,8 +1,14 @@
-//! The user's wish to stop, for all that waits on a server. There is one for the process, as the signals are that bring
-//! it: nothing waits on a socket without looking at it, and after [`GRACE`] nothing waits on one at all.
+//! The user's wish to stop, for all that waits. There is one for the process, as the signals are that bring it: nothing
+//! waits on a socket, for a name or for a time without looking at it, and after [`GRACE`] nothing waits on a socket at all.
 
+use std::io;
 use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
+
+/// How often a wait looks whether the user wants to stop.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// How long a statement that is being cancelled, and whatever else is under way then, may still take.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
@@ -23,4 +29,67 @@ pub fn is_requested() -> bool {
 /// When waiting ends altogether; `None` as long as the user does not want to stop.
 pub(crate) fn deadline() -> Option<Instant> {
     REQUESTED.get().map(|requested| *requested + GRACE)
+}
+
+/// Sleeps, and wakes up when the user wants to stop; true where it was not for that.
+#[must_use]
+pub fn sleep(time: Duration) -> bool {
+    let began = Instant::now();
+    loop {
+        if is_requested() {
+            return false;
+        }
+        match time.checked_sub(began.elapsed()) {
+            Some(left) if !left.is_zero() => thread::sleep(left.min(LOOK)),
+            _ => return true,
+        }
+    }
+}
+
+/// Work that cannot be ended, on a thread of its own: where the user wants to stop it is left alone, and ends with the
+/// process.
+pub(crate) struct Apart<T>(Receiver<T>);
+
+impl<T: Send + 'static> Apart<T> {
+    pub(crate) fn begin(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Self> {
+        let (sender, receiver) = channel();
+        let work = move || {
+            // Nobody listens any more where it was left alone.
+            let _ = sender.send(work());
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(work)?;
+        Ok(Self(receiver))
+    }
+
+    /// Waits for what comes of it.
+    ///
+    /// # Errors
+    /// `Interrupted` where the user wants to stop.
+    pub(crate) fn end(&self) -> io::Result<T> {
+        loop {
+            if let Some(done) = self.end_within(LOOK)? {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// The same for so long; `None` where it still goes on.
+    ///
+    /// # Errors
+    /// As [`Apart::end`].
+    pub(crate) fn end_within(&self, time: Duration) -> io::Result<Option<T>> {
+        let began = Instant::now();
+        loop {
+            if is_requested() {
+                return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
+            }
+            let left = time.saturating_sub(began.elapsed());
+            match self.0.recv_timeout(left.min(LOOK)) {
+                Ok(done) => return Ok(Some(done)),
+                Err(RecvTimeoutError::Timeout) if left <= LOOK => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("its thread failed")),
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Embedded servers, really started: every profile, two at once, over TCP, and with dyno killed under them.
+//! Embedded servers, really started: every profile, two at once, and with dyno killed under them.
 
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use dyno_target::Connection;
 use dyno_target::embedded::{self, EmbeddedError, EmbeddedServer, Options, Profile, ServerSpec, VersionSpec};
+use dyno_target::interruption;
 
 /// Directories of servers are made here, so that tests do not sweep each other's.
 struct Base(PathBuf);
@@ -110,27 +111,6 @@ fn every_profile_starts_serves_and_leaves_nothing() {
 }
 
 #[test]
-fn a_server_on_tcp_wants_its_password() {
-    if !installed() {
-        return;
-    }
-    let base = Base::new("tcp");
-    let server = start(&Options { tcp: true, ..base.options() });
-    assert!(server.conninfo().contains("host='127.0.0.1'"));
-    let password = server.password().unwrap();
-    assert!(
-        !server.conninfo().contains(password.reveal()) && !format!("{server:?}").contains(password.reveal())
-    );
-    let mut connection = Connection::open(&server.endpoint()).unwrap();
-    assert_eq!(show(&mut connection, "listen_addresses"), "127.0.0.1");
-    let mut wrong = server.endpoint();
-    let mut login = (*wrong.login).clone();
-    login.password = Some(dyno_wire::endpoint::Password::new("wrong".to_owned()));
-    wrong.login = std::sync::Arc::new(login);
-    assert!(Connection::open(&wrong).is_err());
-}
-
-#[test]
 fn two_servers_live_side_by_side_and_no_sweep_takes_them() {
     if !installed() {
         return;
@@ -177,6 +157,35 @@ fn held_server() {
     println!("held {}", server.pid());
     // Until whoever started it is gone.
     let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+/// The same of a user who wants to stop, which is a wish of the whole process.
+#[test]
+fn interrupted_server() {
+    let Some(base) = std::env::var_os("DYNO_TEST_INTERRUPT") else { return };
+    // Nothing that it does waits for a disk.
+    let profile = Profile::Extreme;
+    let server = start(&Options { directory: Some(PathBuf::from(base)), profile, ..Options::default() });
+    let log = fs::File::open(server.data_directory().with_file_name("log")).unwrap();
+    interruption::request();
+    server.stop().unwrap();
+    println!("{}", std::io::read_to_string(log).unwrap());
+}
+
+#[test]
+fn a_server_gets_a_fast_shutdown_also_where_the_user_wants_to_stop() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("interrupted");
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["interrupted_server", "--exact", "--nocapture"])
+        .env("DYNO_TEST_INTERRUPT", &base.0)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("received fast shutdown request"), "{said}");
+    assert!(base.directories().is_empty());
 }
 
 fn holder(base: &Path) -> (Child, u32) {
@@ -277,6 +286,52 @@ fn a_directory_that_is_closed_to_the_servers_user_is_told() {
 #[test]
 fn a_fetched_server_starts() {
     fetched("fetched", &[(18, None)], &[Profile::Default]);
+}
+
+/// What an earlier dyno has fetched, which kept no sums, is fetched anew; a server that runs from it misses nothing.
+#[test]
+#[ignore = "slow: fetches a server twice"]
+fn a_server_that_runs_from_the_cache_outlives_its_replacement() {
+    if std::env::var_os("DYNO_TEST_FETCH").is_none() {
+        println!("skipped: DYNO_TEST_FETCH=1 fetches a server");
+        return;
+    }
+    let base = Base::new("replaced");
+    fs::set_permissions(&base.0, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let cache = base.0.join("cache");
+    let server = Some(ServerSpec::Version(VersionSpec { major: 16, minor: Some(4) }));
+    let options = Options { server, cache_directory: Some(cache.clone()), ..base.options() };
+    let mut first = match EmbeddedServer::start(&options, &mut |_| ()) {
+        Err(error @ EmbeddedError::NoBinaries { .. }) => {
+            println!("skipped: {error}");
+            return;
+        }
+        started => started.unwrap(),
+    };
+    let [home] = &fs::read_dir(cache.join("postgresql"))
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .filter(|path| path.join("sum").exists())
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("one server")
+    };
+    fs::remove_file(home.join("sum")).unwrap();
+    let mut said = Vec::new();
+    let second = EmbeddedServer::start(&options, &mut |text| said.push(text.to_owned())).unwrap();
+    assert!(said.iter().any(|text| text.starts_with("replaced ")), "{said:?}");
+    assert!(home.join("sum").exists());
+    let mut connection = Connection::open(&first.endpoint()).unwrap();
+    // From a file of the server's.
+    connection
+        .execute("create table t (x int); do 'begin perform 1; end'; set timezone = 'Asia/Tokyo'")
+        .unwrap();
+    first.restart_cold(&mut |_| ()).unwrap();
+    assert_eq!(
+        Connection::open(&first.endpoint()).unwrap().query_value("select count(*) from t").unwrap(),
+        Some(0)
+    );
+    drop((first, second));
 }
 
 #[test]

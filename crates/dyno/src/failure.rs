@@ -67,7 +67,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     #[error("--target: {0}")]
-    Target(#[from] TargetError),
+    Target(#[source] TargetError),
     #[error("cannot connect to {url}: {source}")]
     Connect { url: String, source: Box<ConnectError> },
     #[error("{doing} on {url}: {source}")]
@@ -129,7 +129,7 @@ pub(crate) enum Failure {
         said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
     )]
     Hook { target: String, action: String, status: String, said: Option<String> },
-    #[error("{url} took no session for {seconds} s after a hook or a cold start: {source}")]
+    #[error("{url} took no session for {seconds} s: {source}")]
     NotBack { url: String, seconds: u64, source: Box<ConnectError> },
     #[error("cannot start a thread: {0}")]
     NoThread(#[source] std::io::Error),
@@ -172,6 +172,15 @@ pub(crate) enum Failure {
     NoHome,
     #[error("cannot write to standard output: {0}")]
     Output(#[source] std::io::Error),
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        match error {
+            TargetError::Interrupted => Self::Interrupted,
+            error => Self::Target(error),
+        }
+    }
 }
 
 /// Targets between which a server's room is divided; nothing where there is one.

@@ -79,6 +79,8 @@ impl CopyIn<'_> {
         if self.connection.unsent.len() >= FLUSH_BYTES {
             self.since_look += self.connection.unsent.len();
             self.connection.flush(&self.statement)?;
+            // Whatever it had to say before it read on.
+            self.heed()?;
         }
         if self.since_look >= LOOK_BYTES {
             self.since_look = 0;
@@ -109,8 +111,13 @@ impl CopyIn<'_> {
             Ok(Some(count)) => connection.take_in(count)?,
             Err(error) => return Err(connection.lost(error, &self.statement)),
         }
-        connection.scan(&mut ())?;
-        if connection.session.has_error() {
+        self.heed()
+    }
+
+    /// Takes out notices, and ends the copy where the server has objected.
+    fn heed(&mut self) -> Result<(), QueryError> {
+        self.connection.scan(&mut ())?;
+        if self.connection.session.has_error() {
             self.over = true;
             self.drain()?;
         }

@@ -71,8 +71,12 @@ pub struct Connection {
     chunk: Box<[u8]>,
     /// Set once the stream of messages can no longer be followed.
     broken: bool,
+    /// Most of an answer whose rows are kept, and of a single message.
+    answer_bytes_max: usize,
     /// Bytes that may still come of an answer whose rows are kept.
     answer_left: Option<usize>,
+    /// It is for what is to be done once the user wants to stop.
+    ends_work: bool,
     /// A server that has been silent for too long is given up without being asked again.
     gives_up: bool,
 }
@@ -129,7 +133,9 @@ impl Connection {
             unsent: Vec::new(),
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             broken: false,
+            answer_bytes_max: ANSWER_BYTES_MAX,
             answer_left: None,
+            ends_work: patience.lingers,
             gives_up: false,
         })
     }
@@ -140,7 +146,7 @@ impl Connection {
     /// What the server said, or that the session was lost.
     pub fn query(&mut self, sql: &str) -> Result<Rows, QueryError> {
         let mut collector = Collector::default();
-        self.answer_left = Some(ANSWER_BYTES_MAX);
+        self.answer_left = Some(self.answer_bytes_max);
         let ran = self.run(sql, &mut collector);
         self.answer_left = None;
         ran.map(|_| collector.into_rows())
@@ -262,6 +268,11 @@ impl Connection {
         self.gives_up = true;
     }
 
+    /// From now on answers may be as large as they come: the statements are the user's own.
+    pub fn take_answers_of_any_size(&mut self) {
+        self.answer_bytes_max = usize::MAX;
+    }
+
     /// Whether the session can no longer be used.
     #[must_use]
     pub fn is_broken(&self) -> bool {
@@ -291,7 +302,7 @@ impl Connection {
         if self.broken {
             return Err(QueryError::Broken);
         }
-        if interruption::is_requested() && !self.stream.patience().lingers {
+        if interruption::is_requested() && !self.ends_work {
             return Err(QueryError::Interrupted);
         }
         let mut request = Vec::new();
@@ -390,11 +401,11 @@ impl Connection {
     fn check_size(&mut self, count: usize, sql: &str) -> Result<(), QueryError> {
         let is_over = match &mut self.answer_left {
             Some(left) => count > std::mem::replace(left, left.saturating_sub(count)),
-            None => self.received.len() > ANSWER_BYTES_MAX,
+            None => self.received.len() > self.answer_bytes_max,
         };
         self.broken |= is_over;
-        let too_large = || QueryError::TooLarge { bytes: ANSWER_BYTES_MAX, statement: error::shorten(sql) };
-        if is_over { Err(too_large()) } else { Ok(()) }
+        let bytes = self.answer_bytes_max;
+        if is_over { Err(QueryError::TooLarge { bytes, statement: error::shorten(sql) }) } else { Ok(()) }
     }
 
     fn take_in(&mut self, count: usize) -> Result<(), QueryError> {
@@ -422,10 +433,13 @@ impl Connection {
     }
 
     fn flush(&mut self, sql: &str) -> Result<(), QueryError> {
-        while let Err(error) = self.stream.write_all(&mut self.unsent) {
-            self.go_on_waiting(error, sql)?;
+        loop {
+            match self.stream.write_until_told(&mut self.unsent) {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.receive(sql)?,
+                Err(error) => self.go_on_waiting(error, sql)?,
+            }
         }
-        Ok(())
     }
 
     /// The session is over. Where the server said why (it was stopped, the session was terminated) that is told,

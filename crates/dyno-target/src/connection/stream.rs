@@ -13,10 +13,8 @@ use rustix::net::{
     send, shutdown, socket_with, sockopt,
 };
 
-use crate::interruption;
+use crate::interruption::{self, LOOK};
 
-/// How often a wait looks whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(50);
 /// How long a connection is silent before the system asks whether it is still there, and between two such questions.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -132,7 +130,7 @@ impl Stream {
             self.check()?;
             match self.read_available(buffer)? {
                 Some(count) => return Ok(count),
-                None => self.wait(PollFlags::IN)?,
+                None => drop(self.wait(PollFlags::IN)?),
             }
         }
     }
@@ -151,16 +149,30 @@ impl Stream {
     /// # Errors
     /// As [`Stream::read`]; what is left in `bytes` was not written.
     pub(super) fn write_all(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.write(bytes, PollFlags::OUT).map(|_| ())
+    }
+
+    /// The same until there is something to read where the system takes no more: a server that nobody listens to may stop
+    /// reading. True once all was written.
+    ///
+    /// # Errors
+    /// As [`Stream::write_all`].
+    pub(super) fn write_until_told(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
+        self.write(bytes, PollFlags::OUT | PollFlags::IN)
+    }
+
+    fn write(&mut self, bytes: &mut Vec<u8>, wanted: PollFlags) -> io::Result<bool> {
         let mut written = 0;
         let outcome = loop {
             let rest = bytes.get(written..).unwrap_or_default();
             if rest.is_empty() {
-                break Ok(());
+                break Ok(true);
             }
             match self.check().and_then(|()| self.write_available(rest)) {
                 Ok(Some(count)) => written += count,
-                Ok(None) => match self.wait(PollFlags::OUT) {
-                    Ok(()) => {}
+                Ok(None) => match self.wait(wanted) {
+                    Ok(ready) if ready.contains(PollFlags::IN) => break Ok(false),
+                    Ok(_) => {}
                     Err(error) => break Err(error),
                 },
                 Err(error) => break Err(error),
@@ -189,7 +201,8 @@ impl Stream {
         }
     }
 
-    fn wait(&self, wanted: PollFlags) -> io::Result<()> {
+    /// Waits for any of what is wanted; what it is.
+    fn wait(&self, wanted: PollFlags) -> io::Result<PollFlags> {
         let began = Instant::now();
         loop {
             self.check()?;
@@ -201,9 +214,10 @@ impl Stream {
                 },
             };
             let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
-            match poll(&mut [PollFd::new(&self.socket, wanted)], Some(&timeout)) {
+            let mut socket = [PollFd::new(&self.socket, wanted)];
+            match poll(&mut socket, Some(&timeout)) {
                 Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(socket[0].revents()),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,60 +1,31 @@
 //! What is written into a new database's directory before its server starts: settings, and who may log in.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::directory::RunDirectory;
+use super::directory::{RunDirectory, SOCKET_PORT};
 use super::profile::{ConfiguredSetting, WAL_COMPRESSION};
 use super::user::RunAs;
 
-/// How the server can be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Listening<'a> {
-    pub(super) socket_directory: &'a Path,
-    pub(super) socket_port: u16,
-    /// Also on 127.0.0.1, with a password.
-    pub(super) tcp_port: Option<u16>,
-}
-
-impl Listening<'_> {
-    /// A server has one port for both, so with TCP the socket's name follows it.
-    fn port(&self) -> u16 {
-        self.tcp_port.unwrap_or(self.socket_port)
-    }
-
-    /// The socket file.
-    pub(super) fn socket(&self) -> PathBuf {
-        self.socket_directory.join(format!(".s.PGSQL.{}", self.port()))
-    }
-}
-
-/// Appends to what `initdb` wrote. A setting that stands twice counts as it stands last, so this may be called
-/// again with another port.
+/// Appends to what `initdb` wrote; a setting that stands twice counts as it stands last.
 pub(super) fn write(
     directory: &RunDirectory,
     user: &RunAs,
     settings: &[ConfiguredSetting],
-    listening: &Listening<'_>,
 ) -> io::Result<()> {
     let mut text = String::from("\n# Written by dyno.\n");
     for setting in settings {
         text.push_str(&format!("# {}\n{} = {}\n", setting.reason, setting.name, quoted(&setting.value)));
     }
-    let addresses = if listening.tcp_port.is_some() { "127.0.0.1" } else { "" };
-    let port = listening.port();
-    let socket_directory = listening.socket_directory.to_string_lossy();
-    text.push_str(&format!(
-        "# Only dyno's own connections.\nlisten_addresses = '{addresses}'\nport = {port}\n"
-    ));
+    let socket_directory = directory.path().to_string_lossy();
+    text.push_str(&format!("# Only dyno's own connections.\nlisten_addresses = ''\nport = {SOCKET_PORT}\n"));
     text.push_str(&format!("unix_socket_directories = {}\n", quoted(&socket_directory)));
     text.push_str("# dyno reads the log.\nlc_messages = 'C'\n");
     directory.data_file("postgresql.conf", user)?.write_all(text.as_bytes())?;
     // The socket lies in a directory that only the server's user and root can enter.
     let mut access = directory.data_file("pg_hba.conf", user)?;
     access.set_len(0)?;
-    access.write_all(
-        b"local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\nlocal replication all trust\n",
-    )
+    access.write_all(b"local all all trust\nlocal replication all trust\n")
 }
 
 /// Takes out what this build of PostgreSQL does not know: whether LZ4 is built in cannot be told by the version.

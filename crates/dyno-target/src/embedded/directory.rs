@@ -100,22 +100,6 @@ impl RunDirectory {
         all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
     }
 
-    /// Makes a file that only the server's user (and root) can read.
-    pub(super) fn create_private(&self, name: &str, user: &RunAs) -> Result<File, EmbeddedError> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&self.directory, name, flags, Mode::RUSR | Mode::WUSR);
-        let file = file.map(File::from).map_err(|error| EmbeddedError::Directory {
-            directory: self.path.clone(),
-            source: error.into(),
-        })?;
-        give_to(&file, user)?;
-        Ok(file)
-    }
-
-    pub(super) fn remove_file(&self, name: &str) -> io::Result<()> {
-        Ok(unlinkat(&self.directory, name, AtFlags::empty())?)
-    }
-
     /// A file that `initdb` made in the data directory, to append to.
     pub(super) fn data_file(&self, name: &str, user: &RunAs) -> io::Result<File> {
         let data = open_directory(&self.directory, DATA)?;
@@ -419,13 +403,11 @@ mod tests {
         let own = |path: &Path| std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).unwrap();
         own(&treasure);
 
-        // The log and the password.
+        // The log.
         fs::remove_file(directory.path().join(LOG)).unwrap();
         symlink(&treasure, directory.path().join(LOG)).unwrap();
         directory.empty_log().unwrap().write_all(b"one\ntwo\nthree\n").unwrap();
         assert_eq!(directory.log_tail(2), "two\nthree");
-        symlink(&treasure, directory.path().join("password")).unwrap();
-        assert!(directory.create_private("password", &user).is_err());
 
         // The configuration: a link to a file, to the directory, and another name of the file.
         fs::create_dir(directory.data()).unwrap();

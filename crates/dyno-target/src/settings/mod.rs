@@ -8,6 +8,7 @@ mod conninfo;
 mod endpoints;
 pub mod environment;
 mod error;
+pub(crate) mod names;
 pub(crate) mod parameters;
 mod pgpass;
 mod redact;

@@ -1,6 +1,8 @@
+use std::process::Command;
 use std::thread;
 
 use dyno_target::connection::QueryError;
+use dyno_target::{Environment, TargetSettings, interruption};
 
 use crate::support::{Server, wait_for};
 
@@ -85,6 +87,58 @@ fn a_copy_that_fails_or_is_given_up_leaves_no_rows_and_a_usable_session() {
     // COPY where nobody has data.
     assert_eq!(session.execute("COPY t FROM STDIN").unwrap_err().sqlstate(), Some("57014"));
     assert_eq!(session.query_value::<u32>("SELECT count(*) FROM t").unwrap(), Some(0));
+}
+
+/// A server that says something to each row waits until that is read, and takes no more rows meanwhile.
+#[test]
+fn a_copy_listens_while_it_writes() {
+    const ROWS: usize = 50_000;
+    let Some(server) = Server::shared() else { return };
+    // A socket, which holds little.
+    let mut session = server.settings("user=plain", true).connect().unwrap();
+    let talkative = "CREATE TEMP TABLE t (text text); \
+                     CREATE FUNCTION pg_temp.repeat() RETURNS trigger LANGUAGE plpgsql AS \
+                     $$BEGIN RAISE NOTICE '%', new.text; RETURN new; END$$; \
+                     CREATE TRIGGER repeat BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION pg_temp.repeat()";
+    session.execute(talkative).unwrap();
+    let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
+    let row = format!("{}\n", "x".repeat(200));
+    (0..ROWS).for_each(|_| copy.send(row.as_bytes()).unwrap());
+    assert_eq!(copy.finish().unwrap(), ROWS as u64);
+    assert_eq!(session.query_value::<usize>("SELECT count(*) FROM t").unwrap(), Some(ROWS));
+}
+
+/// A process of its own, since the wish to stop is a process's; as a test of its own it does nothing.
+#[test]
+fn interrupted_session() {
+    let Ok(target) = std::env::var("DYNO_TEST_INTERRUPTED") else { return };
+    let connect = || TargetSettings::parse(&target, &Environment::empty()).unwrap().connect().unwrap();
+    let (mut session, mut admin) = (connect(), connect());
+    let pid = session.process_id();
+    let waiting = thread::spawn(move || (session.query("SELECT pg_sleep(600)").unwrap_err(), session));
+    let active =
+        format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'PgSleep'");
+    wait_for("the sleep to begin", || admin.query_value::<u32>(&active).unwrap() == Some(1));
+    interruption::request();
+    let (error, mut session) = waiting.join().unwrap();
+    assert!(matches!(error, QueryError::Interrupted), "{error}");
+    let begun = session.query("SELECT 1");
+    assert!(matches!(begun, Err(QueryError::Interrupted)), "{begun:?}");
+    println!("nothing was begun");
+}
+
+#[test]
+fn nothing_is_begun_once_the_user_wants_to_stop() {
+    let Some(server) = Server::shared() else { return };
+    let target =
+        format!("host={} port={} dbname=postgres user=plain", server.directory.display(), server.port);
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["sessions::interrupted_session", "--exact", "--nocapture"])
+        .env("DYNO_TEST_INTERRUPTED", target)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("nothing was begun"), "{output:?}");
 }
 
 #[test]

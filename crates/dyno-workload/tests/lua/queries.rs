@@ -3,7 +3,7 @@
 use dyno_workload::sysbench::lua::OptionValue;
 
 use crate::run::Run;
-use crate::server::servers;
+use crate::server::{postgres, servers};
 
 /// Runs `body` as the one event of one thread, on every server.
 #[track_caller]
@@ -267,6 +267,73 @@ fn a_thread_may_have_several_connections() {
         let counts = Run::of(&script, &server).events(50, &server).well();
         assert_eq!(counts.reads, 200 * (3 * 4 + 2), "{server}");
     }
+}
+
+/// Waits in the server until it has no such session any more; a limit for a test that fails.
+const GONE: &str = r###"
+        local function gone(con, sessions, pause)
+           for _ = 1, 3000 do
+              if con:query_row(sessions) == "0" then return true end
+              con:query(pause)
+           end
+        end
+"###;
+
+#[test]
+fn a_connection_is_closed_when_the_script_says_so() {
+    for server in servers() {
+        let (own, sessions, pause) = match server.is_mysql() {
+            true => ("connection_id()", "information_schema.processlist WHERE id", "SELECT SLEEP(0.02)"),
+            false => ("pg_backend_pid()", "pg_stat_activity WHERE pid", "SELECT pg_sleep(0.02)"),
+        };
+        let events = format!(
+            r###"
+            function event()
+               local driver = sysbench.sql.driver()
+               local first, second = driver:connect(), driver:connect()
+               local id = second:query_row("SELECT {own}")
+               assert(second:disconnect() and second:disconnect())
+               assert(gone(first, "SELECT count(*) FROM {sessions} = " .. id, "{pause}"), "it is still there")
+               assert(second:reconnect() and second:query_row("SELECT 1") == "1")
+               first:disconnect()
+               second:disconnect()
+            end"###
+        );
+        let run = Run::of(&format!("{GONE}{events}"), &server);
+        assert_eq!(run.events(2, &server).well().events, 8, "{server}");
+    }
+}
+
+#[test]
+fn a_thread_that_ends_closes_all_its_connections() {
+    let Some(server) = postgres() else { return };
+    let events = r###"
+        local kept = {}
+        function thread_init()
+           for i = 1, 3 do
+              kept[i] = sysbench.sql.driver():connect()
+              if sysbench.tid == 0 then kept[i]:query("SET application_name = 'lua_leaver'") end
+           end
+        end
+        function event(id)
+           local sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lua_leaver'"
+           assert(id == 0 or gone(kept[1], sessions, "SELECT pg_sleep(0.02)"), "some are still there")
+           return id == 0
+        end"###;
+    let run = Run { clients: 2, threads: 1, ..Run::of(&format!("{GONE}{events}"), &server) };
+    let outcome = run.events(1, &server);
+    assert_eq!((outcome.failure, outcome.counts.events, outcome.aborted), (None, 1, 1));
+}
+
+#[test]
+fn rows_of_a_scripts_own_may_be_as_large_as_they_come() {
+    let Some(server) = postgres() else { return };
+    let script = r###"
+        function prepare()
+           local con = sysbench.sql.driver():connect()
+           assert(#con:query_row("SELECT repeat('x', 70000000)") == 70000000)
+        end"###;
+    Run { threads: 1, ..Run::of(script, &server) }.command("prepare", &server).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
 use dyno_workload::sysbench::IgnoredErrors;
 
 use crate::run::Run;
-use crate::server::servers;
+use crate::server::{own_postgres, servers};
 
 #[test]
 fn an_error_that_is_not_ignored_ends_the_run() {
@@ -261,5 +261,79 @@ fn a_connection_lost_at_rest_ends_the_run_as_well() {
         });
         let failure = outcome.failure.as_ref().unwrap_or_else(|| panic!("{server}: {outcome:?}")).to_string();
         assert!(failure.starts_with("`thread_run' function failed: SQL error, errno = "), "{failure}");
+    }
+}
+
+/// The one of two connections is lost at rest, and is the one that hears of it.
+#[test]
+fn a_loss_is_told_to_its_connection() {
+    for server in servers() {
+        let own = if server.is_mysql() { "connection_id()" } else { "pg_backend_pid()" };
+        let directory = tempfile::tempdir().unwrap();
+        let told = directory.path().join("id");
+        let script = format!(
+            "local ffi = require('ffi')
+             ffi.cdef('int usleep(unsigned int);')
+             function event()
+                assert(not lost, 'the event was begun again')
+                local driver = sysbench.sql.driver()
+                local other = driver:connect()
+                lost = driver:connect()
+                local file = io.open('{}', 'w')
+                file:write(lost:query_row('SELECT {own}'), '.')
+                file:close()
+                ffi.C.usleep(600e6)
+                assert(other:query_row('SELECT 1') == '1')
+                local ok, why = pcall(lost.query, lost, 'SELECT 2')
+                assert(not ok and why.sql_errmsg:find('lost'), 'the loss is told')
+                assert(lost:query_row('SELECT 3') == '3' and other:query_row('SELECT 4') == '4')
+             end",
+            told.display()
+        );
+        let run =
+            Run { clients: 1, threads: 1, ignored: Some(IgnoredErrors::all()), ..Run::of(&script, &server) };
+        let outcome = std::thread::scope(|scope| {
+            // The first is given up with the connection, and the script is still within it in the second.
+            let ran = scope.spawn(|| run.events(2, &server));
+            let id = loop {
+                let text = std::fs::read_to_string(&told).unwrap_or_default();
+                match text.strip_suffix('.') {
+                    Some(id) => break id.to_owned(),
+                    None => assert!(!ran.is_finished(), "{server}: it did not come to rest"),
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            };
+            server.sql(&match server.is_mysql() {
+                true => format!("KILL {id}"),
+                false => format!("SELECT pg_terminate_backend({id})"),
+            });
+            ran.join().unwrap()
+        });
+        assert_eq!(outcome.failure, None, "{server}");
+    }
+}
+
+/// A server that is full refuses a connection in mid-event.
+#[test]
+fn a_connection_that_is_refused_is_the_scripts_to_handle() {
+    let script = r###"
+        function event()
+           local driver, open = sysbench.sql.driver(), {}
+           repeat
+              local ok, con = pcall(driver.connect, driver)
+              if ok then open[#open + 1] = con else why = con end
+           until not ok
+           assert(why:find("connection creation failed"), why)
+           assert(open[1]:query_row("SELECT 1") == "1")
+           assert(not pcall(driver.connect, driver))
+           assert(#open > 1 and open[#open]:query_row("SELECT 2") == "2")
+        end"###;
+    for on_loss in [OnLoss::Abort, OnLoss::Reconnect] {
+        let Some(server) = own_postgres(10) else { return };
+        let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
+        let config = EngineConfig { on_loss, ..EngineConfig::new(1) };
+        let outcome = run.on(Limit::TransactionsPerClient(1), config, &server);
+        assert_eq!((outcome.counts.events, outcome.aborted), (1, 0), "{on_loss:?}: {outcome:?}");
+        outcome.well();
     }
 }

@@ -76,7 +76,6 @@ fn run(
         return Ok(());
     }
     // It may have been a restart.
-    context.stream.activity(&format!("waiting for {}", lane.rollers.url));
     if lane.rollers.wait_until_back(context)? && lane.is_watched() {
         lane.watch(context);
     }

@@ -13,6 +13,7 @@ use dyno_target::{Environment, TargetSettings, host, inspect};
 use dyno_wire::endpoint::Endpoint;
 
 use super::Context;
+use super::admin::telling;
 use super::describe::Description;
 use super::neighbours::Sharers;
 use crate::failure::Failure;
@@ -28,7 +29,8 @@ const EMBEDDED_CONNECTIONS_MIN: u32 = 256;
 const ROOM_WAIT: Duration = Duration::from_secs(3);
 const ROOM_LOOK: Duration = Duration::from_millis(50);
 const ROOM_STEADY: Duration = Duration::from_millis(500);
-/// How long a server is waited for that was restarted, how long for a single answer, and how often it is tried.
+/// How long a server is waited for that takes no sessions: it may be started again, or recover from a crash. How long for a
+/// single answer, and how often it is tried.
 const BACK_WAIT: Duration = Duration::from_secs(120);
 const BACK_ANSWER: Duration = Duration::from_secs(5);
 const BACK_LOOK: Duration = Duration::from_millis(200);
@@ -201,38 +203,21 @@ impl Rollers {
 
     /// Opens the connection anew if the server has broken it in the meantime.
     pub(crate) fn reconnect_if_broken(&mut self) -> Result<&mut Connection, Failure> {
-        // That a server was started anew in the meantime shows only when the connection is used.
-        if self.connection.is_broken() || self.connection.execute("select 1").is_err() {
+        if self.is_disconnected() {
             self.connection = connect(&self.endpoint, &self.url)?;
         }
         Ok(&mut self.connection)
     }
 
-    /// The same behind a load. A server that has crashed under it may still be recovering: as long as it says so it is
-    /// waited for, and for `away` if nobody answers.
-    pub(crate) fn reconnect_when_recovered(
-        &mut self,
-        context: &Context<'_>,
-        away: Duration,
-    ) -> Result<&mut Connection, Failure> {
-        let started = Instant::now();
-        while let Some(failure) = self.reconnect_if_broken().err() {
-            let wait = match &failure {
-                Failure::Connect { source, .. } => match **source {
-                    ConnectError::NotReady { .. } => BACK_WAIT,
-                    _ if source.server_error().is_none() => away,
-                    _ => Duration::ZERO,
-                },
-                _ => Duration::ZERO,
-            };
-            let waited = started.elapsed();
-            if waited >= wait {
-                return Err(failure);
-            }
-            let text = format!("waiting for {} to recover, for {} s so far", self.url, waited.as_secs());
-            context.stream.activity(&text);
-            std::thread::sleep(BACK_LOOK);
-            context.check_stopped()?;
+    /// That a server was started anew in the meantime shows only when the connection is used.
+    fn is_disconnected(&mut self) -> bool {
+        self.connection.is_broken() || self.connection.execute("select 1").is_err()
+    }
+
+    /// The same behind a load, which may have lost the server: it is waited for.
+    pub(crate) fn reconnect_when_back(&mut self, context: &Context<'_>) -> Result<&mut Connection, Failure> {
+        if self.is_disconnected() {
+            self.connection = self.connect_when_back(context)?;
         }
         Ok(&mut self.connection)
     }
@@ -240,27 +225,34 @@ impl Rollers {
     /// Waits for a server that something was done to, which may have been a restart, and opens the connection anew. True
     /// where it is another process now.
     pub(crate) fn wait_until_back(&mut self, context: &Context<'_>) -> Result<bool, Failure> {
+        self.connection = self.connect_when_back(context)?;
+        // What was done to it was meant.
+        self.identity = self.ask_identity()?;
+        self.find_process()
+    }
+
+    /// Opens a session as soon as the server takes one. Whatever stands in the way may pass, since one was taken before: it
+    /// is started again, it recovers, or what stands before it has not noticed yet.
+    fn connect_when_back(&self, context: &Context<'_>) -> Result<Connection, Failure> {
         let started = Instant::now();
-        loop {
-            context.check_stopped()?;
-            match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {
-                Ok(connection) => {
-                    self.connection = connection;
-                    // What was done to it was meant.
-                    self.identity = self.ask_identity()?;
-                    return self.find_process();
+        telling(context, &format!("waiting until {} takes sessions", self.url), || {
+            loop {
+                context.check_stopped()?;
+                let source = match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {
+                    Ok(connection) => return Ok(connection),
+                    Err(source) => Box::new(source),
+                };
+                let url = self.url.clone();
+                // Nobody starts a server of dyno's own again.
+                if self.embedded.as_ref().is_some_and(EmbeddedServer::has_ended) {
+                    return Err(Failure::Connect { url, source });
                 }
-                Err(source) if started.elapsed() >= BACK_WAIT => {
-                    let seconds = BACK_WAIT.as_secs();
-                    return Err(Failure::NotBack {
-                        url: self.url.clone(),
-                        seconds,
-                        source: Box::new(source),
-                    });
+                if started.elapsed() >= BACK_WAIT {
+                    return Err(Failure::NotBack { url, seconds: BACK_WAIT.as_secs(), source });
                 }
-                Err(_) => std::thread::sleep(BACK_LOOK),
+                std::thread::sleep(BACK_LOOK);
             }
-        }
+        })
     }
 
     /// Whether the server was started again, or is another one, and dyno has not had that done.
@@ -312,7 +304,7 @@ fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result
     };
     context.stream.activity("starting an embedded PostgreSQL");
     let started = EmbeddedServer::start(&options, &mut |text| context.stream.activity(text));
-    // To fetch and to start it cannot be interrupted; a Ctrl-C in a terminal reaches what was started as well.
+    // That it was interrupted is all there is to say.
     context.check_stopped()?;
     Ok(started?)
 }

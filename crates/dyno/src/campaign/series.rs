@@ -138,6 +138,11 @@ impl<'a> SeriesRun<'a> {
         Ok(())
     }
 
+    /// Ends the clients before the series ends.
+    pub(super) fn disconnect(&mut self) {
+        self.engine = None;
+    }
+
     /// Ends the clients, and compares what they left behind while nothing moves.
     pub(super) fn end(self, context: &Context<'_>, lane: &mut Lane<'_>) -> Result<(), Failure> {
         drop(self.engine);

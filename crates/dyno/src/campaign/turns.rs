@@ -34,9 +34,10 @@ pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) 
 /// A target with the series that it runs.
 struct Drive<'l, 'a, 'c> {
     lane: &'l mut Lane<'a>,
-    /// `None` once the target was given up.
-    run: Option<SeriesRun<'c>>,
+    run: SeriesRun<'c>,
     over: bool,
+    /// The load has failed, which was told.
+    failed: bool,
 }
 
 impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
@@ -44,15 +45,17 @@ impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
     fn begin(context: &Context<'c>, lane: &'l mut Lane<'a>, series: usize) -> Result<Option<Self>, Failure> {
         let Some(load) = lane.load(series) else { return Ok(None) };
         match SeriesRun::begin(context, lane, load.as_ref()) {
-            Ok(run) => Ok(Some(Self { lane, run: Some(run), over: false })),
+            Ok(run) => Ok(Some(Self { lane, run, over: false, failed: false })),
             Err(failure) => lane.fail(context, failure).map(|()| None),
         }
     }
 
     /// Runs the next stage. A failure that is the target's own ends its part, and is no error here.
     fn turn(&mut self, context: &Context<'_>, signals: Signals<'_>) -> Result<(), Failure> {
-        let Some(run) = self.run.as_mut().filter(|_| !self.over) else { return Ok(()) };
-        match run.turn(context, self.lane, signals) {
+        if self.over {
+            return Ok(());
+        }
+        match self.run.turn(context, self.lane, signals) {
             Ok(more) => {
                 self.over = !more;
                 Ok(())
@@ -66,23 +69,28 @@ impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
                 Ok(())
             }
             Err(failure) => {
-                self.over = true;
-                // A check that could not be made after a broken load is no news beside what broke it.
-                let _ = self.run.take().map(|run| run.end(context, self.lane));
+                (self.over, self.failed) = (true, true);
+                self.run.disconnect();
                 self.lane.fail(context, failure)
             }
         }
     }
 
-    fn end(mut self, context: &Context<'_>) -> Result<(), Failure> {
-        let Some(run) = self.run.take() else { return Ok(()) };
+    /// Checks what the load has left, where it failed too: when no other target has to wait for a server that may come back.
+    fn end(self, context: &Context<'_>) -> Result<(), Failure> {
+        let Self { lane, run, failed, .. } = self;
         let series = run.series();
-        let ended = run.end(context, self.lane).and_then(|()| {
+        let checked = run.end(context, lane);
+        if failed {
+            // A check that could not be made after a broken load is no news beside what broke it.
+            return Ok(());
+        }
+        let ended = checked.and_then(|()| {
             context.check_stopped()?;
-            self.lane.describe_data_again(context, series.writes);
-            hooks::run_lane(context, self.lane, HookTime::After, HookStage::Series(series.name))
+            lane.describe_data_again(context, series.writes);
+            hooks::run_lane(context, lane, HookTime::After, HookStage::Series(series.name))
         });
-        ended.or_else(|failure| self.lane.fail(context, failure))
+        ended.or_else(|failure| lane.fail(context, failure))
     }
 }
 

@@ -1,8 +1,6 @@
 //! Whether the database holds what it acknowledged: its data is read before a load and compared after it. A
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
-use std::time::Duration;
-
 use dyno_results::event::{Check, Event};
 use dyno_workload::benchmark::{Baseline, Done, Load, Series};
 
@@ -14,8 +12,6 @@ use crate::failure::Failure;
 
 /// Stands for all checks of a load where none could be made.
 const NOT_MADE: &str = "data-after-load";
-/// How long a server that does not answer behind a load is waited for: it may be started again.
-const AWAY: Duration = Duration::from_secs(10);
 /// Targets that are compared hold the same data.
 const SAME_DATA: &str = "same-data";
 
@@ -99,10 +95,7 @@ fn compare(
     let mut done = Done::default();
     sums.iter().for_each(|sum| done.add(&sum.told));
     let name = lane.name();
-    // Where clients have given up, they have waited for a server that does not answer.
-    let went_well = sums.last().is_some_and(|sum| sum.step.is_some());
-    let away = if went_well { AWAY } else { Duration::ZERO };
-    let connection = lane.rollers.reconnect_when_recovered(context, away)?;
+    let connection = lane.rollers.reconnect_when_back(context)?;
     let verify = || cancellable(context, connection, |connection| baseline.verify(connection, name, done));
     let checks = telling(context, &format!("verifying {name}"), verify)?;
     for check in checks {

@@ -156,6 +156,10 @@ impl Running<'_> {
         }
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.process().try_wait().unwrap().is_some()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(self.process.as_ref().unwrap()), signal).unwrap();
     }

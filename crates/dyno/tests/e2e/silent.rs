@@ -1,9 +1,12 @@
 //! Servers that fall silent, and servers that are stopped: dyno gives them up, and a signal ends it in good order. What
 //! hangs is ended by the test's own patience.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use dyno_test_servers::{MysqlProduct, Postgres, Setup};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,6 +15,9 @@ use crate::home::{Ended, Home, Running, wait_until};
 use crate::mysql;
 use crate::processes::children;
 use crate::server::{url, value};
+
+/// How long a question is waited for before it is looked whether it will come at all.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A PostgreSQL that lets everybody in, and then says nothing any more. Ends with the test's process.
 fn silent_behind_login() -> String {
@@ -89,6 +95,79 @@ fn a_signal_ends_the_wait_for_a_silent_server() {
         // Before there is anything to be ended in good order, a signal just ends it.
         assert!(ended.code.is_none_or(|code| code != 0), "{arguments:?}");
     }
+}
+
+/// What is asked of a name server that says nothing. To have one takes root: it is another one for this process alone.
+#[test]
+fn a_signal_ends_the_wait_for_a_host_name() {
+    // Nobody else has it, and nobody is asked.
+    let Ok(silent) = UdpSocket::bind("127.86.0.53:53") else {
+        println!("skipped: no name server can be put on 127.86.0.53");
+        return;
+    };
+    let home = Home::new();
+    let resolver = home.file("resolv.conf", "nameserver 127.86.0.53\noptions timeout:30 attempts:5\n");
+    let private = format!("mount --bind {resolver} /etc/resolv.conf && exec \"$0\" \"$@\"");
+    let calls = [
+        vec!["run", "--target", "postgres://u@db.example/d"],
+        vec!["run", "point_select", "--target", "mysql://u@db.example/d"],
+        vec!["pgbench", "-S", "-h", "db.example", "-U", "u", "d"],
+        vec!["sysbench", "oltp_read_only", "--mysql-host=db.example", "run"],
+    ];
+    for arguments in &calls {
+        let dyno = home.command(arguments);
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &private]).arg(dyno.get_program()).args(dyno.get_args());
+        command.env_clear().envs(dyno.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(home.path("")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = home.watch(&mut command, arguments);
+        silent.set_read_timeout(Some(LOOK)).unwrap();
+        let asked = || silent.recv(&mut [0; 512]).is_ok();
+        while !asked() {
+            if running.has_ended() {
+                // A container may forbid mounts.
+                println!("skipped: {}", running.end().err);
+                return;
+            }
+        }
+        running.signal(Signal::INT);
+        let ended = running.end();
+        assert!(ended.code.is_none_or(|code| code != 0), "{arguments:?}");
+        // Questions of before are none of the next one's.
+        while asked() {}
+    }
+}
+
+/// The package registry is behind a proxy that says nothing; and who waits for who fetches waits as well.
+#[test]
+fn a_signal_ends_the_wait_for_a_server_that_is_fetched() {
+    let proxy = format!("http://{}", silent());
+    let home = Home::new();
+    // Nobody has it cached.
+    let arguments = ["run", "--server", "postgres@12.1", "--workload", "tpcb/select-only"];
+    let start = || {
+        let mut command = home.command(&arguments);
+        command
+            .env("HTTPS_PROXY", &proxy)
+            .env("https_proxy", &proxy)
+            .env("XDG_CACHE_HOME", home.path("cache"));
+        home.watch(&mut command, &arguments)
+    };
+    let first = start();
+    first.wait_until_connected(proxy.trim_start_matches("http://"));
+    let second = start();
+    wait_until("it wants the lock", || has_open(second.pid(), "/postgresql/.lock"));
+    for running in [second, first] {
+        running.signal(Signal::INT);
+        running.end().expect(1).says(&["interrupted"]);
+    }
+}
+
+/// Whether a process has a file open whose path ends so.
+fn has_open(pid: u32, end: &str) -> bool {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let mut paths = files.filter_map(|file| fs::read_link(file.path()).ok());
+    paths.any(|path| path.to_string_lossy().ends_with(end))
 }
 
 /// A server that is stopped as a whole, until this is dropped.

@@ -175,10 +175,15 @@ fn lose_one(name: &str, further: &[&str]) {
         holds.any(|stage| stage["totals"]["done"].as_u64() > Some(0))
     });
     doomed.crash();
+    let is_lost = |report: &Report| !report.document()["lost"].as_array().unwrap().is_empty();
+    running.wait_for("the loss of a target", is_lost);
+    // What it has acknowledged is verified when the others have ended.
+    doomed.restart();
     let ended = running.end().expect(2);
     ended.says(&["b was given up", &doomed.address.to_string()]);
     let report = ended.report();
     assert_eq!(report.outcome(), "incomplete");
+    report.assert_checks_passed();
     assert!(report.reason().starts_with("b was given up after"), "{}", report.reason());
     let [lost] = report.document()["lost"].as_array().unwrap().as_slice() else { panic!("one is lost") };
     assert_eq!(lost["target"], "b");

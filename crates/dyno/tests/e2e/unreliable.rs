@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use dyno_test_servers::{Postgres, Setup, give_to_server};
+use dyno_test_servers::{MysqlProduct, Postgres, Setup, give_to_server};
+use rustix::process::Signal;
 
 use crate::home::{Home, Running, wait_until};
+use crate::mysql;
 use crate::server::{url, value};
 
 fn wait_for_load(running: &mut Running<'_>) {
@@ -24,10 +26,14 @@ fn a_server_that_is_gone_for_good_ends_the_run_and_not_its_report() {
         home.start(&[&["run", "--target", &target], &LOAD[..], &["--duration", "10m"]].concat());
     wait_for_load(&mut running);
     server.crash();
+    wait_until_given_up(&home);
+    // It is waited for, to be verified.
+    running.signal(Signal::INT);
     let ended = running.end().expect(2);
     ended.says(&["error:", &server.address.to_string()]);
     let report = home.report();
     assert_eq!(report.outcome(), "incomplete");
+    assert!(report.findings().contains(&"data-check-not-made"), "{:?}", report.findings());
     let reason = report.reason();
     assert!(reason.contains("went away during write hold, 3 clients: "), "{reason}");
     assert!(report.stage()["throughput"]["mean"].as_f64().unwrap() > 0.0);
@@ -51,15 +57,36 @@ fn a_server_that_is_still_recovering_is_waited_for_and_verified() {
     give_to_server(&server.directory().join("data/recovery.signal"));
     std::thread::scope(|scope| {
         scope.spawn(|| server.restart());
-        let events = || home.dyno(&["report", "--events"]).out;
-        wait_until("the clients have given up", || events().contains("stage-finished"));
-        // Time to give up, for one that does not wait.
-        std::thread::sleep(Duration::from_secs(1));
+        wait_until_given_up(&home);
         std::fs::remove_file(&hold).unwrap();
     });
     running.end().expect(2);
     let report = home.report();
     report.assert_checks_passed();
+}
+
+/// What a load left behind is looked at also where its clients have given up before the server is back.
+#[test]
+fn a_mariadb_that_comes_back_late_is_waited_for_and_verified() {
+    let Some(mut server) = mysql::start(MysqlProduct::MariaDb, &[]) else { return };
+    let target = mysql::database(&server, "late");
+    let home = Home::new();
+    let load = ["--tables", "1", "--table-size", "100", "--clients", "2", "--warm-up", "0"];
+    let insert = ["run", "insert", "--target", &target, "--duration", "10m"];
+    let mut running = home.start(&[&insert[..], &load].concat());
+    wait_for_load(&mut running);
+    server.kill();
+    wait_until_given_up(&home);
+    server.restart();
+    running.end().expect(2).says(&["went away"]);
+    home.report().assert_checks_passed();
+}
+
+/// Waits until no client tries to connect any more, and for as long as dyno takes to end that does not wait for the server.
+fn wait_until_given_up(home: &Home) {
+    let events = || home.dyno(&["report", "--events"]).out;
+    wait_until("the clients have given up", || events().contains("stage-finished"));
+    std::thread::sleep(Duration::from_secs(1));
 }
 
 /// Behind its first thirty transactions a load waits for whoever holds the lock.

@@ -2,12 +2,13 @@
 
 use std::process::Child;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use dyno_test_servers::Recorded;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::mask;
-use crate::program::{Program, Ran};
+use crate::program::{Program, Ran, words};
 use crate::reference::{Said, assert_alike, recorded};
 use crate::relay::Relay;
 use crate::server::{
@@ -90,6 +91,23 @@ fn a_signal_ends_the_run_with_a_report() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn a_signal_ends_a_script_that_sleeps_behind_its_load() {
+    const RESTS: &str = "local ffi = require('ffi')\nffi.cdef('int usleep(unsigned int);')\nfunction event() end\n\
+                         function thread_done()\n   io.open('rests', 'w'):close()\n   ffi.C.usleep(600e6)\nend\n";
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("rests.lua"), RESTS).unwrap();
+    let arguments = words("./rests.lua --events=1 --time=0 --mysql-port=1 run");
+    let mut child = Program::Dyno.start(directory.path(), &arguments);
+    while !directory.path().join("rests").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    interrupt(&child);
+    let ran = Ran::new(&child.wait_with_output().unwrap());
+    assert!(ran.code != Some(0) && ran.stdout.contains("interrupted"), "{ran:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 
 use dyno_engine::request::QueryKind;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
+use dyno_target::interruption;
 
 use super::error::ScriptError;
 use super::kind::{kind_of, outcome};
@@ -77,10 +78,13 @@ impl Line<'_> {
                 self.used = connection;
                 Told::Done
             }
-            Question::Sleep(time) => {
-                std::thread::sleep(time);
+            Question::Disconnect { connection } => {
+                self.connections.remove(&connection);
                 Told::Done
             }
+            Question::Sleep(time) if interruption::sleep(time) => Told::Done,
+            // What the script would do next is not begun.
+            Question::Sleep(_) => return Err(ScriptError::new(None, "interrupted")),
             // Statements of the load went with the load's connections.
             Question::Prepare { .. } | Question::Execute { .. } => Told::Refused(plain_refusal(
                 "the run is over, and its prepared statements with it".to_owned(),
@@ -106,7 +110,9 @@ impl Line<'_> {
                 let no_server =
                     || plain_refusal("no query is possible here: no connection is open yet".to_owned());
                 let open = self.open.ok_or_else(no_server)?;
-                Ok(place.insert(open().map_err(|error| plain_refusal(error.to_string()))?))
+                let mut connection = open().map_err(|error| plain_refusal(error.to_string()))?;
+                connection.take_answers_of_any_size();
+                Ok(place.insert(connection))
             }
         }
     }

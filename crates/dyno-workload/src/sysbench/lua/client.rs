@@ -41,8 +41,8 @@ pub(super) struct LuaClient {
     connecting: bool,
     /// The number of the connection in use.
     connection: u16,
-    /// The connection was lost, and the script has not heard of it.
-    lost: bool,
+    /// The numbers of connections that were lost, of which the script has not heard.
+    lost: Vec<u16>,
     /// A connection that the script did not ask for is opened.
     reconnecting: bool,
     rows: Rows,
@@ -88,7 +88,7 @@ impl LuaClient {
             online: false,
             connecting: false,
             connection: 0,
-            lost: false,
+            lost: Vec::new(),
             reconnecting: false,
             rows: Rows::new(),
             prepared: Vec::new(),
@@ -141,8 +141,7 @@ impl LuaClient {
     fn run(&mut self, answer: Option<&Answer>, request: &mut Request<'_>, state: &State, seat: Seat) -> Step {
         let mut question = self.go_on(answer, state, seat);
         loop {
-            if self.lost && is_for_the_server(&question) {
-                self.lost = false;
+            if is_for_the_server(&question) && self.take_loss() {
                 let refused = self.lost_connection("the connection was lost, and opened anew");
                 question = state.resume(seat, &Reply::Refused(&refused));
                 continue;
@@ -186,10 +185,17 @@ impl LuaClient {
                     if matches!(question, Question::Reconnect { .. }) {
                         self.counted(ClientCounters::reconnect);
                     }
-                    (self.lost, self.waits) = (false, Some(Wait::Nothing));
+                    self.waits = Some(Wait::Nothing);
                     (self.connecting, self.connection) = (true, connection);
+                    self.take_loss();
                     self.forget_all();
                     return Step::Connect(connection);
+                }
+                Question::Disconnect { connection } => {
+                    (self.connection, self.waits) = (connection, Some(Wait::Nothing));
+                    self.take_loss();
+                    self.forget_all();
+                    return Step::Disconnect(connection);
                 }
                 Question::Use { connection } => {
                     (self.connection, self.waits) = (connection, Some(Wait::Nothing));
@@ -255,6 +261,13 @@ impl LuaClient {
         for (_, handle) in self.forgotten.extract_if(.., |(connection, _)| *connection == used) {
             request.forget(handle);
         }
+    }
+
+    /// Whether the connection in use was lost without the script having heard of it, which it now has.
+    #[inline]
+    fn take_loss(&mut self) -> bool {
+        let at = self.lost.iter().position(|lost| *lost == self.connection);
+        at.map(|at| self.lost.swap_remove(at)).is_some()
     }
 
     /// What is to be forgotten on the connection in use has gone with it.
@@ -420,10 +433,9 @@ impl Client for LuaClient {
             self.phase = Phase::Ended;
             return;
         }
-        if std::mem::take(&mut self.connecting) {
-            self.shared.tell_refusal(error);
-            let refused = self.lost_connection(&error.to_string());
-            return self.tell_lost(&refused);
+        if self.connecting {
+            self.not_connected(error);
+            return;
         }
         // Of further attempts to connect that fail the script hears nothing.
         if !std::mem::take(&mut self.online) {
@@ -434,10 +446,21 @@ impl Client for LuaClient {
         if waited {
             self.tell_lost(&self.lost_connection(&error.to_string()));
         } else if self.shared.ignored.reconnects() {
-            self.lost = true;
+            self.lost.push(self.connection);
         } else {
             self.fail_without_connection(error);
         }
+    }
+
+    /// What comes of it is for the script to say, where it asked for the connection.
+    fn not_connected(&mut self, error: &SessionError) -> bool {
+        if !std::mem::take(&mut self.connecting) {
+            self.lost(error);
+            return false;
+        }
+        self.shared.tell_refusal(error);
+        self.tell_lost(&self.lost_connection(&error.to_string()));
+        true
     }
 
     fn ended(&mut self, ended: &Ended) {

@@ -7,7 +7,7 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value};
 use super::error::ScriptError;
 
 /// Numbers of the questions. They reach Lua as `core.op`.
-const OPS: [(&str, i64); 16] = [
+const OPS: [(&str, i64); 17] = [
     ("QUERY", QUERY),
     ("PREPARE", PREPARE),
     ("EXECUTE", EXECUTE),
@@ -24,6 +24,7 @@ const OPS: [(&str, i64); 16] = [
     ("FAILED", FAILED),
     ("THREAD_DONE", THREAD_DONE),
     ("USE", USE),
+    ("DISCONNECT", DISCONNECT),
 ];
 const QUERY: i64 = 1;
 const PREPARE: i64 = 2;
@@ -41,6 +42,7 @@ const ENDED: i64 = 13;
 const FAILED: i64 = 14;
 const THREAD_DONE: i64 = 15;
 const USE: i64 = 16;
+const DISCONNECT: i64 = 17;
 
 const DONE: i64 = 0;
 const RESULT: i64 = 1;
@@ -130,6 +132,10 @@ pub(super) enum Question {
     Use {
         connection: u16,
     },
+    /// Closes a connection. The one in use is then none.
+    Disconnect {
+        connection: u16,
+    },
     /// Ends a transaction behind an error that restarts the event.
     Rollback,
     Sleep(Duration),
@@ -176,6 +182,7 @@ impl Question {
             CONNECT => Self::Connect { connection: integer(&first) as u16 },
             RECONNECT => Self::Reconnect { connection: integer(&first) as u16 },
             USE => Self::Use { connection: integer(&first) as u16 },
+            DISCONNECT => Self::Disconnect { connection: integer(&first) as u16 },
             ROLLBACK => Self::Rollback,
             SLEEP => {
                 // A whole number of Lua's comes as an integer.

@@ -55,7 +55,7 @@ function driver:name()
 end
 
 -- The engine knows a client's connections by numbers. That of a connection which the script has closed, or lost sight of, is
--- the next one's: opening it closes the one before.
+-- the next one's: opening it closes one that was lost sight of.
 local function give_back(lease)
    if lease.number then
       table.insert(lease.client.free_numbers, lease.number)
@@ -179,11 +179,12 @@ function connection:query_row(query)
 end
 
 function connection:disconnect()
-   self.closed = true
-   if self.client.used == self then
+   if not self.closed then
+      self.closed = true
       self.client.used = nil
+      ask(OP.DISCONNECT, self.number)
+      give_back(self.lease)
    end
-   give_back(self.lease)
    return true
 end
 
