@@ -12,6 +12,8 @@ use crate::interruption;
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 const REPORT_EVERY: Duration = Duration::from_secs(5);
+/// Wait for the server's first words: short, so that it is soon looked again whether the user wants to stop.
+const ANSWER_WAIT: Duration = Duration::from_secs(1);
 
 /// Returns when the server has accepted a session of `user`. The error is a reason for a reader.
 pub(super) fn wait(
@@ -53,7 +55,7 @@ fn accepts(socket: &Path, user: &str) -> io::Result<bool> {
     const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
 
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(REPORT_EVERY))?;
+    stream.set_read_timeout(Some(ANSWER_WAIT))?;
     let mut body = PROTOCOL_3_0.to_be_bytes().to_vec();
     for text in ["user", user, "database", "postgres", ""] {
         body.extend_from_slice(text.as_bytes());
