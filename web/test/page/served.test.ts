@@ -48,6 +48,10 @@ describe.skipIf(executable === undefined)("the served page", () => {
     await page.goBack();
     await expect.poll(() => page.locator(".runs tbody tr").count()).toBe(1);
     await expect.poll(() => page.getByLabel("text").inputValue()).toBe("duel-2");
+    await page.goForward();
+    await page.waitForSelector(`${THROUGHPUT} canvas`);
+    await page.goBack();
+    await expect.poll(() => page.locator(".runs tbody tr").count()).toBe(1);
     await page.reload();
     await expect.poll(() => page.getByLabel("product").inputValue()).toBe("MySQL");
     await expect.poll(() => page.locator(".runs tbody tr").count()).toBe(1);
