@@ -38,6 +38,8 @@ const REQUEST: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(30);
 /// Between two looks whether readers have seen the end.
 const LOOK: Duration = Duration::from_millis(50);
+/// Who was told of a run's end asks for it once more, as finely as can be.
+const LAST_QUESTION: Duration = Duration::from_secs(2);
 
 /// What to serve, and to whom.
 pub struct Options {
@@ -176,8 +178,8 @@ async fn serve(
     while library.readers() > 0 && tokio::time::Instant::now() < enough {
         tokio::time::sleep(LOOK).await;
     }
-    if !farewell.is_zero() {
-        // What the last reader was sent is still on its way out.
+    let asks = || library.left().is_some_and(|left| left.elapsed() < LAST_QUESTION);
+    while !farewell.is_zero() && asks() {
         tokio::time::sleep(LOOK).await;
     }
     serving.abort();
@@ -208,7 +210,8 @@ impl Server {
         self.library.readers()
     }
 
-    /// Ends the server, after at most `patience` in which those who watch a run are told of its end.
+    /// Ends the server, after at most `patience` in which those who watch a run are told of its end, and as long as they may
+    /// ask for it then. At once without patience.
     pub fn close(mut self, patience: Duration) {
         self.end(patience);
     }

@@ -54,11 +54,13 @@ export class RunList {
     } catch (error) {
       this.#failure = error instanceof Error ? error.message : String(error);
     }
-    if (this.#stop.length > 0) this.#draw();
+    this.#draw();
   }
 
   /** `anew` where the address has changed by itself: the fields then show what it says. */
   #draw(anew = false): void {
+    // What was asked for, and the address that leads away from here, come behind the end, too.
+    if (this.#stop.length === 0) return;
     const next = el("div", { class: "list" }, ...this.#parts());
     const now = this.#root.querySelector(":scope > .list");
     if (now === null) this.#root.replaceChildren(next);

@@ -48,6 +48,10 @@ describe.skipIf(executable === undefined)("the served page", () => {
     await page.goBack();
     await expect.poll(() => page.locator(".runs tbody tr").count()).toBe(1);
     await expect.poll(() => page.getByLabel("text").inputValue()).toBe("duel-2");
+    await page.goForward();
+    await page.waitForSelector(`${THROUGHPUT} canvas`);
+    await page.goBack();
+    await expect.poll(() => page.locator(".runs tbody tr").count()).toBe(1);
     await page.reload();
     await expect.poll(() => page.getByLabel("product").inputValue()).toBe("MySQL");
     await expect.poll(() => page.locator(".runs tbody tr").count()).toBe(1);
@@ -137,10 +141,23 @@ describe.skipIf(executable === undefined)("the served page", () => {
     expect(full).toBe("90%");
 
     await page.keyboard.press("Escape");
+    server.comparison = COMPARISON;
     server.runs.set("going", { report: whole, live: false });
-    server.send("going", "end", { reason: null });
-    await expect.poll(() => page.innerText(".status")).toContain("going has finished.");
+    server.send("going", "end", { reason: null, report: "/home/me/reports/going.html" });
+    const told = "going has finished. Its report is /home/me/reports/going.html.";
+    await expect.poll(() => page.innerText(".status")).toContain(told);
     await expect.poll(() => page.innerText(".masthead .badge")).toBe("complete");
+    expect(server.asked).toContain("/api/runs/going?points=10000");
+    await page.waitForSelector("#comparison");
+    // That of `dyno run --live` ends with its run, and what it had is all here.
+    await server.stop();
+    await plot.focus();
+    await page.keyboard.press("+");
+    await expect.poll(() => searchOf(page)).toContain("span=");
+    await expect.poll(() => pixelsOf(page, THROUGHPUT, "series-1")).toBeGreaterThan(60);
+    expect(await page.innerText(".status")).toContain(told);
+    await picture(page, "ended");
+    await server.start();
     expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ export class FixtureServer {
     return this.#listeners.size;
   }
 
-  send(run: string, event: "update" | "end", data: Update | { reason: string | null }): void {
+  send(run: string, event: "update" | "end", data: Update | End): void {
     for (const listener of this.#listeners) {
       if (listener.run === run) listener.response.write(frame(event, data));
     }
@@ -75,6 +75,12 @@ export class FixtureServer {
     this.#listeners.add(listener);
     request.on("close", () => this.#listeners.delete(listener));
   }
+}
+
+/** How a live run ends, and where its report lies. */
+interface End {
+  reason: string | null;
+  report: string | null;
 }
 
 function frame(event: string, data: unknown): string {

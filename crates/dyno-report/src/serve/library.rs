@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use dyno_results::store::{Store, StoreError};
 
@@ -24,6 +24,8 @@ pub(super) struct Library {
     /// The one used last stands last.
     shelf: Mutex<Vec<Place>>,
     readers: AtomicUsize,
+    /// When a reader last left.
+    left: Mutex<Option<Instant>>,
 }
 
 /// A run's place on the shelf.
@@ -44,7 +46,7 @@ type FileIdentity = (u64, u64, Option<SystemTime>);
 
 impl Library {
     pub(super) fn new(store: PathBuf) -> Self {
-        Self { store, shelf: Mutex::new(Vec::new()), readers: AtomicUsize::new(0) }
+        Self { store, shelf: Mutex::new(Vec::new()), readers: AtomicUsize::new(0), left: Mutex::new(None) }
     }
 
     /// The store, opened: each question opens it anew, so that one that was replaced is seen. It takes a third of a
@@ -180,6 +182,11 @@ impl Library {
     pub(super) fn readers(&self) -> usize {
         self.readers.load(Ordering::Relaxed)
     }
+
+    /// When one of them last left.
+    pub(super) fn left(&self) -> Option<Instant> {
+        *locked(&self.left)
+    }
 }
 
 /// A document, and where it is from.
@@ -206,6 +213,7 @@ pub(super) struct Reader(Arc<Library>);
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        *locked(&self.0.left) = Some(Instant::now());
         self.0.readers.fetch_sub(1, Ordering::Relaxed);
     }
 }

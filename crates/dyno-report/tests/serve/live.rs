@@ -261,16 +261,20 @@ fn a_server_that_ends_tells_its_readers_what_there_is_to_tell() {
     stream.expect("report");
     append(&mut writer, &events[20..]);
     drop(writer);
+    let address = stand.address();
     let Stand { server, .. } = stand;
     let reading = thread::spawn(move || {
         let mut kinds = Vec::new();
         while let Some(event) = stream.next() {
             kinds.push(event.kind);
         }
-        kinds
+        // As the page does then, which may have much to draw first.
+        thread::sleep(Duration::from_millis(500));
+        (kinds, get(address, "/api/runs/last?points=10000").status)
     });
     server.close(Duration::from_secs(30));
-    assert_eq!(reading.join().unwrap().last().map(String::as_str), Some("end"));
+    let (kinds, asked_again) = reading.join().unwrap();
+    assert_eq!((kinds.last().map(String::as_str), asked_again), (Some("end"), 200));
 }
 
 #[test]

@@ -223,6 +223,20 @@ fn strangers_are_told_from_mysql() {
 }
 
 #[test]
+fn a_server_that_changes_its_mind_without_an_end_is_given_up() {
+    let (mut handshake, _) = begun(login("secret"), MARIADB_GREETING);
+    let request = [&b"\xfemysql_native_password\0"[..], &[7; 20], b"\0"].concat();
+    // Each is answered, and so the next one's number is two beyond.
+    let mut turns = (1..=u32::from(u16::MAX)).map(|turn| {
+        let taken = handshake.handle_input(&packet((turn * 2) as u8, &request));
+        handshake.poll_output(&mut Vec::new());
+        taken
+    });
+    let error = turns.find_map(Result::err).unwrap();
+    assert!(matches!(error, LoginError::TooMuch { .. }), "{error}");
+}
+
+#[test]
 fn silence_is_answered_with_a_question_for_postgresql() {
     for (answer, expected) in [
         (&b"S"[..], LoginError::PostgreSql),

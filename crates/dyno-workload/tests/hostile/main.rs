@@ -1,12 +1,13 @@
-//! Servers that answer wrongly: real ones whose answers a proxy damages on the way, each time otherwise, by seed; and
-//! answers without an end. Logins, result sets, rows that are loaded and a load meet them. Whatever comes, dyno neither
-//! panics nor waits without an end.
+//! Servers that answer wrongly: real ones whose answers a proxy damages on the way, and logins that are invented, each time
+//! otherwise, by seed; and answers without an end. Logins, result sets, rows that are loaded and a load meet them. Whatever
+//! comes, dyno neither panics, nor waits without an end, nor keeps whatever it is sent.
 
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../support/database.rs"]
 mod database;
+mod invented;
 mod proxy;
 
 use std::io::{Read as _, Write as _};
@@ -28,11 +29,15 @@ use dyno_workload::sysbench::{Existing, Options, PrepareOptions, Sysbench, Test,
 
 use database::{LONG, Server};
 use dyno_test_servers::MysqlProduct;
+use invented::Inventor;
 use proxy::Proxy;
 
 const AT_A_TIME: u64 = 4;
 /// How long a client waits for what was damaged.
 const SILENCE: Duration = Duration::from_millis(300);
+
+/// The most that a server may say before it lets somebody in, and what the system keeps on the way.
+const LOGIN_BYTES_MAX: usize = 16 << 20;
 
 fn seeds() -> u64 {
     if dyno_test_servers::runs_all() { 1000 } else { 60 }
@@ -68,20 +73,29 @@ fn damage(server: &Server) {
     };
     prepare(&|| server.target().connect(), &wanted, &mut |_| {}).unwrap();
     server.open().execute("CREATE TABLE loaded (id INT, name VARCHAR(100))").unwrap();
+    each_seed(seeds(), |seed| {
+        let endpoint = server.target().endpoint().unwrap();
+        let Address::Tcp(address) = endpoint.address else { panic!("{}", endpoint.address) };
+        let proxy = Proxy::start(address, seed);
+        let (endpoint, options) = (at(&endpoint, proxy.address), options.clone());
+        within_patience(seed, move || {
+            talk(&endpoint);
+            load(&endpoint, &options);
+        });
+    });
+}
+
+fn each_seed(seeds: u64, meet: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
-    let (options, next) = (&options, &next);
     thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
-            scope.spawn(move || {
+            scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds() {
+                    if seed >= seeds {
                         return;
                     }
-                    let endpoint = server.target().endpoint().unwrap();
-                    let Address::Tcp(address) = endpoint.address else { panic!("{}", endpoint.address) };
-                    let proxy = Proxy::start(address, seed);
-                    within_patience(seed, &at(&endpoint, proxy.address), options);
+                    meet(seed);
                 }
             });
         }
@@ -100,12 +114,10 @@ fn at(endpoint: &Endpoint, address: SocketAddr) -> Endpoint {
 }
 
 /// Fails, and names the seed, if it panics or does not end.
-fn within_patience(seed: u64, endpoint: &Endpoint, options: &Options) {
+fn within_patience(seed: u64, meet: impl FnOnce() + Send + 'static) {
     let (met, end) = channel();
-    let (endpoint, options) = (endpoint.clone(), options.clone());
     let meeting = thread::spawn(move || {
-        talk(&endpoint);
-        load(&endpoint, &options);
+        meet();
         let _ = met.send(());
     });
     let ended = end.recv_timeout(LONG);
@@ -156,6 +168,42 @@ fn load(endpoint: &Endpoint, options: &Options) {
         limit: Limit::Duration(SILENCE),
     };
     let _ = engine.run_stage(&plan, &AtomicBool::new(false), &mut |_| {});
+}
+
+#[test]
+fn a_postgresql_that_is_invented() {
+    let url = "postgres://u:s3cret@ADDRESS/d?connect_timeout=1&sslmode=";
+    invent(false, url, ["disable", "prefer"]);
+}
+
+#[test]
+fn a_mysql_that_is_invented() {
+    let url = "mysql://u:s3cret@ADDRESS/d?connect-timeout=1&ssl-mode=";
+    invent(true, url, ["DISABLED", "PREFERRED"]);
+}
+
+/// Meets an invented server for each seed, without TLS and with it.
+fn invent(is_mysql: bool, url: &str, modes: [&str; 2]) {
+    let seeds = if dyno_test_servers::runs_all() { 600 } else { 60 };
+    each_seed(seeds, |seed| {
+        let inventor = Inventor::start(is_mysql, seed);
+        let url = url.replace("ADDRESS", &inventor.address.to_string()) + modes[seed as usize % 2];
+        let endpoint = Target::parse(&url, &Environment::empty()).unwrap().endpoint().unwrap();
+        within_patience(seed, move || {
+            let told = match Connection::open(&endpoint) {
+                Err(error) => error.to_string(),
+                Ok(mut connection) => {
+                    connection.set_answer_timeout(SILENCE);
+                    // One that answers every question with nothing is refused by nobody.
+                    format!("{:?}", inspect::identity(&mut connection))
+                }
+            };
+            assert!(!told.contains("s3cret"), "{told}");
+            load(&endpoint, &Options::default());
+        });
+        let taken = inventor.taken.load(Ordering::SeqCst);
+        assert!(taken < LOGIN_BYTES_MAX, "seed {seed}: a login took {taken} bytes");
+    });
 }
 
 #[test]

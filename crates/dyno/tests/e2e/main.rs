@@ -25,3 +25,4 @@ mod sysbench;
 mod targets;
 mod together;
 mod unreliable;
+mod victim;

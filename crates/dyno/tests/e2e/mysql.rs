@@ -18,9 +18,12 @@ pub(crate) fn shared(product: MysqlProduct) -> Option<Arc<Mysql>> {
     Some(server)
 }
 
-/// One of a test's own. Rows may come by LOAD DATA LOCAL, as on the shared ones.
+/// One of a test's own. Rows may come by LOAD DATA LOCAL, as on the shared ones; seekdb has no setting for that.
 pub(crate) fn start(product: MysqlProduct, settings: &[&str]) -> Option<Mysql> {
-    let setup = MysqlSetup::new(product).with("local-infile=1");
+    let mut setup = MysqlSetup::new(product);
+    if product != MysqlProduct::SeekDb {
+        setup = setup.with("local-infile=1");
+    }
     let server = Mysql::start(&settings.iter().fold(setup, |setup, setting| setup.with(setting)))?;
     add_user(&server);
     Some(server)

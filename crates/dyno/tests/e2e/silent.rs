@@ -8,13 +8,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use dyno_test_servers::{MysqlProduct, Postgres, Setup};
-use rustix::process::{Pid, Signal, kill_process};
+use dyno_test_servers::MysqlProduct;
+use rustix::process::Signal;
 
 use crate::home::{Ended, Home, Running, wait_until};
-use crate::mysql;
-use crate::processes::children;
-use crate::server::{url, value};
+use crate::victim::{Pause, Victim, assert_not_checked, on_each, wait_for_work};
 
 /// How long a question is waited for before it is looked whether it will come at all.
 const LOOK: Duration = Duration::from_millis(100);
@@ -170,78 +168,85 @@ fn has_open(pid: u32, end: &str) -> bool {
     paths.any(|path| path.to_string_lossy().ends_with(end))
 }
 
-/// A server that is stopped as a whole, until this is dropped.
-struct Stopped(Vec<u32>);
-
-impl Stopped {
-    fn stop(pid: u32) -> Self {
-        let send = |pid| kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::STOP);
-        send(pid).unwrap();
-        let children = children(pid);
-        for child in &children {
-            // It may have ended by now.
-            let _ = send(*child);
-        }
-        Self([vec![pid], children].concat())
-    }
+on_each! {
+    a_server_that_is_stopped_holds_nothing_up
+    a_server_that_stays_stopped_under_the_load_is_given_up
+    a_server_that_stays_stopped_in_the_verification_is_given_up
 }
 
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        for pid in &self.0 {
-            let _ = kill_process(Pid::from_raw(*pid as i32).unwrap(), Signal::CONT);
-        }
-    }
-}
-
-fn interrupted(running: Running<'_>, server: u32) -> Ended {
-    let stopped = Stopped::stop(server);
+fn interrupted(running: Running<'_>, victim: &Victim) -> Ended {
+    let stopped = victim.stop();
     running.signal(Signal::TERM);
     let ended = running.end();
     drop(stopped);
     ended
 }
 
-#[test]
-fn a_postgresql_that_is_stopped_holds_nothing_up() {
-    let Some(server) = Postgres::start(&Setup::default()) else { return };
-    let target = url(&server, "postgres");
-    let copies = || value(&server, "postgres", "select count(*) > 0 from pg_stat_progress_copy") == "t";
-    let port = server.address.port().to_string();
+fn a_server_that_is_stopped_holds_nothing_up(product: Option<MysqlProduct>) {
+    let Some(victim) = Victim::start(product) else { return };
     let home = Home::new();
-    let tpcb = ["--workload", "tpcb/tpcb-like", "--warm-up", "0"];
-    let front = ["pgbench", "-i", "-s", "200", "-h", "127.0.0.1", "-p", &port, "-U", "postgres", "postgres"];
-    for arguments in [[&["run", "--target", &target, "--scale", "200"], &tpcb[..]].concat(), front.to_vec()] {
+    let front_end = victim.front_end();
+    let front_end: Vec<&str> = front_end.iter().map(String::as_str).collect();
+    let run = ["run", "--prepare", "--target", &victim.target];
+    for arguments in [front_end, [&run, victim.load_of_much()].concat()] {
         let running = home.start(&arguments);
-        wait_until("rows are copied", copies);
-        interrupted(running, server.pid()).expect(1);
-        wait_until("no rows are copied", || !copies());
+        wait_until("rows are loaded", || victim.loads_rows());
+        interrupted(running, &victim).expect(1);
+        wait_until("no rows are loaded", || !victim.loads_rows());
     }
-    let load = ["--scale", "1", "--prepare", "--clients", "2", "--duration", "10m"];
-    let mut running = home.start(&[&["run", "--target", &target], &tpcb[..], &load].concat());
-    running.wait_for("work", |report| {
-        report.stages().last().is_some_and(|stage| stage["totals"]["done"].as_u64() > Some(0))
-    });
-    interrupted(running, server.pid()).expect(2).says(&["interrupted"]);
+    stop_under_load(&victim, &home);
+}
+
+fn stop_under_load(victim: &Victim, home: &Home) {
+    let run = ["run", "--prepare", "--target", &victim.target, "--warm-up", "0", "--clients", "2"];
+    let mut running = home.start(&[&run, victim.load(), &["--duration", "10m"]].concat());
+    wait_for_work(&mut running);
+    interrupted(running, victim).expect(2).says(&["interrupted"]);
     assert_eq!(home.report().reason(), "interrupted");
 }
 
 #[test]
-fn a_mysql_that_is_stopped_holds_nothing_up() {
-    for product in [MysqlProduct::Mysql, MysqlProduct::MariaDb] {
-        let Some(server) = mysql::start(product, &[]) else { continue };
-        let target = mysql::database(&server, "stopped");
-        let home = Home::new();
-        let loads = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'LOAD DATA%'";
-        let rows = ["--tables", "2", "--table-size", "5000000"];
-        let running = home.start(&[&["run", "point_select", "--target", &target], &rows[..]].concat());
-        wait_until("rows are loaded", || server.sql(loads).trim() != "0");
-        interrupted(running, server.pid()).expect(1).says(&["interrupted"]);
-        let load = ["--table-size", "1000", "--prepare", "--clients", "2", "--duration", "10m"];
-        let mut running = home.start(&[&["run", "point_select", "--target", &target], &load[..]].concat());
-        running.wait_for("work", |report| {
-            report.stages().last().is_some_and(|stage| stage["totals"]["done"].as_u64() > Some(0))
-        });
-        interrupted(running, server.pid()).expect(2).says(&["interrupted"]);
-    }
+#[ignore = "slow: seekdb"]
+fn a_seekdb_that_is_stopped_holds_nothing_up() {
+    let Some(victim) = Victim::start(Some(MysqlProduct::SeekDb)) else { return };
+    stop_under_load(&victim, &Home::new());
+}
+
+/// Three clients of a load that is over after a second or twenty transactions of each; a server that does not answer is
+/// given up soon. A statement that is prepared would wait before the load for a table that is locked.
+const BRIEF: [&str; 8] =
+    ["--clients", "3", "--warm-up", "0", "--protocol", "simple", "--prepare", "--target"];
+
+/// Stops the server once somebody waits for a table that is locked in a hook; how the run has ended.
+fn stopped_at_table(victim: &Victim, home: &Home, hook: [&str; 2], length: [&str; 2]) -> Ended {
+    let parameter = if victim.postgres().is_some() { "connect_timeout" } else { "connect-timeout" };
+    let target = format!("{}?{parameter}=1", victim.target);
+    let pause = Pause::new(home);
+    let waiting = pause.hook();
+    let load = [victim.load(), &hook, &[&waiting], &length].concat();
+    let running = home.start(&[&["run"], &BRIEF[..], &[&target], &load].concat());
+    let _keeper = pause.meanwhile(|| victim.lock_table());
+    wait_until("somebody waits for the table", || victim.is_waited_for());
+    let _stopped = victim.stop();
+    running.end()
+}
+
+fn a_server_that_stays_stopped_under_the_load_is_given_up(product: Option<MysqlProduct>) {
+    let Some(victim) = Victim::start(product) else { return };
+    let home = Home::new();
+    let ended = stopped_at_table(&victim, &home, ["--before", "hold"], ["--duration", "1s"]);
+    ended.expect(2).says(&["error:", &victim.address()]);
+    let report = home.report();
+    assert_eq!(report.outcome(), "incomplete");
+    assert_not_checked(&report);
+}
+
+fn a_server_that_stays_stopped_in_the_verification_is_given_up(product: Option<MysqlProduct>) {
+    let Some(victim) = Victim::start(product) else { return };
+    let home = Home::new();
+    let ended = stopped_at_table(&victim, &home, ["--after", "hold"], ["--transactions", "20"]);
+    ended.expect(2).says(&["error:", "did not answer in time"]);
+    let report = home.report();
+    assert_eq!(report.stage()["totals"]["done"], 60);
+    assert_not_checked(&report);
 }

@@ -1,8 +1,6 @@
 //! `dyno run sysbench/…`: the same tests on PostgreSQL and on what speaks MySQL's protocol.
 
 use std::fs;
-use std::process::Stdio;
-use std::time::Instant;
 
 use dyno_test_servers::{MysqlProduct, Postgres, Setup};
 use rustix::process::Signal;
@@ -219,53 +217,6 @@ fn tables_that_are_there_are_used_and_others_refused() {
         run(&[prepare]).expect(1).says(&["sbtest1", "mine"]);
     }
     assert_eq!(value(&server, "as_found", "select mine from sbtest1"), "7", "it was left alone");
-}
-
-#[test]
-fn a_mysql_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
-    kill_and_restart(MysqlProduct::Mysql);
-}
-
-#[test]
-fn a_mariadb_that_is_killed_is_used_again_and_nothing_acknowledged_is_lost() {
-    kill_and_restart(MysqlProduct::MariaDb);
-}
-
-fn kill_and_restart(product: MysqlProduct) {
-    let Some(mut server) = mysql::start(product, &[]) else { return };
-    let target = mysql::database(&server, "killed");
-    let home = Home::new();
-    // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
-    // up behind its first transactions, and goes with the server.
-    let gate = "sql:create trigger gate1 after insert on sbtest1 for each row set @passed = if(new.id > 520, \
-                get_lock('gate', 3600) + release_lock('gate'), 0); \
-                create trigger gate2 after insert on sbtest2 for each row set @passed = if(new.id > 520, \
-                get_lock('gate', 3600) + release_lock('gate'), 0)";
-    let mut keeper = server.client("root", &server.password);
-    let keeping = keeper.args(["-e", "SELECT GET_LOCK('gate', 0), SLEEP(3600)"]);
-    let mut keeper = keeping.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let held = "SELECT IS_USED_LOCK('gate') IS NOT NULL";
-    wait_until("the gate is shut", || server.sql(held).trim() == "1");
-    let counted = ["--clients", "3", "--transactions", "100", "--before", "hold", gate];
-    let load = ["--tables", "2", "--table-size", "500", "--warm-up", "0"];
-    let called = [&["run", "insert", "--json", "--target", &target], &load[..], &counted].concat();
-    let mut running = home.start(&called);
-    running.wait_for("work", |report| {
-        report.stages().last().is_some_and(|stage| stage["totals"]["done"].as_u64() > Some(0))
-    });
-    let begun = Instant::now();
-    server.kill();
-    keeper.wait().unwrap();
-    server.restart();
-    let away = begun.elapsed();
-    let Some(report) = running.end_behind(away, &server.address.to_string()) else { return };
-    assert_eq!(report.outcome(), "complete");
-    let totals = &report.stage()["totals"];
-    assert!(totals["reconnects"].as_u64() >= Some(3), "every client came back: {totals:#}");
-    let findings = report.findings();
-    assert!(findings.contains(&"errors") && findings.contains(&"restarted"), "{findings:?}");
-    // Inserts whose acknowledgement was under way when the server died may or may not be there.
-    report.assert_checks_passed();
 }
 
 #[test]

@@ -69,6 +69,8 @@ pub enum LoginError {
     PublicKey { what: &'static str },
     #[error("the password cannot be encrypted: {what}; choose ssl-mode=required")]
     Encryption { what: &'static str },
+    #[error("the server has sent more than {bytes} bytes and has not ended the login; is it MySQL?")]
+    TooMuch { bytes: usize },
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
 }

@@ -32,6 +32,8 @@ use crate::link::Link;
 
 /// No packet of a login is longer: a stranger must not make us hoard memory.
 const PACKET_BYTES_MAX: usize = 64 * 1024;
+/// Of all that a server may say before the session is ready. Each request to show the password in another way is answered.
+const LOGIN_BYTES_MAX: usize = 1024 * 1024;
 
 /// What MySQL's login knows beyond [`Login`], of which `parameters` become connection attributes here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,8 @@ pub struct Handshake {
     input: Vec<u8>,
     /// Bytes for the network.
     output: Vec<u8>,
+    /// Bytes that came from the network so far.
+    heard: usize,
     server_version: String,
     connection_id: u32,
     agreed: Capabilities,
@@ -130,6 +134,7 @@ impl Handshake {
             sequence: 0,
             input: Vec::new(),
             output: Vec::new(),
+            heard: 0,
             server_version: String::new(),
             connection_id: 0,
             agreed: Capabilities::default(),
@@ -139,7 +144,11 @@ impl Handshake {
 
     /// Takes in all of `network`, bytes as they came from the socket.
     pub fn handle_input(&mut self, network: &[u8]) -> Result<(), LoginError> {
-        let outcome = self.advance(network);
+        self.heard += network.len();
+        let mut outcome = self.advance(network);
+        if self.heard > LOGIN_BYTES_MAX && outcome.is_ok() && !self.is_done() {
+            outcome = Err(LoginError::TooMuch { bytes: LOGIN_BYTES_MAX });
+        }
         if outcome.is_err() {
             self.state = State::Failed;
             // The alert that says why is owed to the server; without it there is nothing to be done.
