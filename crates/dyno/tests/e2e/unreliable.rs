@@ -86,13 +86,6 @@ fn wait_until_given_up(home: &Home) {
     std::thread::sleep(Duration::from_secs(1));
 }
 
-/// Behind its first thirty transactions a load waits for whoever holds the lock.
-const GATE: &str = "sql:create sequence passed; \
-                    create function pass() returns trigger language plpgsql as 'begin \
-                    if nextval(''passed'') > 30 then perform pg_advisory_xact_lock_shared(7); end if; \
-                    return new; end'; \
-                    create trigger gate before insert on pgbench_history for each row execute function pass()";
-
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost(product: Option<MysqlProduct>) {
     let Some(mut victim) = Victim::start(product) else { return };
     let home = Home::new();
