@@ -513,12 +513,15 @@ pub struct TargetLost {
     pub reason: String,
 }
 
-/// A target's server that was another behind the load than when it was described.
+/// A target's server that was another behind the load, or behind a hook between stages, than before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerChanged {
     pub target: String,
     /// It has started since, and dyno has not had that done.
     pub restarted: bool,
+    /// The user has had it changed between two stages.
+    #[serde(default)]
+    pub by_hook: bool,
     pub changes: Vec<ServerChange>,
 }
 

@@ -111,7 +111,12 @@ fn every_event() -> Vec<Event> {
             said: some(),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
-        Event::ServerChanged(ServerChanged { target: text(), restarted: true, changes: Vec::new() }),
+        Event::ServerChanged(ServerChanged {
+            target: text(),
+            restarted: true,
+            by_hook: false,
+            changes: Vec::new(),
+        }),
         Event::Finding(Finding {
             code: text(),
             severity: Severity::Note,

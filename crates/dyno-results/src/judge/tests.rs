@@ -57,7 +57,8 @@ fn with_hold(load: &Load<'_>) -> Report {
 #[test]
 fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
     let mut report = clean_report();
-    let changed = |changes| ServerChanged { target: "pg".to_owned(), restarted: true, changes };
+    let target = || "pg".to_owned();
+    let changed = |changes| ServerChanged { target: target(), restarted: true, by_hook: false, changes };
     report.server_changes = vec![changed(Vec::new())];
     must_find(&report, "restarted", Severity::Doubt, &["started again"]);
     must_find(&report, "durable", Severity::Note, &[]);
@@ -67,8 +68,12 @@ fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
         after: Some("off".to_owned()),
         decides: true,
     };
-    report.server_changes = vec![changed(vec![fsync])];
+    report.server_changes = vec![changed(vec![fsync.clone()])];
     must_find(&report, "restarted", Severity::Invalid, &["started again", "fsync on → off"]);
+    must_be_silent(&report, "durable");
+    let by_hook = ServerChanged { target: target(), restarted: false, by_hook: true, changes: vec![fsync] };
+    report.server_changes = vec![by_hook];
+    must_find(&report, "restarted", Severity::Note, &["a hook between stages changed fsync on → off"]);
     must_be_silent(&report, "durable");
 }
 

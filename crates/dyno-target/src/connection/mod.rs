@@ -75,6 +75,8 @@ pub struct Connection {
     answer_left: Option<usize>,
     /// A server that has been silent for too long is given up without being asked again.
     gives_up: bool,
+    /// It was opened for what is to be done although the user wants to stop.
+    lingers: bool,
 }
 
 impl fmt::Debug for Connection {
@@ -105,6 +107,17 @@ impl Connection {
         Self::open_with(endpoint, Patience::of(timeout))
     }
 
+    /// The same for what is asked behind a load, also where the user wants to stop: then there is as much time for it as for
+    /// a statement that is being cancelled. A server that stays silent for `timeout` is given up.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn open_behind(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ConnectError> {
+        let mut connection = Self::open_with(endpoint, Patience { timeout: Some(timeout), lingers: true })?;
+        connection.set_answer_timeout(timeout);
+        Ok(connection)
+    }
+
     fn open_with(endpoint: &Endpoint, patience: Patience) -> Result<Self, ConnectError> {
         let (mut stream, session, link, received) = match endpoint.wire {
             Wire::Postgres => {
@@ -131,6 +144,7 @@ impl Connection {
             broken: false,
             answer_left: None,
             gives_up: false,
+            lingers: patience.lingers,
         })
     }
 
@@ -291,7 +305,7 @@ impl Connection {
         if self.broken {
             return Err(QueryError::Broken);
         }
-        if interruption::is_requested() && !self.stream.patience().lingers {
+        if interruption::is_requested() && !self.lingers {
             return Err(QueryError::Interrupted);
         }
         let mut request = Vec::new();
@@ -324,7 +338,7 @@ impl Connection {
     fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
         let Some(error) = self.session.take_error() else { return Ok(self.session.totals()) };
         self.broken |= error.ends_session();
-        if interruption::is_requested() {
+        if interruption::is_requested() && !self.lingers {
             // What the server says of a statement that was cancelled is no news.
             return Err(QueryError::Interrupted);
         }

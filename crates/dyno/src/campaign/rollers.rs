@@ -50,7 +50,7 @@ pub(crate) struct Rollers {
     pub(crate) same_host: Option<bool>,
     /// As the server was when it was first connected to.
     identity: Identity,
-    /// As it was then; `None` until it is described.
+    /// What the load runs on; `None` until it is described.
     pub(crate) described: Option<Description>,
     /// Targets that are on this server too.
     sharers: Sharers,
@@ -261,12 +261,6 @@ impl Rollers {
                 Err(_) => std::thread::sleep(BACK_LOOK),
             }
         }
-    }
-
-    /// Whether the server was started again, or is another one, and dyno has not had that done.
-    pub(crate) fn is_another_server(&mut self) -> Result<bool, Failure> {
-        self.reconnect_if_broken()?;
-        Ok(!self.ask_identity()?.is_same_server(&self.identity))
     }
 
     fn ask_identity(&mut self) -> Result<Identity, Failure> {

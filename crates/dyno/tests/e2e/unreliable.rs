@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dyno_test_servers::{Postgres, Setup, give_to_server};
+use rustix::process::Signal;
 
 use crate::home::{Home, Running, wait_until};
 use crate::server::{url, value};
@@ -69,6 +70,107 @@ const GATE: &str = "sql:create sequence passed; \
                     return new; end'; \
                     create trigger gate before insert on pgbench_history for each row execute function pass()";
 
+/// Begins to keep whoever asks for this lock waiting; ends with the server, or with [`open_gate`].
+fn shut_gate(server: &Postgres) -> std::process::Child {
+    let gate = "select pg_advisory_lock(7), pg_sleep(3600)";
+    let keeper = server.command("psql", "postgres").args(["-X", "-q", "-c", gate]).spawn().unwrap();
+    let held = "select count(*) from pg_locks where locktype = 'advisory' and granted";
+    wait_until("the gate is shut", || value(server, "postgres", held) == "1");
+    keeper
+}
+
+fn open_gate(server: &Postgres, mut keeper: std::process::Child) {
+    let holder = "select pg_terminate_backend(pid) from pg_locks \
+                  where locktype = 'advisory' and granted and mode = 'ExclusiveLock'";
+    value(server, "postgres", holder);
+    keeper.wait().unwrap();
+}
+
+/// However a load is called and ends, its server is asked again behind it.
+#[test]
+fn settings_that_change_under_a_load_are_told_by_every_command() {
+    let Some(server) = Postgres::start(&Setup::default().with("fsync=on")) else { return };
+    let port = server.address.port().to_string();
+    let pass = "select pg_advisory_xact_lock_shared(7) where nextval('passed') > 30";
+    let script = format!(
+        "function thread_init() db = sysbench.sql.driver():connect() end function event() db:query([[{pass}]]) end"
+    );
+    let target = url(&server, "postgres");
+    let home = Home::new();
+    let (sql, lua) = (home.file("pass.sql", &format!("{pass};\n")), home.file("pass.lua", &script));
+    let pgbench = [
+        "pgbench",
+        "-n",
+        "-t",
+        "50",
+        "-f",
+        &sql,
+        "-h",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-U",
+        "postgres",
+        "postgres",
+    ];
+    let at = [
+        format!("--pgsql-port={port}"),
+        "--pgsql-user=postgres".to_owned(),
+        "--pgsql-db=postgres".to_owned(),
+    ];
+    let sysbench = [
+        "sysbench",
+        &lua,
+        "run",
+        "--db-driver=pgsql",
+        "--pgsql-host=127.0.0.1",
+        &at[0],
+        &at[1],
+        &at[2],
+        "--time=0",
+        "--events=50",
+    ];
+    // A hook that fails behind the load ends the run early.
+    let hooks = ["--before", "hold", GATE, "--after", "hold", "exit 1", "--transactions", "100"];
+    let run = [&["run", "--target", &target], &LOAD[..], &hooks].concat();
+    let long =
+        [&["run", "--target", &target], &LOAD[..], &["--before", "hold", GATE, "--duration", "10m"]].concat();
+    for (arguments, code) in [(&pgbench[..], 0), (&sysbench, 0), (&run, 2), (&long, 2)] {
+        server.psql("drop sequence if exists passed cascade");
+        server.psql("drop function if exists pass cascade");
+        if code == 0 {
+            server.psql("create sequence passed");
+        }
+        let keeper = shut_gate(&server);
+        let running = home.start(arguments);
+        let waiting = "select count(*) > 0 from pg_locks where locktype = 'advisory' and not granted";
+        wait_until("the load waits", || value(&server, "postgres", waiting) == "t");
+        server.psql("alter system set fsync = off");
+        server.psql("select pg_reload_conf()");
+        wait_until("it holds", || value(&server, "postgres", "show fsync") == "off");
+        open_gate(&server, keeper);
+        if arguments.contains(&"10m") {
+            running.signal(Signal::INT);
+        }
+        running.end().expect(code);
+        let report = home.report();
+        let findings = report.findings();
+        if arguments.contains(&"10m") && report.notices().contains("as it was before the load is unknown") {
+            println!("skipped: no time was left to ask the server behind a load that was interrupted");
+            continue;
+        }
+        assert!(
+            findings.contains(&"restarted") && !findings.contains(&"durable"),
+            "{arguments:?}: {findings:?}"
+        );
+        let changed = &report.document()["server_changes"][0];
+        assert_eq!((&changed["restarted"], &changed["changes"][0]["what"]), (&false.into(), &"fsync".into()));
+        server.psql("alter system reset fsync");
+        server.psql("select pg_reload_conf()");
+        wait_until("it holds", || value(&server, "postgres", "show fsync") == "on");
+    }
+}
+
 #[test]
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     let Some(mut server) = Postgres::start(&Setup::default().with("fsync=on")) else { return };
@@ -77,10 +179,7 @@ fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost() {
     // It goes on until they are done, however long the server is away, and not so far before it is killed: a lock holds it
     // up behind its first transactions, and goes with the server.
     let counted = ["--transactions", "100", "--before", "hold", GATE];
-    let gate = "select pg_advisory_lock(7), pg_sleep(3600)";
-    let mut keeper = server.command("psql", "postgres").args(["-X", "-q", "-c", gate]).spawn().unwrap();
-    let held = "select count(*) from pg_locks where locktype = 'advisory' and granted";
-    wait_until("the gate is shut", || value(&server, "postgres", held) == "1");
+    let mut keeper = shut_gate(&server);
     let mut running = home.start(&[&["run", "--json", "--target", &target], &LOAD[..], &counted].concat());
     wait_for_load(&mut running);
     // It holds from the next start on.
