@@ -9,7 +9,7 @@ use dyno_report::page::{self, PageError};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Finding, Severity, Started};
+use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
@@ -118,6 +118,10 @@ fn once(
         });
     }
     let store_failure = stream.take_store_failure().map(Failure::from);
+    if ended.is_ok() && !has_done(&report) {
+        tell(&Failure::NothingDone { run: report.run.name.clone() });
+        code = code.max(NOT_STARTED);
+    }
     for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
@@ -128,6 +132,12 @@ fn once(
         code = code.max(NOT_WRITTEN);
     }
     Ok(code)
+}
+
+/// Whether any transaction ended well, but for those of warm-ups.
+fn has_done(report: &Report) -> bool {
+    let mut measured = report.stages.iter().filter(|result| result.stage.kind != StageKind::WarmUp);
+    measured.any(|result| result.totals.done_with_drain > 0)
 }
 
 /// The runs that one command made, and how they are compared: their targets with each other, or all with others.

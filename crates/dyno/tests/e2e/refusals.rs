@@ -239,7 +239,7 @@ fn a_right_that_is_missing_is_told_with_the_grant() {
     run(&target).expect(0);
     value(&server, "granted", &format!("create role {reader} login"));
     value(&server, "granted", &format!("grant select on all tables in schema public to {reader}"));
-    let ended = run(&target.replace("postgres@", &format!("{reader}@"))).expect(0);
+    let ended = run(&target.replace("postgres@", &format!("{reader}@"))).expect(1);
     ended.says(&["42501", "GRANT SELECT, INSERT, UPDATE, DELETE"]);
     assert!(!ended.err.contains("--prepare"), "{}", ended.err);
 }

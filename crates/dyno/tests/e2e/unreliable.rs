@@ -6,7 +6,7 @@ use dyno_test_servers::{Postgres, Setup, give_to_server};
 use rustix::process::Signal;
 
 use crate::home::{Home, Running, wait_until};
-use crate::server::{url, value};
+use crate::server::{database, shared, url, value};
 
 fn wait_for_load(running: &mut Running<'_>) {
     running.wait_for("work", |report| {
@@ -69,6 +69,23 @@ const GATE: &str = "sql:create sequence passed; \
                     if nextval(''passed'') > 30 then perform pg_advisory_xact_lock_shared(7); end if; \
                     return new; end'; \
                     create trigger gate before insert on pgbench_history for each row execute function pass()";
+
+#[test]
+fn a_run_of_which_every_transaction_fails_is_no_success() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "all_fail");
+    let refuse = "sql:create or replace function refuse() returns trigger language plpgsql as \
+                  'begin raise exception ''refused''; end'; \
+                  create or replace trigger refuse before insert on pgbench_history for each row execute function refuse()";
+    let load = ["--transactions", "20", "--before", "hold", refuse];
+    let run = [&["run", "--target", &target], &LOAD[..], &load].concat();
+    home.dyno(&run).expect(1).says(&["nothing was measured", "`dyno report "]);
+    let report = home.report();
+    assert_eq!(report.outcome(), "complete");
+    assert!(report.findings().contains(&"errors"), "{:?}", report.findings());
+    home.dyno(&[&run[..], &["--strict"]].concat()).expect(3);
+}
 
 /// Begins to keep whoever asks for this lock waiting; ends with the server, or with [`open_gate`].
 fn shut_gate(server: &Postgres) -> std::process::Child {
