@@ -125,18 +125,19 @@ fn hardware(host: &Host) -> String {
     format!("{cores}, {memory}, {disk}")
 }
 
-/// A workload's data: `tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB`.
+/// A workload's data: `tpcb scale 50 · 5,000,550 rows in 4 tables · 760 MiB`. The rows are those of all its tables, as
+/// wherever they are told in one number; where not all are known, those of the largest.
 pub(crate) fn data(data: &Data) -> String {
     let mut parts = vec![match data.scale {
         Some(scale) => format!("{} scale {}", visible(&data.workload), format::plain(scale)),
         None => visible(&data.workload).into_owned(),
     }];
     let largest = data.tables.iter().filter_map(|table| Some((table.rows?, &table.name))).max();
-    let alike = data.tables.windows(2).all(|pair| pair[0].rows == pair[1].rows);
+    let all = data.tables.iter().map(|table| table.rows).sum::<Option<u64>>();
     if let Some((rows, table)) = largest {
-        let place = match data.tables.len() {
-            tables if tables > 1 && alike => format!("each of {} tables", format::count(tables as u64)),
-            _ => visible(table).into_owned(),
+        let (rows, place) = match (all, data.tables.len()) {
+            (Some(all), tables @ 2..) => (all, format!("{} tables", format::count(tables as u64))),
+            _ => (rows, visible(table).into_owned()),
         };
         parts.push(format!("{} in {place}", format::counted(rows, "row")));
     }
