@@ -25,7 +25,7 @@ use crate::plan::TargetPlan;
 
 /// The driver's own host, where readings are told apart.
 const DRIVER: &str = "driver";
-/// How long a server is waited for that is asked again behind a load, for each of its answers.
+/// How long a server is waited for that is asked again behind a load, to let dyno in and for all of its answers.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Tells of every target what it is, and of the hosts that take part.

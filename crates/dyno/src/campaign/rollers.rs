@@ -202,7 +202,7 @@ impl Rollers {
     /// Opens the connection anew if the server has broken it in the meantime.
     pub(crate) fn reconnect_if_broken(&mut self) -> Result<&mut Connection, Failure> {
         // That a server was started anew in the meantime shows only when the connection is used.
-        if self.connection.is_broken() || self.connection.execute("select 1").is_err() {
+        if self.connection.is_broken() || self.connection.briefly(|it| it.execute("select 1")).is_err() {
             self.connection = connect(&self.endpoint, &self.url)?;
         }
         Ok(&mut self.connection)
