@@ -78,7 +78,8 @@ pub(crate) fn target(target: &Target, hosts: &[Host]) -> String {
         }
     }
     let host = hosts.iter().find(|host| host.roles.contains(&target.name));
-    parts.push(host.map_or_else(|| "hardware unknown".to_owned(), hardware));
+    let on = |host: &Host| hardware(host, target.disk_on(host));
+    parts.push(host.map_or_else(|| "hardware unknown".to_owned(), on));
     parts.push(
         match target.same_host {
             Some(true) => "same host as the driver",
@@ -94,11 +95,11 @@ pub(crate) fn target(target: &Target, hosts: &[Host]) -> String {
 pub(crate) fn driver(targets: &[Target], hosts: &[Host]) -> Option<String> {
     let elsewhere = targets.iter().any(|target| target.same_host != Some(true));
     let host = hosts.iter().find(|host| host.roles.iter().any(|role| role == "driver"))?;
-    elsewhere.then(|| hardware(host))
+    elsewhere.then(|| hardware(host, host.disk_kind.as_deref()))
 }
 
 /// `2 cores, 24 GiB, NVMe`, as far as it is known.
-fn hardware(host: &Host) -> String {
+fn hardware(host: &Host, disk: Option<&str>) -> String {
     let cores = match (host.cpus, host.cpus_limit) {
         (Some(cpus), Some(limit)) if limit < f64::from(cpus) => {
             format!("{} of {}", format::cores(limit), format::counted(u64::from(cpus), "core"))
@@ -114,7 +115,7 @@ fn hardware(host: &Host) -> String {
         (None, Some(limit)) => format::bytes(limit),
         (None, None) => "memory unknown".to_owned(),
     };
-    let disk = match host.disk_kind.as_deref() {
+    let disk = match disk {
         Some("nvme") => "NVMe".to_owned(),
         Some("ssd") => "SSD".to_owned(),
         Some("hdd") => "HDD".to_owned(),

@@ -41,6 +41,7 @@ fn every_event() -> Vec<Event> {
             connections_max: Some(1),
             host_source: some(),
             isolation: some(),
+            disk_kind: some(),
         }),
         Event::Host(Host::default()),
         Event::Settings(Settings {

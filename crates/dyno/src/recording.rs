@@ -112,7 +112,8 @@ impl Recording {
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
-        let subject = Described { name: self.target, url, embedded: None, remote: None };
+        let disk_kind = describe::disk_kind(disk.as_deref());
+        let subject = Described { name: self.target, url, embedded: None, remote: None, disk_kind };
         let mut roles = vec!["driver".to_owned()];
         let described = Description::read(connection, &subject, |event| self.stream.emit(event))?;
         if described.target.same_host == Some(true) {

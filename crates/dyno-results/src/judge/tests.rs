@@ -548,6 +548,13 @@ fn settings_alone_make_nothing_durable() {
     in_memory.targets.push(second);
     in_memory.hosts.last_mut().unwrap().roles.push("second".to_owned());
     must_be_silent(&in_memory, "durability-off");
+    // Where each says what its own is, the second's data lie in memory, and the first's on a disk.
+    for (target, kind) in in_memory.targets.iter_mut().zip(["nvme", "tmpfs"]) {
+        target.disk_kind = Some(kind.to_owned());
+    }
+    let off: Vec<_> =
+        judge(&in_memory).into_iter().filter(|finding| finding.code == "durability-off").collect();
+    assert_eq!(off.iter().map(|finding| finding.about.as_deref()).collect::<Vec<_>>(), [Some("second")]);
     // 990 commits a second of eight clients need 124 syncs.
     let synced = |per_second: f64| {
         let mut report = clean_report();

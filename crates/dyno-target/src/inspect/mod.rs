@@ -44,6 +44,7 @@ fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<even
         connections_max: limits.and_then(|it| it.max()),
         host_source: None,
         isolation,
+        disk_kind: None,
     })
 }
 

@@ -10,6 +10,7 @@ use dyno_results::event::{
 };
 use dyno_target::connection::Connection;
 use dyno_target::embedded::EmbeddedServer;
+use dyno_target::host::Disk;
 use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, Probe};
 use dyno_target::{host, inspect};
@@ -88,6 +89,8 @@ pub(crate) struct Described<'a> {
     pub(crate) embedded: Option<Embedded>,
     /// Where its host is read, if that is not this one.
     pub(crate) remote: Option<&'a NodeExporter>,
+    /// Under its data.
+    pub(crate) disk_kind: Option<String>,
 }
 
 /// What a target is.
@@ -105,11 +108,12 @@ impl Description {
         subject: &Described<'_>,
         tell: impl Fn(Event),
     ) -> Result<Self, Failure> {
-        let Described { name, url, embedded, remote } = subject;
+        let Described { name, url, embedded, remote, disk_kind } = subject;
         let failed = |doing| move |source| Failure::query(doing, url, source);
         let identity = inspect::identity(connection).map_err(failed("asking which server it is"))?;
         let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
         target.embedded.clone_from(embedded);
+        target.disk_kind.clone_from(disk_kind);
         let reading = match (*remote, target.same_host) {
             (Some(exporter), _) => HostReading::NodeExporter(exporter.clone()),
             (None, Some(true)) => HostReading::This(HostOptions::default()),
@@ -128,7 +132,7 @@ impl Description {
         let read = Connection::open_behind(endpoint, AGAIN)
             .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
             .and_then(|mut connection| {
-                let subject = Described { name, url, embedded: None, remote: None };
+                let subject = Described { name, url, embedded: None, remote: None, disk_kind: None };
                 Self::read(&mut connection, &subject, |_| {})
             });
         match read {
@@ -172,10 +176,14 @@ impl Description {
 }
 
 fn read(name: &str, rollers: &mut Rollers, tell: impl Fn(Event)) -> Result<Description, Failure> {
-    let Rollers { connection, url, embedded, remote, .. } = rollers;
+    let Rollers { connection, url, embedded, remote, data_directory, .. } = rollers;
     let embedded = embedded.as_ref().map(EmbeddedServer::facts);
+    let disk_kind = match remote {
+        Some((_, host)) => host.disk_kind.clone(),
+        None => disk_kind(data_directory.as_deref()),
+    };
     let remote = remote.as_ref().map(|(exporter, _)| exporter);
-    Description::read(connection, &Described { name, url, embedded, remote }, tell)
+    Description::read(connection, &Described { name, url, embedded, remote, disk_kind }, tell)
 }
 
 /// Reads what a target is again where the user has had something done to it. Before its first stage the report then says
@@ -209,6 +217,11 @@ pub(super) fn again(context: &Context<'_>, lanes: &[Lane<'_>]) {
 
 fn by_name(settings: &Settings) -> BTreeMap<&str, &Setting> {
     settings.rows.iter().map(|setting| (setting.name.as_str(), setting)).collect()
+}
+
+/// What lies under a target's data on this host.
+pub(crate) fn disk_kind(data_directory: Option<&Path>) -> Option<String> {
+    data_directory.and_then(Disk::under)?.kind
 }
 
 /// Tells what this host is, and who is on it.
