@@ -97,6 +97,8 @@ pub(crate) struct Described<'a> {
 #[derive(Debug)]
 pub(crate) struct Description {
     identity: Identity,
+    /// The server's main process, where it can be seen: MySQL's servers tell their start in whole seconds.
+    process: Option<u32>,
     pub(crate) target: Target,
     settings: Settings,
 }
@@ -111,6 +113,9 @@ impl Description {
         let Described { name, url, embedded, remote, disk_kind } = subject;
         let failed = |doing| move |source| Failure::query(doing, url, source);
         let identity = inspect::identity(connection).map_err(failed("asking which server it is"))?;
+        let process =
+            inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
+        let process = process.map(|process| process.pid);
         let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
         target.embedded.clone_from(embedded);
         target.disk_kind.clone_from(disk_kind);
@@ -123,7 +128,7 @@ impl Description {
         tell(Event::Target(target.clone()));
         let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
         tell(Event::Settings(settings.clone()));
-        Ok(Self { identity, target, settings })
+        Ok(Self { identity, process, target, settings })
     }
 
     /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
@@ -137,7 +142,8 @@ impl Description {
             });
         match read {
             Ok(now) => {
-                let restarted = !now.identity.is_same_server(&self.identity);
+                let is_another = now.process.zip(self.process).is_some_and(|(now, before)| now != before);
+                let restarted = is_another || !now.identity.is_same_server(&self.identity);
                 let changes = self.changes(&now);
                 if restarted || !changes.is_empty() {
                     let target = name.to_owned();
