@@ -58,6 +58,8 @@ export interface Target {
   connections_max: number | null;
   /** `this host`, or a node_exporter's URL; null where the server's host cannot be read. */
   host_source: string | null;
+  /** Under its data; reports of before have that of the host alone. */
+  disk_kind?: string | null;
 }
 
 export interface Embedded {

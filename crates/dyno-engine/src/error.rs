@@ -90,7 +90,7 @@ pub enum EngineError {
         "{wanted} clients need {needed} open files, and the limit is {limit}: raise it with `ulimit -n {needed}`"
     )]
     OpenFiles { wanted: u32, needed: u64, limit: u64 },
-    #[error("cannot start the load threads: {0}")]
+    #[error("cannot start a thread: {0}; allow more: `ulimit -u`, or pids.max of the control group")]
     Start(#[source] std::io::Error),
     #[error(
         "MySQL's protocol has nothing like PostgreSQL's extended one: let statements travel simple or prepared"

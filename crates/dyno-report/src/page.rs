@@ -276,6 +276,7 @@ mod tests {
                 connections_max: None,
                 host_source: None,
                 isolation: None,
+                disk_kind: None,
             }],
             hosts: vec![],
             settings: vec![Settings {

@@ -78,7 +78,8 @@ pub(crate) fn target(target: &Target, hosts: &[Host]) -> String {
         }
     }
     let host = hosts.iter().find(|host| host.roles.contains(&target.name));
-    parts.push(host.map_or_else(|| "hardware unknown".to_owned(), hardware));
+    let on = |host: &Host| hardware(host, target.disk_on(host));
+    parts.push(host.map_or_else(|| "hardware unknown".to_owned(), on));
     parts.push(
         match target.same_host {
             Some(true) => "same host as the driver",
@@ -94,11 +95,11 @@ pub(crate) fn target(target: &Target, hosts: &[Host]) -> String {
 pub(crate) fn driver(targets: &[Target], hosts: &[Host]) -> Option<String> {
     let elsewhere = targets.iter().any(|target| target.same_host != Some(true));
     let host = hosts.iter().find(|host| host.roles.iter().any(|role| role == "driver"))?;
-    elsewhere.then(|| hardware(host))
+    elsewhere.then(|| hardware(host, host.disk_kind.as_deref()))
 }
 
 /// `2 cores, 24 GiB, NVMe`, as far as it is known.
-fn hardware(host: &Host) -> String {
+fn hardware(host: &Host, disk: Option<&str>) -> String {
     let cores = match (host.cpus, host.cpus_limit) {
         (Some(cpus), Some(limit)) if limit < f64::from(cpus) => {
             format!("{} of {}", format::cores(limit), format::counted(u64::from(cpus), "core"))
@@ -114,7 +115,7 @@ fn hardware(host: &Host) -> String {
         (None, Some(limit)) => format::bytes(limit),
         (None, None) => "memory unknown".to_owned(),
     };
-    let disk = match host.disk_kind.as_deref() {
+    let disk = match disk {
         Some("nvme") => "NVMe".to_owned(),
         Some("ssd") => "SSD".to_owned(),
         Some("hdd") => "HDD".to_owned(),
@@ -125,18 +126,19 @@ fn hardware(host: &Host) -> String {
     format!("{cores}, {memory}, {disk}")
 }
 
-/// A workload's data: `tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB`.
+/// A workload's data: `tpcb scale 50 · 5,000,550 rows in 4 tables · 760 MiB`. The rows are those of all its tables, as
+/// wherever they are told in one number; where not all are known, those of the largest.
 pub(crate) fn data(data: &Data) -> String {
     let mut parts = vec![match data.scale {
         Some(scale) => format!("{} scale {}", visible(&data.workload), format::plain(scale)),
         None => visible(&data.workload).into_owned(),
     }];
     let largest = data.tables.iter().filter_map(|table| Some((table.rows?, &table.name))).max();
-    let alike = data.tables.windows(2).all(|pair| pair[0].rows == pair[1].rows);
+    let all = data.tables.iter().map(|table| table.rows).sum::<Option<u64>>();
     if let Some((rows, table)) = largest {
-        let place = match data.tables.len() {
-            tables if tables > 1 && alike => format!("each of {} tables", format::count(tables as u64)),
-            _ => visible(table).into_owned(),
+        let (rows, place) = match (all, data.tables.len()) {
+            (Some(all), tables @ 2..) => (all, format!("{} tables", format::count(tables as u64))),
+            _ => (rows, visible(table).into_owned()),
         };
         parts.push(format!("{} in {place}", format::counted(rows, "row")));
     }

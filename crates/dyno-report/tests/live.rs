@@ -63,7 +63,7 @@ fn plain_lines_of_a_whole_run() {
     prepare   data · 5,000,550 rows · 2.9 s
     prepare   vacuum · 0.3 s
     prepare   keys · 0.7 s
-    data      tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB
+    data      tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB
     read      warm-up 4 clients, closed loop · 45.6k TPS · p50 83 µs · p99 230 µs · 2 failed, 6 retried · 2 s
     read      ladder 1 client, closed loop · 13.3k TPS · p50 71 µs · p99 196 µs · 4 failed, 15 retried · 5 s
     read      ladder 8 clients, closed loop · 72.0k TPS · p50 106 µs · p99 290 µs · 4 failed, 15 retried · 5 s
@@ -92,7 +92,7 @@ fn plain_lines_of_a_stopped_open_loop() {
     prepare   data · 5,000,550 rows · 2.9 s
     prepare   vacuum · 0.3 s
     prepare   keys · 0.7 s
-    data      tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB
+    data      tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB
     read      warm-up 4 clients, closed loop · 45.6k TPS · p50 83 µs · p99 230 µs · no errors · 2 s
     read      hold 500/s Poisson, 8 clients · 5 s of 12 s · 500 TPS · p50 116 µs · p99 317 µs · no errors · CPU server 1.3 driver 0.6
     finished  incomplete after 13 s: stopped by Ctrl-C
@@ -117,11 +117,11 @@ fn plain_lines_of_two_targets_of_which_one_is_lost() {
     prepare   pg: tables · 0.1 s
     prepare   pg: data · 1,010,000 rows · 2.4 s
     prepare   pg: keys · 0.6 s
-    data      pg: events · 1,000,000 rows in event · 92 MiB
+    data      pg: events · 1,010,000 rows in 2 tables · 92 MiB
     prepare   my: tables · 0.1 s
     prepare   my: data · 1,010,000 rows · 4.4 s
     prepare   my: keys · 0.6 s
-    data      my: events · 1,000,000 rows in event · 121 MiB
+    data      my: events · 1,010,000 rows in 2 tables · 121 MiB
     ingest    pg: warm-up 4 clients over 12 connections, closed loop · 7.19k TPS · p50 526 µs · p99 1.5 ms · no errors · 2 s
     ingest    my: warm-up 4 clients over 12 connections, closed loop · 3.97k TPS · p50 952 µs · p99 2.6 ms · no errors · 2 s
     ingest    pg: ladder 8 clients over 12 connections, closed loop · 11.4k TPS · p50 671 µs · p99 1.8 ms · no errors · 5 s

@@ -25,7 +25,7 @@ fn shown(plan: &Plan, width: usize) -> String {
 fn a_whole_run_at_120_columns() {
     insta::assert_snapshot!(shown(&Plan::default(), 120), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
@@ -89,7 +89,7 @@ fn a_whole_run_at_80_columns() {
     insta::assert_snapshot!(shown(&Plan::default(), 80), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB,
               NVMe · same host as the driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB     4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB             4.1 s
     read      tpcb/select-only
               clients      1      2      4      8     16     32
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k
@@ -125,8 +125,8 @@ fn a_narrow_terminal_folds_the_ladder() {
     target    embedded PostgreSQL 18.1 · production
               profile · 2 cores, 24 GiB, NVMe · same
               host as the driver
-    prepare   tpcb scale 50 · 5,000,000 rows in
-              pgbench_accounts · 760 MiB · 4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2
+              tables · 760 MiB · 4.1 s
     read      tpcb/select-only
               clients      1      2      4      8
               TPS      13.3k  25.4k  45.9k  72.1k
@@ -187,7 +187,7 @@ fn a_stopped_run_says_so_first() {
     run       INCOMPLETE: stopped by Ctrl-C; what was measured in 30 s is shown
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
               driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      tpcb/select-only
               clients       1       2       4       8      16
               TPS       13.3k   25.4k   45.9k   72.1k  86.7k*
@@ -232,7 +232,7 @@ fn a_ladder_without_a_hold() {
     insta::assert_snapshot!(shown(&Plan { hold_s: 0, ..Plan::default() }, 100), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
               driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
               each transaction: 14 µs server CPU
@@ -256,7 +256,7 @@ fn an_open_loop_shows_its_three_times() {
     insta::assert_snapshot!(shown(&plan, 100), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
               driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      tpcb/select-only
     hold      500/s Poisson, 8 clients · 12 s   500 TPS ±<0.1%
               response   p50 116 µs   p90 148 µs   p99 317 µs   p99.9 1.5 ms
@@ -285,7 +285,7 @@ fn errors_are_counted_by_code() {
     insta::assert_snapshot!(shown(&Plan { errors: true, ..Plan::default() }, 100), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the
               driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB               4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
               failed       4      4      4      4      4      4

@@ -175,6 +175,7 @@ fn target(name: &str) -> Target {
         connections_max: None,
         host_source: None,
         isolation: None,
+        disk_kind: None,
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Report {
     pub hooks: Vec<Hook>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
-    /// Servers that were others behind the load than when they were described.
+    /// Servers that were others behind the load, or behind a hook between stages, than before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_changes: Vec<event::ServerChanged>,
     pub findings: Vec<event::Finding>,

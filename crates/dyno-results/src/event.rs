@@ -143,9 +143,18 @@ pub struct Target {
     /// The isolation level with which sessions begin, `read committed`; `None` where the server does not say.
     #[serde(default)]
     pub isolation: Option<String>,
+    /// The kind of disk under its data, as [`Host::disk_kind`] has it; `None` where it cannot be told, and in runs of before.
+    #[serde(default)]
+    pub disk_kind: Option<String>,
 }
 
 impl Target {
+    /// The kind of disk under its data; of runs of before, that of its host, which is the first target's there.
+    #[must_use]
+    pub fn disk_on<'a>(&'a self, host: &'a Host) -> Option<&'a str> {
+        self.disk_kind.as_deref().or(host.disk_kind.as_deref())
+    }
+
     /// Whether both servers are known to be on one host: dyno's own, or that of one node_exporter.
     pub(crate) fn shares_host_with(&self, other: &Self) -> bool {
         let both_here = self.same_host == Some(true) && other.same_host == Some(true);
@@ -513,12 +522,15 @@ pub struct TargetLost {
     pub reason: String,
 }
 
-/// A target's server that was another behind the load than when it was described.
+/// A target's server that was another behind the load, or behind a hook between stages, than before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerChanged {
     pub target: String,
     /// It has started since, and dyno has not had that done.
     pub restarted: bool,
+    /// The user has had it changed between two stages.
+    #[serde(default)]
+    pub by_hook: bool,
     pub changes: Vec<ServerChange>,
 }
 

@@ -339,6 +339,7 @@ pub(crate) fn target(name: &str) -> Target {
         connections_max: Some(100),
         host_source: None,
         isolation: None,
+        disk_kind: None,
     }
 }
 

@@ -41,6 +41,7 @@ fn every_event() -> Vec<Event> {
             connections_max: Some(1),
             host_source: some(),
             isolation: some(),
+            disk_kind: some(),
         }),
         Event::Host(Host::default()),
         Event::Settings(Settings {
@@ -111,7 +112,12 @@ fn every_event() -> Vec<Event> {
             said: some(),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
-        Event::ServerChanged(ServerChanged { target: text(), restarted: true, changes: Vec::new() }),
+        Event::ServerChanged(ServerChanged {
+            target: text(),
+            restarted: true,
+            by_hook: false,
+            changes: Vec::new(),
+        }),
         Event::Finding(Finding {
             code: text(),
             severity: Severity::Note,

@@ -143,6 +143,9 @@ pub(crate) enum Failure {
     /// Never of one alone.
     #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nand "))]
     Several { failures: Vec<Failure> },
+    /// The run is stored, with what the server said.
+    #[error("nothing was measured: no transaction of {run} ended well")]
+    NothingDone { run: String },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot write {}: {source}", path.display())]
@@ -326,6 +329,9 @@ impl Failure {
             Self::NoThread(_) => Some("allow more: `ulimit -u`, or pids.max of the control group".to_owned()),
             Self::NothingStored { .. } => {
                 Some("`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned())
+            }
+            Self::NothingDone { run } => {
+                Some(format!("`dyno report {run}` shows what the server said of them"))
             }
             Self::Strict { .. } => Some("`dyno findings` shows what to do".to_owned()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),

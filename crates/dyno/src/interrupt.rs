@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use dyno_target::interruption;
@@ -24,10 +25,15 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let ignored = ignored_signals();
     let heeded = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
-    // Without the handlers signals end dyno at once, which leaves nothing behind but what the next start removes.
-    if let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(heeded)) {
-        let stop = Arc::clone(&stop);
-        std::thread::spawn(move || heed(signals, &stop));
+    let heeding = Arc::clone(&stop);
+    let (hand_over, handlers) = channel();
+    let heed = move || handlers.recv().map_or((), |signals| heed(signals, &heeding));
+    // Without the thread there are no handlers, and without those signals end dyno at once, which leaves nothing behind but
+    // what the next start removes.
+    if std::thread::Builder::new().spawn(heed).is_ok()
+        && let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(heeded))
+    {
+        let _ = hand_over.send(signals);
     }
     stop
 }

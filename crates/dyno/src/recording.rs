@@ -16,7 +16,7 @@ use dyno_target::inspect;
 use dyno_target::probe::{self, HostOptions, HostReading, Probe};
 use dyno_wire::endpoint::Endpoint;
 
-use crate::campaign::describe::{self, Described};
+use crate::campaign::describe::{self, Described, Description};
 use crate::campaign::{self, Stream, stages};
 use crate::cli::StoreArguments;
 use crate::command::run::{Pages, started};
@@ -77,6 +77,8 @@ pub(crate) struct Recording {
     /// The target's short name in the report.
     target: &'static str,
     store: std::path::PathBuf,
+    /// What is under test and where it is asked, once that is known.
+    described: Option<(Description, Endpoint)>,
     /// What of the host is to be watched, once that is known.
     host: Option<HostOptions>,
     probe: Option<Probe>,
@@ -96,7 +98,7 @@ impl Recording {
         let name = writer.name().to_owned();
         let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
         stream.emit(started(&name, &now, command, scenario, seed));
-        Ok(Self { stream, target, store: store.path().to_owned(), host: None, probe: None })
+        Ok(Self { stream, target, store: store.path().to_owned(), described: None, host: None, probe: None })
     }
 
     /// Tells what is under test, and how large `tables` are.
@@ -110,11 +112,14 @@ impl Recording {
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
-        let subject = Described { name: self.target, url, embedded: None, remote: None };
+        let disk_kind = describe::disk_kind(disk.as_deref());
+        let subject = Described { name: self.target, url, embedded: None, remote: None, disk_kind };
         let mut roles = vec!["driver".to_owned()];
-        if describe::target(&self.stream, connection, subject)?.target.same_host == Some(true) {
+        let described = Description::read(connection, &subject, |event| self.stream.emit(event))?;
+        if described.target.same_host == Some(true) {
             roles.push(self.target.to_owned());
         }
+        self.described = Some((described, connection.endpoint().clone()));
         describe::this_host(&self.stream, disk.as_deref(), roles);
         if let Some(Tables { family, scale, names }) = tables {
             let data = inspect::data(connection, self.target, family, scale, names);
@@ -157,6 +162,11 @@ impl Recording {
     /// Judges and closes the run, and writes its page; `reason` is why it ended too early.
     pub(crate) fn finish(mut self, reason: Option<String>) -> Result<Finished, Failure> {
         self.unwatch();
+        if let Some((described, endpoint)) = &self.described
+            && self.has_measured()
+        {
+            described.compare_again(&self.stream, endpoint);
+        }
         campaign::finish(&self.stream, reason);
         self.stream.close_live();
         let report = self.stream.report();

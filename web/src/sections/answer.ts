@@ -140,7 +140,8 @@ function subject(report: Report, target: Target): Child[] {
       : counted(host.cpus, "core");
     const memory = bytes(host.memory_limit_bytes ?? host.memory_bytes);
     parts.push(host.cpu_model ?? "CPU model unknown", cpus, `${memory} memory`);
-    parts.push(host.disk_kind === null ? "disk unknown" : `${diskName(host.disk_kind)} disk`);
+    const disk = target.disk_kind ?? host.disk_kind;
+    parts.push(disk === null ? "disk unknown" : `${diskName(disk)} disk`);
   }
   parts.push(
     target.same_host === null

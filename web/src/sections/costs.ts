@@ -161,7 +161,7 @@ function sizesTable(scene: Scene): HTMLElement | null {
       };
     };
     return [
-      row("rows", ({ rows: count }) => count, long),
+      row("rows of all tables", ({ rows: count }) => count, long),
       row("tables and indexes", (size) => size.bytes, bytes),
       row("bytes per row", (size) => size.bytes_per_row, figure),
     ];

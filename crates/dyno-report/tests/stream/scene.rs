@@ -106,6 +106,7 @@ impl Scene {
                 (false, false) => Some("http://db2:9100/metrics".to_owned()),
             },
             isolation: None,
+            disk_kind: None,
         }
     }
 

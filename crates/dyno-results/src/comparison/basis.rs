@@ -5,6 +5,9 @@ use super::estimate::Unit;
 use super::side::{Member, Picked, Side};
 use crate::words::{command_line, counted, list};
 
+/// Stands in a stored command where a password stood.
+const HIDDEN: &str = "***";
+
 /// What is repeated of two sides, of which these stages speak.
 pub(super) fn unit(base: &Picked<'_>, other: &Picked<'_>) -> Unit {
     match (base.0.as_slice(), other.0.as_slice()) {
@@ -125,24 +128,40 @@ fn counts(sides: &[Side], picks: &[Picked<'_>]) -> String {
 fn test(picks: &[Picked<'_>]) -> String {
     let mut commands: Vec<String> = Vec::new();
     let one_run = is_one_run(picks);
+    let option = if one_run { "--repeat" } else { "--runs" };
+    let mut password = "";
     for (member, _) in picks.iter().flat_map(|picked| &picked.0) {
         let command = &member.report().run.command;
         let is_run = command.get(1).is_some_and(|word| !word.is_empty() && "run".starts_with(word.as_str()));
         if !is_run {
             return "; run each of them several times, in turn, and compare A,A,… with B,B,…".to_owned();
         }
-        let option = if one_run { "--repeat" } else { "--runs" };
-        let words = without_repeats(command).into_iter().chain([option, "5"]);
-        let line = command_line(&words.map(str::to_owned).collect::<Vec<_>>());
+        let mut words = Vec::new();
+        for word in without_repeats(command).into_iter().chain([option, "5"]) {
+            // Of a URL without its password the rest can be typed again.
+            let shown = word.replace(":***@", "@");
+            if shown.contains(HIDDEN) {
+                return format!(
+                    "; to test it, type what was run again with {option} 5: passwords in it are not stored"
+                );
+            }
+            if shown != word {
+                password = " (its password in PGPASSWORD, MYSQL_PWD or a password file)";
+            }
+            words.push(shown);
+        }
+        let line = command_line(&words);
         if !commands.contains(&line) {
             commands.push(line);
         }
     }
     match (one_run, commands.as_slice()) {
         (_, []) => String::new(),
-        (true, [only, ..]) => format!("; to test it: {only}"),
-        (false, [only]) => format!("; to test it, for each side: {only}, and compare A,A,… with B,B,…"),
-        (false, all) => format!("; to test it: {}, and compare A,A,… with B,B,…", list(all)),
+        (true, [only, ..]) => format!("; to test it: {only}{password}"),
+        (false, [only]) => {
+            format!("; to test it, for each side: {only}{password}, and compare A,A,… with B,B,…")
+        }
+        (false, all) => format!("; to test it: {}{password}, and compare A,A,… with B,B,…", list(all)),
     }
 }
 

@@ -56,7 +56,7 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     if !unlogged.is_empty() {
         verdict.off.push(format!("unlogged: {}", list(&unlogged)));
     }
-    if in_memory(report, &target.name) {
+    if in_memory(report, target) {
         verdict.off.push("its files lie in memory (tmpfs)".to_owned());
         verdict.advice_off = "for a durable figure put the data directory on a disk";
     }
@@ -114,13 +114,17 @@ impl Verdict {
     }
 }
 
-/// What is in memory is gone with the machine, whatever is synced. Where several targets are on one host, its disk is that of
-/// the first of them and says nothing of the others.
-fn in_memory(report: &Report, target: &str) -> bool {
+/// What is in memory is gone with the machine, whatever is synced. In runs of before the disk is known of the host alone, and
+/// is that of the first of several targets there: it says nothing of the others.
+fn in_memory(report: &Report, target: &Target) -> bool {
+    const IN_MEMORY: Option<&str> = Some("tmpfs");
+    if target.disk_kind.is_some() {
+        return target.disk_kind.as_deref() == IN_MEMORY;
+    }
     let holds = |host: &Host, name: &str| host.roles.iter().any(|role| role == name);
     report.hosts.iter().any(|host| {
         let on_it = report.targets.iter().filter(|other| holds(host, &other.name)).count();
-        holds(host, target) && on_it == 1 && host.disk_kind.as_deref() == Some("tmpfs")
+        holds(host, &target.name) && on_it == 1 && host.disk_kind.as_deref() == IN_MEMORY
     })
 }
 

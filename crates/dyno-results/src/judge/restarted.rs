@@ -19,13 +19,26 @@ fn judge_target(changed: &ServerChanged) -> Option<Finding> {
     if evidence.is_empty() {
         return None;
     }
+    let evidence = list(&evidence);
     let decides = changed.changes.iter().any(|change| change.decides);
+    let (severity, evidence, advice) = if changed.by_hook {
+        (
+            Severity::Note,
+            format!("a hook between stages changed {evidence}"),
+            "compare only stages that ran before it, or only stages that ran behind it",
+        )
+    } else {
+        (
+            if decides { Severity::Invalid } else { Severity::Doubt },
+            format!("between the beginning of the run and the end of its load: {evidence}"),
+            "run again on a server that nobody changes meanwhile; look into its log for why it was started again",
+        )
+    };
     Some(Finding {
         code: "restarted".to_owned(),
-        severity: if decides { Severity::Invalid } else { Severity::Doubt },
+        severity,
         about: Some(changed.target.clone()),
-        evidence: format!("between the beginning of the run and the end of its load: {}", list(&evidence)),
-        advice: "run again on a server that nobody changes meanwhile; look into its log for why it was started again"
-            .to_owned(),
+        evidence,
+        advice: advice.to_owned(),
     })
 }

@@ -57,7 +57,8 @@ fn with_hold(load: &Load<'_>) -> Report {
 #[test]
 fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
     let mut report = clean_report();
-    let changed = |changes| ServerChanged { target: "pg".to_owned(), restarted: true, changes };
+    let target = || "pg".to_owned();
+    let changed = |changes| ServerChanged { target: target(), restarted: true, by_hook: false, changes };
     report.server_changes = vec![changed(Vec::new())];
     must_find(&report, "restarted", Severity::Doubt, &["started again"]);
     must_find(&report, "durable", Severity::Note, &[]);
@@ -67,8 +68,12 @@ fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
         after: Some("off".to_owned()),
         decides: true,
     };
-    report.server_changes = vec![changed(vec![fsync])];
+    report.server_changes = vec![changed(vec![fsync.clone()])];
     must_find(&report, "restarted", Severity::Invalid, &["started again", "fsync on → off"]);
+    must_be_silent(&report, "durable");
+    let by_hook = ServerChanged { target: target(), restarted: false, by_hook: true, changes: vec![fsync] };
+    report.server_changes = vec![by_hook];
+    must_find(&report, "restarted", Severity::Note, &["a hook between stages changed fsync on → off"]);
     must_be_silent(&report, "durable");
 }
 
@@ -543,6 +548,13 @@ fn settings_alone_make_nothing_durable() {
     in_memory.targets.push(second);
     in_memory.hosts.last_mut().unwrap().roles.push("second".to_owned());
     must_be_silent(&in_memory, "durability-off");
+    // Where each says what its own is, the second's data lie in memory, and the first's on a disk.
+    for (target, kind) in in_memory.targets.iter_mut().zip(["nvme", "tmpfs"]) {
+        target.disk_kind = Some(kind.to_owned());
+    }
+    let off: Vec<_> =
+        judge(&in_memory).into_iter().filter(|finding| finding.code == "durability-off").collect();
+    assert_eq!(off.iter().map(|finding| finding.about.as_deref()).collect::<Vec<_>>(), [Some("second")]);
     // 990 commits a second of eight clients need 124 syncs.
     let synced = |per_second: f64| {
         let mut report = clean_report();

@@ -16,7 +16,7 @@ mod stream;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_wire::endpoint::{Endpoint, Wire};
 use dyno_wire::link::Link;
@@ -42,6 +42,8 @@ use crate::interruption;
 const READ_BYTES: usize = 64 * 1024;
 /// A server that stays silent for so many times as it may take to let somebody in is asked whether it is still there.
 const SILENCE: u32 = 3;
+/// A short question must be answered after so many times as it may take to let somebody in.
+const BRIEF: u32 = 6;
 /// A request to cancel that came between two statements is lost: so it is made again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(300);
 /// How long what a lost server said before it went is waited for.
@@ -75,10 +77,12 @@ pub struct Connection {
     answer_bytes_max: usize,
     /// Bytes that may still come of an answer whose rows are kept.
     answer_left: Option<usize>,
-    /// It is for what is to be done once the user wants to stop.
-    ends_work: bool,
     /// A server that has been silent for too long is given up without being asked again.
     gives_up: bool,
+    /// It was opened for what is to be done although the user wants to stop.
+    lingers: bool,
+    /// When what is asked must be answered in full.
+    until: Option<Instant>,
 }
 
 impl fmt::Debug for Connection {
@@ -109,6 +113,18 @@ impl Connection {
         Self::open_with(endpoint, Patience::of(timeout))
     }
 
+    /// The same for what is asked behind a load, also where the user wants to stop: then there is as much time for it as for
+    /// a statement that is being cancelled. A server that has not answered all of it after `timeout` is given up.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn open_behind(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ConnectError> {
+        let mut connection = Self::open_with(endpoint, Patience { timeout: Some(timeout), lingers: true })?;
+        connection.set_answer_timeout(timeout);
+        connection.until = Instant::now().checked_add(timeout);
+        Ok(connection)
+    }
+
     fn open_with(endpoint: &Endpoint, patience: Patience) -> Result<Self, ConnectError> {
         let (mut stream, session, link, received) = match endpoint.wire {
             Wire::Postgres => {
@@ -135,8 +151,9 @@ impl Connection {
             broken: false,
             answer_bytes_max: ANSWER_BYTES_MAX,
             answer_left: None,
-            ends_work: patience.lingers,
             gives_up: false,
+            lingers: patience.lingers,
+            until: None,
         })
     }
 
@@ -273,6 +290,18 @@ impl Connection {
         self.answer_bytes_max = usize::MAX;
     }
 
+    /// Asks what no server takes long to answer: the session is given up after [`BRIEF`] times the time for connecting,
+    /// also where bytes come now and then.
+    pub fn briefly<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.until;
+        let limit = self.endpoint.connect_timeout.and_then(|timeout| timeout.checked_mul(BRIEF));
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        self.until = before.into_iter().chain(until).min();
+        let answered = ask(self);
+        self.until = before;
+        answered
+    }
+
     /// Whether the session can no longer be used.
     #[must_use]
     pub fn is_broken(&self) -> bool {
@@ -302,7 +331,7 @@ impl Connection {
         if self.broken {
             return Err(QueryError::Broken);
         }
-        if interruption::is_requested() && !self.ends_work {
+        if interruption::is_requested() && !self.lingers {
             return Err(QueryError::Interrupted);
         }
         let mut request = Vec::new();
@@ -335,7 +364,7 @@ impl Connection {
     fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
         let Some(error) = self.session.take_error() else { return Ok(self.session.totals()) };
         self.broken |= error.ends_session();
-        if interruption::is_requested() {
+        if interruption::is_requested() && !self.lingers {
             // What the server says of a statement that was cancelled is no news.
             return Err(QueryError::Interrupted);
         }
@@ -359,6 +388,9 @@ impl Connection {
     /// Waits for bytes and adds them to `received`.
     fn receive(&mut self, sql: &str) -> Result<(), QueryError> {
         loop {
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                return Err(self.lost(io::ErrorKind::TimedOut.into(), sql));
+            }
             match self.stream.read(&mut self.chunk) {
                 Ok(0) => return Err(self.lost(io::ErrorKind::UnexpectedEof.into(), sql)),
                 Ok(count) => return self.take_in(count).and_then(|()| self.check_size(count, sql)),

@@ -312,7 +312,12 @@ fn run_to_end(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>)> {
     let mut said = Vec::new();
     let stderr = child.stderr.take();
     std::thread::scope(|scope| {
-        scope.spawn(|| stderr.map(|mut stderr| stderr.read_to_end(&mut said)));
+        let read = || stderr.map(|mut stderr| stderr.read_to_end(&mut said));
+        if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, read) {
+            child.kill()?;
+            child.wait()?;
+            return Err(error);
+        }
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);

@@ -58,6 +58,10 @@ impl Identity {
 /// # Errors
 /// The session was lost. What the server does not say is left out.
 pub fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
+    connection.briefly(read)
+}
+
+fn read(connection: &mut Connection) -> Result<Identity, QueryError> {
     let is_mysql = speaks_mysql(connection);
     let mut server = if is_mysql { mysql_server(connection)? } else { postgres_server(connection)? };
     if server.names.is_empty() {

@@ -24,6 +24,10 @@ use crate::product;
 /// # Errors
 /// The session was lost. A question that this server does not understand leaves its answer unknown.
 pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event::Target, QueryError> {
+    connection.briefly(|connection| read_facts(connection, name, url))
+}
+
+fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<event::Target, QueryError> {
     let recognised = product::recognise(connection)?;
     let same_host = place::same_host(connection)?;
     let limits = known(limits(connection).map(Some))?;
@@ -40,6 +44,7 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
         connections_max: limits.and_then(|it| it.max()),
         host_source: None,
         isolation,
+        disk_kind: None,
     })
 }
 
@@ -65,7 +70,7 @@ fn isolation(connection: &mut Connection) -> Result<Option<String>, QueryError> 
 /// # Errors
 /// What the server said.
 pub fn connections_allowed(connection: &mut Connection) -> Result<Free, QueryError> {
-    let Limits { server, account, database } = limits(connection)?;
+    let Limits { server, account, database } = connection.briefly(limits)?;
     let free = |limit: Option<Limit>| limit.and_then(|limit| limit.free);
     Ok(Free { server: free(server), account: free(account), database: free(database) })
 }

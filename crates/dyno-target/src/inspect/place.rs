@@ -23,6 +23,10 @@ pub struct ServerProcess {
 /// # Errors
 /// The session was lost.
 pub fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
+    connection.briefly(find_process)
+}
+
+fn find_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
     if speaks_mysql(connection) {
         return mysql::server_process(connection);
     }

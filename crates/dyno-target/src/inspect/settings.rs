@@ -64,6 +64,10 @@ pub(super) const NOT_SHOWN: &str = "(not shown)";
 /// # Errors
 /// What the server said.
 pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
+    connection.briefly(|connection| read(connection, target))
+}
+
+fn read(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
     let recognised = product::recognise(connection)?;
     if speaks_mysql(connection) {
         return mysql::settings(connection, target, &recognised);

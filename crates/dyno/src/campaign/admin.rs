@@ -30,11 +30,13 @@ pub(super) fn telling<T>(context: &Context<'_>, what: &str, work: impl FnOnce() 
         // Hung up when the work has ended, by a panic too: nothing is ever sent.
         let (working, end) = channel::<Infallible>();
         let begun = Instant::now();
-        scope.spawn(move || {
+        let tell = move || {
             while end.recv_timeout(TELL_EVERY) == Err(RecvTimeoutError::Timeout) {
                 context.stream.activity(&format!("{what}, for {} s so far", begun.elapsed().as_secs()));
             }
-        });
+        };
+        // The work needs no thread that tells of it.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, tell);
         let done = work();
         drop(working);
         done

@@ -6,6 +6,7 @@ use std::time::Instant;
 use dyno_results::event::{Event, Hook, HookTime};
 
 use super::Context;
+use super::describe;
 use super::lane::Lane;
 use crate::failure::Failure;
 
@@ -42,5 +43,5 @@ pub(super) fn restart(context: &Context<'_>, lane: &mut Lane<'_>, series: &str) 
     if watched {
         lane.watch(context);
     }
-    Ok(())
+    describe::renew(context, lane)
 }

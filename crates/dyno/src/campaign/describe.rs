@@ -3,14 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use dyno_results::event::{
     Data, Embedded, Event, Host, Notice, ServerChange, ServerChanged, Setting, Settings, Target,
 };
 use dyno_target::connection::Connection;
 use dyno_target::embedded::EmbeddedServer;
+use dyno_target::host::Disk;
+use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, Probe};
 use dyno_target::{host, inspect};
+use dyno_wire::endpoint::Endpoint;
 use dyno_workload::benchmark::Dataset;
 
 use super::admin::cancellable;
@@ -22,6 +26,8 @@ use crate::plan::TargetPlan;
 
 /// The driver's own host, where readings are told apart.
 const DRIVER: &str = "driver";
+/// How long a server is waited for that is asked again behind a load, to let dyno in and for all of its answers.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// Tells of every target what it is, and of the hosts that take part.
 pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
@@ -29,13 +35,7 @@ pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), F
     for lane in &mut *lanes {
         let name = lane.name();
         let rollers = &mut lane.rollers;
-        let subject = Described {
-            name,
-            url: &rollers.url,
-            embedded: rollers.embedded.as_ref().map(EmbeddedServer::facts),
-            remote: rollers.remote.as_ref().map(|(exporter, _)| exporter),
-        };
-        let described = target(context.stream, &mut rollers.connection, subject)?;
+        let described = read(name, rollers, |event| context.stream.emit(event))?;
         rollers.same_host = described.target.same_host;
         rollers.described = Some(described);
         if let Some((_, host)) = &rollers.remote {
@@ -89,80 +89,145 @@ pub(crate) struct Described<'a> {
     pub(crate) embedded: Option<Embedded>,
     /// Where its host is read, if that is not this one.
     pub(crate) remote: Option<&'a NodeExporter>,
+    /// Under its data.
+    pub(crate) disk_kind: Option<String>,
 }
 
-/// What a target was when it was described.
+/// What a target is.
 #[derive(Debug)]
 pub(crate) struct Description {
+    identity: Identity,
+    /// The server's main process, where it can be seen: MySQL's servers tell their start in whole seconds.
+    process: Option<u32>,
     pub(crate) target: Target,
     settings: Settings,
 }
 
-/// Tells what a target is, with its settings.
-pub(crate) fn target(
-    stream: &Stream,
-    connection: &mut Connection,
-    subject: Described<'_>,
-) -> Result<Description, Failure> {
-    let Described { name, url, embedded, remote } = subject;
-    let failed = |doing| move |source| Failure::query(doing, url, source);
-    let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
-    target.embedded = embedded;
-    let same_host = target.same_host;
-    let reading = match (remote, same_host) {
-        (Some(exporter), _) => HostReading::NodeExporter(exporter.clone()),
-        (None, Some(true)) => HostReading::This(HostOptions::default()),
-        (None, _) => HostReading::None,
+impl Description {
+    /// Asks the server what it is, and tells each thing as soon as it is known.
+    pub(crate) fn read(
+        connection: &mut Connection,
+        subject: &Described<'_>,
+        tell: impl Fn(Event),
+    ) -> Result<Self, Failure> {
+        let Described { name, url, embedded, remote, disk_kind } = subject;
+        let failed = |doing| move |source| Failure::query(doing, url, source);
+        let identity = inspect::identity(connection).map_err(failed("asking which server it is"))?;
+        let process =
+            inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
+        let process = process.map(|process| process.pid);
+        let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
+        target.embedded.clone_from(embedded);
+        target.disk_kind.clone_from(disk_kind);
+        let reading = match (*remote, target.same_host) {
+            (Some(exporter), _) => HostReading::NodeExporter(exporter.clone()),
+            (None, Some(true)) => HostReading::This(HostOptions::default()),
+            (None, _) => HostReading::None,
+        };
+        target.host_source = reading.source();
+        tell(Event::Target(target.clone()));
+        let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
+        tell(Event::Settings(settings.clone()));
+        Ok(Self { identity, process, target, settings })
+    }
+
+    /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
+    pub(crate) fn compare_again(&self, stream: &Stream, endpoint: &Endpoint) {
+        let (name, url) = (self.target.name.as_str(), self.target.url.as_str());
+        let read = Connection::open_behind(endpoint, AGAIN)
+            .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
+            .and_then(|mut connection| {
+                let subject = Described { name, url, embedded: None, remote: None, disk_kind: None };
+                Self::read(&mut connection, &subject, |_| {})
+            });
+        match read {
+            Ok(now) => {
+                let is_another = now.process.zip(self.process).is_some_and(|(now, before)| now != before);
+                let restarted = is_another || !now.identity.is_same_server(&self.identity);
+                let changes = self.changes(&now);
+                if restarted || !changes.is_empty() {
+                    let target = name.to_owned();
+                    let by_hook = false;
+                    stream.emit(Event::ServerChanged(ServerChanged { target, restarted, by_hook, changes }));
+                }
+            }
+            Err(failure) => {
+                let text =
+                    format!("whether the server is still as it was before the load is unknown: {failure}");
+                stream.notice(name, None, text);
+            }
+        }
+    }
+
+    /// What is another now.
+    fn changes(&self, now: &Self) -> Vec<ServerChange> {
+        let mut changes = Vec::new();
+        if now.target.version != self.target.version {
+            let [before, after] = [&self.target.version, &now.target.version].map(Clone::clone);
+            changes.push(ServerChange { what: "version".to_owned(), before, after, decides: true });
+        }
+        let (before, after) = (by_name(&self.settings), by_name(&now.settings));
+        let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+        for name in names {
+            let [was, is] = [before.get(name), after.get(name)];
+            let value = |setting: Option<&&Setting>| setting.map(|setting| setting.value.clone());
+            if value(was) != value(is) {
+                let decides = was.or(is).is_some_and(|setting| setting.durability);
+                let what = name.to_owned();
+                changes.push(ServerChange { what, before: value(was), after: value(is), decides });
+            }
+        }
+        changes
+    }
+}
+
+fn read(name: &str, rollers: &mut Rollers, tell: impl Fn(Event)) -> Result<Description, Failure> {
+    let Rollers { connection, url, embedded, remote, data_directory, .. } = rollers;
+    let embedded = embedded.as_ref().map(EmbeddedServer::facts);
+    let disk_kind = match remote {
+        Some((_, host)) => host.disk_kind.clone(),
+        None => disk_kind(data_directory.as_deref()),
     };
-    target.host_source = reading.source();
-    stream.emit(Event::Target(target.clone()));
-    let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
-    stream.emit(Event::Settings(settings.clone()));
-    Ok(Description { target, settings })
+    let remote = remote.as_ref().map(|(exporter, _)| exporter);
+    Description::read(connection, &Described { name, url, embedded, remote, disk_kind }, tell)
 }
 
-/// Reads behind the load what the server says of itself, and tells what of it has changed since it was described.
-pub(super) fn again(context: &Context<'_>, lane: &mut Lane<'_>) {
-    let name = lane.name();
-    match changed(lane.plan, &mut lane.rollers) {
-        Ok(None) => {}
-        Ok(Some(changed)) => context.stream.emit(Event::ServerChanged(changed)),
-        Err(failure) => {
-            let text = format!("whether the server is still as it was before the load is unknown: {failure}");
-            context.stream.notice(name, None, text);
+/// Reads what a target is again where the user has had something done to it. Before its first stage the report then says
+/// what was loaded; from then on, what was changed.
+pub(super) fn renew(context: &Context<'_>, lane: &mut Lane<'_>) -> Result<(), Failure> {
+    let now = read(lane.name(), &mut lane.rollers, |_| {})?;
+    let Some(before) = lane.rollers.described.replace(now) else { return Ok(()) };
+    let Some(now) = &lane.rollers.described else { return Ok(()) };
+    let changes = before.changes(now);
+    if lane.stages.last().is_none() {
+        if !changes.is_empty() || now.target != before.target {
+            context.stream.emit(Event::Target(now.target.clone()));
+            context.stream.emit(Event::Settings(now.settings.clone()));
         }
+    } else if !changes.is_empty() {
+        let target = lane.name().to_owned();
+        let changed = ServerChanged { target, restarted: false, by_hook: true, changes };
+        context.stream.emit(Event::ServerChanged(changed));
     }
+    Ok(())
 }
 
-fn changed(plan: &TargetPlan, rollers: &mut Rollers) -> Result<Option<ServerChanged>, Failure> {
-    let restarted = rollers.is_another_server()?;
-    let Some(Description { target, settings }) = &rollers.described else { return Ok(None) };
-    let url = rollers.url.as_str();
-    let failed = |source| Failure::query("reading the settings again", url, source);
-    let now = inspect::facts(&mut rollers.connection, &plan.name, url).map_err(failed)?;
-    let settings_now = inspect::settings(&mut rollers.connection, &plan.name).map_err(failed)?;
-    let mut changes = Vec::new();
-    if now.version != target.version {
-        let [before, after] = [&target.version, &now.version].map(Clone::clone);
-        changes.push(ServerChange { what: "version".to_owned(), before, after, decides: true });
-    }
-    let (before, after) = (by_name(settings), by_name(&settings_now));
-    let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-    for name in names {
-        let [was, is] = [before.get(name), after.get(name)];
-        let value = |setting: Option<&&Setting>| setting.map(|setting| setting.value.clone());
-        if value(was) != value(is) {
-            let decides = was.or(is).is_some_and(|setting| setting.durability);
-            let what = name.to_owned();
-            changes.push(ServerChange { what, before: value(was), after: value(is), decides });
+/// Compares with what it was before the load each target on which a stage has begun.
+pub(super) fn again(context: &Context<'_>, lanes: &[Lane<'_>]) {
+    for lane in lanes.iter().filter(|lane| lane.stages.last().is_some()) {
+        if let Some(described) = &lane.rollers.described {
+            described.compare_again(context.stream, &lane.rollers.endpoint);
         }
     }
-    let changed = ServerChanged { target: plan.name.clone(), restarted, changes };
-    Ok((changed.restarted || !changed.changes.is_empty()).then_some(changed))
 }
 
 fn by_name(settings: &Settings) -> BTreeMap<&str, &Setting> {
     settings.rows.iter().map(|setting| (setting.name.as_str(), setting)).collect()
+}
+
+/// What lies under a target's data on this host.
+pub(crate) fn disk_kind(data_directory: Option<&Path>) -> Option<String> {
+    data_directory.and_then(Disk::under)?.kind
 }
 
 /// Tells what this host is, and who is on it.

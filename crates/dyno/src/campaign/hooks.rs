@@ -9,6 +9,7 @@ use dyno_wire::endpoint::Address;
 use super::Context;
 use super::admin::cancellable;
 use super::command::{self, Ended};
+use super::describe;
 use super::lane::Lane;
 use crate::failure::Failure;
 use crate::plan::{Action, HookPlan, HookStage};
@@ -79,7 +80,7 @@ fn run(
     if lane.rollers.wait_until_back(context)? && lane.is_watched() {
         lane.watch(context);
     }
-    Ok(())
+    describe::renew(context, lane)
 }
 
 /// Does one thing, and tells how it went.

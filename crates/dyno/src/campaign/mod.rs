@@ -117,14 +117,17 @@ fn load_and_verify(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), 
 
 /// Runs every series on every target that is left, and what is to be done behind them.
 fn load(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    for series in 0..lanes.iter().map(Lane::series_count).max().unwrap_or(0) {
+    let count = lanes.iter().map(Lane::series_count).max().unwrap_or(0);
+    let ran = (0..count).try_for_each(|series| {
         context.check_stopped()?;
-        turns::run(context, lanes, series)?;
-    }
+        turns::run(context, lanes, series)
+    });
+    lanes.iter_mut().for_each(Lane::unwatch);
+    // What broke off was measured on the same server, or not.
+    describe::again(context, lanes);
+    ran?;
     let mut failures = Vec::new();
     for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
-        lane.unwatch();
-        describe::again(context, lane);
         let ran = hooks::run_lane(context, lane, HookTime::After, HookStage::Run);
         failures.extend(ran.or_else(|failure| lane.fail(context, failure)).err());
     }

@@ -52,7 +52,7 @@ pub(crate) struct Rollers {
     pub(crate) same_host: Option<bool>,
     /// As the server was when it was first connected to.
     identity: Identity,
-    /// As it was then; `None` until it is described.
+    /// What the load runs on; `None` until it is described.
     pub(crate) described: Option<Description>,
     /// Targets that are on this server too.
     sharers: Sharers,
@@ -211,7 +211,7 @@ impl Rollers {
 
     /// That a server was started anew in the meantime shows only when the connection is used.
     fn is_disconnected(&mut self) -> bool {
-        self.connection.is_broken() || self.connection.execute("select 1").is_err()
+        self.connection.is_broken() || self.connection.briefly(|it| it.execute("select 1")).is_err()
     }
 
     /// The same behind a load, which may have lost the server: it is waited for.
@@ -253,12 +253,6 @@ impl Rollers {
                 std::thread::sleep(BACK_LOOK);
             }
         })
-    }
-
-    /// Whether the server was started again, or is another one, and dyno has not had that done.
-    pub(crate) fn is_another_server(&mut self) -> Result<bool, Failure> {
-        self.reconnect_if_broken()?;
-        Ok(!self.ask_identity()?.is_same_server(&self.identity))
     }
 
     fn ask_identity(&mut self) -> Result<Identity, Failure> {

@@ -7,6 +7,7 @@ use dyno_engine::engine::Engine;
 use dyno_engine::plan::EngineConfig;
 use dyno_engine::workload::Workload;
 use dyno_results::event::HookTime;
+use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, Load as SeriesLoad, Series};
 
 use super::admin::cancellable;
@@ -160,8 +161,8 @@ fn check_autocommit(rollers: &mut Rollers) -> Result<(), Failure> {
         return Ok(());
     }
     // dyno's own connection has turned its own on, and other sessions begin as the server says.
-    let begins_with: Result<Option<u8>, _> =
-        rollers.reconnect_if_broken()?.query_value("SELECT @@GLOBAL.autocommit");
+    let ask = |connection: &mut Connection| connection.query_value("SELECT @@GLOBAL.autocommit");
+    let begins_with: Result<Option<u8>, _> = rollers.reconnect_if_broken()?.briefly(ask);
     match begins_with {
         Ok(Some(0)) => Err(Failure::NoAutocommit { url: rollers.url.clone() }),
         // A server that does not say begins as all do.

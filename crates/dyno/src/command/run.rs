@@ -9,7 +9,7 @@ use dyno_report::page::{self, PageError};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Finding, Severity, Started};
+use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
@@ -40,27 +40,32 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let store = place::open_store(&store)?;
     let live = live.map(|listen| LivePage::open(store.path(), &listen)).transpose()?;
     let wanted = Wanted { json, html: html.as_deref(), quiet, strict };
-    let (mut code, mut names) = (DONE, Vec::new());
-    for left in (0..runs).rev() {
-        let (name, ended) = once(&plan, &store, live.as_ref(), &wanted, &stop)?;
-        names.extend(name);
-        code = code.max(ended);
-        // What ended one run early would end the next.
-        if (ended != DONE && ended != INVALID) || stop.load(Ordering::Relaxed) {
-            break;
+    let mut names = Vec::new();
+    let mut all = || {
+        let mut code = DONE;
+        for left in (0..runs).rev() {
+            let ended = once(&plan, &store, live.as_ref(), &wanted, &stop, &mut names)?;
+            code = code.max(ended);
+            // What ended one run early would end the next.
+            if (ended != DONE && ended != INVALID) || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if left > 0 {
+                plan = Plan::resolve(&scenario, seed_from_clock())?;
+            }
         }
-        if left > 0 {
-            plan = Plan::resolve(&scenario, seed_from_clock())?;
-        }
-    }
+        Ok(code)
+    };
+    let ended = all();
     if let Some(live) = live {
         live.close();
     }
-    if names.len() > 1 && !quiet {
+    // What is stored is told also where a further run could not begin.
+    if (names.len() > 1 || ended.is_err() && !names.is_empty()) && !quiet {
         let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
         eprint!("{}", told_of_runs(&names, &targets));
     }
-    Ok(code)
+    ended
 }
 
 /// What is to become of a run's report.
@@ -71,14 +76,15 @@ struct Wanted<'a> {
     strict: bool,
 }
 
-/// One run of the plan: its name where it is stored, and the exit status.
+/// One run of the plan: the exit status. Its name is added to `names` where it is stored.
 fn once(
     plan: &Plan,
     store: &Store,
     live: Option<&LivePage>,
     wanted: &Wanted<'_>,
     stop: &AtomicBool,
-) -> Result<(Option<String>, u8), Failure> {
+    names: &mut Vec<String>,
+) -> Result<u8, Failure> {
     let now = jiff::Zoned::now();
     let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
     let name = writer.name().to_owned();
@@ -95,8 +101,9 @@ fn once(
     if let (Err(failure), false) = (&ended, measured || !report.prepare.is_empty()) {
         tell(failure);
         stream.discard()?;
-        return Ok((None, NOT_STARTED));
+        return Ok(NOT_STARTED);
     }
+    names.push(name);
     let pages = Pages::write(&report, store.path(), wanted.html);
     keep_for_pages(store, &report);
     if wanted.json {
@@ -111,6 +118,10 @@ fn once(
         });
     }
     let store_failure = stream.take_store_failure().map(Failure::from);
+    if ended.is_ok() && !has_done(&report) {
+        tell(&Failure::NothingDone { run: report.run.name.clone() });
+        code = code.max(NOT_STARTED);
+    }
     for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
@@ -120,7 +131,13 @@ fn once(
         tell(&failure);
         code = code.max(NOT_WRITTEN);
     }
-    Ok((Some(name), code))
+    Ok(code)
+}
+
+/// Whether any transaction ended well, but for those of warm-ups.
+fn has_done(report: &Report) -> bool {
+    let mut measured = report.stages.iter().filter(|result| result.stage.kind != StageKind::WarmUp);
+    measured.any(|result| result.totals.done_with_drain > 0)
 }
 
 /// The runs that one command made, and how they are compared: their targets with each other, or all with others.
@@ -134,7 +151,8 @@ fn told_of_runs(names: &[String], targets: &[&str]) -> String {
         [_] | [] => format!("{} RUN,RUN,RUN", side("")),
         several => several.iter().map(|target| side(target)).collect::<Vec<_>>().join(" "),
     };
-    format!("runs      {}\ncompare   dyno compare {compared}\n", names.join(" "))
+    let stored = format!("runs      {}\n", names.join(" "));
+    if names.len() < 2 { stored } else { format!("{stored}compare   dyno compare {compared}\n") }
 }
 
 /// Said of a password that was typed.

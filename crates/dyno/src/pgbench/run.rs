@@ -246,20 +246,22 @@ impl Run<'_> {
                 recording.observe(STAGE, observation);
             }
         };
-        Ok(std::thread::scope(|scope| {
+        let ran = std::thread::scope(|scope| {
             let (running, end) = channel();
             if let Some(progress) = self.options.progress {
                 // Before the load begins, so that a line is due when the load has lasted an interval.
                 let start = Instant::now();
-                scope.spawn(move || {
+                let tell = move || {
                     let counts = || self.load.counts();
                     progress::print_until(&end, start, &counts, progress, parts, &console::raw);
-                });
+                };
+                std::thread::Builder::new().spawn_scoped(scope, tell).map_err(EngineError::Start)?;
             }
             let ran = engine.run_stage(&self.plan(), self.stop, observe);
             drop(running);
             ran
-        })?)
+        });
+        Ok(ran?)
     }
 
     fn engine_config(&self) -> EngineConfig {

@@ -316,8 +316,7 @@ impl Run<'_> {
         let plan = self.plan(stored::MEASURED, limit);
         engine.limit_transactions(settings.events);
         recorded.stage_begins(self, StageKind::Hold, plan.stage);
-        let (outcome, watched) = self.watch(engine, &plan, recorded, base);
-        let outcome = outcome?;
+        let (outcome, watched) = self.watch(engine, &plan, recorded, base)?;
         recorded.stage_ended(plan.stage, &outcome);
         Ok((outcome, watched))
     }
@@ -338,7 +337,7 @@ impl Run<'_> {
         plan: &StagePlan,
         recorded: &Recorded,
         base: Snapshot,
-    ) -> (Result<StageOutcome, EngineError>, Watched) {
+    ) -> Result<(StageOutcome, Watched), EngineError> {
         let watch = Watch {
             console: &self.context.console,
             settings: &self.context.settings,
@@ -350,7 +349,9 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             let (running, end) = channel();
             let start = Instant::now();
-            let watching = scope.spawn(move || watch.until(&end, start, base));
+            let watching = std::thread::Builder::new()
+                .spawn_scoped(scope, move || watch.until(&end, start, base))
+                .map_err(EngineError::Start)?;
             let ran = engine.run_stage(plan, &self.stop, &mut |seen| {
                 self.observe(plan.stage, seen, recorded);
                 if self.backlog.is_full() {
@@ -362,7 +363,7 @@ impl Run<'_> {
                 Ok(watched) => watched,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            (ran, watched)
+            Ok((ran?, watched))
         })
     }
 

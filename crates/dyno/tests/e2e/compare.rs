@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::home::Home;
-use crate::server::{database, shared};
+use crate::server::{database, prefixed, shared};
 
 /// A home with two runs of reads, one of writes, and one of two targets; made once. `None` without a PostgreSQL.
 fn home() -> Option<&'static Home> {
@@ -92,6 +92,24 @@ fn runs_of_one_command_are_stored_by_themselves_and_tested() {
     assert_eq!((&basis["unit"], &basis["repeats"]), (&"runs".into(), &serde_json::json!([2, 2])), "{basis}");
     assert!(row(&comparison, "throughput")["cells"][1]["ratio"]["interval"].is_array(), "{comparison}");
     home.dyno(&[&load[..], &["--html", "page.html"]].concat()).expect(1).says(&["--html", "--runs"]);
+}
+
+#[test]
+fn runs_that_are_stored_are_told_where_a_further_one_cannot_begin() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    database(&server, "run_left");
+    let (port, name) = (server.address.port(), prefixed("run_left"));
+    let service = format!("[there]\nhost=127.0.0.1\nport={port}\nuser=postgres\ndbname={name}\n");
+    let gone = format!("rm {}", home.file(".pg_service.conf", &service));
+    let load = ["run", "tpcb/select-only", "--target", "service=there", "--scale", "1", "--warm-up", "0"];
+    let two = ["--clients", "1", "--transactions", "50", "--runs", "2", "--after", "run", &gone];
+    let ended = home.dyno(&[&load[..], &two].concat()).expect(1);
+    let report = home.report();
+    let run = report.document()["run"]["name"].as_str().unwrap();
+    let told = ended.err.find(&format!("runs      {run}\n")).expect(&ended.err);
+    assert!(ended.err.find("error: ").is_some_and(|error| error > told), "{}", ended.err);
+    ended.says(&["service", "there"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use dyno_test_servers::{MysqlProduct, Postgres, Setup};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::{Home, PATIENCE};
+use crate::home::{Home, PATIENCE, wait_until};
 use crate::mysql;
 use crate::processes::lives;
 use crate::server::{database, shared, url, value};
@@ -83,6 +83,34 @@ fn a_server_that_a_hook_restarts_is_waited_for() {
     let totals = &report.stage()["totals"];
     assert_eq!(totals["done_with_drain"], 40);
     assert_eq!(totals["reconnects"], 0, "connections were opened anew before the stage");
+}
+
+/// What a hook changes is meant: the report says what the load ran on, and where that was changed between stages.
+#[test]
+fn settings_that_a_hook_changes_are_what_the_load_ran_on() {
+    let Some(server) = Postgres::start(&Setup::default().with("fsync=on")) else { return };
+    let target = url(&server, "postgres");
+    let home = Home::new();
+    let change = ["sql:alter system set fsync = off", "sql:select pg_reload_conf()"];
+    let run = |stage: &str| {
+        server.psql("alter system reset fsync");
+        server.psql("select pg_reload_conf()");
+        wait_until("it holds", || value(&server, "postgres", "show fsync") == "on");
+        let load = ["--clients", "2", "--warm-up", "200ms", "--transactions", "20", "--target", &target];
+        let data = ["run", "events/ingest", "--json", "--rows", "500", "--customers", "50"];
+        let hooks = ["--before", stage, change[0], "--before", stage, change[1]];
+        home.dyno(&[&data[..], &load, &hooks].concat()).expect(0).report()
+    };
+    let before = run("run");
+    let findings = before.findings();
+    assert!(findings.contains(&"durability-off") && !findings.contains(&"restarted"), "{findings:?}");
+    assert_eq!(before.document()["server_changes"], Value::Null);
+    let between = run("hold");
+    let findings = between.document()["findings"].as_array().unwrap();
+    let told = findings.iter().find(|finding| finding["code"] == "restarted").unwrap();
+    assert_eq!(told["severity"], "note", "{told}");
+    assert!(text(told, "evidence").contains("a hook between stages changed fsync on → off"), "{told}");
+    assert!(!between.findings().contains(&"durable"), "{:?}", between.findings());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 // The lint's exception for tests does not know the functions that tests share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod changes;
 mod compare;
 mod embedded;
 mod home;

@@ -1,8 +1,10 @@
 //! What cannot be done is told before anything is begun: exit status 1, what failed, on what, and what to do next.
 
+use std::os::unix::process::CommandExt as _;
+
 use dyno_test_servers::{Postgres, Setup};
 
-use crate::home::Home;
+use crate::home::{Ended, Home};
 use crate::server::{NOBODY, client, database, installed, prefixed, shared, url, value};
 
 #[test]
@@ -207,6 +209,103 @@ fn too_few_connections_are_told_with_the_number_that_fits() {
     assert_eq!(value(&server, "postgres", "select to_regclass('pgbench_accounts')"), "");
 }
 
+/// How many threads a program may start is the system's to say.
+#[test]
+fn a_thread_that_cannot_be_started_is_an_error() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "few_threads");
+    let (port, name) = (server.address.port().to_string(), prefixed("few_threads"));
+    // Root may start any number: a user of whom there is no other process.
+    let (directory, program) = (home.path("few"), home.path("few/dyno"));
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_dyno"), &program).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        std::os::unix::fs::chown(&directory, Some(UNUSED), None).unwrap();
+    }
+    home.dyno(&[
+        "run",
+        "tpcb/select-only",
+        "--target",
+        &target,
+        "--scale",
+        "1",
+        "--clients",
+        "1",
+        "--transactions",
+        "1",
+    ])
+    .expect(0);
+    let pgsql = [format!("--pgsql-port={port}"), format!("--pgsql-db={name}")];
+    let script = home.file("event.lua", "function event() end");
+    let calls: [&[&str]; 3] = [
+        &[
+            "pgbench",
+            "--no-dyno",
+            "-n",
+            "-S",
+            "-P",
+            "1",
+            "-t",
+            "1",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-U",
+            "postgres",
+            &name,
+        ],
+        &[
+            "sysbench",
+            &script,
+            "run",
+            "--events=1",
+            "--report-interval=1",
+            "--db-driver=pgsql",
+            "--pgsql-host=127.0.0.1",
+            "--pgsql-user=postgres",
+            &pgsql[0],
+            &pgsql[1],
+        ],
+        &[
+            "run",
+            "tpcb/select-only",
+            "--target",
+            &target,
+            "--scale",
+            "1",
+            "--clients",
+            "1",
+            "--transactions",
+            "1",
+        ],
+    ];
+    for arguments in calls {
+        for threads in 1..5 {
+            let limited = format!("ulimit -u {threads}; exec \"$0\" \"$@\"");
+            let mut command = std::process::Command::new("/bin/bash");
+            command.arg("-c").arg(&limited).arg(&program).args(arguments).current_dir(&directory).env_clear();
+            command.env("HOME", &directory).env("DYNO_SYSBENCH", "off");
+            if is_root {
+                command.uid(UNUSED).gid(UNUSED);
+            }
+            let ended = Ended::of(command, arguments);
+            assert!(!ended.err.contains("panicked"), "{threads} threads: {}", ended.err);
+            if threads == 1 {
+                assert!(matches!(ended.code, Some(1 | 2)), "{arguments:?}: {:?} {}", ended.code, ended.out);
+                let said = format!("{} {}", ended.err, ended.out);
+                let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(said.contains("cannot start a thread"), "{arguments:?}: {said}");
+            }
+        }
+    }
+}
+
+/// A user id that nobody has.
+const UNUSED: u32 = 48_221;
+
 #[test]
 fn every_command_has_help_with_examples() {
     let home = Home::new();
@@ -239,7 +338,7 @@ fn a_right_that_is_missing_is_told_with_the_grant() {
     run(&target).expect(0);
     value(&server, "granted", &format!("create role {reader} login"));
     value(&server, "granted", &format!("grant select on all tables in schema public to {reader}"));
-    let ended = run(&target.replace("postgres@", &format!("{reader}@"))).expect(0);
+    let ended = run(&target.replace("postgres@", &format!("{reader}@"))).expect(1);
     ended.says(&["42501", "GRANT SELECT, INSERT, UPDATE, DELETE"]);
     assert!(!ended.err.contains("--prepare"), "{}", ended.err);
 }

@@ -17,10 +17,25 @@ use crate::victim::{Pause, Victim, assert_not_checked, on_each, wait_for_work};
 /// How long a question is waited for before it is looked whether it will come at all.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// AuthenticationOk, ReadyForQuery.
+const WELCOME: [u8; 15] = [b'R', 0, 0, 0, 8, 0, 0, 0, 0, b'Z', 0, 0, 0, 5, b'I'];
+
+/// A PostgreSQL that lets everybody in, and then answers a byte at a time, and never to the end.
+fn endless_behind_login() -> String {
+    listen(|mut client| {
+        let _ = client.read(&mut [0; 4096]);
+        let _ = client.write_all(&WELCOME);
+        let _ = client.read(&mut [0; 4096]);
+        // A notice of a megabyte.
+        let mut answer = [b'N', 0, 16, 0, 0].into_iter().chain(std::iter::repeat(b'x'));
+        while client.write_all(&[answer.next().unwrap()]).is_ok() {
+            thread::sleep(Duration::from_millis(100));
+        }
+    })
+}
+
 /// A PostgreSQL that lets everybody in, and then says nothing any more. Ends with the test's process.
 fn silent_behind_login() -> String {
-    /// AuthenticationOk, ReadyForQuery.
-    const WELCOME: [u8; 15] = [b'R', 0, 0, 0, 8, 0, 0, 0, 0, b'Z', 0, 0, 0, 5, b'I'];
     let serve = |mut client: TcpStream| {
         let mut heard = [0; 4096];
         let _ = client.read(&mut heard);
@@ -48,11 +63,13 @@ fn listen(serve: impl Fn(TcpStream) + Copy + Send + 'static) -> String {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_given_up() {
-    let target = format!("postgres://u@{}/d?sslmode=disable&connect_timeout=1", silent_behind_login());
-    let home = Home::new();
-    let ended = home.start(&["run", "--target", &target]).end().expect(1);
-    ended.says(&["asking which server it is", "did not answer in time"]);
+fn a_server_that_falls_silent_or_never_comes_to_an_end_is_given_up() {
+    for address in [silent_behind_login(), endless_behind_login()] {
+        let target = format!("postgres://u@{address}/d?sslmode=disable&connect_timeout=1");
+        let home = Home::new();
+        let ended = home.start(&["run", "--target", &target]).end().expect(1);
+        ended.says(&["asking which server it is", "did not answer in time"]);
+    }
 }
 
 #[test]

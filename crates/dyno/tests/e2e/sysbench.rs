@@ -331,7 +331,7 @@ fn a_statement_that_is_too_large_is_told_with_what_helps() {
     };
     run("10").expect(0);
     server.sql("SET GLOBAL max_allowed_packet = 16384");
-    let report = run("5000").expect(0).report();
+    let report = run("5000").expect(1).report();
     let stage = report.stage();
     // The server closes the connection behind the error, so that not every client gets to read it.
     assert!(number(&stage["errors"]["1153"]) > 0, "{stage:#}");

@@ -18,7 +18,7 @@ fn screen_at(plan: &Plan, now_ms: u64, columns: usize, rows: usize) -> String {
 fn a_rung_under_way_at_120_columns() {
     insta::assert_snapshot!(screen_at(&Plan::default(), 21_700, 121, 30), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the driver
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB · 4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB · 4.1 s
     read      clients      1      2      4
               TPS      13.3k  25.4k  46.0k
     ladder    ━━━━━━━━━━━━━━─────  3/5 s  4 clients  46.1k TPS  p50  82 µs  p99 225 µs  no errors  CPU server 1.3 driver 0.6
@@ -29,7 +29,7 @@ fn a_rung_under_way_at_120_columns() {
 fn a_rung_under_way_at_80_columns() {
     insta::assert_snapshot!(screen_at(&Plan::default(), 21_700, 81, 30), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe…
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB · 4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB · 4.1 s
     read      clients      1      2      4
               TPS      13.3k  25.4k  46.0k
     ladder    ━━━━━━━━━━━━━────  3/5 s  4 clients  46.1k TPS  p50  82 µs  p99 225 µs
@@ -41,7 +41,7 @@ fn errors_stay_on_a_narrow_terminal() {
     let plan = Plan { errors: true, ..Plan::default() };
     insta::assert_snapshot!(screen_at(&plan, 21_700, 51, 30), @"
     target    embedded PostgreSQL 18.1 · production p…
-    prepare   tpcb scale 50 · 5,000,000 rows in pgben…
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tab…
     read      clients      1      2      4
               TPS      13.3k  25.4k  46.0k
               failed       4      4      2
@@ -53,7 +53,7 @@ fn errors_stay_on_a_narrow_terminal() {
 fn the_last_stage_of_a_run() {
     insta::assert_snapshot!(screen_at(&Plan::default(), 93_000, 101, 30), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the …
-    prepare   tpcb scale 50 · 5,000,000 rows in pgbench_accounts · 760 MiB · 4.1 s
+    prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB · 4.1 s
     read      clients      1      2      4      8     16     32
               TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k
     hold      8 clients, closed loop · 12 s   72.1k TPS   p50 105 µs   p99 289 µs
@@ -99,8 +99,8 @@ fn two_targets_in_turn_at_120_columns() {
     insta::assert_snapshot!(screen_at(&two(), 47_300, 121, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
-    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
-              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
     ingest    clients        1      2      4      8
               TPS    pg  2.11k  4.01k  7.25k  11.3k
               TPS    my  1.15k  2.20k  3.98k
@@ -115,8 +115,8 @@ fn two_targets_in_turn_at_60_columns() {
     insta::assert_snapshot!(screen_at(&two(), 47_300, 61, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:543…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 co…
-    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3…
-              my  events · 1,000,000 rows in event · 121 MiB · …
+    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB …
+              my  events · 1,010,000 rows in 2 tables · 121 MiB…
     ingest    clients        1      2      4      8
               TPS    pg  2.11k  4.01k  7.25k  11.3k
               TPS    my  1.15k  2.20k  3.98k
@@ -132,8 +132,8 @@ fn two_targets_together_over_a_pool() {
     insta::assert_snapshot!(screen_at(&plan, 37_300, 133, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
-    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
-              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
     ingest    clients        1      2      4      8     16
               TPS    pg  2.10k  4.01k  7.24k  11.4k  13.3k
               TPS    my  1.16k  2.20k  3.99k  6.26k  7.28k
@@ -146,8 +146,8 @@ fn two_targets_together_over_a_pool() {
     insta::assert_snapshot!(screen_at(&plan, 37_300, 81, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · …
-    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
-              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
     ingest    clients        1      2      4      8     16
               TPS    pg  2.10k  4.01k  7.24k  11.4k  13.3k
               TPS    my  1.16k  2.20k  3.99k  6.26k  7.28k
@@ -165,8 +165,8 @@ fn a_lost_target_stays_with_its_reason() {
     insta::assert_snapshot!(screen_at(&plan, 37_300, 101, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same ho…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's …
-    prepare   pg  events · 1,000,000 rows in event · 92 MiB · 3.1 s
-              my  events · 1,000,000 rows in event · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
     ingest    clients         1       2       4       8      16
               TPS    pg   2.10k   4.01k   7.24k   11.4k   13.8k
               TPS    my   1.16k   2.20k   3.99k  6.27k*

@@ -211,8 +211,14 @@ fn hardware(sides: &[Side]) -> Vec<Option<Difference>> {
         unequal(sides, &PROCESSORS, of(processors)),
         unequal(sides, &MODEL, of(|host| host.cpu_model.clone())),
         memory(sides),
-        unequal(sides, &DISK, of(|host| host.disk_kind.clone())),
+        unequal(sides, &DISK, values(sides, disk)),
     ]
+}
+
+fn disk(member: &Member) -> Option<String> {
+    let host = server_host(member)?;
+    let own = member.described().map_or(host.disk_kind.as_deref(), |target| target.disk_on(host));
+    own.map(str::to_owned)
 }
 
 /// `2`, `1.5 of 8`

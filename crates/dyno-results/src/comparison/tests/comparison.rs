@@ -91,6 +91,30 @@ fn disk_traffic_of_other_things_has_no_ratio() {
     assert!(other.value.is_some() && other.ratio.is_none(), "{other:?}");
 }
 
+#[test]
+fn what_is_proposed_can_be_typed_without_the_password_that_is_not_stored() {
+    let proposed = |words: &[&str]| {
+        let (mut a, mut b) = (clean_script(), clean_script());
+        rename(&mut b, "2026-11-20-2");
+        for script in [&mut a, &mut b] {
+            for stamped in &mut script.events {
+                if let Event::Started(started) = &mut stamped.event {
+                    started.command =
+                        ["dyno", "run"].iter().chain(words).map(|&word| word.to_owned()).collect();
+                }
+            }
+        }
+        compare(&[side("a", &a), side("b", &b)], 0).unwrap().series[0].basis.text.clone()
+    };
+    let text = proposed(&["--target", "pg=postgres://u:***@h/d"]);
+    let command = "dyno run --target pg=postgres://u@h/d --runs 5 (its password in PGPASSWORD, MYSQL_PWD or a password file), and";
+    assert!(text.contains(command), "{text}");
+    for words in [["--target", "host=h password=***"], ["--before", "mysql -p*** -e 'x'"]] {
+        let text = proposed(&words);
+        assert!(text.contains("type what was run again with --runs 5") && !text.contains("***"), "{text}");
+    }
+}
+
 /// So many runs of a hold, a little different from each other.
 fn several(name: &str, levels: &[u64], hold: u32) -> Vec<Script> {
     levels.iter().map(|level| run(&format!("{name}-{level}"), &[], (hold, *level), 30)).collect()
