@@ -178,8 +178,10 @@ async fn serve(
     while library.readers() > 0 && tokio::time::Instant::now() < enough {
         tokio::time::sleep(LOOK).await;
     }
+    // Who only now begins to ask is not waited for.
+    let enough = tokio::time::Instant::now() + LAST_QUESTION;
     let asks = || library.left().is_some_and(|left| left.elapsed() < LAST_QUESTION);
-    while !farewell.is_zero() && asks() {
+    while !farewell.is_zero() && asks() && tokio::time::Instant::now() < enough {
         tokio::time::sleep(LOOK).await;
     }
     serving.abort();

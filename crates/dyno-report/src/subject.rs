@@ -134,7 +134,7 @@ pub(crate) fn data(data: &Data) -> String {
         None => visible(&data.workload).into_owned(),
     }];
     let largest = data.tables.iter().filter_map(|table| Some((table.rows?, &table.name))).max();
-    let all = data.tables.iter().map(|table| table.rows).sum::<Option<u64>>();
+    let all = data.tables.iter().try_fold(0_u64, |sum, table| sum.checked_add(table.rows?));
     if let Some((rows, table)) = largest {
         let (rows, place) = match (all, data.tables.len()) {
             (Some(all), tables @ 2..) => (all, format!("{} tables", format::count(tables as u64))),

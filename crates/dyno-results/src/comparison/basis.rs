@@ -137,12 +137,16 @@ fn test(picks: &[Picked<'_>]) -> String {
             return "; run each of them several times, in turn, and compare A,A,… with B,B,…".to_owned();
         }
         let mut words = Vec::new();
+        let mut is_target = false;
         for word in without_repeats(command).into_iter().chain([option, "5"]) {
-            // Of a URL without its password the rest can be typed again.
-            let shown = word.replace(":***@", "@");
+            let of_target = std::mem::replace(&mut is_target, matches!(word, "--target" | "-t"));
+            // Of a target's URL without its password the rest can be typed again.
+            let url = of_target || word.starts_with("--target=");
+            let shown = if url { word.replace(":***@", "@") } else { word.to_owned() };
             if shown.contains(HIDDEN) {
+                let compare = if one_run { "" } else { ", and compare A,A,… with B,B,…" };
                 return format!(
-                    "; to test it, type what was run again with {option} 5: passwords in it are not stored"
+                    "; to test it, type what was run again with {option} 5{compare}: passwords in it are not stored"
                 );
             }
             if shown != word {

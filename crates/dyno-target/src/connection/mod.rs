@@ -423,7 +423,7 @@ impl Connection {
         let asked = Self::open(&self.endpoint).map(|mut other| {
             other.set_answer_timeout(self.endpoint.connect_timeout.unwrap_or(Duration::MAX));
             // A refusal is an answer, too.
-            matches!(other.execute("SELECT 1"), Ok(_) | Err(QueryError::Server { .. }))
+            matches!(other.briefly(|it| it.execute("SELECT 1")), Ok(_) | Err(QueryError::Server { .. }))
         });
         // An interruption is seen at the next wait.
         asked.unwrap_or_else(|error| error.server_error().is_some()) || interruption::is_requested()

@@ -192,6 +192,20 @@ fn read(name: &str, rollers: &mut Rollers, tell: impl Fn(Event)) -> Result<Descr
     Description::read(connection, &Described { name, url, embedded, remote, disk_kind }, tell)
 }
 
+/// Tells what has become of a target under its load before the user has something done to it. Where that cannot be read,
+/// the server is away, and the user may be about to start it.
+pub(super) fn before_hook(context: &Context<'_>, lane: &mut Lane<'_>) {
+    if lane.stages.last().is_none() {
+        return;
+    }
+    again(context, std::slice::from_ref(lane));
+    if lane.rollers.reconnect_if_broken().is_ok()
+        && let Ok(now) = read(lane.name(), &mut lane.rollers, |_| {})
+    {
+        lane.rollers.described = Some(now);
+    }
+}
+
 /// Reads what a target is again where the user has had something done to it. Before its first stage the report then says
 /// what was loaded; from then on, what was changed.
 pub(super) fn renew(context: &Context<'_>, lane: &mut Lane<'_>) -> Result<(), Failure> {

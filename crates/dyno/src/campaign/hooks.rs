@@ -69,8 +69,12 @@ fn run(
     }
     // It may write to the tables, whatever becomes of it.
     lane.forget_counts();
-    for hook in hooks {
-        run_one(context, lane, hook, surroundings)?;
+    // What became of the server before is none of the hook's doing.
+    describe::before_hook(context, lane);
+    if let Err(failure) = hooks.try_for_each(|hook| run_one(context, lane, hook, surroundings)) {
+        // What it changed was meant also where it failed. If that cannot be read, its failure says more.
+        let _ = describe::renew(context, lane);
+        return Err(failure);
     }
     if when == HookTime::After && surroundings.series.is_none() {
         // Behind the run nobody needs the server any more: it may have been stopped.

@@ -26,7 +26,8 @@ pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) 
     } else {
         in_turn(context, &mut drives).err().into_iter().collect()
     };
-    // What was measured is checked also where the run ends here.
+    // What was measured is checked also where the run ends here. A server that was lost may be waited for: it comes last.
+    drives.sort_by_key(|drive| drive.failed);
     failures.extend(drives.into_iter().filter_map(|drive| drive.end(context).err()));
     Failure::of_all(failures)
 }

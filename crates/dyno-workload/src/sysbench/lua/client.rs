@@ -446,7 +446,10 @@ impl Client for LuaClient {
         if waited {
             self.tell_lost(&self.lost_connection(&error.to_string()));
         } else if self.shared.ignored.reconnects() {
-            self.lost.push(self.connection);
+            // It may be lost, opened and lost again before the script uses it.
+            if !self.lost.contains(&self.connection) {
+                self.lost.push(self.connection);
+            }
         } else {
             self.fail_without_connection(error);
         }
