@@ -1,5 +1,6 @@
 //! The user's wish to stop, for all that waits. There is one for the process, as the signals are that bring it: nothing
-//! waits on a socket, for a name or for a time without looking at it, and after [`GRACE`] nothing waits on a socket at all.
+//! waits on a socket, for a name, for a node_exporter or for a time without looking at it. After [`GRACE`] nothing waits on a
+//! socket but what is then asked behind the load, which has as long for itself.
 
 use std::io;
 use std::sync::OnceLock;
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 /// How often a wait looks whether the user wants to stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a statement that is being cancelled, and whatever else is under way then, may still take.
+/// How long a statement that is being cancelled, and whatever else is under way then, may still take; and then all that is
+/// asked behind the load.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
 static REQUESTED: OnceLock<Instant> = OnceLock::new();
@@ -29,6 +31,13 @@ pub fn is_requested() -> bool {
 /// When waiting ends altogether; `None` as long as the user does not want to stop.
 pub(crate) fn deadline() -> Option<Instant> {
     REQUESTED.get().map(|requested| *requested + GRACE)
+}
+
+/// When waiting for what is asked behind the load ends; `None` as long as the user does not want to stop. The time counts from
+/// the first such wait: transactions that were under way may have taken all of that before [`deadline`].
+pub(crate) fn deadline_behind() -> Option<Instant> {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    is_requested().then(|| *BEGUN.get_or_init(Instant::now) + GRACE)
 }
 
 /// Sleeps, and wakes up when the user wants to stop; true where it was not for that.

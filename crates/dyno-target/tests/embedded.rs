@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use dyno_target::Connection;
 use dyno_target::embedded::{self, EmbeddedError, EmbeddedServer, Options, Profile, ServerSpec, VersionSpec};
 use dyno_target::interruption;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Directories of servers are made here, so that tests do not sweep each other's.
 struct Base(PathBuf);
@@ -167,6 +168,9 @@ fn interrupted_server() {
     let profile = Profile::Extreme;
     let server = start(&Options { directory: Some(PathBuf::from(base)), profile, ..Options::default() });
     let log = fs::File::open(server.data_directory().with_file_name("log")).unwrap();
+    if std::env::var_os("DYNO_TEST_HANG").is_some() {
+        kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::STOP).unwrap();
+    }
     interruption::request();
     server.stop().unwrap();
     println!("{}", std::io::read_to_string(log).unwrap());
@@ -185,6 +189,22 @@ fn a_server_gets_a_fast_shutdown_also_where_the_user_wants_to_stop() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("received fast shutdown request"), "{said}");
+    assert!(base.directories().is_empty());
+}
+
+#[test]
+fn a_server_that_hangs_is_killed_where_the_user_wants_to_stop() {
+    if !installed() {
+        return;
+    }
+    let base = Base::new("hanging");
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["interrupted_server", "--exact", "--nocapture"])
+        .env("DYNO_TEST_INTERRUPT", &base.0)
+        .env("DYNO_TEST_HANG", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
     assert!(base.directories().is_empty());
 }
 

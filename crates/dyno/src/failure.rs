@@ -181,6 +181,7 @@ impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
         match error {
             TargetError::Interrupted => Self::Interrupted,
+            TargetError::NoThread(source) => Self::NoThread(source),
             error => Self::Target(error),
         }
     }

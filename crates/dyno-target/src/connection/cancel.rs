@@ -9,11 +9,11 @@ use dyno_wire::pg::handshake::Handshake;
 use super::Connection;
 use super::error::{ConnectError, QueryError};
 use super::login::{self, Clock};
-use super::stream::Patience;
+use super::stream::{Lingers, Patience};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// It is what is done when the user wants to stop.
-const PATIENCE: Patience = Patience { timeout: Some(TIMEOUT), lingers: true };
+const PATIENCE: Patience = Patience { timeout: Some(TIMEOUT), lingers: Lingers::UnderWay };
 /// MySQL's error where the session has ended meanwhile.
 const NO_SUCH_THREAD: u16 = 1094;
 

@@ -149,6 +149,18 @@ impl ConnectError {
         self.server_error()?.number()
     }
 
+    /// Whether the server says no for a reason that no waiting mends: the password, the user or the database.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        match self.server_error() {
+            // 1045 says 28000 as well.
+            Some(error) => {
+                matches!(sqlstate(error), "28P01" | "28000" | "3D000") || error.number() == Some(1049)
+            }
+            None => false,
+        }
+    }
+
     pub(super) fn from_io(endpoint: &Endpoint, source: io::Error, timeout: Option<Duration>) -> Self {
         let address = endpoint.address.clone();
         let local = matches!(address, Address::Unix(_));

@@ -34,7 +34,7 @@ use cancel::Name;
 use noting::Noting;
 use rows::Collector;
 use session::{MySqlSession, PostgresSession, Session, Sink, Totals};
-use stream::{Patience, Stream};
+use stream::{Lingers, Patience, Stream};
 
 use crate::interruption;
 
@@ -79,8 +79,8 @@ pub struct Connection {
     answer_left: Option<usize>,
     /// A server that has been silent for too long is given up without being asked again.
     gives_up: bool,
-    /// It was opened for what is to be done although the user wants to stop.
-    lingers: bool,
+    /// Whether it was opened for what is to be done although the user wants to stop.
+    lingers: Lingers,
     /// When what is asked must be answered in full.
     until: Option<Instant>,
 }
@@ -113,13 +113,15 @@ impl Connection {
         Self::open_with(endpoint, Patience::of(timeout))
     }
 
-    /// The same for what is asked behind a load, also where the user wants to stop: then there is as much time for it as for
-    /// a statement that is being cancelled. A server that has not answered all of it after `timeout` is given up.
+    /// The same for what is asked behind a load, also where the user wants to stop: then there is as much time for all of it,
+    /// from its own beginning, as for a statement that is being cancelled. A server that has not answered all of it after
+    /// `timeout` is given up.
     ///
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_behind(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ConnectError> {
-        let mut connection = Self::open_with(endpoint, Patience { timeout: Some(timeout), lingers: true })?;
+        let mut connection =
+            Self::open_with(endpoint, Patience { timeout: Some(timeout), lingers: Lingers::Behind })?;
         connection.set_answer_timeout(timeout);
         connection.until = Instant::now().checked_add(timeout);
         Ok(connection)
@@ -302,6 +304,18 @@ impl Connection {
         answered
     }
 
+    /// The same within `time`, whatever the time for connecting is, and without asking a server that is silent again.
+    pub fn within<T>(&mut self, time: Duration, ask: impl FnOnce(&mut Self) -> T) -> T {
+        let (until, timeout, gives_up) = (self.until, self.stream.patience().timeout, self.gives_up);
+        self.until = until.into_iter().chain(Instant::now().checked_add(time)).min();
+        self.set_answer_timeout(time);
+        let answered = ask(self);
+        self.until = until;
+        self.stream.set_timeout(timeout);
+        self.gives_up = gives_up;
+        answered
+    }
+
     /// Whether the session can no longer be used.
     #[must_use]
     pub fn is_broken(&self) -> bool {
@@ -331,7 +345,7 @@ impl Connection {
         if self.broken {
             return Err(QueryError::Broken);
         }
-        if interruption::is_requested() && !self.lingers {
+        if interruption::is_requested() && self.lingers == Lingers::No {
             return Err(QueryError::Interrupted);
         }
         let mut request = Vec::new();
@@ -364,7 +378,7 @@ impl Connection {
     fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
         let Some(error) = self.session.take_error() else { return Ok(self.session.totals()) };
         self.broken |= error.ends_session();
-        if interruption::is_requested() && !self.lingers {
+        if interruption::is_requested() && self.lingers == Lingers::No {
             // What the server says of a statement that was cancelled is no news.
             return Err(QueryError::Interrupted);
         }
@@ -401,7 +415,7 @@ impl Connection {
 
     /// After a wait that brought nothing: whether another may.
     fn go_on_waiting(&mut self, error: io::Error, sql: &str) -> Result<(), QueryError> {
-        let lingers = self.stream.patience().lingers;
+        let lingers = self.stream.patience().lingers != Lingers::No;
         match error.kind() {
             io::ErrorKind::Interrupted if !lingers => self.cancel(),
             io::ErrorKind::TimedOut if interruption::is_requested() => self.cancel(),
@@ -413,7 +427,7 @@ impl Connection {
 
     /// Has the server stop the statement, since the user wants to; what it answers is waited for as long as there is time.
     fn cancel(&mut self) {
-        self.stream.set_patience(Patience { timeout: Some(CANCEL_AGAIN), lingers: true });
+        self.stream.set_patience(Patience { timeout: Some(CANCEL_AGAIN), lingers: Lingers::UnderWay });
         // Where it cannot be asked the session ends soon.
         let _ = self.cancel_handle().cancel();
     }
@@ -493,7 +507,7 @@ impl Connection {
 
     /// What the server sent before it went lies unread where it was our sending that failed.
     fn receive_parting_words(&mut self) {
-        self.stream.set_patience(Patience { timeout: Some(PARTING_WORDS), lingers: true });
+        self.stream.set_patience(Patience { timeout: Some(PARTING_WORDS), lingers: Lingers::UnderWay });
         while let Ok(count @ 1..) = self.stream.read(&mut self.chunk) {
             if self.take_in(count).is_err() {
                 break;

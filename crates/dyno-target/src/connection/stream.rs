@@ -34,13 +34,22 @@ pub(super) struct Stream {
 pub(super) struct Patience {
     /// Of every single wait, for bytes to read or for room to write; `None` for as long as it takes.
     pub(super) timeout: Option<Duration>,
-    /// What is under way is brought to its end although the user wants to stop, as far as there is time.
-    pub(super) lingers: bool,
+    pub(super) lingers: Lingers,
+}
+
+/// Whether it is waited although the user wants to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lingers {
+    No,
+    /// To bring to its end what is under way, as far as there is time.
+    UnderWay,
+    /// For what is asked behind the load, as far as there is time for that.
+    Behind,
 }
 
 impl Patience {
     pub(super) fn of(timeout: Option<Duration>) -> Self {
-        Self { timeout, lingers: false }
+        Self { timeout, lingers: Lingers::No }
     }
 }
 
@@ -193,11 +202,17 @@ impl Stream {
 
     /// An error if the user wants to stop.
     fn check(&self) -> io::Result<()> {
-        match interruption::deadline() {
-            Some(deadline) if !self.patience.lingers || Instant::now() >= deadline => {
-                Err(io::ErrorKind::Interrupted.into())
-            }
-            _ => Ok(()),
+        if !interruption::is_requested() {
+            return Ok(());
+        }
+        let deadline = match self.patience.lingers {
+            Lingers::No => None,
+            Lingers::UnderWay => interruption::deadline(),
+            Lingers::Behind => interruption::deadline_behind(),
+        };
+        match deadline {
+            Some(deadline) if Instant::now() < deadline => Ok(()),
+            _ => Err(io::ErrorKind::Interrupted.into()),
         }
     }
 

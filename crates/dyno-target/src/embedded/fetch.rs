@@ -88,13 +88,33 @@ fn unpack(archive: &Archive, tree: &Path) -> Result<(), String> {
 }
 
 /// Puts a server in its place. What was there is then at `tree`, and the call says so: a server that runs from there, perhaps
-/// of another dyno, finds its files under their names at every moment.
+/// of another dyno, finds its files under their names at every moment, where the file system can do that.
 fn put(tree: &Path, place: &Path) -> io::Result<bool> {
     match renameat_with(CWD, tree, CWD, place, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(true),
         Err(Errno::NOENT) => fs::rename(tree, place).map(|()| false),
+        // Not every file system can exchange (NFS, overlays of old), nor every kernel.
+        Err(Errno::INVAL | Errno::NOSYS) => put_by_turns(tree, place),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The same with a moment in which there is nothing.
+fn put_by_turns(tree: &Path, place: &Path) -> io::Result<bool> {
+    let aside = tree.with_file_name("replaced");
+    match fs::rename(place, &aside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return fs::rename(tree, place).map(|()| false);
+        }
+        Err(error) => return Err(error),
+    }
+    if let Err(error) = fs::rename(tree, place) {
+        // Nothing more can be done where that fails, too: what is not there is fetched again.
+        let _ = fs::rename(&aside, place);
+        return Err(error);
+    }
+    fs::rename(&aside, tree).map(|()| true)
 }
 
 /// A temporary directory beside the cached servers, removed when dropped.
@@ -273,13 +293,16 @@ mod tests {
             fs::create_dir_all(path).unwrap();
             fs::write(path.join("library"), text).unwrap();
         };
-        make(&tree, "first");
-        assert!(!put(&tree, &place).unwrap(), "nothing was there");
-        make(&tree, "second");
-        assert!(put(&tree, &place).unwrap());
-        let text = |path: &Path| fs::read_to_string(path.join("library")).unwrap();
-        assert_eq!((text(&tree).as_str(), text(&place).as_str()), ("first", "second"));
-        fs::remove_dir_all(root).unwrap();
+        // The latter where the file system cannot exchange.
+        for put in [put, put_by_turns] {
+            make(&tree, "first");
+            assert!(!put(&tree, &place).unwrap(), "nothing was there");
+            make(&tree, "second");
+            assert!(put(&tree, &place).unwrap());
+            let text = |path: &Path| fs::read_to_string(path.join("library")).unwrap();
+            assert_eq!((text(&tree).as_str(), text(&place).as_str()), ("first", "second"));
+            fs::remove_dir_all(&root).unwrap();
+        }
     }
 
     #[test]

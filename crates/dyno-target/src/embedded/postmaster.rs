@@ -10,21 +10,22 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
     waitid,
 };
 
-use crate::interruption;
+use crate::interruption::{self, LOOK};
 
 /// Time to roll back, write a checkpoint and end (PostgreSQL's "fast" shutdown).
 const FAST: Duration = Duration::from_secs(15);
 /// Time to end at once ("immediate"); PostgreSQL itself gives its sessions five seconds.
 const IMMEDIATE: Duration = Duration::from_secs(8);
-/// Time to end "fast" where the user wants to stop, who does not wait for a long checkpoint of data that go with the server.
-const FAST_INTERRUPTED: Duration = Duration::from_secs(1);
+/// Time to end "fast", and then "immediate", where the user wants to stop, who waits neither for a long checkpoint of data
+/// that go with the server nor for a server that hangs.
+const INTERRUPTED: Duration = Duration::from_secs(1);
 
 /// A running server process, ended when dropped.
 #[derive(Debug)]
@@ -91,11 +92,11 @@ impl Postmaster {
 
     /// Ends the server: fast, else at once, else by force. True once it has ended.
     pub(super) fn stop(&mut self) -> bool {
-        let fast = if interruption::is_requested() { FAST_INTERRUPTED } else { FAST };
-        let steps = [(Signal::INT, fast), (Signal::QUIT, IMMEDIATE), (Signal::KILL, IMMEDIATE)];
+        let steps = [(Signal::INT, FAST), (Signal::QUIT, IMMEDIATE), (Signal::KILL, IMMEDIATE)];
         let ended = steps.into_iter().any(|(signal, patience)| {
             self.signal(signal);
-            self.ended_within(patience)
+            // Of what is killed the end is near, and must be waited for.
+            self.ended_within(patience, signal != Signal::KILL)
         });
         if ended && let Some(keeper) = self.keeper.take() {
             // It has nothing left to do; a panic in it would have shown as a server that does not end.
@@ -111,10 +112,21 @@ impl Postmaster {
         }
     }
 
-    fn ended_within(&self, patience: Duration) -> bool {
-        let waited =
-            self.fate.changed.wait_timeout_while(self.fate.lock(), patience, |ended| ended.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
+    /// Whether it ends in time, of which there is less where the user wants to stop, or comes to want it meanwhile, and
+    /// `hurries`.
+    fn ended_within(&self, patience: Duration, hurries: bool) -> bool {
+        let began = Instant::now();
+        let mut ended = self.fate.lock();
+        loop {
+            let hurried = hurries && interruption::is_requested();
+            let patience = if hurried { INTERRUPTED } else { patience };
+            let left = patience.saturating_sub(began.elapsed());
+            if ended.is_some() || left.is_zero() {
+                return ended.is_some();
+            }
+            let waited = self.fate.changed.wait_timeout(ended, left.min(LOOK));
+            ended = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 }
 

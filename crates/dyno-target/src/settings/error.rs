@@ -38,6 +38,8 @@ pub enum TargetError {
     Read { file: PathBuf, source: std::io::Error },
     #[error("host `{host}` is not known: {source}; check its spelling and the name server")]
     NameNotFound { host: String, source: std::io::Error },
+    #[error("cannot start a thread: {0}")]
+    NoThread(#[source] std::io::Error),
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,

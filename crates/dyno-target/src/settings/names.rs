@@ -1,4 +1,5 @@
-//! Host names. Nothing else waits for a name server, which may be silent.
+//! Host names. Nothing else waits for a name server, which may be silent, but what reads a node_exporter, on a thread that is
+//! left alone where the user wants to stop.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -16,7 +17,8 @@ pub(crate) fn addresses(host: &str, port: u16) -> Result<Vec<Address>, TargetErr
     let name = host.to_owned();
     let look_up =
         move || (name.as_str(), port).to_socket_addrs().map(|found| found.map(Address::Tcp).collect());
-    Apart::begin("name", look_up).and_then(|lookup| lookup.end()?).map_err(|source| match source.kind() {
+    let lookup = Apart::begin("name", look_up).map_err(TargetError::NoThread)?;
+    lookup.end().and_then(|found| found).map_err(|source| match source.kind() {
         io::ErrorKind::Interrupted => TargetError::Interrupted,
         _ => TargetError::NameNotFound { host: host.to_owned(), source },
     })

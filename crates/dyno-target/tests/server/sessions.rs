@@ -1,5 +1,6 @@
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use dyno_target::connection::QueryError;
 use dyno_target::{Environment, TargetSettings, interruption};
@@ -139,6 +140,18 @@ fn nothing_is_begun_once_the_user_wants_to_stop() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("nothing was begun"), "{output:?}");
+}
+
+/// Without that limit it would be waited for the sleep: other sessions are answered, and it is never given up.
+#[test]
+fn what_is_asked_within_a_time_is_given_up_after_it() {
+    let Some(server) = Server::shared() else { return };
+    let mut session = server.settings("user=plain", true).connect().unwrap();
+    let asked = session.within(Duration::from_secs(60), |it| it.query_value::<u32>("SELECT 1"));
+    assert_eq!(asked.unwrap(), Some(1));
+    let asked = session.within(Duration::from_millis(100), |it| it.execute("SELECT pg_sleep(3600)"));
+    assert!(matches!(asked, Err(QueryError::TimedOut { .. })), "{asked:?}");
+    assert!(session.is_broken());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use dyno_target::connection::Connection;
 use dyno_target::embedded::EmbeddedServer;
 use dyno_target::host::Disk;
 use dyno_target::inspect::Identity;
-use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, Probe};
+use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, NodeExporterError, Probe};
 use dyno_target::{host, inspect};
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::benchmark::Dataset;
@@ -76,7 +76,10 @@ fn tell_idle_connections(context: &Context<'_>) {
 /// Reads a named node_exporter once, so that what is wrong with it is said before anything is begun.
 pub(super) fn remote(target: &TargetPlan) -> Result<Remote, Failure> {
     let Some(exporter) = &target.host_metrics else { return Ok(None) };
-    let failed = |source| Failure::HostMetrics { name: target.name.clone(), source };
+    let failed = |source| match source {
+        NodeExporterError::Interrupted => Failure::Interrupted,
+        source => Failure::HostMetrics { name: target.name.clone(), source },
+    };
     exporter.check().map(|host| Some((exporter.clone(), host))).map_err(failed)
 }
 

@@ -35,6 +35,8 @@ const BACK_WAIT: Duration = Duration::from_secs(120);
 const BACK_ANSWER: Duration = Duration::from_secs(5);
 const BACK_LOOK: Duration = Duration::from_millis(200);
 
+/// What a session is asked that may be lost.
+const STILL_THERE: &str = "select 1";
 /// What a server is asked first.
 const ASKING: &str = "asking which server it is";
 
@@ -211,12 +213,13 @@ impl Rollers {
 
     /// That a server was started anew in the meantime shows only when the connection is used.
     fn is_disconnected(&mut self) -> bool {
-        self.connection.is_broken() || self.connection.briefly(|it| it.execute("select 1")).is_err()
+        self.connection.is_broken() || self.connection.briefly(|it| it.execute(STILL_THERE)).is_err()
     }
 
     /// The same behind a load, which may have lost the server: it is waited for.
     pub(crate) fn reconnect_when_back(&mut self, context: &Context<'_>) -> Result<&mut Connection, Failure> {
-        if self.is_disconnected() {
+        let is_lost = |it: &mut Connection| it.is_broken() || it.execute(STILL_THERE).is_err();
+        if self.connection.within(BACK_ANSWER, is_lost) {
             self.connection = self.connect_when_back(context)?;
         }
         Ok(&mut self.connection)
@@ -232,7 +235,8 @@ impl Rollers {
     }
 
     /// Opens a session as soon as the server takes one. Whatever stands in the way may pass, since one was taken before: it
-    /// is started again, it recovers, or what stands before it has not noticed yet.
+    /// is started again, it recovers, or what stands before it has not noticed yet; but not that it knows user, password or
+    /// database no more.
     fn connect_when_back(&self, context: &Context<'_>) -> Result<Connection, Failure> {
         let started = Instant::now();
         telling(context, &format!("waiting until {} takes sessions", self.url), || {
@@ -244,7 +248,7 @@ impl Rollers {
                 };
                 let url = self.url.clone();
                 // Nobody starts a server of dyno's own again.
-                if self.embedded.as_ref().is_some_and(EmbeddedServer::has_ended) {
+                if source.is_final() || self.embedded.as_ref().is_some_and(EmbeddedServer::has_ended) {
                     return Err(Failure::Connect { url, source });
                 }
                 if started.elapsed() >= BACK_WAIT {

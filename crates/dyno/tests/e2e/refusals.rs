@@ -249,8 +249,9 @@ fn a_thread_that_cannot_be_started_is_an_error() {
             "1",
             "-t",
             "1",
+            // A name is looked up on a thread.
             "-h",
-            "127.0.0.1",
+            "localhost",
             "-p",
             &port,
             "-U",

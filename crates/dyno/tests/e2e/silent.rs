@@ -12,7 +12,13 @@ use dyno_test_servers::MysqlProduct;
 use rustix::process::Signal;
 
 use crate::home::{Ended, Home, Running, wait_until};
-use crate::victim::{Pause, Victim, assert_not_checked, on_each, wait_for_work};
+use crate::victim::{
+    Pause, Stopped, Victim, assert_not_checked, on_each, wait_for_work, wait_until_given_up,
+};
+
+/// A time for connecting, in seconds, behind which nothing ends within a test's patience: a silent server is asked again
+/// after three times as long.
+const PATIENT_S: u32 = 3600;
 
 /// How long a question is waited for before it is looked whether it will come at all.
 const LOOK: Duration = Duration::from_millis(100);
@@ -86,8 +92,8 @@ fn the_time_for_connecting_is_the_targets() {
 #[test]
 fn a_signal_ends_the_wait_for_a_silent_server() {
     let address = silent_behind_login();
-    // Nothing else would end it within the test's patience.
-    let target = format!("postgres://u@{address}/d?sslmode=disable&connect_timeout=3600");
+    // Without heeding the signal it would hang until the test's patience is over.
+    let target = format!("postgres://u@{address}/d?sslmode=disable&connect_timeout={PATIENT_S}");
     let (host, port) = address.split_once(':').unwrap();
     let at = ["-h", host, "-p", port, "-U", "u"];
     let pgsql = [format!("--pgsql-host={host}"), format!("--pgsql-port={port}")];
@@ -102,14 +108,38 @@ fn a_signal_ends_the_wait_for_a_silent_server() {
     for (arguments, signal) in calls.iter().zip([Signal::INT, Signal::TERM, Signal::HUP].iter().cycle()) {
         let home = Home::new();
         let mut command = home.command(arguments);
-        command.env("PGCONNECT_TIMEOUT", "3600").env("PGSSLMODE", "disable");
+        command.env("PGCONNECT_TIMEOUT", PATIENT_S.to_string()).env("PGSSLMODE", "disable");
         let running = home.watch(&mut command, arguments);
         running.wait_until_connected(&address);
         running.signal(*signal);
+        // How is not the same for all; nothing else would end it.
         let ended = running.end();
-        // Before there is anything to be ended in good order, a signal just ends it.
-        assert!(ended.code.is_none_or(|code| code != 0), "{arguments:?}");
+        assert_ne!(ended.code, Some(0), "{arguments:?}");
     }
+}
+
+/// It was the signal that ended it, and nothing else: `dyno run` says so, the front ends die of it where there is nothing yet
+/// to be ended in good order.
+#[track_caller]
+fn assert_interrupted(ended: Ended, arguments: &[&str]) {
+    if arguments[0] == "run" {
+        ended.expect(1).says(&["interrupted"]);
+    } else {
+        assert_eq!(ended.code, None, "{arguments:?}: {}", ended.err);
+    }
+}
+
+/// It gives up by itself after some seconds, and says something else then.
+#[test]
+fn a_signal_ends_the_wait_for_a_node_exporter() {
+    let address = silent();
+    let home = Home::new();
+    let metrics = format!("http://{address}/metrics");
+    let arguments = ["run", "--target", "postgres://u@127.0.0.1:1/d", "--host-metrics", &metrics];
+    let running = home.start(&arguments);
+    running.wait_until_connected(&address);
+    running.signal(Signal::INT);
+    assert_interrupted(running.end(), &arguments);
 }
 
 /// What is asked of a name server that says nothing. To have one takes root: it is another one for this process alone.
@@ -129,25 +159,34 @@ fn a_signal_ends_the_wait_for_a_host_name() {
         vec!["pgbench", "-S", "-h", "db.example", "-U", "u", "d"],
         vec!["sysbench", "oltp_read_only", "--mysql-host=db.example", "run"],
     ];
+    let in_private = || {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &private]);
+        command
+    };
+    // A container may forbid mounts.
+    match in_private().arg("true").output() {
+        Ok(tried) if tried.status.success() => {}
+        tried => {
+            println!("skipped: no name server can be had for a process alone: {tried:?}");
+            return;
+        }
+    }
     for arguments in &calls {
         let dyno = home.command(arguments);
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", &private]).arg(dyno.get_program()).args(dyno.get_args());
+        let mut command = in_private();
+        command.arg(dyno.get_program()).args(dyno.get_args());
         command.env_clear().envs(dyno.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(home.path("")).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = home.watch(&mut command, arguments);
         silent.set_read_timeout(Some(LOOK)).unwrap();
         let asked = || silent.recv(&mut [0; 512]).is_ok();
         while !asked() {
-            if running.has_ended() {
-                // A container may forbid mounts.
-                println!("skipped: {}", running.end().err);
-                return;
-            }
+            assert!(!running.has_ended(), "{arguments:?}: {}", running.end().err);
         }
         running.signal(Signal::INT);
-        let ended = running.end();
-        assert!(ended.code.is_none_or(|code| code != 0), "{arguments:?}");
+        // The resolver gives up by itself in the end, and what dyno says then is another thing.
+        assert_interrupted(running.end(), arguments);
         // Questions of before are none of the next one's.
         while asked() {}
     }
@@ -204,18 +243,24 @@ fn a_server_that_is_stopped_holds_nothing_up(product: Option<MysqlProduct>) {
     let home = Home::new();
     let front_end = victim.front_end();
     let front_end: Vec<&str> = front_end.iter().map(String::as_str).collect();
-    let run = ["run", "--prepare", "--target", &victim.target];
+    let target = victim.target_with(PATIENT_S);
+    let run = ["run", "--prepare", "--target", &target];
     for arguments in [front_end, [&run, victim.load_of_much()].concat()] {
-        let running = home.start(&arguments);
+        let mut command = home.command(&arguments);
+        command.env("PGCONNECT_TIMEOUT", PATIENT_S.to_string());
+        let running = home.watch(&mut command, &arguments);
         wait_until("rows are loaded", || victim.loads_rows());
-        interrupted(running, &victim).expect(1);
+        let Ended { out, err, .. } = interrupted(running, &victim).expect(1);
+        let says = |word| out.contains(word) || err.contains(word);
+        assert!(says("interrupted") || says("stopped"), "{arguments:?}: {out}{err}");
         wait_until("no rows are loaded", || !victim.loads_rows());
     }
     stop_under_load(&victim, &home);
 }
 
 fn stop_under_load(victim: &Victim, home: &Home) {
-    let run = ["run", "--prepare", "--target", &victim.target, "--warm-up", "0", "--clients", "2"];
+    let target = victim.target_with(PATIENT_S);
+    let run = ["run", "--prepare", "--target", &target, "--warm-up", "0", "--clients", "2"];
     let mut running = home.start(&[&run, victim.load(), &["--duration", "10m"]].concat());
     wait_for_work(&mut running);
     interrupted(running, victim).expect(2).says(&["interrupted"]);
@@ -234,25 +279,31 @@ fn a_seekdb_that_is_stopped_holds_nothing_up() {
 const BRIEF: [&str; 8] =
     ["--clients", "3", "--warm-up", "0", "--protocol", "simple", "--prepare", "--target"];
 
-/// Stops the server once somebody waits for a table that is locked in a hook; how the run has ended.
-fn stopped_at_table(victim: &Victim, home: &Home, hook: [&str; 2], length: [&str; 2]) -> Ended {
-    let parameter = if victim.postgres().is_some() { "connect_timeout" } else { "connect-timeout" };
-    let target = format!("{}?{parameter}=1", victim.target);
+/// Starts a run, and stops the server once somebody waits for a table that is locked in a hook.
+fn stopped_at_table<'a>(
+    victim: &Victim,
+    home: &'a Home,
+    hook: [&str; 2],
+    length: [&str; 2],
+) -> (Running<'a>, Stopped) {
+    let target = victim.target_with(1);
     let pause = Pause::new(home);
     let waiting = pause.hook();
     let load = [victim.load(), &hook, &[&waiting], &length].concat();
     let running = home.start(&[&["run"], &BRIEF[..], &[&target], &load].concat());
     let _keeper = pause.meanwhile(|| victim.lock_table());
     wait_until("somebody waits for the table", || victim.is_waited_for());
-    let _stopped = victim.stop();
-    running.end()
+    (running, victim.stop())
 }
 
 fn a_server_that_stays_stopped_under_the_load_is_given_up(product: Option<MysqlProduct>) {
     let Some(victim) = Victim::start(product) else { return };
     let home = Home::new();
-    let ended = stopped_at_table(&victim, &home, ["--before", "hold"], ["--duration", "1s"]);
-    ended.expect(2).says(&["error:", &victim.address()]);
+    let (running, _stopped) = stopped_at_table(&victim, &home, ["--before", "hold"], ["--duration", "1s"]);
+    wait_until_given_up(&home);
+    // It is waited for, to be verified.
+    running.signal(Signal::INT);
+    running.end().expect(2).says(&["error:", &victim.address()]);
     let report = home.report();
     assert_eq!(report.outcome(), "incomplete");
     assert_not_checked(&report);
@@ -261,8 +312,8 @@ fn a_server_that_stays_stopped_under_the_load_is_given_up(product: Option<MysqlP
 fn a_server_that_stays_stopped_in_the_verification_is_given_up(product: Option<MysqlProduct>) {
     let Some(victim) = Victim::start(product) else { return };
     let home = Home::new();
-    let ended = stopped_at_table(&victim, &home, ["--after", "hold"], ["--transactions", "20"]);
-    ended.expect(2).says(&["error:", "did not answer in time"]);
+    let (running, _stopped) = stopped_at_table(&victim, &home, ["--after", "hold"], ["--transactions", "20"]);
+    running.end().expect(2).says(&["error:", "did not answer in time"]);
     let report = home.report();
     assert_eq!(report.stage()["totals"]["done"], 60);
     assert_not_checked(&report);

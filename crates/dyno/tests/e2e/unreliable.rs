@@ -1,13 +1,13 @@
 //! Servers that fail under the load: what was measured stays, and what happened is told.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dyno_test_servers::{MysqlProduct, Postgres, Setup, give_to_server};
 use rustix::process::Signal;
 
 use crate::home::{Home, wait_until};
 use crate::server::url;
-use crate::victim::{Pause, Victim, assert_not_checked, on_each, wait_for_work};
+use crate::victim::{Pause, Victim, assert_not_checked, on_each, wait_for_work, wait_until_given_up};
 
 on_each! {
     a_server_that_is_gone_for_good_ends_the_run_and_not_its_report
@@ -77,13 +77,6 @@ fn a_mariadb_that_comes_back_late_is_waited_for_and_verified() {
     victim.restart();
     running.end().expect(2).says(&["went away"]);
     home.report().assert_checks_passed();
-}
-
-/// Waits until no client tries to connect any more, and for as long as dyno takes to end that does not wait for the server.
-fn wait_until_given_up(home: &Home) {
-    let events = || home.dyno(&["report", "--events"]).out;
-    wait_until("the clients have given up", || events().contains("stage-finished"));
-    std::thread::sleep(Duration::from_secs(1));
 }
 
 fn a_server_that_comes_back_is_used_again_and_nothing_acknowledged_is_lost(product: Option<MysqlProduct>) {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use dyno_test_servers::{Mysql, MysqlProduct, Postgres, Setup};
 use rustix::process::{Pid, Signal, kill_process};
@@ -70,6 +71,12 @@ impl Victim {
             Server::Postgres(server) => server.address.to_string(),
             Server::Mysql(server) => server.address.to_string(),
         }
+    }
+
+    /// The target with a time for connecting.
+    pub(crate) fn target_with(&self, connect_timeout_s: u32) -> String {
+        let parameter = if self.postgres().is_some() { "connect_timeout" } else { "connect-timeout" };
+        format!("{}?{parameter}={connect_timeout_s}", self.target)
     }
 
     /// Waits until one that is started next can be told from it: MySQL knows in whole seconds how long it has been up.
@@ -293,6 +300,13 @@ pub(crate) fn wait_for_work(running: &mut Running<'_>) {
     running.wait_for("work", |report| {
         report.stages().last().is_some_and(|stage| stage["totals"]["done"].as_u64() > Some(0))
     });
+}
+
+/// Waits until no client tries to connect any more, and for as long as dyno takes to end that does not wait for the server.
+pub(crate) fn wait_until_given_up(home: &Home) {
+    let events = || home.dyno(&["report", "--events"]).out;
+    wait_until("the clients have given up", || events().contains("stage-finished"));
+    std::thread::sleep(Duration::from_secs(1));
 }
 
 /// Nothing that a load left behind was checked, and that is told.

@@ -32,4 +32,9 @@ pub enum NodeExporterError {
     TooLarge { url: String, limit_bytes: u64 },
     #[error("the node_exporter at {url} knows no disk {device}: it has {known}")]
     NoSuchDevice { url: String, device: String, known: String },
+    #[error("cannot start a thread: {reason}")]
+    NoThread { reason: String },
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
 }

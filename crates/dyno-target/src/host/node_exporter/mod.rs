@@ -10,11 +10,14 @@ mod reader;
 mod url;
 
 use std::fmt;
+use std::io;
 
 use dyno_results::event;
 
 pub use error::NodeExporterError;
 pub(crate) use reader::Reader;
+
+use crate::interruption::Apart;
 
 /// A node_exporter by its URL.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,8 +57,15 @@ impl NodeExporter {
     /// for the caller.
     ///
     /// # Errors
-    /// It cannot be reached, is no node_exporter, or has not the disks that the URL names.
+    /// It cannot be reached, is no node_exporter, or has not the disks that the URL names; and where the user wants to stop.
     pub fn check(&self) -> Result<event::Host, NodeExporterError> {
-        Reader::new(self.clone())?.host()
+        let exporter = self.clone();
+        let reason = |error: io::Error| error.to_string();
+        let check = Apart::begin("node_exporter", move || Reader::new(exporter)?.host())
+            .map_err(|error| NodeExporterError::NoThread { reason: reason(error) })?;
+        check.end().map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => NodeExporterError::Interrupted,
+            _ => NodeExporterError::Unreachable { url: self.shown.clone(), reason: reason(error) },
+        })?
     }
 }
