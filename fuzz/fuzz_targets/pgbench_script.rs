@@ -4,11 +4,11 @@
 #![no_main]
 
 use dyno_workload::script::random::Prng;
-use dyno_workload::script::{Context, Kind, Names, QueryMode, Variables, parse};
+use dyno_workload::script::{Context, Kind, Names, Protocol, Variables, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
-    for mode in [QueryMode::Simple, QueryMode::Extended] {
+    for mode in [Protocol::Simple, Protocol::Extended] {
         let mut names = Names::new();
         let script = match parse("fuzz", text, mode, &mut names) {
             Ok(script) => script,

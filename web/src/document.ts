@@ -37,7 +37,7 @@ export interface Run {
   /** RFC 3339. */
   started_at: string;
   command: string[];
-  scenario: unknown;
+  spec: unknown;
   /** Text in the page, where a 64-bit number would lose digits. */
   seed: string | number;
   seconds: number;

@@ -114,7 +114,7 @@ export function hostileReport(): WrittenReport {
   report.run.reason = HOSTILE;
   report.run.outcome = "incomplete";
   report.run.command.push(HOSTILE);
-  report.run.scenario = { [HOSTILE]: HOSTILE };
+  report.run.spec = { [HOSTILE]: HOSTILE };
   for (const target of report.targets) {
     target.product = HOSTILE;
     target.version_text = HOSTILE;
@@ -347,7 +347,7 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
       dyno_version: "0.0.0-synthetic",
       started_at: "2026-11-20T08:49:41+01:00",
       command: ["dyno", "run", "--target", "postgres://me@host/db?application_name=x y"],
-      scenario: { workload: "tpcb", scale: 50, synthetic: true },
+      spec: { workload: "tpcb", scale: 50, synthetic: true },
       seed: "15241578753238836750",
       seconds: seconds + 2.2,
       outcome: "complete",

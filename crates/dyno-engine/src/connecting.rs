@@ -7,8 +7,8 @@ use dyno_wire::my::reply::Expect;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
+use crate::config::OnLoss;
 use crate::error::SessionError;
-use crate::plan::OnLoss;
 use crate::poller::Ready;
 use crate::pool::Nobody;
 use crate::recorder::ErrorCode;

@@ -1,5 +1,6 @@
 //! The engine as its caller sees it: threads are started, clients connected, stages run.
 
+use dyno_results::spec::{Arrivals, Protocol, StageOrder};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -14,10 +15,9 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::now_ns;
+use crate::config::EngineConfig;
 use crate::error::{EngineError, SessionError};
-use crate::plan::{Arrivals, EngineConfig, StagePlan};
 use crate::recorder::{Merged, Record, Recorder};
-use crate::request::Protocol;
 use crate::statement::Statements;
 use crate::thread::{Command, LoadThread, Report, ReportKind, ThreadFinished, ThreadSetup};
 use crate::workload::Workload;
@@ -176,7 +176,7 @@ impl Engine {
     /// Runs a stage to its end, or until `stop` is set. Connects what clients it still needs first.
     pub fn run_stage(
         &mut self,
-        plan: &StagePlan,
+        plan: &StageOrder,
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<StageOutcome, EngineError> {
@@ -186,7 +186,7 @@ impl Engine {
         self.connect(plan.clients_max(), stop, &mut |_| {})?;
         let start_ns = now_ns() + START_DELAY_NS;
         let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
-        self.command(&Command::Run { plan: plan.clone(), start_ns, left });
+        self.command(&Command::Run { plan: *plan, start_ns, left });
         let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
         let collected = self.collect_stage(&mut collector, stop, observe);
         // Even if a thread broke: what the others measured is kept.

@@ -4,13 +4,13 @@
 //! nothing here reads SQL: what to send is the [`workload`]'s business.
 
 pub mod clock;
+pub mod config;
 mod connecting;
 mod dialogue;
 mod eager;
 pub mod engine;
 pub mod error;
 mod made;
-pub mod plan;
 mod poller;
 mod pool;
 mod priority;

@@ -5,12 +5,12 @@
 //! engine knows of the pool but where a transaction begins and ends. Each load thread has a pool of its own, over its
 //! share of the clients and of the connections. Who has waited longest is served first.
 
+use dyno_results::spec::Arrivals;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
-use crate::plan::Arrivals;
 use crate::recorder::Record;
 use crate::request::Request;
 use crate::session::{Session, State};

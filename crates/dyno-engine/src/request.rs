@@ -6,7 +6,7 @@ use dyno_wire::pg::frontend;
 
 pub use dyno_wire::pg::frontend::BindWriter;
 
-pub use crate::statement::{PARAMETERS_MAX, Protocol, Statement};
+pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
 
 use crate::made::Made;

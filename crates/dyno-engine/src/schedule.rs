@@ -1,11 +1,11 @@
 //! Absolute times at which the transactions of an open load are due.
 
 use dyno_results::event::Distribution;
+use dyno_results::spec::Arrivals;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
 use crate::clock::SECOND_NS;
-use crate::plan::Arrivals;
 
 /// Most arrivals that are counted by drawing each.
 const SKIPPED_ONE_BY_ONE: f64 = 100_000.0;

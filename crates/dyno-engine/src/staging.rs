@@ -1,12 +1,12 @@
 //! A stage on a load thread: its beginning, its intervals, its arrivals and ramps, and its end.
 
+use dyno_results::spec::{End, StageOrder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::clock::{SECOND_NS, now_ns, thread_cpu_ns};
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
-use crate::plan::{Limit, StagePlan};
 use crate::priority;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Schedule, seeded_gaps};
@@ -32,7 +32,7 @@ enum Phase {
 /// A stage that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
-    pub(crate) plan: StagePlan,
+    pub(crate) plan: StageOrder,
     pub(crate) schedule: Option<Schedule>,
     /// Transactions that each client does, where a count ends the stage.
     pub(crate) quota: Option<u64>,
@@ -111,7 +111,7 @@ pub(crate) fn takes_one(left: Option<&AtomicU64>) -> bool {
 }
 
 impl LoadThread {
-    pub(crate) fn begin_stage(&mut self, plan: StagePlan, start_ns: u64, left: Option<Arc<AtomicU64>>) {
+    pub(crate) fn begin_stage(&mut self, plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>>) {
         let duration_ns = plan.duration_ns();
         // A seed of its own for each thread and stage, apart from those of the clients.
         let seed =
@@ -119,9 +119,9 @@ impl LoadThread {
         let gaps = self.workload.gaps(self.number, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed));
         let schedule =
             Schedule::new(&plan.arrivals, start_ns, duration_ns, self.number, self.config.threads, gaps);
-        let quota = match plan.limit {
-            Limit::Duration(_) => None,
-            Limit::TransactionsPerClient(count) => Some(count),
+        let quota = match plan.end {
+            End::Duration(_) => None,
+            End::TransactionsPerClient(count) => Some(count),
         };
         self.told.clear();
         self.idle.clear();

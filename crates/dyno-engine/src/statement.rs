@@ -1,6 +1,7 @@
 //! The statements that a workload knows before its start, as the run's protocol mode and the server's protocol need
 //! them. The engine does not read SQL: a statement is text with holes.
 
+use dyno_results::spec::Protocol;
 use dyno_wire::my;
 use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::execution::Execution;
@@ -10,30 +11,6 @@ use crate::value::Value;
 
 /// Most parameters a statement may have: both protocols count them in 16 bits.
 pub const PARAMETERS_MAX: usize = u16::MAX as usize;
-
-/// How statements travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protocol {
-    /// As text with the values in it.
-    Simple,
-    /// Parsed, bound and executed each time. MySQL has nothing like it.
-    Extended,
-    /// Parsed once per connection, before the clock starts; bound and executed each time.
-    #[default]
-    Prepared,
-}
-
-impl Protocol {
-    /// `simple`, `extended` or `prepared`, as pgbench's `--protocol` has them.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
-        }
-    }
-}
 
 /// A statement with parameters `$1`, `$2`, …, whatever the server's protocol.
 #[derive(Debug, Clone)]

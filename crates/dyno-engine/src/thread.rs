@@ -4,6 +4,7 @@
 //! are opened stands in `connecting`, what a transaction passes through in `transacting`, what a stage asks in
 //! `staging`.
 
+use dyno_results::spec::StageOrder;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::num::NonZeroU64;
@@ -16,10 +17,10 @@ use dyno_wire::endpoint::Endpoint;
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
+use crate::config::EngineConfig;
 use crate::connecting::connect_timeout;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
-use crate::plan::{EngineConfig, StagePlan};
 use crate::poller::{Interest, Poller, Ready};
 use crate::pool::Pool;
 use crate::recorder::{ErrorCode, Record, Recorder};
@@ -42,7 +43,7 @@ pub(crate) enum Command {
     /// Have this many clients in all threads together connected and prepared.
     Connect { clients: u32 },
     /// Run a stage that starts at this time, of so many transactions that all threads share.
-    Run { plan: StagePlan, start_ns: u64, left: Option<Arc<AtomicU64>> },
+    Run { plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>> },
     /// End the stage now.
     Stop,
 }

@@ -3,13 +3,13 @@
 use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
-use crate::plan::Arrivals;
 use crate::recorder::{Ended, ErrorCode};
 use crate::request::{Kinds, Request};
 use crate::session::{Received, State, Transaction};
 use crate::staging::{Running, takes_one};
 use crate::thread::LoadThread;
 use crate::workload::{Answer, Ended as Outcome, Failure, Reaction, Step, TransactionStatus};
+use dyno_results::spec::Arrivals;
 use dyno_wire::refusal::Refusal;
 
 /// Serialization failure and deadlock: the server asks for another try.

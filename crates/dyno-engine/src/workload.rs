@@ -1,6 +1,7 @@
 //! What the engine asks of a workload: one [`Client`] per virtual client that says, step by step, what to send
 //! next, and hears what came of it. What is sent is opaque to the engine; it never reads SQL.
 
+use dyno_results::spec::Arrivals;
 use std::time::Duration;
 
 use dyno_wire::my;
@@ -9,7 +10,6 @@ use dyno_wire::refusal::Refusal;
 pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescription, TransactionStatus};
 
 use crate::error::SessionError;
-use crate::plan::Arrivals;
 use crate::request::{Request, Statement};
 use crate::schedule::Gaps;
 
@@ -106,7 +106,7 @@ pub trait Client: Send {
     }
 
     /// A transaction that was due at `due_ns` came too late to be begun at all
-    /// ([`EngineConfig::skip_later_than`](crate::plan::EngineConfig::skip_later_than)).
+    /// ([`EngineConfig::skip_later_than`](crate::config::EngineConfig::skip_later_than)).
     fn skipped(&mut self, due_ns: u64, now_ns: u64) {
         let _ = (due_ns, now_ns);
     }

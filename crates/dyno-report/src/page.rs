@@ -244,6 +244,7 @@ mod tests {
 
     use dyno_results::event::{Notice, Outcome, Setting, Settings, Target};
     use dyno_results::fold::fold;
+    use dyno_results::spec::RunSpec;
 
     use super::*;
     use crate::stream::Plan;
@@ -258,7 +259,8 @@ mod tests {
                 dyno_version: "0.1.0".to_owned(),
                 started_at: "2026-11-20T08:00:00Z".to_owned(),
                 command: vec!["dyno".to_owned(), HOSTILE.to_owned()],
-                scenario: serde_json::json!({ HOSTILE: HOSTILE }),
+                spec: RunSpec { about: Some(HOSTILE.to_owned()), ..RunSpec::default() },
+                resolved: RunSpec::default(),
                 seed: u64::MAX - 1,
                 seconds: 1.0,
                 outcome: Outcome::Complete,
@@ -337,7 +339,7 @@ mod tests {
 
         let document: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(document["run"]["name"], HOSTILE);
-        assert_eq!(document["run"]["scenario"][HOSTILE], HOSTILE);
+        assert_eq!(document["run"]["spec"]["about"], HOSTILE);
         assert_eq!(document["targets"][0]["url"], HOSTILE);
         assert_eq!(document["settings"][0]["rows"][0]["value"], HOSTILE);
         assert_eq!(document["notices"][0]["text"], HOSTILE);

@@ -77,7 +77,8 @@ impl Run {
             dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: "2026-11-20T00:00:00Z".to_owned(),
             command: vec!["dyno".to_owned(), "made-up".to_owned()],
-            scenario: serde_json::Value::Null,
+            spec: dyno_results::spec::RunSpec::default(),
+            resolved: dyno_results::spec::RunSpec::default(),
             seed: 1,
         };
         self.push(0, Event::Started(started));

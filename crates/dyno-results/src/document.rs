@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::spec::RunSpec;
 use crate::statistics::saturation::SHORTFALL;
 use crate::{event, words};
 
@@ -51,7 +52,9 @@ pub struct Run {
     /// RFC 3339.
     pub started_at: String,
     pub command: Vec<String>,
-    pub scenario: serde_json::Value,
+    pub spec: RunSpec,
+    /// The same with every default that does not depend on the target.
+    pub resolved: RunSpec,
     pub seed: u64,
     /// From the first event to the last that is stored.
     pub seconds: f64,

@@ -8,7 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer, de};
 
+use clap::ValueEnum;
+use schemars::JsonSchema;
+
 use crate::latency::Latency;
+use crate::spec::RunSpec;
 
 /// An event with its place in the stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,8 +113,10 @@ pub struct Started {
     pub started_at: String,
     /// The command line as typed, passwords removed.
     pub command: Vec<String>,
-    /// The scenario as resolved, passwords removed.
-    pub scenario: serde_json::Value,
+    /// What was asked for, passwords removed.
+    pub spec: RunSpec,
+    /// The same with every default that does not depend on the target.
+    pub resolved: RunSpec,
     /// Seed of every random stream of the run.
     pub seed: u64,
 }
@@ -291,7 +297,7 @@ pub enum Arrival {
 }
 
 /// Distribution of the time between arrivals of an open load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     Poisson,
@@ -505,7 +511,7 @@ pub struct Hook {
 }
 
 /// On which side of a load something is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookTime {
     Before,

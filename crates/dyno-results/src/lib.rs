@@ -10,6 +10,7 @@ pub mod fold;
 mod headline;
 pub mod judge;
 pub mod latency;
+pub mod spec;
 pub mod statistics;
 pub mod store;
 pub mod timeline_view;

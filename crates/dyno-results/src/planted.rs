@@ -11,6 +11,7 @@ use crate::event::{
 };
 use crate::fold::fold;
 use crate::latency::Latency;
+use crate::spec::RunSpec;
 
 pub(crate) const GIB: u64 = 1 << 30;
 
@@ -78,7 +79,8 @@ impl Script {
             dyno_version: "0.1.0".to_owned(),
             started_at: "2026-11-20T08:00:00Z".to_owned(),
             command: vec!["dyno".to_owned(), "run".to_owned()],
-            scenario: serde_json::Value::Null,
+            spec: RunSpec::default(),
+            resolved: RunSpec::default(),
             seed: 7,
         }));
         script

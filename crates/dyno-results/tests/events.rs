@@ -9,12 +9,13 @@ use dyno_results::event::{
     StageFinished, StageKind, Stamped, Started, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
-use serde_json::{Value, json};
+use dyno_results::spec::RunSpec;
+use serde_json::Value;
 
 const DOCUMENT: &str = include_str!("../../../docs/events.md");
 
 /// Fields whose own fields are the user's, the server's or described elsewhere.
-const FREE: [&str; 3] = ["scenario", "values", "errors"];
+const FREE: [&str; 4] = ["spec", "resolved", "values", "errors"];
 
 /// One event of each kind, with everything known that can be. A new field must be added here, or this does not compile.
 fn every_event() -> Vec<Event> {
@@ -26,7 +27,8 @@ fn every_event() -> Vec<Event> {
             dyno_version: text(),
             started_at: text(),
             command: vec![],
-            scenario: json!({}),
+            spec: RunSpec::default(),
+            resolved: RunSpec::default(),
             seed: 0,
         }),
         Event::Target(Target {

@@ -25,6 +25,35 @@ pub enum Selection {
     Events(Vec<events::Test>),
 }
 
+impl Selection {
+    /// The workloads' names: `tpcb/select-only`.
+    #[must_use]
+    pub fn workloads(&self) -> Vec<&'static str> {
+        match self {
+            Self::TpcB(scripts) => scripts.iter().map(|script| script.workload()).collect(),
+            Self::Sysbench(tests) => tests.iter().map(|test| test.workload()).collect(),
+            Self::Events(tests) => tests.iter().map(|test| test.workload()).collect(),
+        }
+    }
+
+    /// Both, one after the other.
+    ///
+    /// # Errors
+    /// They are of two families, whose data are not the same.
+    pub fn and(self, more: Self) -> Result<Self, String> {
+        match (self, more) {
+            (Self::TpcB(all), Self::TpcB(more)) => Ok(Self::TpcB([all, more].concat())),
+            (Self::Sysbench(all), Self::Sysbench(more)) => Ok(Self::Sysbench([all, more].concat())),
+            (Self::Events(all), Self::Events(more)) => Ok(Self::Events([all, more].concat())),
+            (all, more) => Err(format!(
+                "{} and {} are on different data: a run has the workloads of one family",
+                all.workloads().join(", "),
+                more.workloads().join(", ")
+            )),
+        }
+    }
+}
+
 const POSTGRES: &[&str] = &["PostgreSQL"];
 const BOTH: &[&str] = &["PostgreSQL", "MySQL"];
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::scenario::Scenario;
+use crate::flags::Flags;
 
 /// A dynamometer for databases: how much one can do, and how far the number can be believed.
 #[derive(Debug, Parser)]
@@ -31,6 +31,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<RunArguments>),
+    Plan(Box<PlanArguments>),
+    /// Print the JSON Schema of a scenario file
+    Schema,
     Pgbench(PgbenchArguments),
     Sysbench(SysbenchArguments),
     Compare(CompareArguments),
@@ -68,17 +71,12 @@ tables sbtest1 and on.
 
 Exit status: 0 done; 1 could not start, or could not write what was asked for; 2 incomplete; 3 under --strict, a finding is \"invalid\".")]
 pub(crate) struct RunArguments {
-    /// Scenario: one that comes with dyno (`dyno scenarios`), or a TOML file with the fields named as the options; or a
-    /// workload (`dyno workloads`)
-    #[arg(value_name = "SCENARIO|WORKLOAD")]
-    pub(crate) scenario: Option<String>,
-
     #[command(flatten)]
-    pub(crate) fields: Scenario,
+    pub(crate) what: WhatArguments,
 
-    /// Take targets from a file, one on each line as --target takes them: a password in it is seen by nobody else
-    #[arg(long, value_name = "FILE", help_heading = "Target")]
-    pub(crate) target_file: Option<PathBuf>,
+    /// Run again what a stored run did: its name or its beginning, `last` or `last~1`; the options go before what it did
+    #[arg(long, value_name = "RUN", help_heading = "Workload", conflicts_with = "scenario")]
+    pub(crate) rerun: Option<String>,
 
     /// Make so many separate runs of the same plan, each stored by itself: what `dyno compare` needs to tell more than a ratio
     #[arg(
@@ -120,6 +118,44 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+}
+
+/// What is to be run.
+#[derive(Debug, Args)]
+pub(crate) struct WhatArguments {
+    /// Scenario: one that comes with dyno (`dyno scenarios`), or a TOML file (`dyno plan` writes one); or a workload
+    /// (`dyno workloads`)
+    #[arg(value_name = "SCENARIO|WORKLOAD")]
+    pub(crate) scenario: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+
+    /// Take targets from a file, one on each line as --target takes them: a password in it is seen by nobody else
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    pub(crate) target_file: Option<PathBuf>,
+}
+
+/// Print what a command line stands for, as a scenario file, without passwords
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  dyno plan events/ingest --ramp 1..200 > mine.toml
+  dyno run mine.toml
+  dyno plan mine.toml --hold 5m --json")]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) what: WhatArguments,
+
+    /// Print it as JSON
+    #[arg(long, help_heading = "Report")]
+    pub(crate) json: bool,
+}
+
+impl WhatArguments {
+    /// Whether nothing is named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.scenario.is_none() && self.target_file.is_none() && self.flags == Flags::default()
+    }
 }
 
 /// A drop-in for pgbench: the same options, scripts and output (`dyno pgbench --help`)

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use dyno_results::spec::VERSION;
+
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_report::json::JsonError;
 use dyno_report::page::PageError;
@@ -43,7 +45,23 @@ pub(crate) enum Failure {
         "the scenario {named} is wrong: {}{}", hidden_in_lines(error.to_string().trim_end()),
         nearest.as_ref().map(|field| format!("\ndid you mean `{field}`?")).unwrap_or_default()
     )]
-    ScenarioWrong { named: String, nearest: Option<String>, error: Box<toml::de::Error> },
+    ScenarioWrong { named: String, nearest: Option<String>, is_old: bool, error: Box<toml::de::Error> },
+    #[error(
+        "the scenario {named} is of version {version} of the format, and this dyno reads version {VERSION}"
+    )]
+    ScenarioVersion { named: String, version: u32 },
+    #[error("a run of `dyno {program}` is run again as it was, by its own command line")]
+    OptionsOfFrontEnd { program: String },
+    #[error("cannot start dyno again: {0}")]
+    NotStartedAgain(std::io::Error),
+    #[error("a scenario with what only `dyno {program}` knows is run by `dyno {program}`")]
+    OfFrontEnd { program: String },
+    #[error("a word of the stored command line held a secret, which is not stored: {word}")]
+    HiddenWord { word: String },
+    #[error("a hook held what looks like a secret, which is not kept: {action}")]
+    HiddenHook { action: String },
+    #[error("cannot write the specification as TOML: {0}")]
+    Toml(#[from] toml::ser::Error),
     #[error("{what}")]
     Absurd { what: String },
     #[error(transparent)]
@@ -269,6 +287,20 @@ impl Failure {
             ),
             Self::ScenarioIsTarget { .. } => {
                 Some("did you mean --target? It stands before a database's URL".to_owned())
+            }
+            Self::OfFrontEnd { .. } => Some("leave out its table `front-end`".to_owned()),
+            Self::OptionsOfFrontEnd { .. } => {
+                Some("leave out the other options; `dyno report RUN` shows the command line".to_owned())
+            }
+            Self::HiddenWord { .. } => Some("type the command line again".to_owned()),
+            Self::HiddenHook { .. } => {
+                Some("name it again: --before or --after replaces the stored ones of its kind".to_owned())
+            }
+            Self::ScenarioVersion { .. } => {
+                Some("`dyno plan` with the options writes one of this version".to_owned())
+            }
+            Self::ScenarioWrong { is_old: true, named, .. } if !named.ends_with(".lua") => {
+                Some("a scenario is what `dyno plan` writes: `dyno plan OPTIONS > FILE.toml` (docs/scenario.md)".to_owned())
             }
             Self::ScenarioWrong { named, .. } if named.ends_with(".lua") => {
                 Some(format!("a Lua script is for `dyno sysbench {named} run`"))

@@ -4,15 +4,14 @@ mod campaign;
 mod cli;
 mod command;
 mod failure;
+mod flags;
 mod interrupt;
 mod pgbench;
 mod place;
 mod plan;
 mod recording;
-mod scenario;
 mod secrets;
 mod sysbench;
-mod units;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -50,6 +49,8 @@ fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Run(arguments) => command::run::run(*arguments),
+        Command::Plan(arguments) => command::plan::plan(*arguments),
+        Command::Schema => command::plan::print_schema(),
         Command::Pgbench(arguments) => return ExitCode::from(pgbench::main(arguments.words)),
         Command::Sysbench(arguments) => return ExitCode::from(sysbench::main(&arguments.words)),
         Command::Compare(arguments) => command::compare::run(&arguments),

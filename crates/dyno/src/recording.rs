@@ -11,6 +11,7 @@ use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::{Percentiles, Report};
 use dyno_results::event::{Event, Severity, Stage, StageKind};
+use dyno_results::spec::RunSpec;
 use dyno_target::connection::Connection;
 use dyno_target::inspect;
 use dyno_target::probe::{self, HostOptions, HostReading, Probe};
@@ -88,7 +89,7 @@ impl Recording {
     pub(crate) fn begin(
         target: &'static str,
         command: Vec<String>,
-        scenario: serde_json::Value,
+        spec: RunSpec,
         seed: u64,
     ) -> Result<Self, Failure> {
         let store =
@@ -97,7 +98,7 @@ impl Recording {
         let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
         let name = writer.name().to_owned();
         let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
-        stream.emit(started(&name, &now, command, scenario, seed));
+        stream.emit(started(&name, &now, command, (spec.clone(), spec), seed));
         Ok(Self { stream, target, store: store.path().to_owned(), described: None, host: None, probe: None })
     }
 

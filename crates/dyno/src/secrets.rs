@@ -15,6 +15,11 @@ const KNOWN_LENGTH_MIN: usize = 4;
 /// The passwords of the targets, which are hidden wherever they stand alone.
 static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// Whether something was hidden in a text.
+pub(crate) fn is_hidden(text: &str) -> bool {
+    text.contains(HIDDEN)
+}
+
 /// Has a target's passwords hidden from now on. One that is also the name of its user or database is no secret there.
 pub(crate) fn remember<'a>(passwords: impl IntoIterator<Item = &'a Password>, user: &str, database: &str) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,14 +119,15 @@ pub(crate) fn hidden_in_command(command: &str) -> String {
     shown.join(" ")
 }
 
+/// A command or SQL as it may be stored, and run again where it holds no secret: then it is as it was typed.
+pub(crate) fn without_secrets(text: &str) -> String {
+    let hidden = hidden_in_command(text);
+    if hidden.split(' ').eq(text.split_whitespace()) { text.to_owned() } else { hidden }
+}
+
 /// [`hidden_in_command`] of each line; one without any password stays as it is.
 pub(crate) fn hidden_in_lines(text: &str) -> String {
-    let shown = |line: &str| {
-        let hidden = hidden_in_command(line);
-        let is_plain = hidden.split(' ').eq(line.split_whitespace());
-        if is_plain { line.to_owned() } else { hidden }
-    };
-    text.lines().map(shown).collect::<Vec<_>>().join("\n")
+    text.lines().map(without_secrets).collect::<Vec<_>>().join("\n")
 }
 
 /// The quote that a secret begins with, where its end is not in the same word.
@@ -131,7 +137,7 @@ fn open_quote(secret: &str) -> Option<char> {
 }
 
 /// Whether a variable or option of this name holds a secret.
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     settings::is_secret(name) || name.to_ascii_uppercase().contains("PWD")
 }
 

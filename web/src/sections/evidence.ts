@@ -230,12 +230,12 @@ export function runSection(report: Report): HTMLElement {
       ["took", duration(run.seconds)],
       ["seed", String(run.seed)],
     ]),
-    run.scenario !== null &&
+    run.spec !== null &&
       el(
         "details",
         {},
-        el("summary", {}, "The scenario as resolved"),
-        el("pre", { tabindex: 0, "aria-label": "Scenario" }, JSON.stringify(run.scenario, null, 2)),
+        el("summary", {}, "What was to be run, as `dyno plan --json` writes it"),
+        el("pre", { tabindex: 0, "aria-label": "Specification" }, JSON.stringify(run.spec, null, 2)),
       ),
   );
 }

@@ -4,14 +4,15 @@
 //! The command line of dyno asks its target a good deal that a replying server cannot answer; the engine under it does
 //! not.
 
+use dyno_results::spec::{Arrivals, End, StageOrder};
 use std::error::Error;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
 use dyno_results::latency::Latency;
@@ -30,13 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     engine.connect(clients, &stop, &mut |_| {})?;
     let connect_s = started.elapsed().as_secs_f64();
 
-    let plan = StagePlan {
-        stage: 0,
-        clients,
-        clients_end: clients,
-        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-        limit: Limit::Duration(Duration::from_secs_f64(seconds)),
-    };
+    let plan = StageOrder::closed(clients, End::Duration(Duration::from_secs_f64(seconds)));
     let (mut done, mut cpu_ms, mut service) = (0, 0.0, Latency::new());
     let mut error = None;
     let outcome = engine.run_stage(&plan, &stop, &mut |observation| match observation {

@@ -1,13 +1,14 @@
 //! A small workload of the tests' own, and a database for it.
 
+use dyno_results::spec::{End, StageOrder};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
 use dyno_results::event::Interval;
@@ -206,13 +207,12 @@ pub(crate) fn engine(database: &Database, lines: &[&str], config: EngineConfig) 
     Engine::start(&database.endpoint(), &workload, config).unwrap()
 }
 
-pub(crate) fn closed(clients: u32, limit: Limit) -> StagePlan {
-    let arrivals = Arrivals::Closed { think_time: Duration::ZERO };
-    StagePlan { stage: 1, clients, clients_end: clients, arrivals, limit }
+pub(crate) fn closed(clients: u32, end: End) -> StageOrder {
+    StageOrder { stage: 1, ..StageOrder::closed(clients, end) }
 }
 
-pub(crate) fn for_ms(ms: u64) -> Limit {
-    Limit::Duration(Duration::from_millis(ms))
+pub(crate) fn for_ms(ms: u64) -> End {
+    End::Duration(Duration::from_millis(ms))
 }
 
 /// Longer than anything that a stage is run for takes, in milliseconds.
@@ -246,14 +246,14 @@ impl Seen {
     }
 }
 
-pub(crate) fn run(engine: &mut Engine, plan: &StagePlan) -> Seen {
+pub(crate) fn run(engine: &mut Engine, plan: &StageOrder) -> Seen {
     run_until(engine, plan, &AtomicBool::new(false), &mut |_| {})
 }
 
 /// Runs a stage; `look` sees each observation as it comes.
 pub(crate) fn run_until(
     engine: &mut Engine,
-    plan: &StagePlan,
+    plan: &StageOrder,
     stop: &AtomicBool,
     look: &mut dyn FnMut(&Observation),
 ) -> Seen {
@@ -273,7 +273,7 @@ pub(crate) fn run_until(
 /// Runs a stage, whose plan is long enough for anything, until its intervals show `enough`.
 pub(crate) fn run_until_enough(
     engine: &mut Engine,
-    plan: &StagePlan,
+    plan: &StageOrder,
     look: &mut dyn FnMut(&Observation),
     enough: impl Fn(&[Interval]) -> bool,
 ) -> Seen {

@@ -1,12 +1,12 @@
 //! Closed loops in every protocol mode.
 
+use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::error::EngineError;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
-use dyno_engine::request::Protocol;
 
 use crate::bank::{closed, config, database, engine, for_ms, own_server, run};
 
@@ -20,7 +20,7 @@ fn every_acknowledged_transaction_is_there_in_every_mode() {
         database.psql("TRUNCATE log");
         let config = EngineConfig { protocol, ..config(2) };
         let mut engine = engine(&database, &INSERT, config);
-        let seen = run(&mut engine, &closed(7, Limit::TransactionsPerClient(30)));
+        let seen = run(&mut engine, &closed(7, End::TransactionsPerClient(30)));
         assert!(seen.outcome.complete, "{protocol:?}");
         assert_eq!((seen.done(), seen.sum(|part| part.statements)), (210, 210), "{protocol:?}");
         assert_eq!(seen.sum(|part| part.service.count()), 210);
@@ -53,10 +53,10 @@ fn think_time_bounds_the_rate() {
     let mut engine = engine(&database, &INSERT, config(1));
     let arrivals = Arrivals::Closed { think_time: Duration::from_millis(100) };
     // Four clients, each at most once at the start and once for each of the ten pauses.
-    let seen = run(&mut engine, &StagePlan { arrivals, ..closed(4, for_ms(1000)) });
+    let seen = run(&mut engine, &StageOrder { arrivals, ..closed(4, for_ms(1000)) });
     assert!(seen.done() <= 44, "{}", seen.done());
     // Between five transactions there are four pauses, which may be longer and never shorter.
-    let seen = run(&mut engine, &StagePlan { arrivals, ..closed(4, Limit::TransactionsPerClient(5)) });
+    let seen = run(&mut engine, &StageOrder { arrivals, ..closed(4, End::TransactionsPerClient(5)) });
     assert_eq!((seen.done(), seen.outcome.complete), (20, true));
     assert!(seen.outcome.seconds >= 0.4, "{}", seen.outcome.seconds);
 }

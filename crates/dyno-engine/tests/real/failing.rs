@@ -1,11 +1,12 @@
 //! What goes wrong in mid-run is counted, told once, and outlived where it can be.
 
+use dyno_results::spec::{Arrivals, End};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit};
 use dyno_results::event::Interval;
 use dyno_results::latency::Latency;
 
@@ -32,7 +33,7 @@ fn run_into_conflict(database: &Database, engine: &mut Engine) -> Seen {
             wait_until("a client waits for the row", || database.psql(waiting).trim() != "0");
             held.end();
         });
-        run(engine, &closed(6, Limit::TransactionsPerClient(40)))
+        run(engine, &closed(6, End::TransactionsPerClient(40)))
     })
 }
 
@@ -145,7 +146,7 @@ fn a_stage_starts_with_all_clients_although_the_last_one_lost_some() {
     assert!(connections.is_subset(&established_to(database.port())));
     database.psql(TERMINATE);
     wait_until("the server ends its sessions", || established_to(database.port()).is_disjoint(&connections));
-    let seen = run(&mut engine, &closed(4, Limit::TransactionsPerClient(10)));
+    let seen = run(&mut engine, &closed(4, End::TransactionsPerClient(10)));
     assert_eq!((seen.done(), seen.sum(|part| part.failed)), (40, 0), "{:?}", seen.errors);
 }
 

@@ -1,14 +1,15 @@
 //! The same engine against the servers that speak MySQL's protocol.
 
+use dyno_results::spec::{End, Protocol};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::EngineError;
-use dyno_engine::plan::{EngineConfig, Limit};
-use dyno_engine::request::{Protocol, QueryKind, Request, Statement, Value};
+use dyno_engine::request::{QueryKind, Request, Statement, Value};
 use dyno_engine::workload::{
     Answer, Client, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
 };
@@ -118,7 +119,7 @@ fn every_acknowledged_transaction_is_there_in_both_modes() {
             let config = EngineConfig { protocol, ..config(2) };
             let statements = vec![Statement::text("BEGIN"), insert(), Statement::text("COMMIT")];
             let mut engine = script(&database, statements, config);
-            let seen = run(&mut engine, &closed(7, Limit::TransactionsPerClient(30)));
+            let seen = run(&mut engine, &closed(7, End::TransactionsPerClient(30)));
             assert!(seen.outcome.complete && seen.errors.is_empty(), "{product} {protocol:?}: {seen:?}");
             assert_eq!((seen.done(), seen.sum(|part| part.statements)), (210, 630), "{product} {protocol:?}");
             let found = database
@@ -175,7 +176,7 @@ fn a_deadlock_is_tried_again_and_the_sums_agree() {
                 wait_until("two clients are to pass", || database.server.sql(&passing).trim() == "2");
                 held.end();
             });
-            run(&mut engine, &closed(8, Limit::TransactionsPerClient(50)))
+            run(&mut engine, &closed(8, End::TransactionsPerClient(50)))
         });
         assert_eq!((seen.done(), seen.sum(|part| part.failed)), (400, 0), "{product} {:?}", seen.errors);
         let found = database.sql("SELECT min(n), max(n) FROM pair WHERE id < 2");
@@ -361,7 +362,7 @@ fn hears_rows_and_makes_its_own_statements(database: &Database, protocol: Protoc
     });
     let config = EngineConfig { protocol, ..config(1) };
     let mut engine = Engine::start(&database.endpoint(), &workload, config).unwrap();
-    let seen = run(&mut engine, &closed(1, Limit::TransactionsPerClient(1)));
+    let seen = run(&mut engine, &closed(1, End::TransactionsPerClient(1)));
     assert_eq!(seen.done(), 1, "{product}: {:?}", seen.errors);
     let heard = heard.lock().unwrap();
     let rows: Vec<&str> = heard.iter().filter_map(|it| it.strip_prefix("row ")).collect();
@@ -384,7 +385,7 @@ fn a_thousand_clients_share_two_threads() {
     let setup = MysqlSetup::new(MysqlProduct::MariaDb).with("max_connections=1100").with_sql(TABLE);
     let Some(database) = Mysql::start(&setup).map(Database::own) else { return };
     let mut engine = script(&database, vec![insert()], config(2));
-    let seen = run(&mut engine, &closed(1000, Limit::TransactionsPerClient(3)));
+    let seen = run(&mut engine, &closed(1000, End::TransactionsPerClient(3)));
     assert_eq!(seen.done(), 3000, "{:?}", seen.errors);
     assert_eq!(database.sql("SELECT count(*), count(DISTINCT client) FROM log").trim(), "3000\t1000");
 }

@@ -1,11 +1,12 @@
 //! Open loops: the schedule is kept whatever the server does, and a stall shows in full.
 
+use dyno_results::spec::{Arrivals, StageOrder};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Observation;
-use dyno_engine::plan::{Arrivals, EngineConfig, StagePlan};
-use dyno_results::event::{Distribution, TypeInterval};
+use dyno_results::event::{Distribution, StageKind, TypeInterval};
 use dyno_results::latency::Latency;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -19,9 +20,9 @@ fn open(
     rate_end_per_s: f64,
     distribution: Distribution,
     ms: u64,
-) -> StagePlan {
+) -> StageOrder {
     let arrivals = Arrivals::Open { rate_per_s, rate_end_per_s, distribution };
-    StagePlan { stage: 1, clients, clients_end: clients, arrivals, limit: for_ms(ms) }
+    StageOrder { stage: 1, ..StageOrder::new(StageKind::Hold, clients, arrivals, for_ms(ms)) }
 }
 
 fn responses(seen: &Seen) -> Latency {

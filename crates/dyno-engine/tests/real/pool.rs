@@ -1,10 +1,11 @@
 //! Many clients over few connections.
 
+use dyno_results::spec::{Arrivals, End, StageOrder};
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Observation;
 use dyno_engine::error::EngineError;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_results::event::{Distribution, Interval, Pool, TypeInterval};
 use dyno_results::latency::Latency;
 use std::sync::atomic::AtomicBool;
@@ -30,7 +31,7 @@ fn every_client_does_its_part_over_the_connections_that_there_are() {
     for (connections, threads) in [(4, 2), (1, 1), (3, 2), (64, 2), (1, 4)] {
         database.psql("TRUNCATE log");
         let mut engine = engine(&database, &INSERT, over(connections, threads));
-        let seen = run(&mut engine, &closed(50, Limit::TransactionsPerClient(20)));
+        let seen = run(&mut engine, &closed(50, End::TransactionsPerClient(20)));
         assert!(seen.outcome.complete, "{connections}");
         assert_eq!(seen.done(), 1000);
         assert_eq!(engine.connected(), connections.min(50));
@@ -94,9 +95,9 @@ fn who_waits_for_a_connection_is_seen_waiting() {
 fn clients_that_think_need_few_connections() {
     let Some(database) = database(TABLE) else { return };
     let mut engine = engine(&database, &INSERT, over(8, 2));
-    let plan = StagePlan {
+    let plan = StageOrder {
         arrivals: Arrivals::Closed { think_time: Duration::from_millis(500) },
-        ..closed(400, Limit::TransactionsPerClient(5))
+        ..closed(400, End::TransactionsPerClient(5))
     };
     let seen = run(&mut engine, &plan);
     assert_eq!((seen.done(), seen.outcome.complete), (2000, true));
@@ -144,7 +145,7 @@ fn a_ramp_opens_connections_only_as_clients_need_them() {
     }
     // And a ramp within one stage, up and down.
     for (from, to) in [(1, 30), (30, 1)] {
-        let seen = run(&mut engine, &StagePlan { clients_end: to, ..closed(from, for_ms(500)) });
+        let seen = run(&mut engine, &StageOrder { clients_end: to, ..closed(from, for_ms(500)) });
         assert!(seen.outcome.complete);
         done += seen.done();
     }
@@ -156,7 +157,7 @@ fn a_broken_connection_is_replaced_and_no_client_is_lost_with_it() {
     let Some(database) = database(TABLE) else { return };
     let mut engine = engine(&database, &INSERT, over(4, 2));
     let mut killed = false;
-    let plan = StagePlan {
+    let plan = StageOrder {
         arrivals: Arrivals::Closed { think_time: Duration::from_millis(10) },
         ..closed(60, for_ms(LONG_MS))
     };
@@ -204,7 +205,7 @@ fn an_open_load_has_no_pool() {
     let mut engine = engine(&database, &["SELECT 1"], over(2, 1));
     let arrivals =
         Arrivals::Open { rate_per_s: 10.0, rate_end_per_s: 10.0, distribution: Distribution::Constant };
-    let plan = StagePlan { arrivals, ..closed(4, for_ms(100)) };
+    let plan = StageOrder { arrivals, ..closed(4, for_ms(100)) };
     let error = engine.run_stage(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     assert!(matches!(error, EngineError::OpenOverPool), "{error}");
 }

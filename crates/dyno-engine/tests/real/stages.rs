@@ -1,11 +1,11 @@
 //! Ramps, stops, and many stages on the same connections.
 
+use dyno_results::spec::{Arrivals, StageOrder};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dyno_engine::engine::Observation;
-use dyno_engine::plan::{Arrivals, StagePlan};
 
 use crate::bank::{Database, LONG_MS, closed, config, database, engine, for_ms, run, run_until};
 
@@ -14,7 +14,7 @@ use crate::bank::{Database, LONG_MS, closed, config, database, engine, for_ms, r
 fn clients_of_ramp(database: &Database, clients: u32, clients_end: u32) -> Vec<u32> {
     let mut engine = engine(database, &["SELECT $1::int + $2::int"], config(2));
     let arrivals = Arrivals::Closed { think_time: Duration::from_millis(200) };
-    let plan = StagePlan { clients_end, arrivals, ..closed(clients, for_ms(50_000)) };
+    let plan = StageOrder { clients_end, arrivals, ..closed(clients, for_ms(50_000)) };
     let differ = |numbers: &[u32]| numbers.iter().collect::<BTreeSet<_>>().len() >= 3;
     let mut numbers = Vec::new();
     let stop = AtomicBool::new(false);

@@ -1,13 +1,14 @@
 //! What a client is told and may decide: rows, failures, ends, connections of its own, giving up.
 
+use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::Engine;
 use dyno_engine::error::SessionError;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, OnLoss, StagePlan};
-use dyno_engine::request::{Protocol, Request, Statement};
+use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{
     Answer, Client, Ended, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
 };
@@ -148,7 +149,7 @@ fn config() -> EngineConfig {
     EngineConfig { protocol: Protocol::Simple, on_loss: OnLoss::Abort, ..bank::config(1) }
 }
 
-fn ran(database: &Database, workload: One, config: EngineConfig, plan: &StagePlan) -> (Seen, Told) {
+fn ran(database: &Database, workload: One, config: EngineConfig, plan: &StageOrder) -> (Seen, Told) {
     let told = Arc::clone(&workload.told);
     let workload: Arc<dyn Workload> = Arc::new(workload);
     let mut engine = Engine::start(&database.endpoint(), &workload, config).unwrap();
@@ -158,8 +159,8 @@ fn ran(database: &Database, workload: One, config: EngineConfig, plan: &StagePla
     (seen, told)
 }
 
-fn times(clients: u32, transactions: u64) -> StagePlan {
-    closed(clients, Limit::TransactionsPerClient(transactions))
+fn times(clients: u32, transactions: u64) -> StageOrder {
+    closed(clients, End::TransactionsPerClient(transactions))
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn what_is_too_late_is_skipped_and_counted() {
         EngineConfig { skip_later_than: Some(Duration::from_millis(10)), finish_late: false, ..config() };
     let arrivals =
         Arrivals::Open { rate_per_s: 200.0, rate_end_per_s: 200.0, distribution: Distribution::Constant };
-    let plan = StagePlan { arrivals, ..closed(1, for_ms(1000)) };
+    let plan = StageOrder { arrivals, ..closed(1, for_ms(1000)) };
     let (seen, told) = ran(&database, One::new("select pg_sleep(0.04)"), config, &plan);
     let skipped: u64 = seen.intervals.iter().map(|interval| interval.skipped).sum();
     assert!(skipped > 0 && skipped == told.skipped, "{skipped} and {}", told.skipped);
@@ -247,7 +248,7 @@ fn skipped_transactions_count_to_a_clients_quota() {
     let config = EngineConfig { skip_later_than: Some(Duration::from_millis(5)), ..config() };
     let arrivals =
         Arrivals::Open { rate_per_s: 500.0, rate_end_per_s: 500.0, distribution: Distribution::Constant };
-    let plan = StagePlan { arrivals, ..times(1, 50) };
+    let plan = StageOrder { arrivals, ..times(1, 50) };
     let (seen, told) = ran(&database, One::new("select pg_sleep(0.02)"), config, &plan);
     assert_eq!(seen.done() + told.skipped, 50);
     assert!(told.skipped > 0 && seen.outcome.complete);

@@ -114,7 +114,8 @@ impl Script<'_> {
             dyno_version: "0.0.0".to_owned(),
             started_at: "2026-11-20T08:50:12Z".to_owned(),
             command: vec!["dyno".to_owned(), "run".to_owned()],
-            scenario: serde_json::json!({}),
+            spec: dyno_results::spec::RunSpec::default(),
+            resolved: dyno_results::spec::RunSpec::default(),
             seed: 1,
         }));
         self.at_ms = 1400;

@@ -34,6 +34,12 @@ pub enum StoreError {
     )]
     NotAStore { path: PathBuf },
     #[error(
+        "the store {} is of version {found}, and this dyno reads version {known}\n  move it away, or name another file with \
+         --store; the dyno that made it still reads it",
+        path.display()
+    )]
+    Older { path: PathBuf, found: i64, known: i64 },
+    #[error(
         "the store {} was written by a newer dyno (its version is {found}, this dyno knows {known})\n  use the \
          newer dyno, or choose another file for this one",
         path.display()

@@ -1,5 +1,6 @@
 //! Opens the store's file: makes it where there is none, and refuses what is no store of this version.
 
+use std::cmp::Ordering;
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -11,8 +12,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
 
-/// Version of the schema, kept in `PRAGMA user_version`. A newer dyno upgrades an older store when it opens it.
-pub(super) const VERSION: i64 = 1;
+/// Version of the schema and of the events, kept in `PRAGMA user_version`.
+pub(super) const VERSION: i64 = 2;
 /// Says whose file it is, kept in `PRAGMA application_id`: `dyno` in ASCII.
 const APPLICATION_ID: i64 = 0x6479_6e6f;
 /// No event and no block comes near it: a larger value is not read.
@@ -83,8 +84,13 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
     let application_id = pragma(&snapshot, "application_id")?;
     if application_id == APPLICATION_ID {
         let found = pragma(&snapshot, "user_version")?;
-        if found > VERSION {
-            return Err(Refusal::Store(StoreError::Newer { path: path.to_owned(), found, known: VERSION }));
+        let path = path.to_owned();
+        match found.cmp(&VERSION) {
+            Ordering::Greater => {
+                return Err(Refusal::Store(StoreError::Newer { path, found, known: VERSION }));
+            }
+            Ordering::Less => return Err(Refusal::Store(StoreError::Older { path, found, known: VERSION })),
+            Ordering::Equal => {}
         }
         // A view of these names can have rows without end.
         let tables: bool = snapshot.query_row(
@@ -93,7 +99,7 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
             |row| row.get(0),
         )?;
         if !tables {
-            return Err(Refusal::Store(StoreError::NotAStore { path: path.to_owned() }));
+            return Err(Refusal::Store(StoreError::NotAStore { path }));
         }
         return Ok(());
     }

@@ -202,13 +202,18 @@ fn what_is_no_store_is_left_as_it_is() {
 }
 
 #[test]
-fn a_store_of_a_newer_version_is_refused() {
+fn a_store_of_another_version_is_refused() {
     let scratch = Scratch::new();
     drop(Store::open(scratch.file()).unwrap());
-    let newer = open::VERSION + 1;
-    Connection::open(scratch.file()).unwrap().pragma_update(None, "user_version", newer).unwrap();
-    let error = Store::open(scratch.file()).unwrap_err();
+    let refused = |version: i64| {
+        Connection::open(scratch.file()).unwrap().pragma_update(None, "user_version", version).unwrap();
+        Store::open(scratch.file()).unwrap_err()
+    };
+    let (newer, older) = (open::VERSION + 1, open::VERSION - 1);
+    let error = refused(newer);
     assert!(matches!(error, StoreError::Newer { found, .. } if found == newer), "{error}");
+    let error = refused(older);
+    assert!(matches!(error, StoreError::Older { found, .. } if found == older), "{error}");
 }
 
 #[test]

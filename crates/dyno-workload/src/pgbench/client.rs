@@ -19,7 +19,7 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Names, Operand, Program, QueryMode, Value, Variables,
+    Command, Context, EvaluateError, Kind, Names, Operand, Program, Protocol, Value, Variables,
     shell_command, sleep_us,
 };
 
@@ -81,7 +81,7 @@ impl ScriptClient {
         random: Prng,
         tallies: Vec<Arc<Tally>>,
     ) -> Self {
-        let prepared = if shared.mode == QueryMode::Prepared {
+        let prepared = if shared.mode == Protocol::Prepared {
             shared.scripts.iter().map(|script| vec![false; script.script.commands.len()]).collect()
         } else {
             Vec::new()

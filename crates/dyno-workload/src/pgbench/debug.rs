@@ -2,7 +2,7 @@
 
 use super::client::ScriptClient;
 use super::load::Shared;
-use crate::script::{Command, Kind, QueryMode, Sql, Value};
+use crate::script::{Command, Kind, Protocol, Sql, Value};
 
 impl ScriptClient {
     /// `jumped`: the command was come to by a jump.
@@ -28,7 +28,7 @@ impl ScriptClient {
             return;
         }
         self.text.clear();
-        if self.shared.mode == QueryMode::Simple {
+        if self.shared.mode == Protocol::Simple {
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
         } else {
             self.text.extend_from_slice(&sql.text);

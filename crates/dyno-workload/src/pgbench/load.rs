@@ -1,11 +1,11 @@
 //! The load of a pgbench run: its scripts, what all clients share, and what they count.
 
+use dyno_results::spec::Arrivals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use dyno_engine::error::SessionError;
-use dyno_engine::plan::Arrivals;
 use dyno_engine::request::Statement;
 use dyno_engine::schedule::Gaps;
 use dyno_engine::workload::{Client, Place, StatementId, Workload};
@@ -15,7 +15,7 @@ use super::log::{Columns, Entry, Log, LogError, LogOptions};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
-use crate::script::{Command, Kind, Names, QueryMode, Script, Value, Variables};
+use crate::script::{Command, Kind, Names, Protocol, Script, Value, Variables};
 
 /// A script and how often it is chosen.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct LoadOptions {
     pub names: Names,
     /// `-D`, in order.
     pub defines: Vec<(String, String)>,
-    pub mode: QueryMode,
+    pub mode: Protocol,
     pub clients: u32,
     pub threads: u32,
     pub scale: i64,
@@ -76,7 +76,7 @@ pub(super) struct Shared {
     pub(super) scripts: Vec<WeightedScript>,
     weights: Vec<i64>,
     pub(super) names: Names,
-    pub(super) mode: QueryMode,
+    pub(super) mode: Protocol,
     pub(super) tries_max: Option<u32>,
     pub(super) latency_limit: Option<Duration>,
     pub(super) throttled: bool,
@@ -236,8 +236,8 @@ fn lock(state: &Mutex<ThreadState>) -> MutexGuard<'_, ThreadState> {
 }
 
 /// The SQL commands of all scripts are numbered in one row: `P_0`, `P_1`, ….
-fn statement_names(scripts: &[WeightedScript], mode: QueryMode) -> Vec<Vec<Box<str>>> {
-    if mode != QueryMode::Prepared {
+fn statement_names(scripts: &[WeightedScript], mode: Protocol) -> Vec<Vec<Box<str>>> {
+    if mode != Protocol::Prepared {
         return Vec::new();
     }
     let mut numbers = 0..;

@@ -4,7 +4,7 @@ use dyno_engine::request::{Request, Withdrawn};
 use dyno_engine::workload::Step;
 
 use super::client::{Aborted, ScriptClient};
-use crate::script::{Command, Kind, QueryMode, Sql};
+use crate::script::{Command, Kind, Protocol, Sql};
 
 /// A pipeline that the script has started.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl ScriptClient {
             self.rows.clear();
             request.keep_rows();
         }
-        if self.shared.mode == QueryMode::Simple {
+        if self.shared.mode == Protocol::Simple {
             self.text.clear();
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
             request.query(&self.text);
@@ -95,7 +95,7 @@ impl ScriptClient {
         commands: &[Command],
         request: &mut Request<'_>,
     ) -> Result<Option<Step>, Aborted> {
-        if self.shared.mode == QueryMode::Simple {
+        if self.shared.mode == Protocol::Simple {
             return Err(self.abort_at(command, "cannot use pipeline mode with the simple query protocol"));
         }
         if self.pipeline.is_some() {
@@ -136,7 +136,7 @@ impl ScriptClient {
         let command = self.preparing.or(in_pipeline.copied()).unwrap_or(self.command);
         let Kind::Sql(sql) = &script.script.commands.get(command)?.kind else { return None };
         self.text.clear();
-        if self.shared.mode == QueryMode::Simple {
+        if self.shared.mode == Protocol::Simple {
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
         } else {
             self.text.extend_from_slice(&sql.text);

@@ -20,6 +20,7 @@ mod statement;
 mod value;
 mod variables;
 
+pub use dyno_results::spec::Protocol;
 pub use error::{EvaluateError, ScriptError};
 pub use expression::{Context, Program};
 pub use names::{Names, Slot};
@@ -28,15 +29,6 @@ pub use parse::parse;
 pub use sql::{Keep, Piece, Sql};
 pub use value::Value;
 pub use variables::Variables;
-
-/// Which protocol SQL commands are for: `-M`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum QueryMode {
-    #[default]
-    Simple,
-    Extended,
-    Prepared,
-}
 
 /// A script, ready to run.
 #[derive(Debug, Clone, PartialEq)]

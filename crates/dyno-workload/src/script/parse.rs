@@ -4,7 +4,7 @@ use super::meta::{Meta, Reader};
 use super::source::Source;
 use super::sql::PARAMETERS_MAX;
 use super::statement::{Scanner, Stop};
-use super::{Command, Keep, Kind, Names, QueryMode, Script, ScriptError, Sql};
+use super::{Command, Keep, Kind, Names, Protocol, Script, ScriptError, Sql};
 
 /// How much of an SQL command's first line is kept, bytes.
 const FIRST_LINE_BYTES_MAX: usize = 127;
@@ -13,7 +13,7 @@ const FIRST_LINE_BYTES_MAX: usize = 127;
 ///
 /// # Errors
 /// What pgbench refuses too, with its message.
-pub fn parse(name: &str, text: &[u8], mode: QueryMode, names: &mut Names) -> Result<Script, ScriptError> {
+pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Result<Script, ScriptError> {
     let mut source = Source::new(text);
     let mut scanner = Scanner::default();
     let mut commands = Vec::new();

@@ -1,7 +1,7 @@
 //! An SQL command: its text cut at the variables, as a query is sent in each of the modes.
 
 use super::names::{continues_name, starts_name};
-use super::{Names, QueryMode, Slot, Variables};
+use super::{Names, Protocol, Slot, Variables};
 
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ pub(super) const PARAMETERS_MAX: usize = 255;
 
 impl Sql {
     /// `None` if there are too many variables for parameters.
-    pub(super) fn new(text: &[u8], statements: u32, mode: QueryMode, names: &mut Names) -> Option<Self> {
+    pub(super) fn new(text: &[u8], statements: u32, mode: Protocol, names: &mut Names) -> Option<Self> {
         let pieces = cut(text, names);
         let nothing = Self {
             statements,
@@ -48,7 +48,7 @@ impl Sql {
             parameters: Box::default(),
             keep: None,
         };
-        if mode == QueryMode::Simple {
+        if mode == Protocol::Simple {
             return Some(Self { pieces: pieces.into(), ..nothing });
         }
         let (mut text, mut parameters) = (Vec::new(), Vec::new());
@@ -117,7 +117,7 @@ mod tests {
 
     fn extended(text: &str) -> (String, Vec<String>) {
         let mut names = Names::new();
-        let sql = Sql::new(text.as_bytes(), 1, QueryMode::Extended, &mut names).unwrap();
+        let sql = Sql::new(text.as_bytes(), 1, Protocol::Extended, &mut names).unwrap();
         let parameters = sql.parameters.iter().map(|slot| names.name(*slot).to_owned());
         (String::from_utf8(sql.text.to_vec()).unwrap(), parameters.collect())
     }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn values_are_put_into_the_text() {
         let mut names = Names::new();
-        let sql = Sql::new(b"select :x, :y, ':x';", 1, QueryMode::Simple, &mut names).unwrap();
+        let sql = Sql::new(b"select :x, :y, ':x';", 1, Protocol::Simple, &mut names).unwrap();
         let mut variables = Variables::new(&names);
         variables.set(names.slot("x"), Value::Double(0.25));
         let mut out = Vec::new();
@@ -144,9 +144,9 @@ mod tests {
     fn parameters_are_limited() {
         let text = ":x ".repeat(PARAMETERS_MAX);
         let mut names = Names::new();
-        assert!(Sql::new(text.as_bytes(), 1, QueryMode::Prepared, &mut names).is_some());
+        assert!(Sql::new(text.as_bytes(), 1, Protocol::Prepared, &mut names).is_some());
         let more = format!("{text}:x");
-        assert!(Sql::new(more.as_bytes(), 1, QueryMode::Prepared, &mut names).is_none());
-        assert!(Sql::new(more.as_bytes(), 1, QueryMode::Simple, &mut names).is_some());
+        assert!(Sql::new(more.as_bytes(), 1, Protocol::Prepared, &mut names).is_none());
+        assert!(Sql::new(more.as_bytes(), 1, Protocol::Simple, &mut names).is_some());
     }
 }

@@ -1,6 +1,6 @@
 //! Faults that a server's bug, or somebody else at the same time, would leave: each is found, by its own check.
 
-use dyno_engine::plan::Limit;
+use dyno_results::spec::End;
 use dyno_workload::benchmark::{Done, Load};
 use dyno_workload::events::Test;
 
@@ -24,7 +24,7 @@ fn drop_foreign_key(server: &Server) -> String {
 /// The checks that fail where `faults` happen within an otherwise faultless load.
 fn planted(server: &Server, test: Test, faults: &[&str]) -> String {
     let loaded = |load: &dyn Load| {
-        let done = server.run(load, 2, Limit::TransactionsPerClient(30), config(1)).done;
+        let done = server.run(load, 2, End::TransactionsPerClient(30), config(1)).done;
         assert_eq!((done.acknowledged, done.failed), (60, 0), "{}", server.name());
         server.execute(faults);
         done
@@ -91,7 +91,7 @@ fn joins_without_a_row_are_counted() {
             server.verified(join.as_ref(), |load| {
                 // After the look at the tables: ids that clients draw have no event any more.
                 server.execute(faults);
-                server.run(load, 2, Limit::TransactionsPerClient(1_000), config(1)).done
+                server.run(load, 2, End::TransactionsPerClient(1_000), config(1)).done
             })
         };
         let gone = ["DELETE FROM event WHERE id BETWEEN 101 AND 108"];

@@ -1,9 +1,9 @@
 //! Both tests as loads: what was acknowledged is there, and what is there was acknowledged.
 
+use dyno_results::spec::{End, Protocol};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
-use dyno_engine::request::Protocol;
+use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_workload::events::Test;
 
 use crate::database::{LONG, config};
@@ -22,7 +22,7 @@ fn every_transaction_is_one_statement_that_does_its_work() {
                 let config = EngineConfig { protocol, seed: 5, ..config(2) };
                 let mut seen = Seen::default();
                 let checks = server.verified(load(&server, test).as_ref(), |load| {
-                    seen = server.run(load, 4, Limit::TransactionsPerClient(100), config);
+                    seen = server.run(load, 4, End::TransactionsPerClient(100), config);
                     seen.done
                 });
                 assert_passed(&checks, &about);
@@ -52,7 +52,7 @@ fn the_same_seed_asks_every_product_the_same() {
         server.prepare(&benchmark(&Test::ALL, 1_000, 300)).unwrap();
         let config = EngineConfig { seed: 77, ..config(1) };
         let ingest = load(&server, Test::Ingest);
-        let seen = server.run(ingest.as_ref(), 1, Limit::TransactionsPerClient(200), config);
+        let seen = server.run(ingest.as_ref(), 1, End::TransactionsPerClient(200), config);
         assert_eq!(seen.done.acknowledged, 200, "{}: {:?}", server.name(), seen.errors);
         let sql = "SELECT customer_id, action FROM event WHERE id > 1000 ORDER BY id";
         let rows = server.open().query(sql).unwrap();
@@ -75,14 +75,14 @@ fn loads_go_on_from_what_is_there() {
         for _ in 0..2 {
             let ingest = load(&server, Test::Ingest);
             let checks = server.verified(ingest.as_ref(), |load| {
-                server.run(load, 3, Limit::TransactionsPerClient(50), config(1)).done
+                server.run(load, 3, End::TransactionsPerClient(50), config(1)).done
             });
             assert_passed(&checks, &name);
         }
         assert_eq!(server.number("SELECT COUNT(*) FROM event"), 300, "{name}");
         let join = load(&server, Test::Join);
         let checks = server.verified(join.as_ref(), |load| {
-            server.run(load, 3, Limit::TransactionsPerClient(200), config(1)).done
+            server.run(load, 3, End::TransactionsPerClient(200), config(1)).done
         });
         assert_passed(&checks, &name);
         // The data is still what it was made as.
@@ -108,7 +108,7 @@ fn a_lost_connection_leaves_an_unknown_outcome_that_is_allowed_for() {
                 stop.store(so_far.reconnects >= 4, Ordering::Relaxed);
             };
             let config = EngineConfig { on_loss: OnLoss::Reconnect, ..config(1) };
-            seen = server.run_until(&stop, load, 4, Limit::Duration(LONG), config, &mut end);
+            seen = server.run_until(&stop, load, 4, End::Duration(LONG), config, &mut end);
             seen.done
         });
         assert_passed(&checks, &name);

@@ -1,10 +1,10 @@
 //! The benchmark on servers of all products as a campaign has it.
 
+use dyno_results::spec::{End, StageOrder};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_target::Target;
@@ -86,8 +86,8 @@ impl Server {
     }
 
     /// Runs a load for so many clients on the threads of `config`.
-    pub(crate) fn run(&self, load: &dyn Load, clients: u32, limit: Limit, config: EngineConfig) -> Seen {
-        self.run_until(&AtomicBool::new(false), load, clients, limit, config, &mut |_| {})
+    pub(crate) fn run(&self, load: &dyn Load, clients: u32, end: End, config: EngineConfig) -> Seen {
+        self.run_until(&AtomicBool::new(false), load, clients, end, config, &mut |_| {})
     }
 
     /// The same until it is stopped; `look` sees how many transactions were acknowledged, and how many connections were
@@ -97,19 +97,13 @@ impl Server {
         stop: &AtomicBool,
         load: &dyn Load,
         clients: u32,
-        limit: Limit,
+        end: End,
         config: EngineConfig,
         look: &mut dyn FnMut(&Seen),
     ) -> Seen {
         let workload: std::sync::Arc<dyn Workload> = load.workload();
         let mut engine = Engine::start(&self.target().endpoint().unwrap(), &workload, config).unwrap();
-        let plan = StagePlan {
-            stage: 0,
-            clients,
-            clients_end: clients,
-            arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-            limit,
-        };
+        let plan = StageOrder::closed(clients, end);
         let mut seen = Seen::default();
         let mut observe = |observation| match observation {
             Observation::Interval(interval) => {

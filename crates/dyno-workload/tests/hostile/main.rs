@@ -10,6 +10,7 @@ mod database;
 mod invented;
 mod proxy;
 
+use dyno_results::spec::{End, Protocol, StageOrder};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -18,9 +19,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
-use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::QueryError;
 use dyno_target::{Connection, Environment, Target, inspect};
@@ -160,13 +160,7 @@ fn load(endpoint: &Endpoint, options: &Options) {
         ..EngineConfig::new(1)
     };
     let mut engine = Engine::start(endpoint, &workload, config).unwrap();
-    let plan = StagePlan {
-        stage: 0,
-        clients: 2,
-        clients_end: 2,
-        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-        limit: Limit::Duration(SILENCE),
-    };
+    let plan = StageOrder::closed(2, End::Duration(SILENCE));
     let _ = engine.run_stage(&plan, &AtomicBool::new(false), &mut |_| {});
 }
 

@@ -1,6 +1,7 @@
 //! Many connections on few threads.
 
-use dyno_engine::plan::{EngineConfig, Limit};
+use dyno_engine::config::EngineConfig;
+use dyno_results::spec::End;
 
 use crate::run::Run;
 use crate::server::own_postgres;
@@ -21,7 +22,7 @@ fn hundreds_of_connections_run_on_two_threads() {
         end"###;
     let run = Run { clients: 200, ..Run::of(script, &server) };
     let config = EngineConfig::new(2);
-    let counts = run.on(Limit::TransactionsPerClient(20), config, &server).well();
+    let counts = run.on(End::TransactionsPerClient(20), config, &server).well();
     assert_eq!((counts.events, counts.reads), (4000, 4000));
     assert!(counts.per_client.iter().all(|(events, _)| *events == 20));
 }

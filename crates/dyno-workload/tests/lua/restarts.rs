@@ -1,8 +1,9 @@
 //! Errors of the server: what restarts an event, what ends the run, and what hooks hear of it.
 
+use dyno_results::spec::End;
 use std::time::Duration;
 
-use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
+use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_workload::sysbench::IgnoredErrors;
 
 use crate::run::Run;
@@ -216,7 +217,7 @@ fn a_lost_connection_restarts_the_event_if_it_is_ignored() {
 fn a_lost_connection_ends_the_run_if_it_is_not_ignored() {
     for server in servers() {
         let run = Run::of(&killing(&server), &server);
-        let failure = run.until(Limit::TransactionsPerClient(1000), &server).failure.unwrap();
+        let failure = run.until(End::TransactionsPerClient(1000), &server).failure.unwrap();
         assert_eq!(failure.hook.as_deref(), Some("event"), "{failure}");
     }
 }
@@ -244,7 +245,7 @@ fn a_connection_lost_at_rest_ends_the_run_as_well() {
         let run = Run { clients: 1, threads: 1, ..Run::of(&script, &server) };
         let config = EngineConfig { on_loss: OnLoss::Abort, ..EngineConfig::new(1) };
         let outcome = std::thread::scope(|scope| {
-            let ran = scope.spawn(|| run.on(Limit::TransactionsPerClient(1), config, &server));
+            let ran = scope.spawn(|| run.on(End::TransactionsPerClient(1), config, &server));
             let id = loop {
                 let text = std::fs::read_to_string(&told).unwrap_or_default();
                 match text.strip_suffix('.') {
@@ -332,7 +333,7 @@ fn a_connection_that_is_refused_is_the_scripts_to_handle() {
         let Some(server) = own_postgres(10) else { return };
         let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
         let config = EngineConfig { on_loss, ..EngineConfig::new(1) };
-        let outcome = run.on(Limit::TransactionsPerClient(1), config, &server);
+        let outcome = run.on(End::TransactionsPerClient(1), config, &server);
         assert_eq!((outcome.counts.events, outcome.aborted), (1, 0), "{on_loss:?}: {outcome:?}");
         outcome.well();
     }

@@ -1,12 +1,13 @@
 //! Runs a script as the front does: commands, and the load on the engine.
 
+use dyno_results::spec::{End, StageOrder};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::workload::Workload;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_workload::sysbench::lua::{Invocation, LuaLoad, OptionValue, Script, ScriptError, Settings};
@@ -96,17 +97,17 @@ impl Run {
     }
 
     pub(crate) fn events(self, per_client: u64, server: &Server) -> Outcome {
-        self.until(Limit::TransactionsPerClient(per_client), server)
+        self.until(End::TransactionsPerClient(per_client), server)
     }
 
-    pub(crate) fn until(self, limit: Limit, server: &Server) -> Outcome {
+    pub(crate) fn until(self, end: End, server: &Server) -> Outcome {
         // Time for whatever is not broken, however slow the machine.
         let long = Duration::from_secs(300);
         let config = EngineConfig { reconnect_timeout: long, drain_timeout: long, ..EngineConfig::new(1) };
-        self.on(limit, config, server)
+        self.on(end, config, server)
     }
 
-    pub(crate) fn on(mut self, limit: Limit, config: EngineConfig, server: &Server) -> Outcome {
+    pub(crate) fn on(mut self, end: End, config: EngineConfig, server: &Server) -> Outcome {
         self.script.configure(self.settings).unwrap();
         let (threads, clients) = (self.threads, self.clients);
         let counters = Counters::new(threads, clients);
@@ -120,19 +121,13 @@ impl Run {
         let workload: Arc<dyn Workload> = Arc::new(load.clone());
         let config = EngineConfig { threads, seed: 11, connect_when_asked: true, ..config };
         let mut engine = Engine::start(&server.endpoint(), &workload, config).unwrap();
-        let mut plan = StagePlan {
-            stage: 0,
-            clients,
-            clients_end: clients,
-            arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-            limit: Limit::TransactionsPerClient(1),
-        };
+        let mut plan = StageOrder::closed(clients, End::TransactionsPerClient(1));
         let mut outcome = engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
         assert_eq!(counters.read().events, 0, "thread_init is no event");
         let before = counters.read();
         // A failure has stopped the run, and an engine that is stopped need not begin another stage.
         if load.failure().is_none() {
-            plan.limit = limit;
+            plan.end = end;
             outcome = engine.run_stage(&plan, &stop, &mut |_| {}).unwrap();
         }
         drop(engine);

@@ -1,12 +1,12 @@
 //! The load through the real engine, and what verification makes of connections that break and of planted faults.
 
+use dyno_results::spec::{End, Protocol, StageOrder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
-use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
 use dyno_wire::endpoint::Endpoint;
@@ -37,12 +37,12 @@ impl Run {
 
     /// Commits, and retries.
     fn counted(&self, endpoint: &Endpoint) -> (Commits, u64) {
-        let limit = Limit::TransactionsPerClient(self.transactions_per_client);
-        self.until(&AtomicBool::new(false), limit, endpoint)
+        let end = End::TransactionsPerClient(self.transactions_per_client);
+        self.until(&AtomicBool::new(false), end, endpoint)
     }
 
     /// The same until it is stopped.
-    fn until(&self, stop: &AtomicBool, limit: Limit, endpoint: &Endpoint) -> (Commits, u64) {
+    fn until(&self, stop: &AtomicBool, end: End, endpoint: &Endpoint) -> (Commits, u64) {
         let workload: Arc<dyn Workload> = Arc::new(TpcB::new(self.script, self.scale));
         let config = EngineConfig {
             protocol: self.protocol,
@@ -54,13 +54,7 @@ impl Run {
             ..EngineConfig::new(2)
         };
         let mut engine = Engine::start(endpoint, &workload, config).unwrap();
-        let plan = StagePlan {
-            stage: 0,
-            clients: self.clients,
-            clients_end: self.clients,
-            arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-            limit,
-        };
+        let plan = StageOrder::closed(self.clients, end);
         let (mut commits, mut retries) = (Commits::default(), 0);
         let mut observe = |observation| {
             if let Observation::Interval(interval) = observation {
@@ -111,7 +105,7 @@ fn no_commit_is_lost_when_connections_break() {
             broken
         });
         let run = Run { clients: 4, ..Run::of(Script::TpcbLike, 1) };
-        let commits = run.until(&over, Limit::Duration(2 * LONG), &endpoint).0;
+        let commits = run.until(&over, End::Duration(2 * LONG), &endpoint).0;
         (commits, killer.join().unwrap())
     });
     assert!(broken >= 10 && commits.acknowledged > 0, "{broken} broken, {commits:?}");

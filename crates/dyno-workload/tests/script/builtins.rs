@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use dyno_test_servers::{Pgbench, Recorded};
-use dyno_workload::script::{Names, QueryMode, builtin, parse};
+use dyno_workload::script::{Names, Protocol, builtin, parse};
 
 use crate::pgbench::{lines, recordings};
 use crate::reference::{lines_of, said};
@@ -19,7 +19,7 @@ fn shown(pgbench: &Pgbench, name: &str) -> Vec<String> {
 #[test]
 fn builtins_are_the_same() {
     for builtin in builtin::ALL {
-        parse(builtin.description, builtin.text.as_bytes(), QueryMode::Prepared, &mut Names::new()).unwrap();
+        parse(builtin.description, builtin.text.as_bytes(), Protocol::Prepared, &mut Names::new()).unwrap();
         let ours = format!("-- {}: {}\n{}\n", builtin.name, builtin.description, builtin.text);
         for (version, theirs) in lines(&RECORDED, builtin.name, |pgbench| shown(pgbench, builtin.name)) {
             assert_eq!(lines_of(&ours), theirs, "pgbench {version}");

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use dyno_test_servers::Recorded;
-use dyno_workload::script::{Names, QueryMode, parse};
+use dyno_workload::script::{Names, Protocol, parse};
 
 use crate::pgbench::{lines, recordings};
 use crate::reference::{lines_of, refusal};
@@ -203,21 +203,21 @@ impl Repeated {
     }
 }
 
-fn ours(script: &[u8], mode: QueryMode) -> String {
+fn ours(script: &[u8], mode: Protocol) -> String {
     let ours = parse("-", script, mode, &mut Names::new())
         .map_or_else(|error| error.to_string(), |script| format!("accepted: {:?}", script.commands));
     format!("pgbench: error: {ours}\n")
 }
 
 fn compare(since: u32, script: &str) {
-    let ours = lines_of(&ours(script.as_bytes(), QueryMode::Simple));
+    let ours = lines_of(&ours(script.as_bytes(), Protocol::Simple));
     let theirs = lines(&RECORDED, script, |pgbench| lines_of(&refusal(pgbench, &[], script.as_bytes())));
     for (version, theirs) in theirs.into_iter().filter(|(version, _)| *version >= since) {
         assert_eq!(ours, theirs, "pgbench {version}: {script:?}");
     }
 }
 
-fn compare_repeated(arguments: &[&str], mode: QueryMode, script: &Repeated) {
+fn compare_repeated(arguments: &[&str], mode: Protocol, script: &Repeated) {
     let text = script.text();
     let shape = |said: &str| lines_of(&script.shortened(said));
     let ours = shape(&ours(text.as_bytes(), mode));
@@ -241,13 +241,13 @@ fn malformed_scripts_are_refused_with_the_same_messages() {
 #[test]
 fn too_much_is_refused_with_the_same_messages() {
     let simple = |begin, piece, count, end| {
-        compare_repeated(&[], QueryMode::Simple, &Repeated { begin, piece, count, end });
+        compare_repeated(&[], Protocol::Simple, &Repeated { begin, piece, count, end });
     };
     simple("\\shell", " x", 256, "\n");
     simple("\\bad", " x", 255, "\n");
     let parameters = Repeated { begin: "select ", piece: ":x,", count: 256, end: ";\n" };
-    compare_repeated(&["-M", "extended"], QueryMode::Extended, &parameters);
-    compare_repeated(&["-M", "prepared"], QueryMode::Prepared, &parameters);
+    compare_repeated(&["-M", "extended"], Protocol::Extended, &parameters);
+    compare_repeated(&["-M", "prepared"], Protocol::Prepared, &parameters);
     for depth in [9996, 9997, 9998, 9999, 20_000] {
         simple("\\set x ", "(", depth, "@\n");
         simple("\\set x ", "(", depth, " 1 2\n");

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
 use dyno_workload::script::seeds::Seeds;
-use dyno_workload::script::{Names, QueryMode, parse};
+use dyno_workload::script::{Names, Protocol, parse};
 
 use crate::generator::{DEFINED, Generator};
 use crate::pgbench::recordings;
@@ -44,7 +44,7 @@ fn sort(seed: u64, count: usize) -> Expressions {
     for _ in 0..count {
         let expression = generator.expression();
         let mut names = Names::new();
-        let Ok(script) = parse("-", set(&expression).as_bytes(), QueryMode::Simple, &mut names) else {
+        let Ok(script) = parse("-", set(&expression).as_bytes(), Protocol::Simple, &mut names) else {
             sorted.refused.push(expression);
             continue;
         };
@@ -106,7 +106,7 @@ fn expressions_have_the_same_values() {
         println!("seed {seed}: {} expressions have values", expressions.len());
         let text: String = expressions.iter().map(|expression| set(expression)).collect();
         let mut names = Names::new();
-        let script = parse("-", text.as_bytes(), QueryMode::Simple, &mut names).unwrap();
+        let script = parse("-", text.as_bytes(), Protocol::Simple, &mut names).unwrap();
         let (client, built_in) = first_client(seed);
         let mut ours = Vec::new();
         Client::new(&names, client, &built_in, DEFINED).run(&script, &mut ours).unwrap();
@@ -167,7 +167,7 @@ fn by_client(expressions: &[String]) -> String {
 /// The lines that the clients of a run print, and the expressions that they are about.
 fn failures(expressions: &[String], text: &str, seed: u64) -> Vec<(String, String)> {
     let mut names = Names::new();
-    let script = parse("-", text.as_bytes(), QueryMode::Simple, &mut names).unwrap();
+    let script = parse("-", text.as_bytes(), Protocol::Simple, &mut names).unwrap();
     let mut seeds = Seeds::new(seed);
     let random: Vec<_> = expressions.iter().map(|_| seeds.client()).collect();
     let default_seed = seeds.default_seed();
@@ -190,7 +190,7 @@ fn expressions_are_refused_with_the_same_messages() {
         refused.truncate(REFUSED_MAX * random.times);
         let ours = refused.iter().map(|expression| {
             let text = set(expression);
-            let why = parse("-", text.as_bytes(), QueryMode::Simple, &mut Names::new()).unwrap_err();
+            let why = parse("-", text.as_bytes(), Protocol::Simple, &mut Names::new()).unwrap_err();
             told(expression, &lines_of(&format!("pgbench: error: {why}")))
         });
         let ours: Vec<_> = ours.collect();

@@ -1,14 +1,14 @@
 //! Whatever the bytes: a script is accepted or refused, and runs to a value or an error.
 
 use dyno_workload::script::random::Prng;
-use dyno_workload::script::{Kind, Names, QueryMode, Script, parse};
+use dyno_workload::script::{Kind, Names, Protocol, Script, parse};
 use proptest::prelude::*;
 
 use crate::generator::Generator;
 use crate::runner::Client;
 
-fn modes() -> [QueryMode; 3] {
-    [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared]
+fn modes() -> [Protocol; 3] {
+    [Protocol::Simple, Protocol::Extended, Protocol::Prepared]
 }
 
 /// Jumps lead forward and stay in the script.
@@ -63,7 +63,7 @@ proptest! {
     #[test]
     fn sql_is_kept(statements in proptest::collection::vec("[a-z0-9=,+ ]{0,20}[a-z]", 1..10)) {
         let text = statements.join(";\n");
-        let script = parse("-", text.as_bytes(), QueryMode::Extended, &mut Names::new()).unwrap();
+        let script = parse("-", text.as_bytes(), Protocol::Extended, &mut Names::new()).unwrap();
         let kept = script.commands.iter().map(|command| match &command.kind {
             Kind::Sql(sql) => String::from_utf8(sql.text.to_vec()).unwrap(),
             other => panic!("{other:?}"),
@@ -82,7 +82,7 @@ proptest! {
         let value = |expression: &str| {
             let mut names = Names::new();
             let text = format!("\\set x debug({expression})");
-            let Ok(script) = parse("-", text.as_bytes(), QueryMode::Simple, &mut names) else { return None };
+            let Ok(script) = parse("-", text.as_bytes(), Protocol::Simple, &mut names) else { return None };
             let mut said = Vec::new();
             let mut client = Client::new(&names, Prng::seed(seed), &[("client_id", 1)], &[]);
             let outcome = client.run(&script, &mut said);

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
 use dyno_workload::script::seeds::{Seeds, choose};
-use dyno_workload::script::{Names, QueryMode, parse};
+use dyno_workload::script::{Names, Protocol, parse};
 
 use crate::pgbench::{lines, recordings};
 use crate::reference::{on_server, said};
@@ -39,7 +39,7 @@ struct Run {
 /// Runs the scripts as pgbench's threads would; the clients of a thread take turns.
 fn ours(threads: &[&[usize]], default_seed: Option<i64>) -> Run {
     let mut names = Names::new();
-    let scripts = SCRIPTS.map(|text| parse("-", text.as_bytes(), QueryMode::Simple, &mut names).unwrap());
+    let scripts = SCRIPTS.map(|text| parse("-", text.as_bytes(), Protocol::Simple, &mut names).unwrap());
     let mut seeds = Seeds::new(SEED);
     let random: Vec<Prng> = (0..CLIENTS).map(|_| seeds.client()).collect();
     let default_seed = default_seed.unwrap_or_else(|| seeds.default_seed());

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
-use dyno_workload::script::{Kind, Names, QueryMode, Value, Variables, parse};
+use dyno_workload::script::{Kind, Names, Protocol, Value, Variables, parse};
 
 use crate::pgbench::{lines, recordings};
 use crate::reference::{Random, lines_of, on_server, output, told};
@@ -113,7 +113,7 @@ fn pgbench(pgbench: &Pgbench, arguments: &[&str], script: &[u8]) -> (String, Str
 
 /// The first lines of a script's commands, or the message that refuses it.
 fn first_lines(script: &[u8]) -> Result<Vec<String>, String> {
-    parse("-", script, QueryMode::Simple, &mut Names::new())
+    parse("-", script, Protocol::Simple, &mut Names::new())
         .map(|script| script.commands.into_iter().map(|command| command.first_line).collect())
         .map_err(|error| format!("pgbench: error: {error}\n"))
 }
@@ -232,7 +232,7 @@ fn first_sent(said: &str) -> Vec<String> {
 
 /// What is sent of the script's first SQL command, as `--debug` shows it.
 fn sent(script: &str, mode: &str) -> String {
-    let query_mode = if mode == "simple" { QueryMode::Simple } else { QueryMode::Extended };
+    let query_mode = if mode == "simple" { Protocol::Simple } else { Protocol::Extended };
     let mut names = Names::new();
     let script = parse("-", script.as_bytes(), query_mode, &mut names).unwrap();
     let Kind::Sql(sql) = &script.commands[0].kind else { panic!("{script:?}") };
@@ -244,7 +244,7 @@ fn sent(script: &str, mode: &str) -> String {
     }
     let mut text = Vec::new();
     match query_mode {
-        QueryMode::Simple => sql.write_simple(&variables, &names, &mut text),
+        Protocol::Simple => sql.write_simple(&variables, &names, &mut text),
         _ => text.extend_from_slice(&sql.text),
     }
     // What it logs ends without empty lines.

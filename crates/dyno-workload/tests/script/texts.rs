@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use dyno_test_servers::{Pgbench, Recorded};
 use dyno_workload::script::random::Prng;
-use dyno_workload::script::{Kind, Names, QueryMode, Variables, parse, shell_command, sleep_us};
+use dyno_workload::script::{Kind, Names, Protocol, Variables, parse, shell_command, sleep_us};
 
 use crate::pgbench::{lines, recordings};
 use crate::reference::{on_server, run, told};
@@ -132,7 +132,7 @@ fn assert_same(ours: &[String], theirs: Vec<(u32, Vec<String>)>) {
 fn texts_become_the_same_values() {
     let script = "\\set y debug(:x)\n\\set z debug(:y is null)\n";
     let mut names = Names::new();
-    let parsed = parse("-", script.as_bytes(), QueryMode::Simple, &mut names).unwrap();
+    let parsed = parse("-", script.as_bytes(), Protocol::Simple, &mut names).unwrap();
     let ours = TEXTS.iter().map(|text| {
         let mut ours = Vec::new();
         let outcome = Client::new(&names, Prng::seed(0), &[], &[("x", text)]).run(&parsed, &mut ours);
@@ -151,7 +151,7 @@ fn texts_become_the_same_values() {
 #[test]
 fn an_empty_text_is_no_value() {
     let mut names = Names::new();
-    let script = parse("-", b"\\set y :x", QueryMode::Simple, &mut names).unwrap();
+    let script = parse("-", b"\\set y :x", Protocol::Simple, &mut names).unwrap();
     let outcome = Client::new(&names, Prng::seed(0), &[], &[("x", "")]).run(&script, &mut Vec::new());
     assert_eq!(outcome.unwrap_err().to_string(), "");
     let theirs = lines(&RECORDED, "first line about an empty text", |program| {
@@ -194,7 +194,7 @@ fn operands_are_refused_with_the_same_messages() {
 
 fn refused_operand(text: &str) -> Vec<String> {
     let mut names = Names::new();
-    let script = parse("-", text.as_bytes(), QueryMode::Simple, &mut names).unwrap();
+    let script = parse("-", text.as_bytes(), Protocol::Simple, &mut names).unwrap();
     let defined = [("word", "abc"), ("null", "null")];
     let mut variables = Variables::new(&names);
     for (name, text) in defined {

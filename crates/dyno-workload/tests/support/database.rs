@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use dyno_engine::plan::EngineConfig;
+use dyno_engine::config::EngineConfig;
 use dyno_target::{Connection, Environment, Target};
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup, Sysbench};
 

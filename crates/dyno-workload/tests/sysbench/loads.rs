@@ -1,10 +1,10 @@
 //! The ten tests as loads: what is counted is what was done, and what was done stands in the tables.
 
+use dyno_results::spec::{End, Protocol};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use dyno_engine::plan::{EngineConfig, Limit, OnLoss};
-use dyno_engine::request::Protocol;
+use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::workload::Workload;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::sysbench::{
@@ -27,7 +27,7 @@ fn run(
         Arc::new(Sysbench::new(test, options.clone(), server.is_mysql()).with_counters(counters))
     };
     let config = EngineConfig { protocol, tries_max: u32::MAX, seed: 5, ..config(2) };
-    load(server, workload, clients, Limit::TransactionsPerClient(events), config)
+    load(server, workload, clients, End::TransactionsPerClient(events), config)
 }
 
 /// Reads, writes and others of each event, by the specification of sysbench's tests.
@@ -195,7 +195,7 @@ fn clients_of_random_points_keep_to_their_segment() {
     // An earlier run may have had a database of the same name.
     let logged_before = server.log().len();
     let config = EngineConfig { protocol: Protocol::Simple, ..config(1) };
-    let seen = load(&server, workload, 3, Limit::TransactionsPerClient(20), config);
+    let seen = load(&server, workload, 3, End::TransactionsPerClient(20), config);
     assert_eq!(seen.done, 60);
     let mut statements = server.log().split_off(logged_before);
     statements.retain(|line| line.contains("SELECT count(k) FROM sbtest1 WHERE"));
@@ -229,7 +229,7 @@ fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
                 Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters))
             },
             2,
-            Limit::TransactionsPerClient(5),
+            End::TransactionsPerClient(5),
             config(),
         );
         assert_eq!((goes_on.done, goes_on.failed, goes_on.retries), (0, 10, 0), "{name}");
@@ -242,7 +242,7 @@ fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
                 Arc::new(test.with_on_error(OnError::EndRun(Arc::clone(&fatal))))
             },
             2,
-            Limit::TransactionsPerClient(5),
+            End::TransactionsPerClient(5),
             config(),
         );
         assert_eq!((ends.done, ends.clients_aborted, ends.counted.running), (0, 2, 0), "{name}");
@@ -261,7 +261,7 @@ fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
                 Arc::new(test.with_ignored_errors(IgnoredErrors::all()))
             },
             1,
-            Limit::TransactionsPerClient(1),
+            End::TransactionsPerClient(1),
             config(),
         );
         assert_eq!((ignoring.failed, ignoring.counted.ignored_errors), (1, 10), "{name}");
@@ -294,7 +294,7 @@ fn a_lost_connection_is_opened_again_and_counted() {
                     let test = Sysbench::new(Test::UpdateIndex, options.clone(), server.is_mysql());
                     Arc::new(test.with_counters(Arc::clone(counted.get_or_init(|| counters))))
                 };
-                load_until(&stop, &server, workload, 2, Limit::Duration(2 * LONG), config)
+                load_until(&stop, &server, workload, 2, End::Duration(2 * LONG), config)
             });
             seen.told()
         });

@@ -1,11 +1,11 @@
 //! Tables and short loads on the servers of all products.
 
+use dyno_results::spec::{End, StageOrder};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, StagePlan};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_target::product::{Dialect, recognise};
@@ -97,10 +97,10 @@ pub(crate) fn load(
     server: &Server,
     workload: impl FnOnce(Arc<Counters>) -> Arc<dyn Workload>,
     clients: u32,
-    limit: Limit,
+    end: End,
     config: EngineConfig,
 ) -> Seen {
-    load_until(&AtomicBool::new(false), server, workload, clients, limit, config)
+    load_until(&AtomicBool::new(false), server, workload, clients, end, config)
 }
 
 /// The same until it is stopped.
@@ -109,19 +109,13 @@ pub(crate) fn load_until(
     server: &Server,
     workload: impl FnOnce(Arc<Counters>) -> Arc<dyn Workload>,
     clients: u32,
-    limit: Limit,
+    end: End,
     config: EngineConfig,
 ) -> Seen {
     let counters = Counters::new(config.threads, clients);
     let workload = workload(Arc::clone(&counters));
     let mut engine = Engine::start(&server.target().endpoint().unwrap(), &workload, config).unwrap();
-    let plan = StagePlan {
-        stage: 0,
-        clients,
-        clients_end: clients,
-        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-        limit,
-    };
+    let plan = StageOrder::closed(clients, end);
     let mut seen = Seen::default();
     let mut observe = |observation| match observation {
         Observation::Interval(interval) => {

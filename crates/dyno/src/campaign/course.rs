@@ -3,17 +3,15 @@
 
 use std::time::Duration;
 
-use dyno_engine::plan::{Arrivals, Limit};
 use dyno_report::live::Expected;
 use dyno_results::event::StageKind;
+use dyno_results::spec::{Arrivals, Course, End, Quantity, Ramp, Rungs, StageOrder};
 use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
 use dyno_results::statistics::saturation::{self, Found, Step};
 use dyno_workload::benchmark::Contention;
 
 use super::room::{self, Room, WARM_UP_CLIENTS_PER_CPU};
-use super::stages::{StageLoad, StageSum};
-use crate::plan::{Load, Ramp, Rungs, is_rate_ramp};
-use crate::units::Quantity;
+use super::stages::StageSum;
 
 /// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
 /// that ended lower would say little of the machine.
@@ -21,8 +19,8 @@ const CLIENTS_PER_CPU_MIN: u32 = 2;
 
 /// The stages of one series on one target, in their order.
 #[derive(Debug)]
-pub(super) struct Course<'a> {
-    load: &'a Load,
+pub(super) struct Sequence<'a> {
+    course: &'a Course,
     warm_up: Duration,
     /// How often the hold is run.
     repeat: u32,
@@ -51,13 +49,13 @@ enum Phase {
     Hold(u32),
 }
 
-impl<'a> Course<'a> {
-    pub(super) fn new(load: &'a Load, warm_up: Duration, repeat: u32, ground: Ground) -> Self {
-        Self { load, warm_up, repeat, ground, phase: Phase::WarmUp, remark: None }
+impl<'a> Sequence<'a> {
+    pub(super) fn new(course: &'a Course, warm_up: Duration, repeat: u32, ground: Ground) -> Self {
+        Self { course, warm_up, repeat, ground, phase: Phase::WarmUp, remark: None }
     }
 
     /// The next stage behind those that were `measured`; `None` where the series is over.
-    pub(super) fn next(&mut self, measured: &[StageSum]) -> Option<StageLoad> {
+    pub(super) fn next(&mut self, measured: &[StageSum]) -> Option<StageOrder> {
         if self.phase == Phase::WarmUp {
             self.phase = Phase::Climb;
             if !self.warm_up.is_zero() {
@@ -84,9 +82,9 @@ impl<'a> Course<'a> {
     /// A pool with more connections than the climb came to clients made nobody wait, which is what it was asked for. Where
     /// the plan itself names fewer clients, that was told before.
     fn remark_idle_connections(&mut self, measured: &[StageSum]) {
-        let most = rungs_of(measured).map(|sum| sum.load.clients).max();
+        let most = rungs_of(measured).map(|sum| sum.order.clients).max();
         let (Some(connections), Some(most)) = (self.ground.connections, most) else { return };
-        if most >= connections || self.load.clients_named().is_some_and(|named| named < connections) {
+        if most >= connections || self.course.clients_named().is_some_and(|named| named < connections) {
             return;
         }
         let why = format!(
@@ -101,27 +99,27 @@ impl<'a> Course<'a> {
 
     /// What the climb has before it, for who watches.
     pub(super) fn expected(&self, target: &str, series: &str) -> Option<Expected> {
-        let (steps, step, may_end_early) = match self.load {
-            Load::Ladder { rungs: Rungs::Listed(rungs), step, .. } => (rungs.len() as u32, step, false),
-            Load::Ladder { rungs: Rungs::Automatic { factor, max }, step, .. } => {
+        let (steps, step, may_end_early) = match self.course {
+            Course::Ladder { rungs: Rungs::Listed(rungs), step, .. } => (rungs.len() as u32, step, false),
+            Course::Ladder { rungs: Rungs::Automatic { factor, max }, step, .. } => {
                 let top = self.top(*max);
                 let rungs = std::iter::successors(Some(1_u32), |clients| {
                     (*clients < top).then(|| clients.saturating_mul(*factor).min(top))
                 });
                 (rungs.count() as u32, step, true)
             }
-            Load::Ramp(ramp) => (ramp.steps.count_to(ramp.steps.end?), &ramp.step, !ramp.to_the_end),
-            Load::Single { .. } => return None,
+            Course::Ramp(ramp) => (ramp.steps.count_to(ramp.steps.end?), &ramp.step, !ramp.to_the_end),
+            Course::Fixed { .. } => return None,
         };
         let (target, series) = (target.to_owned(), series.to_owned());
         Some(Expected { target, series, steps, step_s: step.as_secs_f64(), may_end_early })
     }
 
-    fn warm_up(&self) -> StageLoad {
+    fn warm_up(&self) -> StageOrder {
         let usual = self.ground.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU);
         let within = |most: u32| usual.min(most).min(self.ground.room.most()).max(1);
-        let (clients, arrivals) = match self.load {
-            Load::Ladder { rungs, think_time, .. } => {
+        let (clients, arrivals) = match self.course {
+            Course::Ladder { rungs, think_time, .. } => {
                 let most = match rungs {
                     Rungs::Listed(rungs) => rungs.last().copied().unwrap_or(1),
                     Rungs::Automatic { max, .. } => *max,
@@ -129,37 +127,37 @@ impl<'a> Course<'a> {
                 (within(most), Arrivals::Closed { think_time: *think_time })
             }
             // A ramp is about how a target fares as the load rises: it begins where it begins.
-            Load::Ramp(ramp) => {
+            Course::Ramp(ramp) => {
                 let first = self.step_of(ramp, ramp.steps.start);
                 (first.clients, first.arrivals)
             }
-            Load::Single { clients, arrivals, .. } => {
+            Course::Fixed { clients, arrivals, .. } => {
                 (clients.unwrap_or_else(|| self.default_clients(*arrivals)), start_of(*arrivals))
             }
         };
-        StageLoad::timed(StageKind::WarmUp, clients, arrivals, self.warm_up)
+        timed(StageKind::WarmUp, clients, arrivals, self.warm_up)
     }
 
-    fn rung(&mut self, measured: &[StageSum]) -> Option<StageLoad> {
+    fn rung(&mut self, measured: &[StageSum]) -> Option<StageOrder> {
         let climbed: Vec<&StageSum> = rungs_of(measured).collect();
-        let last = climbed.last().map(|sum| sum.load);
-        match self.load {
-            Load::Ladder { rungs, step, think_time, .. } => {
+        let last = climbed.last().map(|sum| sum.order);
+        match self.course {
+            Course::Ladder { rungs, step, think_time, .. } => {
                 let clients = match rungs {
                     Rungs::Listed(rungs) => rungs.get(climbed.len()).copied(),
                     Rungs::Automatic { factor, max } => self.automatic(*factor, *max, last, measured),
                 }?;
                 let arrivals = Arrivals::Closed { think_time: *think_time };
-                Some(StageLoad::timed(StageKind::Ladder, clients, arrivals, *step))
+                Some(timed(StageKind::Ladder, clients, arrivals, *step))
             }
-            Load::Ramp(ramp) => {
+            Course::Ramp(ramp) => {
                 let level = match last {
                     None => ramp.steps.start,
                     Some(last) => self.further(ramp, level_of(ramp, &last), measured)?,
                 };
                 Some(self.step_of(ramp, level))
             }
-            Load::Single { .. } => None,
+            Course::Fixed { .. } => None,
         }
     }
 
@@ -168,7 +166,7 @@ impl<'a> Course<'a> {
         &mut self,
         factor: u32,
         max: u32,
-        last: Option<StageLoad>,
+        last: Option<StageOrder>,
         measured: &[StageSum],
     ) -> Option<u32> {
         let Some(last) = last else { return Some(1) };
@@ -219,7 +217,7 @@ impl<'a> Course<'a> {
         Some(next)
     }
 
-    fn step_of(&self, ramp: &Ramp, level: f64) -> StageLoad {
+    fn step_of(&self, ramp: &Ramp, level: f64) -> StageOrder {
         let (clients, arrivals) = match ramp.steps.of {
             // Steps of clients are whole and within the bound.
             Quantity::Clients => (level as u32, Arrivals::Closed { think_time: ramp.think_time }),
@@ -229,25 +227,25 @@ impl<'a> Course<'a> {
                 (ramp.clients.unwrap_or_else(|| self.default_clients(arrivals)), arrivals)
             }
         };
-        StageLoad::timed(StageKind::Ladder, clients, arrivals, ramp.step)
+        timed(StageKind::Ladder, clients, arrivals, ramp.step)
     }
 
-    fn hold(&self, measured: &[StageSum]) -> Option<StageLoad> {
-        match self.load {
-            Load::Ladder { hold, think_time, .. } => {
+    fn hold(&self, measured: &[StageSum]) -> Option<StageOrder> {
+        match self.course {
+            Course::Ladder { hold, think_time, .. } => {
                 let arrivals = Arrivals::Closed { think_time: *think_time };
-                Some(StageLoad::timed(StageKind::Hold, clients_at_peak(measured), arrivals, *hold))
+                Some(timed(StageKind::Hold, clients_at_peak(measured), arrivals, *hold))
             }
-            Load::Ramp(ramp) => {
+            Course::Ramp(ramp) => {
                 let best = best_of_ramp(measured)?;
-                Some(StageLoad::timed(StageKind::Hold, best.clients, best.arrivals, ramp.hold?))
+                Some(timed(StageKind::Hold, best.clients, best.arrivals, ramp.hold?))
             }
-            Load::Single { clients, clients_end, arrivals, limit } => {
+            Course::Fixed { clients, clients_end, arrivals, end } => {
                 let clients = clients.unwrap_or_else(|| self.default_clients(*arrivals));
                 let clients_end = clients_end.unwrap_or(clients);
-                let ramps = clients_end != clients || is_rate_ramp(*arrivals);
+                let ramps = clients_end != clients || arrivals.is_ramp();
                 let kind = if ramps { StageKind::Ramp } else { StageKind::Hold };
-                Some(StageLoad { kind, clients, clients_end, arrivals: *arrivals, limit: *limit })
+                Some(StageOrder { clients_end, ..StageOrder::new(kind, clients, *arrivals, *end) })
             }
         }
     }
@@ -260,7 +258,7 @@ impl<'a> Course<'a> {
 }
 
 fn rungs_of(measured: &[StageSum]) -> impl Iterator<Item = &StageSum> {
-    measured.iter().filter(|sum| sum.load.kind == StageKind::Ladder)
+    measured.iter().filter(|sum| sum.order.kind == StageKind::Ladder)
 }
 
 fn rungs(measured: &[StageSum]) -> Vec<Rung> {
@@ -281,16 +279,16 @@ fn rate_of(arrivals: Arrivals) -> Option<f64> {
 }
 
 /// Where a load stands on a ramp.
-fn level_of(ramp: &Ramp, load: &StageLoad) -> f64 {
+fn level_of(ramp: &Ramp, order: &StageOrder) -> f64 {
     match ramp.steps.of {
-        Quantity::Clients => f64::from(load.clients),
-        Quantity::RatePerS => rate_of(load.arrivals).unwrap_or(ramp.steps.start),
+        Quantity::Clients => f64::from(order.clients),
+        Quantity::RatePerS => rate_of(order.arrivals).unwrap_or(ramp.steps.start),
     }
 }
 
 /// The load to hold behind a ramp: that of the last step that was good, where the target gave way; else that of the
 /// step with the most throughput.
-fn best_of_ramp(measured: &[StageSum]) -> Option<StageLoad> {
+fn best_of_ramp(measured: &[StageSum]) -> Option<StageOrder> {
     let steps = steps(measured);
     let good = match saturation::decide(&steps) {
         Some(Found { last_good: Some(at), .. }) => steps.get(at),
@@ -298,12 +296,12 @@ fn best_of_ramp(measured: &[StageSum]) -> Option<StageLoad> {
     };
     let stage = good.map(|step| step.stage);
     let best = rungs_of(measured).find(|sum| Some(sum.id) == stage).or_else(|| rungs_of(measured).last())?;
-    Some(best.load)
+    Some(best.order)
 }
 
 /// The clients of the best rung; where none could be measured, of the last one tried.
 fn clients_at_peak(measured: &[StageSum]) -> u32 {
-    let tried = rungs_of(measured).last().map(|sum| sum.load.clients);
+    let tried = rungs_of(measured).last().map(|sum| sum.order.clients);
     peak(&rungs(measured)).map(|peak| peak.clients).or(tried).unwrap_or(1)
 }
 
@@ -317,11 +315,8 @@ fn start_of(arrivals: Arrivals) -> Arrivals {
     }
 }
 
-impl StageLoad {
-    /// Closed loop, or as `arrivals` say, for a time.
-    pub(super) fn timed(kind: StageKind, clients: u32, arrivals: Arrivals, duration: Duration) -> Self {
-        Self { kind, clients, clients_end: clients, arrivals, limit: Limit::Duration(duration) }
-    }
+fn timed(kind: StageKind, clients: u32, arrivals: Arrivals, duration: Duration) -> StageOrder {
+    StageOrder::new(kind, clients, arrivals, End::Duration(duration))
 }
 
 #[cfg(test)]

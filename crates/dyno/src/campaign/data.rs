@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use dyno_results::event::{Event, PrepareStep};
+use dyno_results::spec::Prepare;
 use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{Dataset, Progress, Site};
 
@@ -11,7 +12,6 @@ use super::admin::cancellable;
 use super::rollers::Rollers;
 use crate::failure::Failure;
 use crate::plan::TargetPlan;
-use crate::scenario::Prepare;
 
 /// Sees to it that the data is there.
 pub(super) fn provide(
@@ -21,12 +21,12 @@ pub(super) fn provide(
 ) -> Result<Box<dyn Dataset>, Failure> {
     let benchmark = plan.benchmark.as_ref();
     let find = |connection: &mut Connection| benchmark.find(connection);
-    if context.plan.prepare != Prepare::Always
+    if context.plan.prepare() != Prepare::Always
         && let Some(found) = cancellable(context, &mut rollers.connection, find)?
     {
         return Ok(found);
     }
-    if context.plan.prepare == Prepare::Never {
+    if context.plan.prepare() == Prepare::Never {
         return Err(benchmark.missing().into());
     }
     prepare(context, plan, rollers)?;
@@ -48,7 +48,7 @@ fn prepare(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> R
             .embedded
             .as_ref()
             .and_then(|server| dyno_target::host::free_bytes(server.data_directory()).ok()),
-        quick: context.plan.quick,
+        quick: context.plan.spec.quick,
         seed: context.plan.seed,
         stop: context.stop,
     };

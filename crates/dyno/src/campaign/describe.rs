@@ -62,9 +62,9 @@ pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), F
 
 /// More connections than clients do nothing.
 fn tell_idle_connections(context: &Context<'_>) {
-    if let (Some(connections), Some(clients)) = (context.plan.connections, context.plan.clients_named())
-        && connections > clients
-    {
+    let streams = context.plan.phases.iter().map(|phase| &phase.stream);
+    let mut named = streams.filter_map(|stream| stream.connections.zip(stream.clients_named()));
+    if let Some((connections, clients)) = named.find(|(connections, clients)| connections > clients) {
         let plural = if clients == 1 { "" } else { "s" };
         let text = format!(
             "--connections {connections}: {clients} client{plural} can never use more than {clients} of them at a time"
@@ -358,7 +358,7 @@ pub(super) fn watch(stream: &Stream, name: &str, rollers: &Rollers, tables: Vec<
 /// Begins to read the driver's own host, unless it is that of every target: then it is read with them.
 pub(super) fn watch_driver(context: &Context<'_>, lanes: &[Lane<'_>]) -> Option<Probe> {
     let shares = |lane: &Lane<'_>| matches!(lane.rollers.host_reading(), HostReading::This(_));
-    if !context.plan.telemetry || lanes.iter().all(shares) {
+    if context.plan.spec.no_telemetry || lanes.iter().all(shares) {
         return None;
     }
     let host = HostReading::This(HostOptions::default());

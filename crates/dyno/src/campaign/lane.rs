@@ -68,7 +68,7 @@ impl<'a> Lane<'a> {
     /// Tells the sizes again behind a series. What cannot be read is no news beside what was measured.
     pub(super) fn describe_data_again(&mut self, context: &Context<'_>, written: bool) {
         // Where the load was checked they have just been counted; else that is what the user wants to be left out.
-        let counted = if context.plan.verify { self.count(context) } else { Ok(None) };
+        let counted = if context.plan.spec.no_verify { Ok(None) } else { self.count(context) };
         let Some(data) = &self.data else { return };
         let told = counted.and_then(|rows| {
             let rows = match rows {
@@ -96,7 +96,7 @@ impl<'a> Lane<'a> {
     pub(super) fn watch(&mut self, context: &Context<'_>) {
         // The one before is ended first, so that nothing is read twice.
         self.probe = None;
-        if !context.plan.telemetry {
+        if context.plan.spec.no_telemetry {
             return;
         }
         let tables = self.data.as_ref().map(|data| data.tables()).unwrap_or_default();

@@ -99,7 +99,9 @@ fn load_and_verify(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), 
     describe::all(context, lanes)?;
     // Before the data, which may take long to make.
     for lane in &mut *lanes {
-        room::connections(context, &mut lane.rollers)?;
+        for phase in &context.plan.phases {
+            room::connections(&phase.stream, &mut lane.rollers)?;
+        }
     }
     for lane in &mut *lanes {
         lane.provide_data(context)?;

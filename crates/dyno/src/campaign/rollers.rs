@@ -290,8 +290,9 @@ fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result
         return Err(Failure::Interrupted);
     };
     let automatic = cpus.saturating_mul(EMBEDDED_CONNECTIONS_PER_CPU).max(EMBEDDED_CONNECTIONS_MIN);
-    let clients = context.plan.clients_named().unwrap_or(automatic);
-    let connections = context.plan.connections.unwrap_or(clients);
+    let streams = context.plan.phases.iter().map(|phase| &phase.stream);
+    let wanted = streams.map(|stream| stream.connections.or(stream.clients_named()).unwrap_or(automatic));
+    let connections = wanted.max().unwrap_or(automatic);
     let options = Options {
         server: server.clone(),
         profile: *profile,

@@ -4,16 +4,13 @@
 
 use std::time::{Duration, Instant};
 
-use dyno_engine::plan::Arrivals;
-use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
+use dyno_results::spec::{Arrivals, Course, Protocol, Quantity, Rungs};
 use dyno_target::connection::QueryError;
 
-use super::Context;
 use super::rollers::Rollers;
 use crate::failure::Failure;
-use crate::plan::{Load, Rungs};
-use crate::units::Quantity;
+use crate::plan::StreamPlan;
 
 /// Clients of an open load where none are named: enough that arrivals seldom wait for one.
 const OPEN_CLIENTS: u32 = 64;
@@ -43,52 +40,49 @@ impl Room {
 
 /// Refuses a load that the server has no connections for, and says which would fit; returns how many it has room for,
 /// where it says.
-pub(super) fn connections(context: &Context<'_>, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
-    let plan = context.plan;
-    let wanted = plan.connections_of(clients_wanted(&plan.load, rollers.cpus, plan.connections));
+pub(super) fn connections(stream: &StreamPlan, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
+    let wanted = stream.connections_of(clients_wanted(stream, rollers.cpus));
     let room = rollers.free_connections(wanted)?;
-    let named = plan.clients_named().map(|clients| plan.connections_of(clients)).or(plan.connections);
+    let named = stream.clients_named().map(|clients| stream.connections_of(clients)).or(stream.connections);
     let (Some(wanted), Some(free)) = (named, room) else { return Ok(room) };
     if wanted <= free {
         return Ok(room);
     }
     let (url, sharing) = (rollers.url.clone(), rollers.sharers().names.clone());
-    if plan.connections.is_some() {
+    if stream.connections.is_some() {
         return Err(Failure::TooFewToShare { url, wanted, free, sharing });
     }
-    Err(Failure::TooFewConnections { url, wanted, free, sharing, fits: fitting(context, free) })
+    Err(Failure::TooFewConnections { url, wanted, free, sharing, fits: fitting(stream, free) })
 }
 
 /// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
 pub(super) fn of_load(
-    context: &Context<'_>,
+    stream: &StreamPlan,
     rollers: &mut Rollers,
     workload: &dyn Workload,
 ) -> Result<Room, Failure> {
-    let plan = context.plan;
-    let free = connections(context, rollers)?;
+    let free = connections(stream, rollers)?;
     // More clients need no more connections than those that they share.
-    let clients = if plan.connections.is_some() { None } else { free };
+    let clients = if stream.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
-    let prepares = rollers.is_mysql() && plan.protocol == Protocol::Prepared;
+    let prepares = rollers.is_mysql() && stream.protocol == Protocol::Prepared;
     let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
     if !prepares || each == 0 {
         return Ok(by_connections);
     }
-    let clients_wanted =
-        clients_wanted(&plan.load, rollers.cpus, plan.connections).min(by_connections.most());
-    let goal = u64::from(plan.connections_of(clients_wanted));
+    let clients_wanted = clients_wanted(stream, rollers.cpus).min(by_connections.most());
+    let goal = u64::from(stream.connections_of(clients_wanted));
     let Some(free) = free_statements_for(rollers, goal * each)? else { return Ok(by_connections) };
     let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
-    let wanted = plan.connections_of(plan.clients_named().or(plan.connections).unwrap_or(1));
+    let wanted = stream.connections_of(stream.clients_named().or(stream.connections).unwrap_or(1));
     if wanted > fits {
         let (url, sharing) = (rollers.url.clone(), rollers.sharers().names.clone());
-        let fits = if plan.connections.is_some() { Vec::new() } else { fitting(context, fits) };
+        let fits = if stream.connections.is_some() { Vec::new() } else { fitting(stream, fits) };
         return Err(Failure::TooFewStatements { url, wanted, each, free, sharing, fits });
     }
     match clients {
         Some(clients) if clients <= fits => Ok(by_connections),
-        None if plan.connections.is_some() => Ok(by_connections),
+        None if stream.connections.is_some() => Ok(by_connections),
         _ => Ok(Room {
             clients: Some(fits),
             why: "max_prepared_stmt_count has room for the statements of no more. Raise it, or take --protocol simple",
@@ -128,9 +122,9 @@ fn free_statements(rollers: &mut Rollers) -> Result<Option<u64>, Failure> {
 }
 
 /// Rungs of the list that was asked for that fit, with the most that does.
-fn fitting(context: &Context<'_>, most: u32) -> Vec<u32> {
-    let mut fits: Vec<u32> = match &context.plan.load {
-        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
+fn fitting(stream: &StreamPlan, most: u32) -> Vec<u32> {
+    let mut fits: Vec<u32> = match &stream.course {
+        Course::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
         _ => Vec::new(),
     };
     fits.retain(|clients| *clients < most);
@@ -141,18 +135,18 @@ fn fitting(context: &Context<'_>, most: u32) -> Vec<u32> {
 }
 
 /// The most clients that a load may come to where there is room for them.
-fn clients_wanted(load: &Load, cpus: u32, connections: Option<u32>) -> u32 {
-    match load {
-        Load::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
-        Load::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
-        Load::Ramp(ramp) => match ramp.steps.of {
+fn clients_wanted(stream: &StreamPlan, cpus: u32) -> u32 {
+    match &stream.course {
+        Course::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
+        Course::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
+        Course::Ramp(ramp) => match ramp.steps.of {
             // Whole and within the bound, as steps of clients are.
             Quantity::Clients => ramp.steps.end.map_or(UNBOUNDED_CLIENTS, |end| end as u32),
             Quantity::RatePerS => ramp.clients.unwrap_or(OPEN_CLIENTS),
         },
-        Load::Single { clients, clients_end, arrivals, .. } => {
-            (*clients).max(*clients_end).unwrap_or_else(|| clients_default(*arrivals, cpus, connections))
-        }
+        Course::Fixed { clients, clients_end, arrivals, .. } => (*clients)
+            .max(*clients_end)
+            .unwrap_or_else(|| clients_default(*arrivals, cpus, stream.connections)),
     }
 }
 

@@ -3,23 +3,24 @@
 
 use std::sync::Arc;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
-use dyno_engine::plan::EngineConfig;
 use dyno_engine::workload::Workload;
 use dyno_results::event::HookTime;
+use dyno_results::spec::StageOrder;
 use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, Load as SeriesLoad, Series};
 
 use super::admin::cancellable;
-use super::course::{Course, Ground};
+use super::course::{Ground, Sequence};
 use super::hooks;
 use super::lane::Lane;
 use super::rollers::Rollers;
-use super::stages::{Signals, StageLoad, StageSum, Subject};
+use super::stages::{Signals, StageSum, Subject};
 use super::verification::Verification;
 use super::{Context, room};
 use crate::failure::Failure;
-use crate::plan::HookStage;
+use crate::plan::{HookStage, PhasePlan};
 
 /// Threads of the load that dyno chooses by itself, at most.
 const THREADS_MAX: u32 = 16;
@@ -27,13 +28,14 @@ const THREADS_MAX: u32 = 16;
 /// A series under way.
 pub(super) struct SeriesRun<'a> {
     series: Series,
+    phase: &'a PhasePlan,
     workload: Arc<dyn Workload>,
     verification: Verification,
     /// `None` where something was done to the server that may have closed its connections.
     engine: Option<Engine>,
     /// Engines that were started so far; each draws random numbers of its own.
     engines: u64,
-    course: Course<'a>,
+    sequence: Sequence<'a>,
     sums: Vec<StageSum>,
 }
 
@@ -42,32 +44,41 @@ impl<'a> SeriesRun<'a> {
     pub(super) fn begin(
         context: &Context<'a>,
         lane: &mut Lane<'_>,
+        phase: &'a PhasePlan,
         load: &dyn SeriesLoad,
     ) -> Result<Self, Failure> {
-        let plan = context.plan;
         let series = load.series();
         let workload = load.workload();
         // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
         reset(context, lane.name(), &mut lane.rollers, load)?;
         let verification = Verification::begin(context, lane, load)?;
         hooks::run_lane(context, lane, HookTime::Before, HookStage::Series(series.name))?;
-        if plan.cold {
+        if phase.cold {
             super::cold::restart(context, lane, series.name)?;
         }
         let rollers = &mut lane.rollers;
-        let room = room::of_load(context, rollers, workload.as_ref())?;
+        let room = room::of_load(&phase.stream, rollers, workload.as_ref())?;
         check_autocommit(rollers)?;
         let ground = Ground {
             cpus: lane.rollers.cpus,
             room,
             contention: load.contention(),
-            connections: plan.connections,
+            connections: phase.stream.connections,
         };
-        let course = Course::new(&plan.load, plan.warm_up, plan.repeat, ground);
-        if let Some(expected) = course.expected(lane.name(), series.name) {
+        let sequence = Sequence::new(&phase.stream.course, phase.warm_up, phase.repeat, ground);
+        if let Some(expected) = sequence.expected(lane.name(), series.name) {
             context.stream.expect(expected);
         }
-        Ok(Self { series, workload, verification, engine: None, engines: 0, course, sums: Vec::new() })
+        Ok(Self {
+            series,
+            phase,
+            workload,
+            verification,
+            engine: None,
+            engines: 0,
+            sequence,
+            sums: Vec::new(),
+        })
     }
 
     /// Runs the next stage; false where there was none left.
@@ -78,13 +89,13 @@ impl<'a> SeriesRun<'a> {
         signals: Signals<'_>,
     ) -> Result<bool, Failure> {
         context.check_stopped()?;
-        let next = self.course.next(&self.sums);
-        if let Some(remark) = self.course.take_remark() {
+        let next = self.sequence.next(&self.sums);
+        if let Some(remark) = self.sequence.take_remark() {
             context.stream.notice(lane.name(), None, remark);
         }
-        let Some(load) = next else { return Ok(false) };
-        self.hooks(context, lane, HookTime::Before, load)?;
-        let threads = threads(context, &lane.rollers);
+        let Some(order) = next else { return Ok(false) };
+        self.hooks(context, lane, HookTime::Before, order)?;
+        let threads = threads(context, self.phase, &lane.rollers);
         let mut engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.start_engine(context, &lane.rollers, threads)?,
@@ -96,10 +107,12 @@ impl<'a> SeriesRun<'a> {
             types: self.workload.types(),
             url: &lane.rollers.url,
             threads: engine.threads(),
+            connections: self.phase.stream.connections,
+            protocol: self.phase.stream.protocol,
         };
-        lane.stages.run(context, &mut engine, &subject, load, &mut self.sums, signals)?;
+        lane.stages.run(context, &mut engine, &subject, order, &mut self.sums, signals)?;
         self.engine = Some(engine);
-        self.hooks(context, lane, HookTime::After, load)?;
+        self.hooks(context, lane, HookTime::After, order)?;
         Ok(true)
     }
 
@@ -109,12 +122,12 @@ impl<'a> SeriesRun<'a> {
         rollers: &Rollers,
         threads: u32,
     ) -> Result<Engine, Failure> {
-        let plan = context.plan;
+        let (plan, stream) = (context.plan, &self.phase.stream);
         let config = EngineConfig {
-            protocol: plan.protocol,
-            tries_max: plan.tries_max,
-            realtime: plan.realtime,
-            connections: plan.connections,
+            protocol: stream.protocol,
+            tries_max: stream.tries_max,
+            realtime: plan.spec.realtime,
+            connections: stream.connections,
             // The second engine of a series goes on with other random numbers, and not again with those of the first.
             seed: plan.seed.wrapping_add(self.engines),
             ..EngineConfig::new(threads)
@@ -130,11 +143,11 @@ impl<'a> SeriesRun<'a> {
         context: &Context<'_>,
         lane: &mut Lane<'_>,
         when: HookTime,
-        load: StageLoad,
+        order: StageOrder,
     ) -> Result<(), Failure> {
-        if hooks::wanted_for_stage(context, lane.name(), when, load.kind) {
+        if hooks::wanted_for_stage(context, lane.name(), when, order.kind) {
             self.engine = None;
-            hooks::run_stage(context, lane, when, self.series.name, load.kind)?;
+            hooks::run_stage(context, lane, when, self.series.name, order.kind)?;
         }
         Ok(())
     }
@@ -194,11 +207,11 @@ fn reset(
 }
 
 /// Threads of the load on one target.
-fn threads(context: &Context<'_>, rollers: &Rollers) -> u32 {
+fn threads(context: &Context<'_>, phase: &PhasePlan, rollers: &Rollers) -> u32 {
     let plan = context.plan;
     // On a shared machine the server needs the processors more than the load does, and loads that run at the same time
     // share what is left.
-    let loads = if plan.together { plan.targets.len() as u32 } else { 1 };
+    let loads = if phase.together { plan.targets.len() as u32 } else { 1 };
     let share = if rollers.same_host == Some(true) { rollers.cpus / 2 } else { rollers.cpus };
-    plan.threads.unwrap_or((share / loads.max(1)).clamp(1, THREADS_MAX))
+    plan.spec.threads.unwrap_or((share / loads.max(1)).clamp(1, THREADS_MAX))
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
-use dyno_engine::plan::{Arrivals, Limit, StagePlan};
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
+use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::Step;
 use dyno_target::cause::Cause;
 use dyno_workload::benchmark::Done;
@@ -42,6 +42,8 @@ pub(super) struct Subject<'a> {
     pub(super) types: &'a [String],
     pub(super) url: &'a str,
     pub(super) threads: u32,
+    pub(super) connections: Option<u32>,
+    pub(super) protocol: Protocol,
 }
 
 /// When a stage is to begin, and when to end before its time.
@@ -52,21 +54,11 @@ pub(super) struct Signals<'a> {
     pub(super) end: &'a AtomicBool,
 }
 
-/// The load of a stage.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct StageLoad {
-    pub(super) kind: StageKind,
-    pub(super) clients: u32,
-    pub(super) clients_end: u32,
-    pub(super) arrivals: Arrivals,
-    pub(super) limit: Limit,
-}
-
 /// What a stage brought.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StageSum {
     pub(super) id: u32,
-    pub(super) load: StageLoad,
+    pub(super) order: StageOrder,
     /// As the report has it; `None` where nothing was measured, or the stage did not run to its end.
     pub(super) step: Option<Step>,
     /// What the clients were told, in the drain too.
@@ -88,31 +80,25 @@ impl Stages {
         context: &Context<'_>,
         engine: &mut Engine,
         subject: &Subject<'_>,
-        load: StageLoad,
+        mut order: StageOrder,
         sums: &mut Vec<StageSum>,
         signals: Signals<'_>,
     ) -> Result<(), Failure> {
         let Signals { ready, end } = signals;
-        connect(context, engine, subject.url, load.clients.max(load.clients_end), end)?;
+        connect(context, engine, subject.url, order.clients_max(), end)?;
         if !ready() {
             return Err(ended_early(context));
         }
-        let id = context.stream.begin_stage(announced(context, subject, &load));
+        let id = context.stream.begin_stage(announced(subject, &order));
         self.last = Some(id);
-        let plan = StagePlan {
-            stage: id,
-            clients: load.clients,
-            clients_end: load.clients_end,
-            arrivals: load.arrivals,
-            limit: load.limit,
-        };
+        order.stage = id;
         let mut observer = Observer::new(context, subject.target, id);
-        let ran = engine.run_stage(&plan, end, &mut |observation| observer.see(observation));
+        let ran = engine.run_stage(&order, end, &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
-        self.tell_priority(context, subject.target, load.arrivals, outcome.realtime);
+        self.tell_priority(context, subject.target, order.arrivals, outcome.realtime);
         self.lost = observer.lost.take().map(|said| {
-            let (kind, clients) = (kind_name(load.kind), load.clients);
+            let (kind, clients) = (kind_name(order.kind), order.clients);
             let plural = if clients == 1 { "" } else { "s" };
             Lost { during: format!("{} {kind}, {clients} client{plural}", subject.series), said }
         });
@@ -122,7 +108,7 @@ impl Stages {
         }
         sums.push(StageSum {
             id,
-            load,
+            order,
             step: context.stream.step(id),
             told: observer.told,
             counted: ran.is_ok(),
@@ -130,7 +116,7 @@ impl Stages {
         let (workload, url) = (subject.workload.to_owned(), subject.url.to_owned());
         if let Err(source) = ran {
             let source = Box::new(source);
-            return Err(Failure::LoadBroken { workload, clients: load.clients, url, source });
+            return Err(Failure::LoadBroken { workload, clients: order.clients, url, source });
         }
         if outcome.complete {
             return Ok(());
@@ -140,7 +126,7 @@ impl Stages {
         }
         Err(Failure::StageCut {
             workload,
-            clients: load.clients,
+            clients: order.clients,
             url,
             why: observer.last_error.unwrap_or_else(|| "its clients gave up".to_owned()),
             advice: observer.advice,
@@ -165,7 +151,7 @@ impl Stages {
 
     /// Says once that the real-time priority that was asked for was not granted.
     fn tell_priority(&mut self, context: &Context<'_>, target: &str, arrivals: Arrivals, realtime: bool) {
-        let asked = context.plan.realtime && matches!(arrivals, Arrivals::Open { .. });
+        let asked = context.plan.spec.realtime && matches!(arrivals, Arrivals::Open { .. });
         if asked && !realtime && !std::mem::replace(&mut self.told_priority, true) {
             let text = "--realtime was refused (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag and \
                         response time include the load threads' waiting for a processor";
@@ -322,12 +308,12 @@ fn kind_name(kind: StageKind) -> &'static str {
 }
 
 /// The stage as it is announced; its number is given when that is done.
-fn announced(context: &Context<'_>, subject: &Subject<'_>, load: &StageLoad) -> Stage {
-    let (planned_s, planned_transactions) = match load.limit {
-        Limit::Duration(duration) => (Some(duration.as_secs_f64()), None),
-        Limit::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(load.clients)))),
+fn announced(subject: &Subject<'_>, order: &StageOrder) -> Stage {
+    let (planned_s, planned_transactions) = match order.end {
+        End::Duration(duration) => (Some(duration.as_secs_f64()), None),
+        End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),
     };
-    let (arrival, rate_end_per_s) = match load.arrivals {
+    let (arrival, rate_end_per_s) = match order.arrivals {
         Arrivals::Closed { think_time } => {
             (Arrival::Closed { think_time_ms: think_time.as_secs_f64() * 1e3 }, None)
         }
@@ -340,13 +326,13 @@ fn announced(context: &Context<'_>, subject: &Subject<'_>, load: &StageLoad) -> 
         id: 0,
         target: subject.target.to_owned(),
         series: subject.series.to_owned(),
-        kind: load.kind,
+        kind: order.kind,
         workload: subject.workload.to_owned(),
-        clients: load.clients,
-        clients_end: (load.clients_end != load.clients).then_some(load.clients_end),
-        connections: context.plan.connections,
+        clients: order.clients,
+        clients_end: (order.clients_end != order.clients).then_some(order.clients_end),
+        connections: subject.connections,
         threads: subject.threads,
-        protocol: context.plan.protocol.name().to_owned(),
+        protocol: subject.protocol.name().to_owned(),
         arrival,
         rate_end_per_s,
         planned_s,

@@ -11,17 +11,18 @@ use super::stages::Signals;
 use super::start_line::StartLine;
 use super::{Context, hooks, neighbours};
 use crate::failure::Failure;
-use crate::plan::HookStage;
+use crate::plan::{HookStage, PhasePlan};
 
 /// Runs a series on every target that is left.
 pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) -> Result<(), Failure> {
     // A target that was given up has left its part to the others.
     neighbours::share(lanes);
+    let Some(phase) = context.plan.phases.get(series) else { return Ok(()) };
     let mut drives = Vec::new();
     for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
-        drives.extend(Drive::begin(context, lane, series)?);
+        drives.extend(Drive::begin(context, lane, phase, series)?);
     }
-    let mut failures = if context.plan.together && drives.len() > 1 {
+    let mut failures = if phase.together && drives.len() > 1 {
         together(context, &mut drives)
     } else {
         in_turn(context, &mut drives).err().into_iter().collect()
@@ -43,9 +44,14 @@ struct Drive<'l, 'a, 'c> {
 
 impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
     /// `None` where the target was given up.
-    fn begin(context: &Context<'c>, lane: &'l mut Lane<'a>, series: usize) -> Result<Option<Self>, Failure> {
+    fn begin(
+        context: &Context<'c>,
+        lane: &'l mut Lane<'a>,
+        phase: &'c PhasePlan,
+        series: usize,
+    ) -> Result<Option<Self>, Failure> {
         let Some(load) = lane.load(series) else { return Ok(None) };
-        match SeriesRun::begin(context, lane, load.as_ref()) {
+        match SeriesRun::begin(context, lane, phase, load.as_ref()) {
             Ok(run) => Ok(Some(Self { lane, run, over: false, failed: false })),
             Err(failure) => lane.fail(context, failure).map(|()| None),
         }

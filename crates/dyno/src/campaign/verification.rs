@@ -30,7 +30,7 @@ impl Verification {
         load: &dyn Load,
     ) -> Result<Self, Failure> {
         let series = load.series();
-        if !context.plan.verify {
+        if context.plan.spec.no_verify {
             return Ok(Self { series, baseline: None });
         }
         let what = format!("reading the data of {} before the load", lane.name());
@@ -117,7 +117,7 @@ struct Contents {
 /// Checks that all targets hold the same data before they are compared. Where a family of workloads counts no rows,
 /// nothing is said.
 pub(super) fn same_data(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    if lanes.len() < 2 || !context.plan.verify {
+    if lanes.len() < 2 || context.plan.spec.no_verify {
         return Ok(());
     }
     context.stream.activity("comparing the data of the targets");

@@ -10,7 +10,7 @@ use super::{print, print_json};
 use crate::DONE;
 use crate::cli::{Cli, CompletionShell, CompletionsArguments, ListArguments, TargetsArguments};
 use crate::failure::Failure;
-use crate::scenario::{BUILT_IN, Scenario};
+use crate::flags::{self, BUILT_IN};
 
 pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
     let listed = registry::workloads();
@@ -31,7 +31,7 @@ pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
 pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
     let rows = BUILT_IN
         .iter()
-        .map(|(name, _)| Ok(((*name).to_owned(), Scenario::load(name)?.about.unwrap_or_default())))
+        .map(|(name, _)| Ok(((*name).to_owned(), flags::load(name)?.about.unwrap_or_default())))
         .collect::<Result<Vec<_>, Failure>>()?;
     list("scenarios", &rows, arguments.json)
 }

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod lists;
 mod live;
+pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -1,6 +1,8 @@
 //! `dyno run`: the scenario is resolved, the campaign run, the report printed and the page written.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,29 +12,40 @@ use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
+use dyno_results::spec::RunSpec;
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
 use super::live::{LivePage, keep_for_pages};
 use super::{print, print_json, tell};
 use crate::campaign::{self, Context, Stream};
-use crate::cli::RunArguments;
+use crate::cli::{RunArguments, WhatArguments};
 use crate::failure::Failure;
+use crate::flags::targets_in_file;
 use crate::plan::Plan;
-use crate::scenario::{Scenario, targets_in_file};
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { scenario, mut fields, target_file, runs, json, html, quiet, strict, live, store } =
-        arguments;
-    if !quiet && fields.target.iter().any(|text| without_password(text) != *text) {
-        eprintln!("warning: {EXPOSED}");
-    }
-    if let Some(path) = target_file {
-        fields.target.extend(targets_in_file(&path)?);
-    }
-    let scenario = Scenario::typed(scenario.as_deref(), fields)?;
-    let mut plan = Plan::resolve(&scenario, seed_from_clock())?;
+    let RunArguments { what, rerun, runs, json, html, quiet, strict, live, store } = arguments;
+    let again = rerun.is_some();
+    let base = match rerun {
+        None => None,
+        Some(run) => {
+            let opened = place::open_stored(&store)?;
+            let stored = opened.report(&run)?.run;
+            if let Some(front_end) = &stored.spec.front_end {
+                let alone = what.is_empty() && !(json || quiet || strict) && html.is_none() && live.is_none();
+                if !alone || runs > 1 {
+                    return Err(Failure::OptionsOfFrontEnd { program: front_end.program.clone() });
+                }
+                return run_front_end(&stored.command, opened.path());
+            }
+            Some(stored.spec)
+        }
+    };
+    let named_seed = what.flags.run.seed;
+    let spec = specification(what, base, quiet)?;
+    let mut plan = Plan::resolve(spec.clone(), seed_from_clock())?;
     if let Some(path) = &html {
         place::check_writable(path)?;
     }
@@ -51,7 +64,9 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
                 break;
             }
             if left > 0 {
-                plan = Plan::resolve(&scenario, seed_from_clock())?;
+                // The seed of a stored run makes the first of several again, and not all of them.
+                let seed = if again { named_seed } else { spec.seed };
+                plan = Plan::resolve(RunSpec { seed, ..spec.clone() }, seed_from_clock())?;
             }
         }
         Ok(code)
@@ -66,6 +81,32 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
         eprint!("{}", told_of_runs(&names, &targets));
     }
     ended
+}
+
+/// What is to be run: what the options say, over a scenario, a workload or `base`.
+pub(super) fn specification(
+    what: WhatArguments,
+    base: Option<RunSpec>,
+    quiet: bool,
+) -> Result<RunSpec, Failure> {
+    let WhatArguments { scenario, mut flags, target_file } = what;
+    if !quiet && flags.target.iter().any(|text| without_password(text) != *text) {
+        eprintln!("warning: {EXPOSED}");
+    }
+    if let Some(path) = target_file {
+        flags.target.extend(targets_in_file(&path)?);
+    }
+    flags.specification(scenario.as_deref(), base)
+}
+
+/// Runs again what only another program's command line can say; it is put into the same store.
+fn run_front_end(command: &[String], store: &Path) -> Result<u8, Failure> {
+    if let Some(word) = command.iter().find(|word| secrets::is_hidden(word)) {
+        return Err(Failure::HiddenWord { word: word.clone() });
+    }
+    let program = std::env::current_exe().map_err(Failure::NotStartedAgain)?;
+    let words = command.iter().skip(1);
+    Err(Failure::NotStartedAgain(Command::new(program).args(words).env("DYNO_STORE", store).exec()))
 }
 
 /// What is to become of a run's report.
@@ -93,7 +134,7 @@ fn once(
     }
     let mode = if wanted.quiet { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
     let stream = Stream::new(writer, Live::new(mode, None));
-    stream.emit(started(&name, &now, command_line(), plan.as_json(), plan.seed));
+    stream.emit(started(&name, &now, command_line(), (plan.spec.clone(), plan.resolved.clone()), plan.seed));
     let ended = campaign::run(&Context { plan, stream: &stream, stop });
     stream.close_live();
     let measured = stream.has_measured();
@@ -165,7 +206,7 @@ pub(crate) fn started(
     name: &str,
     now: &jiff::Zoned,
     command: Vec<String>,
-    scenario: serde_json::Value,
+    (spec, resolved): (RunSpec, RunSpec),
     seed: u64,
 ) -> Event {
     Event::Started(Started {
@@ -173,7 +214,8 @@ pub(crate) fn started(
         dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: now.timestamp().display_with_offset(now.offset()).to_string(),
         command,
-        scenario,
+        spec,
+        resolved,
         seed,
     })
 }
@@ -223,7 +265,7 @@ fn invalid(report: &Report) -> impl Iterator<Item = &Finding> {
 }
 
 /// A seed that differs from run to run; it is stored, so that a run can be had again.
-fn seed_from_clock() -> u64 {
+pub(super) fn seed_from_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 

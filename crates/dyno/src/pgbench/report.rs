@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::pgbench::tally::{CommandCounts, Counts, Spread};
-use dyno_workload::script::QueryMode;
+use dyno_workload::script::Protocol;
 
 /// What the report is made of.
 pub(crate) struct Results<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct Results<'a> {
     pub(crate) scale: i64,
     /// `range` or `hash`, and how many.
     pub(crate) partitions: Option<(&'static str, u32)>,
-    pub(crate) mode: QueryMode,
+    pub(crate) mode: Protocol,
     pub(crate) clients: u32,
     pub(crate) threads: u32,
     /// `None`: no limit.
@@ -91,7 +91,7 @@ impl Results<'_> {
         if let Some((method, partitions)) = self.partitions {
             writeln!(out, "partition method: {method}\npartitions: {partitions}")?;
         }
-        writeln!(out, "query mode: {}", mode_name(self.mode))?;
+        writeln!(out, "query mode: {}", self.mode.name())?;
         writeln!(out, "number of clients: {}", self.clients)?;
         writeln!(out, "number of threads: {}", self.threads)?;
         match self.tries_max {
@@ -215,14 +215,6 @@ impl Results<'_> {
 }
 
 /// As `-M` has it.
-pub(crate) fn mode_name(mode: QueryMode) -> &'static str {
-    match mode {
-        QueryMode::Simple => "simple",
-        QueryMode::Extended => "extended",
-        QueryMode::Prepared => "prepared",
-    }
-}
-
 fn write_spread(out: &mut String, indent: &str, times: &Spread) -> std::fmt::Result {
     match times.mean_and_deviation_ms() {
         Some((mean_ms, deviation_ms)) => {

@@ -1,6 +1,7 @@
 //! A run: scripts are read, the setup connection looks at the tables, the clients connect, the load runs, the report is
 //! printed. Like pgbench from outside; inside, dyno's engine, and its store beside it.
 
+use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +9,11 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use dyno_engine::clock;
+use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::{Engine, StageOutcome};
 use dyno_engine::error::EngineError;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, OnLoss, StagePlan};
-use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
-use dyno_results::event::Distribution;
+use dyno_results::event::{Distribution, StageKind};
 use dyno_target::connection::Connection;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
@@ -292,13 +292,13 @@ impl Run<'_> {
         }
     }
 
-    fn plan(&self) -> StagePlan {
+    fn plan(&self) -> StageOrder {
         let clients = self.options.clients.get();
-        let limit = match self.options.length {
-            Length::Transactions(count) => Limit::TransactionsPerClient(u64::from(count.get())),
-            Length::Duration(duration) => Limit::Duration(duration),
+        let end = match self.options.length {
+            Length::Transactions(count) => End::TransactionsPerClient(u64::from(count.get())),
+            Length::Duration(duration) => End::Duration(duration),
         };
-        StagePlan { stage: STAGE, clients, clients_end: clients, arrivals: self.arrivals(), limit }
+        StageOrder { stage: STAGE, ..StageOrder::new(StageKind::Hold, clients, self.arrivals(), end) }
     }
 
     /// The client that could not connect, in pgbench's words.
@@ -386,8 +386,8 @@ fn begin_recording(
     if options.extras == Extras::Off {
         return None;
     }
-    let scenario = stored::scenario(options, scripts);
-    Recording::begin(NAME, stored::command_line(typed), scenario, options.seed)
+    let spec = stored::specification(options, scripts);
+    Recording::begin(NAME, stored::command_line(typed), spec, options.seed)
         .map_err(|failure| options.extras.tell(&format!("dyno: the run is not stored: {failure}\n")))
         .ok()
 }

@@ -2,11 +2,11 @@
 //! passwords: the values of `-D` and the scripts' texts, in which there may be some, are left out.
 
 use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
+use dyno_results::spec::{Clients, LoadSpec, Rate, RunSpec, StreamSpec, Time};
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::tpcb;
 
 use super::options::{Length, RunOptions, ScriptChoice, ScriptSource};
-use super::report;
 use crate::plan::NAME;
 use crate::secrets;
 
@@ -75,7 +75,7 @@ fn without_value(definition: &str) -> String {
 
 /// What decides the run, as the store keeps it. Not the scripts' texts, nor the values of variables: there may be
 /// passwords in them.
-pub(super) fn scenario(options: &RunOptions, scripts: &[WeightedScript]) -> serde_json::Value {
+pub(super) fn specification(options: &RunOptions, scripts: &[WeightedScript]) -> RunSpec {
     let script = |script: &WeightedScript| {
         serde_json::json!({
             "name": script.script.name,
@@ -83,26 +83,37 @@ pub(super) fn scenario(options: &RunOptions, scripts: &[WeightedScript]) -> serd
             "commands": script.script.commands.len(),
         })
     };
-    let (transactions, duration_s) = match options.length {
-        Length::Transactions(count) => (Some(count.get()), None),
-        Length::Duration(duration) => (None, Some(duration.as_secs())),
+    let mut load = LoadSpec {
+        clients: Some(Clients::Ladder(vec![options.clients.get()])),
+        rate: options.rate.map(|rate| Rate { start_per_s: rate, end_per_s: rate }),
+        ..LoadSpec::default()
     };
-    serde_json::json!({
-        "command": "pgbench",
+    match options.length {
+        Length::Transactions(count) => load.transactions = Some(count.get().into()),
+        Length::Duration(duration) => load.duration = Some(Time(duration)),
+    }
+    let own = serde_json::json!({
         "scripts": scripts.iter().map(script).collect::<Vec<_>>(),
         "variables": options.variables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        "clients": options.clients,
-        "threads": options.threads,
-        "protocol": report::mode_name(options.protocol),
-        "transactions_per_client": transactions,
-        "duration_s": duration_s,
-        "rate_per_s": options.rate,
         "latency_limit_ms": options.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
-        "max_tries": options.max_tries,
         "connect_per_transaction": options.reconnect,
         "continue_on_error": options.continue_on_error,
-        "seed": options.seed,
-    })
+    });
+    RunSpec {
+        seed: Some(options.seed),
+        threads: Some(options.threads.get()),
+        ..RunSpec::of_front_end(
+            "pgbench",
+            own,
+            StreamSpec {
+                workload: Some(names(options).1),
+                protocol: Some(options.protocol),
+                max_tries: options.max_tries.map(Into::into),
+                load,
+                ..StreamSpec::default()
+            },
+        )
+    }
 }
 
 /// What a run is called: its script's name, and the workload. A builtin script alone is dyno's own workload of that name,
@@ -146,7 +157,7 @@ pub(super) fn stage(options: &RunOptions, types: &[String]) -> Stage {
         clients_end: None,
         connections: None,
         threads: options.threads.get(),
-        protocol: report::mode_name(options.protocol).to_owned(),
+        protocol: options.protocol.name().to_owned(),
         arrival,
         rate_end_per_s: None,
         planned_s,

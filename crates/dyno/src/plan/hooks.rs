@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use dyno_results::event::{HookTime, StageKind};
 
-use super::{Load, TargetPlan};
+use dyno_results::spec::{Course, HookSpec, RunSpec};
+
+use super::{PhasePlan, TargetPlan};
 use crate::failure::Failure;
-use crate::scenario::Scenario;
 
 /// Begins an action that is SQL and no command.
 const SQL: &str = "sql:";
@@ -80,44 +81,43 @@ impl HookPlan {
     }
 }
 
-/// The hooks in the order in which they are named, those before a stage first. One at a kind of stage that `load` has not
-/// would never be done.
+/// The hooks in the order in which they are named, those before a stage first. One at a kind of stage that no phase has
+/// would never be done. What is to be stored of their actions hides secrets.
 pub(super) fn resolve(
-    scenario: &Scenario,
+    spec: &mut RunSpec,
     targets: &[TargetPlan],
-    load: &Load,
-    warm_up: Duration,
+    phases: &[PhasePlan],
 ) -> Result<Vec<HookPlan>, Failure> {
-    let sides = [(HookTime::Before, &scenario.before), (HookTime::After, &scenario.after)];
+    spec.hooks.sort_by_key(|hook| hook.when == HookTime::After);
     let mut hooks = Vec::new();
-    for (when, words) in sides {
-        for pair in words.chunks_exact(2) {
-            let [named, action] = pair else { continue };
-            let hook = hook(when, named, action, targets)?;
-            if let Some(why) = never_done(hook.stage, load, warm_up) {
-                let option = option(when);
-                return Err(Failure::Absurd { what: format!("{option} {named} would never be done: {why}") });
-            }
-            hooks.push(hook);
+    for HookSpec { when, stage: named, action } in &mut spec.hooks {
+        let hook = hook(*when, named, action, targets)?;
+        let never = phases.iter().map(|phase| never_done(hook.stage, &phase.stream.course, phase.warm_up));
+        if let Some(why) = never.reduce(Option::and).flatten() {
+            let option = option(*when);
+            return Err(Failure::Absurd { what: format!("{option} {named} would never be done: {why}") });
         }
+        *action = crate::secrets::without_secrets(action);
+        hooks.push(hook);
     }
     Ok(hooks)
 }
 
-/// Why a hook would never be done; `None` where it would.
-fn never_done(stage: HookStage, load: &Load, warm_up: Duration) -> Option<&'static str> {
-    match (stage, load) {
-        (HookStage::Kind(StageKind::WarmUp), _) if warm_up.is_zero() => Some("there is no warm-up"),
-        (HookStage::Kind(StageKind::Hold), Load::Ramp(ramp)) if ramp.hold.is_none() => {
+/// Why a hook would never be done in a phase; `None` where it would.
+fn never_done(stage: HookStage, course: &Course, warm_up: Duration) -> Option<&'static str> {
+    let fixed = matches!(course, Course::Fixed { .. });
+    match stage {
+        HookStage::Kind(StageKind::WarmUp) if warm_up.is_zero() => Some("there is no warm-up"),
+        HookStage::Kind(StageKind::Hold) if !course.has_hold() => {
             Some("behind a ramp there is a hold only if its --hold is named")
         }
-        (HookStage::Kind(StageKind::Hold), Load::Single { .. }) if load.changes_in_its_stage() => {
+        HookStage::Kind(StageKind::Hold) if course.changes_in_its_stage() => {
             Some("this load is a ramp, and no hold")
         }
-        (HookStage::Kind(StageKind::Ladder), Load::Single { .. }) => {
+        HookStage::Kind(StageKind::Ladder) if fixed => {
             Some("this load is a single stage (hold, or ramp where it changes), and no ladder")
         }
-        (HookStage::Ramp, Load::Single { .. }) if !load.changes_in_its_stage() => {
+        HookStage::Ramp if fixed && !course.changes_in_its_stage() => {
             Some("this load is a single stage that does not change (hold)")
         }
         _ => None,

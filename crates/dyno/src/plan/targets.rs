@@ -2,23 +2,27 @@
 
 use std::path::PathBuf;
 
+use dyno_results::spec::{EmbeddedSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec};
 use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_target::probe::NodeExporter;
+use dyno_target::settings::without_password;
 use dyno_target::{Environment, Target};
 use dyno_workload::benchmark::{
     Benchmark, EventsBenchmark, EventsWishes, SysbenchBenchmark, SysbenchWishes, TpcbBenchmark,
 };
 use dyno_workload::registry::{self, Selection};
 
-use super::contradictions::refuse_unused_settings;
 use crate::failure::Failure;
-use crate::scenario::{Named, Scenario, What, split_name};
+use crate::flags::{DataOptions, check_name};
 use crate::secrets;
 
 /// The name of a target that speaks PostgreSQL's protocol, where the user gives it none.
 pub(crate) const NAME: &str = "pg";
 /// That of one that speaks MySQL's.
 const NAME_MYSQL: &str = "my";
+
+/// Settings of an embedded server where none are named: durable, and sized to the machine.
+const PROFILE_DEFAULT: &str = "production";
 
 /// The name of a target that speaks MySQL's protocol, or PostgreSQL's, where the user gives it none.
 pub(crate) fn short_name(mysql: bool) -> &'static str {
@@ -65,104 +69,146 @@ impl Place {
     }
 }
 
-/// The targets that are named, or an embedded server where none is.
-pub(super) fn resolve(scenario: &Scenario) -> Result<Vec<TargetPlan>, Failure> {
-    let named = scenario.target.iter().map(|text| Named::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let whats: Vec<What> = named.iter().map(|named| named.what.clone()).collect();
-    refuse_unused_settings(scenario, &whats)?;
-    let mut places = Vec::new();
-    for Named { name, what } in named {
-        let place = place(scenario, what)?;
-        let name = name.unwrap_or_else(|| short_name(place.is_mysql()).to_owned());
-        if places.iter().any(|(other, _)| *other == name) {
-            return Err(Failure::SameName { name });
-        }
-        places.push((name, place));
-    }
-    if places.is_empty() {
-        places.push((NAME.to_owned(), place(scenario, What::Embedded(None))?));
-    }
-    let mut exporters = exporters(scenario, &places)?;
-    let workload = match &scenario.workload {
-        Some(workload) => workload,
-        // tpcb runs on PostgreSQL only.
-        None if places.iter().any(|(_, place)| place.is_mysql()) => "sysbench",
-        None => "tpcb",
-    };
-    let resolved = places.into_iter().map(|(name, place)| {
-        let benchmark = benchmark(scenario, workload, place.is_mysql())?;
-        let at = exporters.iter().position(|(of, _)| *of == name);
-        let host_metrics = at.map(|at| exporters.swap_remove(at).1);
-        Ok(TargetPlan { name, place, benchmark, host_metrics })
-    });
-    resolved.collect()
+/// The name of a target where the user gives it none.
+pub(crate) fn default_name(url: &str) -> Result<&'static str, Failure> {
+    Ok(short_name(Target::parse(url, &Environment::of_process())?.is_mysql()))
 }
 
-fn place(scenario: &Scenario, what: What) -> Result<Place, Failure> {
-    match what {
-        What::Url(url) => {
-            let target = Target::parse(&url, &Environment::of_process())?;
+/// Puts a phase for each workload of a family where the family is named, or nothing is.
+pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
+    let names = spec.targets.iter().filter_map(|target| target.url.as_deref()).map(default_name);
+    // tpcb runs on PostgreSQL only.
+    let mysql = names.collect::<Result<Vec<_>, _>>()?.contains(&NAME_MYSQL);
+    let usual = if mysql { "sysbench" } else { "tpcb" };
+    for phase in std::mem::take(&mut spec.phases) {
+        let [stream] = phase.streams.as_slice() else {
+            spec.phases.push(phase);
+            continue;
+        };
+        for workload in registry::find(stream.workload.as_deref().unwrap_or(usual))?.workloads() {
+            let stream = StreamSpec { workload: Some(workload.to_owned()), ..stream.clone() };
+            spec.phases.push(PhaseSpec { streams: vec![stream], ..phase.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The targets with what is run on each. Their URLs are left in the specification without passwords.
+pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
+    let streams = spec.phases.iter().flat_map(|phase| &phase.streams);
+    let mut selections = streams.filter_map(|stream| stream.workload.as_deref()).map(registry::find);
+    let first = selections.next().transpose()?.ok_or_else(|| absurd("no phase has a stream"))?;
+    let selection = selections.try_fold(first, |all, more| all.and(more?).map_err(|what| absurd(&what)))?;
+    for (at, target) in spec.targets.iter().enumerate() {
+        check_name(&target.name)?;
+        if spec.targets[..at].iter().any(|other| other.name == target.name) {
+            return Err(Failure::SameName { name: target.name.clone() });
+        }
+    }
+    let is_known = |system: &SystemSpec| spec.targets.iter().any(|target| target.name == system.target);
+    if let Some(system) = spec.systems.iter().find(|system| !is_known(system)) {
+        let known = spec.targets.iter().map(|target| target.name.clone()).collect();
+        let name = system.target.clone();
+        return Err(Failure::NoSuchTarget { option: "a system's target", name, known });
+    }
+    let workloads = selection.workloads();
+    if let Some((_, twice)) = workloads.iter().enumerate().find(|(at, name)| workloads[..*at].contains(name))
+    {
+        return Err(absurd(&format!("two phases run {twice}: their stages could not be told apart")));
+    }
+    let mut plans: Vec<TargetPlan> = Vec::new();
+    for target in &mut spec.targets {
+        let mut systems = spec.systems.iter_mut().filter(|system| system.target == target.name);
+        let Some(system) = systems.next() else {
+            return Err(absurd(&format!(
+                "no system is on the target {}: leave it out, or name one",
+                target.name
+            )));
+        };
+        if systems.next().is_some() {
+            return Err(absurd(&format!("two systems are on the target {}: one is possible", target.name)));
+        }
+        if !system.name.is_empty() && system.name != target.name {
+            return Err(absurd(&format!(
+                "the system {} has the name of its target, {}",
+                system.name, target.name
+            )));
+        }
+        system.name.clone_from(&target.name);
+        let place = place(target)?;
+        let host_metrics = target.host_metrics.as_deref().map(NodeExporter::parse).transpose()?;
+        target.host_metrics = host_metrics.as_ref().map(|exporter| exporter.url().to_owned());
+        plans.push(TargetPlan {
+            name: target.name.clone(),
+            benchmark: benchmark(system, selection.clone(), place.is_mysql())?,
+            place,
+            host_metrics,
+        });
+    }
+    Ok(plans)
+}
+
+/// What is typed of a target, without a password, so that it names the same when it is read again.
+fn storable(typed: &str, target: &Target) -> String {
+    let hidden = without_password(typed).replace(":***@", "@");
+    if secrets::is_hidden(&hidden) { target.url() } else { hidden }
+}
+
+fn absurd(what: &str) -> Failure {
+    Failure::Absurd { what: what.to_owned() }
+}
+
+fn place(spec: &mut TargetSpec) -> Result<Place, Failure> {
+    match (&mut spec.url, &spec.embedded) {
+        (Some(_), Some(_)) => Err(absurd(&format!(
+            "the target {} has a URL and is embedded: leave out the one or the other",
+            spec.name
+        ))),
+        (Some(url), None) => {
+            let target = Target::parse(url, &Environment::of_process())?;
             secrets::remember(target.passwords(), target.user(), target.database());
             if target.is_mysql() && target.database().is_empty() {
                 return Err(Failure::NoDatabase { url: target.url() });
             }
+            *url = storable(url, &target);
             Ok(Place::Named(Box::new(target)))
         }
-        What::Embedded(server) => Ok(Place::Embedded {
-            server: server.as_deref().or(scenario.server.as_deref()).map(str::parse).transpose()?,
-            profile: scenario.profile.as_deref().map(str::parse).transpose()?.unwrap_or(Profile::Production),
-            directory: scenario.data_dir.clone(),
-        }),
+        (None, _) => {
+            let EmbeddedSpec { server, profile, data_dir } = spec.embedded.get_or_insert_default();
+            let profile = profile.get_or_insert_with(|| PROFILE_DEFAULT.to_owned());
+            Ok(Place::Embedded {
+                server: server.as_deref().map(str::parse).transpose()?,
+                profile: profile.parse()?,
+                directory: data_dir.clone(),
+            })
+        }
     }
 }
 
-/// Where hosts are read, by the targets' names.
-fn exporters(
-    scenario: &Scenario,
-    places: &[(String, Place)],
-) -> Result<Vec<(String, NodeExporter)>, Failure> {
-    let mut exporters: Vec<(String, NodeExporter)> = Vec::new();
-    for text in &scenario.host_metrics {
-        let (name, url) = split_name(text, |rest| rest.contains("://"));
-        let name = match (name, places) {
-            (Some(name), _) => name,
-            (None, [(only, _)]) => only,
-            (None, _) => return Err(Failure::WhoseHost { url: secrets::hidden(url) }),
-        };
-        if !places.iter().any(|(of, _)| of == name) {
-            let known = places.iter().map(|(name, _)| name.clone()).collect();
-            return Err(Failure::NoSuchTarget { option: "--host-metrics", name: name.to_owned(), known });
-        }
-        if exporters.iter().any(|(of, _)| of == name) {
-            return Err(Failure::Absurd { what: format!("--host-metrics names the host of {name} twice") });
-        }
-        exporters.push((name.to_owned(), NodeExporter::parse(url)?));
-    }
-    Ok(exporters)
-}
-
-/// The workloads with what the scenario says of their data.
-fn benchmark(scenario: &Scenario, named: &str, mysql: bool) -> Result<Box<dyn Benchmark>, Failure> {
+/// The workloads with what is said of their data.
+fn benchmark(system: &SystemSpec, selection: Selection, mysql: bool) -> Result<Box<dyn Benchmark>, Failure> {
     let absurd = |what: &str| Err(Failure::Absurd { what: what.to_owned() });
-    let selection = registry::find(named)?;
-    let of_events = scenario.rows.is_some() || scenario.customers.is_some() || scenario.customer_index;
+    let data = DataOptions::of(system)?;
+    let of_events = data.rows.is_some() || data.customers.is_some() || data.customer_index;
     match selection {
-        Selection::TpcB(_) if mysql => Err(Failure::NotOnMysql { workload: named.to_owned() }),
-        Selection::TpcB(_) if scenario.sysbench.says_anything() => {
+        Selection::TpcB(_) if mysql => {
+            Err(Failure::NotOnMysql { workload: selection.workloads().join(", ") })
+        }
+        Selection::TpcB(_) if !data.sysbench.says_nothing() => {
             absurd("--tables, --table-size and their like are for sysbench's tests; tpcb takes a --scale")
         }
         Selection::TpcB(_) if of_events => {
             absurd("--rows, --customers and --customer-index are for events; tpcb takes a --scale")
         }
-        Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, scenario.scale)?)),
-        Selection::Sysbench(_) if scenario.scale.is_some() => {
+        Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, data.scale)?)),
+        Selection::Sysbench(_) if data.scale.is_some() => {
             absurd("--scale is for tpcb; sysbench's tests take --tables and --table-size")
         }
         Selection::Sysbench(_) if of_events => absurd(
             "--rows, --customers and --customer-index are for events; sysbench's tests take --tables and --table-size",
         ),
         Selection::Sysbench(tests) => {
-            let fields = &scenario.sysbench;
+            let fields = &data.sysbench;
             if let Some(errors) = fields.ignore_errors.as_ref().filter(|errors| !errors.fits(mysql)) {
                 let wanted = if mysql { "numbers on MySQL" } else { "SQLSTATEs on PostgreSQL" };
                 return absurd(&format!(
@@ -177,15 +223,15 @@ fn benchmark(scenario: &Scenario, named: &str, mysql: bool) -> Result<Box<dyn Be
             };
             Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
         }
-        Selection::Events(_) if scenario.scale.is_some() || scenario.sysbench.says_anything() => absurd(
+        Selection::Events(_) if data.scale.is_some() || !data.sysbench.says_nothing() => absurd(
             "--scale is for tpcb, and --tables, --table-size and their like are for sysbench's tests; events takes \
              --rows and --customers",
         ),
         Selection::Events(tests) => {
             let wishes = EventsWishes {
-                rows: scenario.rows.map(|rows| rows.0),
-                customers: scenario.customers.map(|customers| customers.0),
-                customer_index: scenario.customer_index,
+                rows: data.rows.map(|rows| rows.0),
+                customers: data.customers.map(|customers| customers.0),
+                customer_index: data.customer_index,
             };
             Ok(Box::new(EventsBenchmark::new(tests, wishes)?))
         }

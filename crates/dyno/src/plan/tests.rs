@@ -1,22 +1,42 @@
-//! What scenarios resolve to. Nothing is connected to.
+//! What command lines resolve to. Nothing is connected to.
 
+use clap::Parser;
 use dyno_results::event::{HookTime, StageKind};
 
 use super::*;
+use crate::flags::Flags;
 
-fn plan(text: &str) -> Result<Plan, Failure> {
-    let targets = "target = ['pg=postgres://me:secret@h/d', 'my=mysql://me:secret@i/d']\n";
-    let text = if text.contains("target =") { text.to_owned() } else { format!("{targets}{text}") };
-    Plan::resolve(&toml::from_str(&text).unwrap(), 1)
+#[derive(Debug, Parser)]
+struct Line {
+    named: Option<String>,
+    #[command(flatten)]
+    flags: Flags,
 }
 
-fn refusal(text: &str) -> String {
-    plan(text).unwrap_err().to_string()
+/// What `dyno run` with these words is to do; `''` keeps words together.
+pub(crate) fn specification(line: &str) -> Result<RunSpec, Failure> {
+    let mut words = vec!["dyno"];
+    for (at, part) in line.split('\'').enumerate() {
+        let quoted = at % 2 == 1;
+        words.extend(if quoted { vec![part] } else { part.split_whitespace().collect() });
+    }
+    let Line { named, flags } = Line::try_parse_from(words).unwrap();
+    flags.specification(named.as_deref(), None)
+}
+
+fn plan(line: &str) -> Result<Plan, Failure> {
+    let targets = "-t pg=postgres://me:secret@h/d -t my=mysql://me:secret@i/d";
+    let line = if line.contains("-t ") { line.to_owned() } else { format!("{line} {targets}") };
+    Plan::resolve(specification(&line)?, 1)
+}
+
+fn refusal(line: &str) -> String {
+    plan(line).unwrap_err().to_string()
 }
 
 #[test]
 fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
-    let resolved = plan("rows = '2k'\nworkload = 'events'").unwrap();
+    let resolved = plan("events --rows 2k").unwrap();
     let names: Vec<_> =
         resolved.targets.iter().map(|target| (target.name.as_str(), target.is_mysql())).collect();
     assert_eq!(names, [("pg", false), ("my", true)]);
@@ -25,30 +45,32 @@ fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
         targets.iter().map(|target| target.benchmark.name()).collect::<Vec<_>>()
     };
     assert_eq!(families(""), ["sysbench", "sysbench"], "tpcb does not run on both");
-    assert_eq!(families("target = ['postgres://h/d', 'a=embedded']"), ["tpcb", "tpcb"]);
-    assert_eq!(families("target = ['postgres://h/d', 'mysql://h/d']").len(), 2);
-    assert!(refusal("workload = 'tpcb'").contains("PostgreSQL"));
-    assert!(refusal("customer-index = true").contains("--customer-index are for events"));
-    assert_eq!(plan("workload = 'events'\ncustomer-index = true").unwrap().as_json()["customer_index"], true);
-    assert!(refusal("target = ['postgres://h/d', 'postgres://i/d']").contains("two targets are called pg"));
+    assert_eq!(families("-t postgres://h/d -t a=embedded"), ["tpcb", "tpcb"]);
+    assert_eq!(families("-t postgres://h/d -t mysql://h/d").len(), 2);
+    assert!(refusal("tpcb").contains("PostgreSQL"));
+    assert!(refusal("--customer-index").contains("--customer-index are for events"));
+    assert_eq!(plan("events --customer-index").unwrap().spec.systems[1].data["customer-index"], true);
+    assert!(refusal("-t postgres://h/d -t postgres://i/d").contains("two targets are called pg"));
 }
 
 #[test]
 fn hosts_are_read_where_it_is_said_of_whom() {
-    let resolved = plan("host-metrics = ['my=http://me:secret@i:9100/metrics']").unwrap();
+    let resolved = plan("--host-metrics my=http://me:secret@i:9100/metrics").unwrap();
     let read: Vec<bool> = resolved.targets.iter().map(|target| target.host_metrics.is_some()).collect();
     assert_eq!(read, [false, true]);
-    assert!(plan("target = 'mysql://i/d'\nhost-metrics = 'http://i:9100/metrics'").is_ok());
-    assert!(refusal("host-metrics = 'http://i:9100/metrics'").contains("of which target"));
-    let twice = "host-metrics = ['my=http://i:9100/', 'my=http://i:9101/']";
+    assert!(plan("-t mysql://i/d --host-metrics http://i:9100/metrics").is_ok());
+    assert!(refusal("--host-metrics http://i:9100/metrics").contains("of which target"));
+    let twice = "--host-metrics my=http://i:9100/ --host-metrics my=http://i:9101/";
     assert!(refusal(twice).contains("twice"));
 }
 
 #[test]
 fn hooks_are_of_a_series_a_kind_of_stage_or_the_run() {
-    let text = "workload = 'events'\nafter = [['run', 'sql: CHECKPOINT']]\n\
-                before = [['my:join', 'ssh db mysql -psecret'], ['ramp', 'sync'], ['warm-up', 'sync']]";
-    let hooks = plan(text).unwrap().hooks;
+    let line = "events --after run 'sql: CHECKPOINT' --before my:join 'ssh db mysql -psecret' --before ramp sync \
+                --before warm-up sync";
+    let planned = plan(line).unwrap();
+    assert!(!format!("{:?}", planned.spec).contains("secret"), "{:?}", planned.spec);
+    let hooks = planned.hooks;
     let [join, ramp, warm_up, run] = hooks.as_slice() else { panic!("{hooks:?}") };
     assert!(join.is_for("my") && !join.is_for("pg") && ramp.is_for("pg"));
     assert_eq!((join.stage, join.when), (HookStage::Series("join"), HookTime::Before));
@@ -62,42 +84,107 @@ fn hooks_are_of_a_series_a_kind_of_stage_or_the_run() {
 
 #[test]
 fn a_hook_that_would_never_be_done_is_refused() {
-    let hooked = |stage: &str, load: &str| format!("before = [['{stage}', 'true']]\n{load}");
+    let hooked = |stage: &str, load: &str| format!("{load} --before {stage} true");
     for (stage, load, why) in [
-        ("hold", "ramp = '1..3'", "only if its --hold is named"),
-        ("warm-up", "warm-up = 0", "no warm-up"),
-        ("ladder", "duration = 5", "a single stage"),
-        ("ramp", "duration = 5", "does not change"),
-        ("hold", "clients = '1..5'", "a ramp, and no hold"),
+        ("hold", "--ramp 1..3", "only if its --hold is named"),
+        ("warm-up", "--warm-up 0", "no warm-up"),
+        ("ladder", "--duration 5", "a single stage"),
+        ("ramp", "--duration 5", "does not change"),
+        ("hold", "--clients 1..5", "a ramp, and no hold"),
     ] {
         let refused = refusal(&hooked(stage, load));
         assert!(refused.contains("would never be done") && refused.contains(why), "{refused}");
     }
     for (stage, load) in
-        [("hold", "ramp = '1..3'\nhold = 5"), ("ramp", "clients = '1..5'"), ("hold", "duration = 5")]
+        [("hold", "--ramp 1..3 --hold 5"), ("ramp", "--clients 1..5"), ("hold", "--duration 5")]
     {
         assert!(plan(&hooked(stage, load)).is_ok(), "{stage} {load}");
     }
-    assert!(refusal("target = ['pg=']").contains("names no database"));
+    assert!(refusal("-t pg=").contains("names no database"));
 }
 
 #[test]
 fn connections_are_counted_where_clients_share_them() {
-    let shared = plan("connections = 40\nramp = '1..200'").unwrap();
+    let shared = plan("--connections 40 --ramp 1..200").unwrap().phases.remove(0).stream;
     assert_eq!(
         (shared.clients_named(), shared.connections_of(200), shared.connections_of(8)),
         (Some(200), 40, 8)
     );
-    let own = plan("ramp = '1..'").unwrap();
+    let own = plan("--ramp 1..").unwrap().phases.remove(0).stream;
     assert_eq!((own.clients_named(), own.connections_of(200)), (None, 200));
 }
 
 #[test]
-fn what_is_stored_holds_no_password() {
-    let text = "workload = 'events/join'\nhost-metrics = ['my=http://me:secret@i:9100/metrics']\n\
-                before = [['join', 'mysql -psecret']]\nramp = '1..8x2'";
-    let stored = plan(text).unwrap().as_json();
-    assert!(!stored.to_string().contains("secret"), "{stored}");
-    assert_eq!(stored["load"]["ramp"], "1..8x2");
-    assert_eq!(stored["targets"][1]["name"], "my");
+fn what_is_stored_holds_no_password_and_is_the_same_when_it_is_read_again() {
+    let line = "events/join --host-metrics my=http://me:secret@i:9100/metrics --ramp 1..8x2 \
+                --before join 'cd /x\n# a   comment\nmake'";
+    let planned = plan(line).unwrap();
+    for spec in [&planned.spec, &planned.resolved] {
+        assert!(!serde_json::to_string(spec).unwrap().contains("secret"), "{spec:?}");
+        assert_eq!(spec.phases[0].streams[0].load.ramp, Some("1..8x2".parse().unwrap()));
+        assert_eq!(spec.hooks[0].action, "cd /x\n# a   comment\nmake");
+        for text in [serde_json::to_string(spec).unwrap(), toml::to_string(spec).unwrap()] {
+            let read: RunSpec = serde_json::from_str(&text).or_else(|_| toml::from_str(&text)).unwrap();
+            let again = Plan::resolve(read, 2).unwrap();
+            assert_eq!((&again.spec, &again.resolved), (spec, &planned.resolved), "{text}");
+        }
+    }
+    let hidden = plan("tpcb -t pg=postgres://h/d --before run 'mysql -psecret'").unwrap().spec;
+    let error = Flags::default().specification(None, Some(hidden)).unwrap_err();
+    assert!(error.to_string().contains("mysql -p***") && error.help().is_some(), "{error}");
+    let service = plan("tpcb -t service=staging").unwrap_err().to_string();
+    assert!(service.contains("staging"), "{service}");
+    let with_file = plan("tpcb -t postgres://me:pw@h/d?sslrootcert=/ca.pem").unwrap().spec;
+    assert_eq!(with_file.targets[0].url.as_deref(), Some("postgres://me@h/d?sslrootcert=/ca.pem"));
+}
+
+/// What an option means does not depend on whether what it is laid over was stored.
+#[test]
+fn options_over_what_was_stored_are_options_over_what_was_typed() {
+    let bases = [
+        "tpcb",
+        "tpcb --clients 1,2,4 --step 30s",
+        "latency",
+        "events/ingest --ramp 1..9",
+        "tpcb/select-only --ramp 100/s..900/s",
+        "tpcb -t a=embedded -t b=embedded:postgres@17",
+        "events --repeat 3 --cold",
+    ];
+    let options = [
+        "--duration 60s",
+        "--rate 5/s",
+        "--transactions 9",
+        "--ramp 1..200",
+        "--clients 128",
+        "--clients 1,2",
+        "--quick",
+        "--hold 5m",
+        "--warm-up 0",
+        "--repeat 2",
+        "--profile extreme",
+        "--scale 5 --no-verify",
+        "--protocol simple --max-tries 1",
+    ];
+    for base in bases {
+        let stored = Plan::resolve(specification(base).unwrap(), 1).unwrap().spec;
+        let json = serde_json::to_string(&stored).unwrap();
+        for option in options {
+            let over = |base: RunSpec| {
+                let Line { flags, .. } =
+                    Line::try_parse_from(["dyno"].into_iter().chain(option.split(' '))).unwrap();
+                let planned = flags.specification(None, Some(base)).and_then(|spec| Plan::resolve(spec, 1));
+                planned.map(|plan| plan.resolved).map_err(|failure| failure.to_string())
+            };
+            let typed = over(specification(base).unwrap());
+            assert_eq!(over(serde_json::from_str(&json).unwrap()), typed, "{base} with {option}");
+        }
+    }
+    // Both servers of dyno's own are kept, each with the other profile.
+    let two = specification("tpcb -t a=embedded -t b=embedded:postgres@17 --profile extreme").unwrap();
+    assert_eq!(two.targets.len(), 2);
+    assert!(
+        two.targets
+            .iter()
+            .all(|target| target.embedded.as_ref().unwrap().profile.as_deref() == Some("extreme"))
+    );
 }

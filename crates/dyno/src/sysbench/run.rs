@@ -1,16 +1,16 @@
 //! `run`: the threads connect, the load runs, the report is printed. Like sysbench from outside; inside, dyno's engine,
 //! and its store beside it.
 
+use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
-use dyno_engine::plan::{Arrivals, EngineConfig, Limit, OnLoss, StagePlan};
-use dyno_engine::request::Protocol;
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Distribution, StageKind};
 use dyno_target::Environment;
@@ -255,8 +255,8 @@ impl Run<'_> {
         let started = Engine::start(first, &self.load.workload, config).and_then(|mut engine| {
             engine.connect(self.context.settings.threads.get(), &self.stop, &mut |_| {})?;
             if self.load.kind.script().is_some() {
-                let once = Limit::TransactionsPerClient(1);
-                let plan = StagePlan { arrivals: CLOSED, ..self.plan(stored::BEFORE, once) };
+                let once = End::TransactionsPerClient(1);
+                let plan = StageOrder { arrivals: CLOSED, ..self.plan(stored::BEFORE, once) };
                 engine.run_stage(&plan, &self.stop, &mut |_| {})?;
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(EngineError::Stopped);
@@ -302,7 +302,7 @@ impl Run<'_> {
         if !settings.warmup.is_zero() {
             let seconds = settings.warmup.as_secs();
             self.context.console.notice(&format!("Warming up for {seconds} seconds...\n"));
-            let plan = self.plan(stored::WARM_UP, Limit::Duration(settings.warmup));
+            let plan = self.plan(stored::WARM_UP, End::Duration(settings.warmup));
             recorded.stage_begins(self, StageKind::WarmUp, plan.stage);
             let outcome =
                 engine.run_stage(&plan, &self.stop, &mut |seen| self.observe(plan.stage, seen, recorded))?;
@@ -312,8 +312,8 @@ impl Run<'_> {
         let has_warm_up = !settings.warmup.is_zero();
         let base = if has_warm_up { self.load.counters.read() } else { Snapshot::default() };
         self.load.counters.restart_extremes();
-        let limit = settings.time.map_or(Limit::TransactionsPerClient(u64::MAX), Limit::Duration);
-        let plan = self.plan(stored::MEASURED, limit);
+        let end = settings.time.map_or(End::TransactionsPerClient(u64::MAX), End::Duration);
+        let plan = self.plan(stored::MEASURED, end);
         engine.limit_transactions(settings.events);
         recorded.stage_begins(self, StageKind::Hold, plan.stage);
         let (outcome, watched) = self.watch(engine, &plan, recorded, base)?;
@@ -321,20 +321,20 @@ impl Run<'_> {
         Ok((outcome, watched))
     }
 
-    fn plan(&self, stage: u32, limit: Limit) -> StagePlan {
+    fn plan(&self, stage: u32, end: End) -> StageOrder {
         let clients = self.context.settings.threads.get();
         let arrivals = self.context.settings.rate.map_or(CLOSED, |rate| {
             let rate = f64::from(rate);
             Arrivals::Open { rate_per_s: rate, rate_end_per_s: rate, distribution: Distribution::Poisson }
         });
-        StagePlan { stage, clients, clients_end: clients, arrivals, limit }
+        StageOrder { stage, ..StageOrder::new(StageKind::Hold, clients, arrivals, end) }
     }
 
     /// Runs the load, and tells of it while it runs.
     fn watch(
         &self,
         engine: &mut Engine,
-        plan: &StagePlan,
+        plan: &StageOrder,
         recorded: &Recorded,
         base: Snapshot,
     ) -> Result<(StageOutcome, Watched), EngineError> {

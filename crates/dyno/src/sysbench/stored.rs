@@ -3,6 +3,7 @@
 
 use dyno_engine::engine::{Observation, StageOutcome};
 use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
+use dyno_results::spec::{Clients, LoadSpec, Protocol, Rate, RunSpec, StreamSpec, Time};
 use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench;
@@ -30,7 +31,7 @@ impl Recorded {
             return Self(None);
         }
         let target = short_name(run.database.mysql);
-        let recording = Recording::begin(target, command_line(&context.typed), scenario(run), run.seed);
+        let recording = Recording::begin(target, command_line(&context.typed), specification(run), run.seed);
         let told = |failure| extras.tell(&format!("dyno: the run is not stored: {failure}\n"));
         Self(recording.map_err(told).ok())
     }
@@ -111,39 +112,54 @@ fn command_line(typed: &[String]) -> Vec<String> {
 /// A script's own options may have passwords, too.
 fn without_password(word: &str) -> String {
     match word.split_once('=') {
-        Some((name, _)) if name.starts_with("--") && name.to_ascii_lowercase().contains("pass") => {
+        Some((name, _)) if name.strip_prefix("--").is_some_and(is_secret) => {
             format!("{name}=***")
         }
         _ => secrets::hidden(word),
     }
 }
 
+/// Whether an option of this name holds a secret, by what users call such.
+fn is_secret(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("pass") || secrets::is_secret(name)
+}
+
 /// What decides the run, as the store keeps it.
-fn scenario(run: &Run<'_>) -> serde_json::Value {
+fn specification(run: &Run<'_>) -> RunSpec {
     let (context, settings) = (run.context, &run.context.settings);
     let declared = context.options.declared().iter();
     let options: serde_json::Map<_, _> = declared
-        .filter(|declared| !declared.name.to_ascii_lowercase().contains("pass"))
+        .filter(|declared| !is_secret(&declared.name))
         .map(|declared| {
             (declared.name.clone(), context.options.text(&declared.name).map(secrets::hidden).into())
         })
         .collect();
-    serde_json::json!({
-        "command": "sysbench",
+    let own = serde_json::json!({
         "test": run.load.series,
         "options": options,
-        "threads": settings.threads,
-        "protocol": protocol(run),
         "events": settings.events,
-        "duration_s": settings.time.map(|time| time.as_secs()),
-        "warm_up_s": settings.warmup.as_secs(),
-        "rate_per_s": settings.rate,
         "distribution": settings.distribution.name(),
-    })
+    });
+    let load = LoadSpec {
+        clients: Some(Clients::Ladder(vec![settings.threads.get()])),
+        duration: settings.time.map(Time),
+        rate: settings.rate.map(|rate| Rate { start_per_s: rate.into(), end_per_s: rate.into() }),
+        ..LoadSpec::default()
+    };
+    let stream = StreamSpec {
+        workload: Some(run.load.name.clone()),
+        protocol: Some(protocol(run)),
+        load,
+        ..StreamSpec::default()
+    };
+    let mut spec = RunSpec::of_front_end("sysbench", own, stream);
+    spec.seed = Some(run.seed);
+    spec.phases.iter_mut().for_each(|phase| phase.warm_up = Some(Time(settings.warmup)));
+    spec
 }
 
-fn protocol(run: &Run<'_>) -> &'static str {
-    if run.database.prepared { "prepared" } else { "simple" }
+fn protocol(run: &Run<'_>) -> Protocol {
+    if run.database.prepared { Protocol::Prepared } else { Protocol::Simple }
 }
 
 fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
@@ -163,7 +179,7 @@ fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
         clients_end: None,
         connections: None,
         threads: load_threads(settings),
-        protocol: protocol(run).to_owned(),
+        protocol: protocol(run).name().to_owned(),
         arrival,
         rate_end_per_s: None,
         planned_s: planned.map(|time| time.as_secs_f64()),

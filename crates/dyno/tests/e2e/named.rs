@@ -131,7 +131,7 @@ fn the_arrivals_of_a_scenarios_rate_can_be_typed() {
     let Some(server) = shared() else { return };
     let target = database(&server, "arrivals");
     let home = Home::new();
-    let scenario = home.file("mine.toml", "workload = 'tpcb/select-only'\nrate = '50/s'\ntransactions = 5\n");
+    let scenario = home.file("mine.toml", "version = 1\n[[phases]]\n[[phases.streams]]\nworkload = 'tpcb/select-only'\nload = { rate = '50/s', transactions = 5 }\n");
     let typed =
         ["--arrivals", "constant", "--duration", "1s", "--warm-up", "0", "--scale", "1", "--clients", "1"];
     let arguments = [&["run", &scenario, "--json", "--target", &target], &typed[..]].concat();
@@ -210,11 +210,21 @@ fn a_scenario_file_says_the_same_as_flags() {
     let scenario = home.file(
         "mine.toml",
         &format!(
-            "target = '{target}'\nworkload = 'tpcb/simple-update'\nscale = 1\nclients = 2\ntransactions = 10\n\
-             warm-up = 0\nseed = 42\n"
+            "version = 1\nseed = 42\n[[targets]]\nurl = '{target}'\n[[systems]]\ndata = {{ scale = 1 }}\n\
+             [[phases]]\nwarm-up = 0\n[[phases.streams]]\nworkload = 'tpcb/simple-update'\n\
+             load = {{ clients = 2, transactions = 10 }}\n"
         ),
     );
     let report = home.dyno(&["run", &scenario, "--json", "--transactions", "7"]).expect(0).report();
     assert_eq!(report.document()["run"]["seed"], 42);
     assert_eq!(report.total_of_writes("done_with_drain"), 14, "a flag goes before the file");
+    // What was stored is run again, and is what `dyno plan` prints.
+    let again = home.dyno(&["run", "--rerun", "last", "--json"]).expect(0).report();
+    assert_eq!(again.document()["run"]["spec"], report.document()["run"]["spec"]);
+    assert_eq!(again.total_of_writes("done_with_drain"), 14);
+    let planned = home.dyno(&["plan", &scenario, "--transactions", "7"]).expect(0);
+    let written = home.file("written.toml", &planned.out);
+    let json = home.dyno(&["plan", &written, "--json"]).expect(0);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json, report.document()["run"]["spec"]);
 }

@@ -99,8 +99,10 @@ fn more_connections_than_clients_are_told_and_a_scenario_says_the_same() {
     let target = database(&server, "ramp_scenario");
     let home = Home::new();
     let text = format!(
-        "workload = 'events/join'\nrows = '2k'\ncustomers = 100\ntarget = ['db={target}']\nramp = '1..2'\n\
-         step = '300ms'\nto-the-end = true\nconnections = 8\nwarm-up = 0\nbefore = [['db:join', 'echo hello']]\n"
+        "version = 1\n[[targets]]\nname = 'db'\nurl = '{target}'\n[[systems]]\ndata = {{ rows = '2k', customers = 100 }}\n\
+         [[hooks]]\nwhen = 'before'\nstage = 'db:join'\naction = 'echo hello'\n[[phases]]\nwarm-up = 0\n\
+         [[phases.streams]]\nworkload = 'events/join'\nconnections = 8\n\
+         load = {{ ramp = '1..2', step = '300ms', to-the-end = true }}\n"
     );
     let scenario = home.file("mine.toml", &text);
     let report = home.dyno(&["run", &scenario, "--json"]).expect(0).report();

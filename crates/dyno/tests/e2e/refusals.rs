@@ -46,10 +46,10 @@ fn shells_are_told_what_they_complete() {
 fn a_wrong_scenario_is_told_with_its_line() {
     let home = Home::new();
     for (text, words) in [
-        ("workload = 'tpcb'\nsclae = 10\n", &["line 2", "sclae", "did you mean `scale`?"][..]),
-        ("scale = 'ten'\n", &["line 1", "ten"]),
-        ("hold = 'a while'\n", &["line 1", "a while", "30s"]),
-        ("scale = \n", &["line 1"]),
+        ("version = 1\nqiuck = true\n", &["line 2", "qiuck", "did you mean `quick`?"][..]),
+        ("version = 1\nseed = 'ten'\n", &["line 2", "ten"]),
+        ("version = 1\n[[phases]]\nwarm-up = 'a while'\n", &["line 3", "a while", "30s"]),
+        ("seed = \n", &["line 1"]),
     ] {
         let scenario = home.file("mine.toml", text);
         let ended = home.dyno(&["run", &scenario]).expect(1);

@@ -144,7 +144,10 @@ fn an_embedded_server_runs_them_too() {
     let further = ["--warm-up", "0", "--json", "--distribution", "zipfian:0.9", "--data-dir", &servers];
     let arguments = [&["run", "oltp_read_only"], &brief[..], &further].concat();
     let report = home.dyno(&arguments).expect(0).report();
-    assert_eq!(report.document()["run"]["scenario"]["sysbench"]["distribution"], "zipfian:0.9");
+    assert_eq!(
+        report.document()["run"]["spec"]["systems"][0]["data"]["sysbench"]["distribution"],
+        "zipfian:0.9"
+    );
     assert_eq!(number(&report.stage()["totals"]["done"]), 40);
     report.assert_checks_passed();
 }
@@ -155,8 +158,10 @@ fn options_change_the_statements_on_the_command_line_and_in_a_scenario() {
     let target = database(&server, "test_options");
     let home = Home::new();
     let text = format!(
-        "target = '{target}'\nworkload = 'read_write'\nclients = 1\ntransactions = 10\nwarm-up = 0\n\
-         [sysbench]\ntables = 3\ntable_size = 100\nrange-selects = false\npoint-selects = 7\n"
+        "version = 1\n[[targets]]\nurl = '{target}'\n[[systems]]\n\
+         data.sysbench = {{ tables = 3, table_size = 100, range-selects = false, point-selects = 7 }}\n\
+         [[phases]]\nwarm-up = 0\n[[phases.streams]]\nworkload = 'read_write'\n\
+         load = {{ clients = 1, transactions = 10 }}\n"
     );
     let scenario = home.file("mine.toml", &text);
     let typed =

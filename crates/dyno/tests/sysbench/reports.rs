@@ -158,5 +158,13 @@ fn a_stored_run_is_of_one_target_and_its_warm_up_is_apart() {
         assert_eq!([&warm_up["kind"], &hold["kind"]], ["warm-up", "hold"]);
         let max = dyno_report::format::latency_us(hold["response"]["max_us"].as_f64().unwrap());
         assert!(ran.stderr.contains(&format!(", max {max}\n")), "{max} on {product}: {}", ran.stderr);
+        let mut again = Command::new(env!("CARGO_BIN_EXE_dyno"));
+        again.args(["run", "--rerun", "last", "--store"]).arg(directory.path().join("store.db"));
+        let again = again.env("DYNO_SYSBENCH", "off").output().unwrap();
+        let [printed, said] =
+            [&again.stdout, &again.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        // Of a password that was typed the store knows nothing.
+        let hidden = database.is_mysql() && said.contains("held a secret");
+        assert!(hidden || printed.contains("Warming up for 1 seconds"), "{printed}{said}");
     }
 }

@@ -3,10 +3,10 @@
 use std::iter;
 
 use dyno_results::document::Estimate;
+use dyno_results::spec::Steps;
 use dyno_workload::benchmark::Done;
 
 use super::*;
-use crate::units::Steps;
 
 fn ground(clients: Option<u32>) -> Ground {
     let room = Room { clients, why: "there is room for no more" };
@@ -14,7 +14,7 @@ fn ground(clients: Option<u32>) -> Ground {
 }
 
 /// What a stage of so much throughput would have brought.
-fn sum(id: u32, load: StageLoad, mean: f64, p99_us: f64) -> StageSum {
+fn sum(id: u32, load: StageOrder, mean: f64, p99_us: f64) -> StageSum {
     let throughput =
         Estimate { mean, half_width: Some(mean * 0.01), samples: 10, effective_samples: Some(10.0) };
     let done = (mean * 10.0) as u64;
@@ -29,23 +29,23 @@ fn sum(id: u32, load: StageLoad, mean: f64, p99_us: f64) -> StageSum {
         processors: None,
     };
     let told = Done { acknowledged: done, ..Done::default() };
-    StageSum { id, load, step: Some(step), told, counted: true }
+    StageSum { id, order: load, step: Some(step), told, counted: true }
 }
 
 /// Runs a course to its end on a target whose throughput and p99 are functions of the load.
-fn run(course: &mut Course<'_>, target: impl Fn(&StageLoad) -> (f64, f64)) -> Vec<StageLoad> {
+fn run(course: &mut Sequence<'_>, target: impl Fn(&StageOrder) -> (f64, f64)) -> Vec<StageOrder> {
     let mut sums: Vec<StageSum> = Vec::new();
     for id in 0..1000 {
         let Some(load) = course.next(&sums) else { break };
         let (mean, p99_us) = target(&load);
         sums.push(sum(id, load, mean, p99_us));
     }
-    sums.into_iter().map(|sum| sum.load).collect()
+    sums.into_iter().map(|sum| sum.order).collect()
 }
 
 /// `warm-up 4`, `ladder 1`, `hold 8`.
-fn names(loads: &[StageLoad]) -> Vec<String> {
-    let name = |load: &StageLoad| match load.kind {
+fn names(loads: &[StageOrder]) -> Vec<String> {
+    let name = |load: &StageOrder| match load.kind {
         StageKind::WarmUp => format!("w{}", load.clients),
         StageKind::Ladder => format!("{}", load.clients),
         StageKind::Hold => format!("h{}", load.clients),
@@ -58,12 +58,12 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn ladder(rungs: Rungs) -> Load {
-    Load::Ladder { rungs, step: seconds(5), hold: seconds(20), think_time: Duration::ZERO }
+fn ladder(rungs: Rungs) -> Course {
+    Course::Ladder { rungs, step: seconds(5), hold: seconds(20), think_time: Duration::ZERO }
 }
 
-fn ramp(steps: &str, hold: Option<Duration>, to_the_end: bool) -> Load {
-    Load::Ramp(Ramp {
+fn ramp(steps: &str, hold: Option<Duration>, to_the_end: bool) -> Course {
+    Course::Ramp(Ramp {
         steps: steps.parse::<Steps>().unwrap(),
         step: seconds(10),
         hold,
@@ -75,7 +75,7 @@ fn ramp(steps: &str, hold: Option<Duration>, to_the_end: bool) -> Load {
 }
 
 /// Rises up to `peak` clients, and falls behind it, while latency rises.
-fn peaks_at(peak: u32) -> impl Fn(&StageLoad) -> (f64, f64) {
+fn peaks_at(peak: u32) -> impl Fn(&StageOrder) -> (f64, f64) {
     move |load| {
         let clients = f64::from(load.clients);
         let over = (clients - f64::from(peak)).max(0.0);
@@ -86,7 +86,7 @@ fn peaks_at(peak: u32) -> impl Fn(&StageLoad) -> (f64, f64) {
 #[test]
 fn a_listed_ladder_runs_every_rung_and_holds_the_peak() {
     let load = ladder(Rungs::Listed(vec![1, 2, 4, 8, 16]));
-    let mut course = Course::new(&load, seconds(5), 1, ground(None));
+    let mut course = Sequence::new(&load, seconds(5), 1, ground(None));
     assert_eq!(names(&run(&mut course, peaks_at(4))), ["w16", "1", "2", "4", "8", "16", "h4"]);
     assert_eq!(course.next(&[]), None, "it is over");
 }
@@ -94,14 +94,14 @@ fn a_listed_ladder_runs_every_rung_and_holds_the_peak() {
 #[test]
 fn a_hold_is_repeated_and_a_warm_up_left_out() {
     let load = ladder(Rungs::Listed(vec![1, 2]));
-    let mut course = Course::new(&load, Duration::ZERO, 3, ground(None));
+    let mut course = Sequence::new(&load, Duration::ZERO, 3, ground(None));
     assert_eq!(names(&run(&mut course, peaks_at(2))), ["1", "2", "h2", "h2", "h2"]);
 }
 
 #[test]
 fn an_automatic_ladder_ends_behind_its_peak() {
     let load = ladder(Rungs::Automatic { factor: 2, max: 1024 });
-    let mut course = Course::new(&load, Duration::ZERO, 1, ground(None));
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, ground(None));
     let dealt = run(&mut course, peaks_at(4));
     assert_eq!(dealt.last().map(|load| (load.kind, load.clients)), Some((StageKind::Hold, 4)));
     assert!(dealt.len() < 8, "{dealt:?}");
@@ -111,7 +111,7 @@ fn an_automatic_ladder_ends_behind_its_peak() {
 #[test]
 fn an_automatic_ladder_ends_where_the_room_does_and_says_so() {
     let load = ladder(Rungs::Automatic { factor: 4, max: 1024 });
-    let mut course = Course::new(&load, Duration::ZERO, 1, ground(Some(20)));
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, ground(Some(20)));
     assert_eq!(names(&run(&mut course, peaks_at(1000))), ["1", "4", "16", "20", "h20"]);
     assert_eq!(course.take_remark().unwrap(), "the ladder ends at 20 clients: there is room for no more");
     assert_eq!(course.take_remark(), None, "said once");
@@ -120,8 +120,8 @@ fn an_automatic_ladder_ends_where_the_room_does_and_says_so() {
 #[test]
 fn a_pool_that_no_climb_came_up_to_is_told() {
     let pooled = |connections| Ground { connections: Some(connections), ..ground(None) };
-    let remark = |load: &Load, connections| {
-        let mut course = Course::new(load, Duration::ZERO, 1, pooled(connections));
+    let remark = |load: &Course, connections| {
+        let mut course = Sequence::new(load, Duration::ZERO, 1, pooled(connections));
         run(&mut course, peaks_at(4));
         course.take_remark().unwrap_or_default()
     };
@@ -138,18 +138,18 @@ fn contention_ends_an_automatic_ladder_and_no_named_one() {
     let contention = Some(Contention { clients: 1, why: "they would wait" });
     let contended = Ground { contention, ..ground(None) };
     let load = ladder(Rungs::Automatic { factor: 2, max: 1024 });
-    let mut course = Course::new(&load, Duration::ZERO, 1, contended);
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, contended);
     assert_eq!(names(&run(&mut course, peaks_at(1000))), ["1", "2", "4", "8", "h8"]);
     assert!(course.take_remark().unwrap().contains("they would wait"));
     let load = ladder(Rungs::Listed(vec![32]));
-    let mut course = Course::new(&load, Duration::ZERO, 1, contended);
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, contended);
     assert_eq!(names(&run(&mut course, peaks_at(1000))), ["32", "h32"]);
 }
 
 #[test]
 fn a_ramp_goes_to_its_bound_while_the_target_keeps_up() {
     let load = ramp("1..5", None, false);
-    let mut course = Course::new(&load, seconds(5), 1, ground(None));
+    let mut course = Sequence::new(&load, seconds(5), 1, ground(None));
     assert_eq!(names(&run(&mut course, peaks_at(1000))), ["w1", "1", "2", "3", "4", "5"]);
     assert_eq!(course.take_remark(), None);
     let expected = course.expected("pg", "join").unwrap();
@@ -159,7 +159,7 @@ fn a_ramp_goes_to_its_bound_while_the_target_keeps_up() {
 #[test]
 fn a_ramp_ends_where_the_target_gives_way_unless_the_end_is_wanted() {
     let load = ramp("1..200", Some(seconds(20)), false);
-    let mut course = Course::new(&load, Duration::ZERO, 1, ground(None));
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, ground(None));
     let dealt = run(&mut course, peaks_at(8));
     let (hold, steps) = dealt.split_last().unwrap();
     assert!(steps.len() < 50, "{}", steps.len());
@@ -167,14 +167,14 @@ fn a_ramp_ends_where_the_target_gives_way_unless_the_end_is_wanted() {
     assert!((4..=12).contains(&hold.clients), "held where it was good: {}", hold.clients);
     assert!(course.take_remark().unwrap().contains("gave way"));
     let load = ramp("1..40", None, true);
-    let mut course = Course::new(&load, Duration::ZERO, 1, ground(None));
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, ground(None));
     assert_eq!(run(&mut course, peaks_at(8)).len(), 40);
 }
 
 #[test]
 fn a_ramp_without_a_bound_ends_where_the_room_does() {
     let load = ramp("1..x4", None, true);
-    let mut course = Course::new(&load, Duration::ZERO, 1, ground(Some(100)));
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, ground(Some(100)));
     assert_eq!(names(&run(&mut course, peaks_at(1000))), ["1", "4", "16", "64"]);
     assert!(course.take_remark().unwrap().contains("room"));
 }
@@ -182,7 +182,7 @@ fn a_ramp_without_a_bound_ends_where_the_room_does() {
 #[test]
 fn a_ramp_of_the_rate_is_a_ladder_of_open_stages() {
     let load = ramp("100/s..300/s", None, false);
-    let mut course = Course::new(&load, seconds(1), 1, ground(None));
+    let mut course = Sequence::new(&load, seconds(1), 1, ground(None));
     let dealt = run(&mut course, |load| (rate_of(load.arrivals).unwrap(), 1000.0));
     let rates: Vec<f64> = dealt.iter().filter_map(|load| rate_of(load.arrivals)).collect();
     assert_eq!(rates, [100.0, 100.0, 200.0, 300.0]);
@@ -198,25 +198,25 @@ fn a_single_stage_is_repeated_and_its_warm_up_runs_at_its_start() {
         rate_end_per_s: 50.0,
         distribution: dyno_results::event::Distribution::Constant,
     };
-    let limit = Limit::Duration(seconds(30));
-    let load = Load::Single { clients: Some(3), clients_end: None, arrivals, limit };
-    let mut course = Course::new(&load, seconds(1), 2, ground(None));
+    let end = End::Duration(seconds(30));
+    let load = Course::Fixed { clients: Some(3), clients_end: None, arrivals, end };
+    let mut course = Sequence::new(&load, seconds(1), 2, ground(None));
     let dealt = run(&mut course, |_| (1.0, 1.0));
     assert_eq!(names(&dealt), ["w3", "r3-3", "r3-3"]);
     assert_eq!(dealt[0].arrivals, start_of(arrivals));
     let closed = Arrivals::Closed { think_time: Duration::ZERO };
-    let load = Load::Single { clients: None, clients_end: None, arrivals: closed, limit };
+    let load = Course::Fixed { clients: None, clients_end: None, arrivals: closed, end };
     let pooled = Ground { connections: Some(40), ..ground(None) };
-    let mut course = Course::new(&load, Duration::ZERO, 1, pooled);
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, pooled);
     assert_eq!(names(&run(&mut course, |_| (1.0, 1.0))), ["h40"]);
 }
 
 #[test]
 fn a_rung_that_measured_nothing_is_not_run_again() {
     let load = ladder(Rungs::Listed(vec![1, 2]));
-    let mut course = Course::new(&load, Duration::ZERO, 1, ground(None));
+    let mut course = Sequence::new(&load, Duration::ZERO, 1, ground(None));
     let mut sums = Vec::new();
-    let dealt: Vec<StageLoad> = iter::from_fn(|| {
+    let dealt: Vec<StageOrder> = iter::from_fn(|| {
         let load = course.next(&sums)?;
         sums.push(StageSum { step: None, ..sum(0, load, 1.0, 1.0) });
         Some(load)

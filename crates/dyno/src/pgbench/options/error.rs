@@ -30,7 +30,7 @@ pub(crate) enum UsageError {
     #[error("invalid sampling rate: \"{value}\"")]
     SamplingRate { value: String },
     #[error("invalid query mode (-M): \"{value}\"")]
-    QueryMode { value: String },
+    BadMode { value: String },
     #[error("invalid number of maximum tries: \"{value}\"")]
     MaxTries { value: String },
     #[error("invalid partition method, expecting \"range\" or \"hash\", got: \"{value}\"")]

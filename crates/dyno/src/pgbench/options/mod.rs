@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dyno_workload::pgbench::initialize::Initialization;
-use dyno_workload::script::QueryMode;
+use dyno_workload::script::Protocol;
 use dyno_workload::script::builtin::{self, Builtin};
 
 pub(crate) use error::UsageError;
@@ -55,7 +55,7 @@ pub(crate) struct RunOptions {
     pub(crate) length: Length,
     /// A connection for every transaction.
     pub(crate) reconnect: bool,
-    pub(crate) protocol: QueryMode,
+    pub(crate) protocol: Protocol,
     /// `-D`, in order; a later one of the same name counts.
     pub(crate) variables: Vec<(String, String)>,
     /// Of all clients together, transactions a second.

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use dyno_workload::pgbench::initialize::Initialization;
-use dyno_workload::script::QueryMode;
+use dyno_workload::script::Protocol;
 use dyno_workload::script::builtin;
 
 use super::error::UsageError;
@@ -77,7 +77,7 @@ pub(super) fn run(mut typed: Typed) -> Result<RunOptions, UsageError> {
         threads: typed.threads.unwrap_or(NonZeroU32::MIN).min(clients),
         length,
         reconnect: typed.connect,
-        protocol: typed.protocol.unwrap_or(QueryMode::Simple),
+        protocol: typed.protocol.unwrap_or(Protocol::Simple),
         variables: typed.variables,
         rate: typed.rate,
         latency_limit: typed.latency_limit.filter(|limit| !limit.is_zero()),

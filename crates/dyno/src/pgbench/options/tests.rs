@@ -53,7 +53,7 @@ fn defaults() -> RunOptions {
         threads: number(1),
         length: Length::Transactions(number(10)),
         reconnect: false,
-        protocol: QueryMode::Simple,
+        protocol: Protocol::Simple,
         variables: Vec::new(),
         rate: None,
         latency_limit: None,
@@ -116,7 +116,7 @@ fn runs_mean_what_was_typed() {
             it.variables = [("a", "1"), ("a", "b=c"), ("é", "2")].map(|(a, b)| (a.into(), b.into())).to_vec();
         }),
         (&["-M", "prepared", "-C", "-r"], |it| {
-            it.protocol = QueryMode::Prepared;
+            it.protocol = Protocol::Prepared;
             (it.reconnect, it.report_per_command) = (true, true);
         }),
         (&["-R", "1.5e2/s", "-L", " 20.5ms"], |it| {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
 use dyno_workload::script::builtin::{self, Builtin};
-use dyno_workload::script::{Names, QueryMode};
+use dyno_workload::script::{Names, Protocol};
 use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::error::{SeedSource, UsageError};
@@ -38,7 +38,7 @@ pub(super) struct Typed {
     pub(super) operands: Vec<OsString>,
     pub(super) scripts: Vec<ScriptChoice>,
     pub(super) variables: Vec<(String, String)>,
-    pub(super) protocol: Option<QueryMode>,
+    pub(super) protocol: Option<Protocol>,
     pub(super) seed: u64,
     pub(super) extras: Extras,
 
@@ -262,12 +262,12 @@ fn sampling_rate(value: String) -> Result<f64, UsageError> {
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(UsageError::SamplingRate { value }) }
 }
 
-fn query_mode(value: String) -> Result<QueryMode, UsageError> {
+fn query_mode(value: String) -> Result<Protocol, UsageError> {
     match value.as_str() {
-        "simple" => Ok(QueryMode::Simple),
-        "extended" => Ok(QueryMode::Extended),
-        "prepared" => Ok(QueryMode::Prepared),
-        _ => Err(UsageError::QueryMode { value }),
+        "simple" => Ok(Protocol::Simple),
+        "extended" => Ok(Protocol::Extended),
+        "prepared" => Ok(Protocol::Prepared),
+        _ => Err(UsageError::BadMode { value }),
     }
 }
 

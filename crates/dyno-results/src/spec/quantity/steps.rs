@@ -11,7 +11,7 @@ const STEPS_MAX: u32 = 10_000;
 
 /// What goes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quantity {
+pub enum Quantity {
     Clients,
     RatePerS,
 }
@@ -25,17 +25,17 @@ enum Growth {
 
 /// The levels of a ramp in steps. Where neither `+` nor `x` is named, clients rise by one and a rate by its start.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Steps {
-    pub(crate) of: Quantity,
-    pub(crate) start: f64,
+pub struct Steps {
+    pub of: Quantity,
+    pub start: f64,
     /// `None` where only saturation, or want of room, ends it.
-    pub(crate) end: Option<f64>,
+    pub end: Option<f64>,
     growth: Growth,
 }
 
 impl Steps {
     /// The level behind this one; the bound itself is always the last. `None` at the bound.
-    pub(crate) fn after(&self, level: f64) -> Option<f64> {
+    pub fn after(&self, level: f64) -> Option<f64> {
         let next = match self.growth {
             Growth::By(more) => level + more,
             Growth::Times(factor) => level * factor,
@@ -49,7 +49,7 @@ impl Steps {
     }
 
     /// How many steps there are up to a level, both ends included.
-    pub(crate) fn count_to(&self, end: f64) -> u32 {
+    pub fn count_to(&self, end: f64) -> u32 {
         let levels = std::iter::successors(Some(self.start), |level| self.after(*level));
         let count = levels.take(STEPS_MAX as usize + 1).take_while(|level| *level < end).count();
         u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1)

@@ -1,64 +1,9 @@
-//! What a stage is to do, as the engine needs it.
+//! How the engine drives its connections.
 
 use std::time::Duration;
 
-use dyno_results::event::Distribution;
+use dyno_results::spec::Protocol;
 use dyno_wire::endpoint::Endpoint;
-
-/// When transactions begin.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Arrivals {
-    /// A client begins its next transaction when the last one was answered, after the think time.
-    Closed { think_time: Duration },
-    /// Transactions are due at absolute times; the rate runs in a straight line from `rate_per_s` to
-    /// `rate_end_per_s` where the stage has a duration.
-    Open { rate_per_s: f64, rate_end_per_s: f64, distribution: Distribution },
-}
-
-/// When a stage is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    Duration(Duration),
-    /// Each client does this many transactions.
-    TransactionsPerClient(u64),
-}
-
-/// One stage of load.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StagePlan {
-    /// The id that its intervals carry.
-    pub stage: u32,
-    /// Clients at the start; at most as many as are connected.
-    pub clients: u32,
-    /// Clients at the end: they come and go one by one, evenly over the duration.
-    pub clients_end: u32,
-    pub arrivals: Arrivals,
-    pub limit: Limit,
-}
-
-impl StagePlan {
-    /// The most clients active at any time.
-    #[must_use]
-    pub fn clients_max(&self) -> u32 {
-        self.clients.max(self.clients_end)
-    }
-
-    pub(crate) fn duration_ns(&self) -> Option<u64> {
-        match self.limit {
-            Limit::Duration(duration) => Some(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)),
-            Limit::TransactionsPerClient(_) => None,
-        }
-    }
-
-    /// How many clients are to be active `elapsed_ns` after the start.
-    pub(crate) fn clients_at(&self, elapsed_ns: u64) -> u32 {
-        let Some(duration_ns) = self.duration_ns().filter(|ns| *ns > 0) else { return self.clients };
-        let (from, to) = (f64::from(self.clients), f64::from(self.clients_end));
-        let part = (elapsed_ns as f64 / duration_ns as f64).min(1.0);
-        // Both ends are u32 and `part` lies within 0..=1.
-        (from + (to - from) * part).round() as u32
-    }
-}
 
 /// What becomes of a client whose connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +25,7 @@ pub struct EngineConfig {
     /// for closed loops, and for workloads that prepare no statements on the way. Connections that break are opened
     /// again, whatever `on_loss` says.
     pub connections: Option<u32>,
-    pub protocol: crate::request::Protocol,
+    pub protocol: Protocol,
     /// Tries for a transaction that meets a serialization failure (40001) or deadlock (40P01); at least 1.
     pub tries_max: u32,
     /// What becomes of a client whose connection breaks.
@@ -120,7 +65,7 @@ impl EngineConfig {
             threads: threads.max(1),
             clients_in_blocks: None,
             connections: None,
-            protocol: crate::request::Protocol::default(),
+            protocol: Protocol::default(),
             tries_max: 10,
             on_loss: OnLoss::Reconnect,
             reconnect_timeout: Duration::from_secs(10),
@@ -136,26 +81,5 @@ impl EngineConfig {
             realtime: false,
             seed: 0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ramp_goes_from_its_first_to_its_last_count() {
-        let plan = StagePlan {
-            stage: 0,
-            clients: 1,
-            clients_end: 11,
-            arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-            limit: Limit::Duration(Duration::from_secs(10)),
-        };
-        assert_eq!(plan.clients_at(0), 1);
-        assert_eq!(plan.clients_at(5_000_000_000), 6);
-        assert_eq!(plan.clients_at(10_000_000_000), 11);
-        assert_eq!(plan.clients_at(u64::MAX), 11);
-        assert_eq!(plan.clients_max(), 11);
     }
 }

@@ -1,5 +1,5 @@
-//! Quantities as people type them: `30s`, `5000/s`, `1,2,4` or `1..200`. In a scenario they are the same text, or
-//! a plain number where that is clear.
+//! Quantities as people type them: `30s`, `5000/s`, `1,2,4` or `1..200`. In a specification they are the same text, or a
+//! plain number where that is clear.
 
 mod steps;
 
@@ -7,9 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Serializer;
 use serde::de::{self, Deserializer, Visitor};
 
-pub(crate) use self::steps::{Quantity, Steps};
+pub use self::steps::{Quantity, Steps};
 
 /// Most clients that a stage may have.
 const CLIENTS_MAX: u32 = 100_000;
@@ -19,7 +21,7 @@ const RATE_MAX_PER_S: f64 = 1e7;
 
 /// A time: `500ms`, `30s`, `2m`, `1h`, `1m30s`, or seconds as a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Time(pub(crate) Duration);
+pub struct Time(pub Duration);
 
 impl FromStr for Time {
     type Err = String;
@@ -56,13 +58,13 @@ impl FromStr for Time {
 
 /// A rate per second: `5000/s`, `5000`, `5k/s`, or a ramp `100..5000/s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rate {
-    pub(crate) start_per_s: f64,
-    pub(crate) end_per_s: f64,
+pub struct Rate {
+    pub start_per_s: f64,
+    pub end_per_s: f64,
 }
 
 impl Rate {
-    pub(crate) fn is_ramp(self) -> bool {
+    pub fn is_ramp(self) -> bool {
         self.start_per_s.to_bits() != self.end_per_s.to_bits()
     }
 }
@@ -101,7 +103,7 @@ fn number(text: &str) -> Option<f64> {
 
 /// How many rows: `1000000`, `70M`, `2k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Count(pub(crate) u64);
+pub struct Count(pub u64);
 
 impl FromStr for Count {
     type Err = String;
@@ -118,9 +120,11 @@ impl FromStr for Count {
     }
 }
 
-/// How many clients: one number, a ladder `1,2,4`, or a ramp `1..200`.
+/// How many clients: one number, a ladder `1,2,4`, a ramp `1..200`, or `auto`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Clients {
+pub enum Clients {
+    /// A ladder that ends where throughput has passed its peak.
+    Auto,
     /// The rungs, ascending, without repeats; one number is a ladder of one rung.
     Ladder(Vec<u32>),
     Ramp {
@@ -137,9 +141,12 @@ impl FromStr for Clients {
             let clients =
                 text.trim().parse::<u32>().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients));
             clients.ok_or_else(|| {
-                format!("`{text}` is no number of clients: write 1 to {CLIENTS_MAX}, a ladder 1,2,4 or a ramp 1..200")
+                format!("`{text}` is no number of clients: write 1 to {CLIENTS_MAX}, a ladder 1,2,4, a ramp 1..200 or auto")
             })
         };
+        if text.trim() == "auto" {
+            return Ok(Self::Auto);
+        }
         if let Some((start, end)) = text.split_once("..") {
             return Ok(Self::Ramp { start: number(start)?, end: number(end)? });
         }
@@ -150,8 +157,45 @@ impl FromStr for Clients {
     }
 }
 
-/// Reads a quantity from a scenario: its text, a number, or (for clients) a list of numbers.
-pub(crate) fn from_scenario<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.subsec_nanos() {
+            0 => write!(f, "{}s", self.0.as_secs()),
+            _ => write!(f, "{}ms", self.0.as_secs_f64() * 1e3),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.is_ramp() { format!("..{}", self.end_per_s) } else { String::new() };
+        write!(f, "{}{end}/s", self.start_per_s)
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Ladder(rungs) => {
+                f.write_str(&rungs.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
+            }
+            Self::Ramp { start, end } => write!(f, "{start}..{end}"),
+        }
+    }
+}
+
+/// Reads a quantity from a specification: its text, a number, or (for clients) a list of numbers.
+///
+/// # Errors
+/// The text is no such quantity.
+pub fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     struct Quantity;
@@ -165,6 +209,10 @@ pub(crate) fn from_scenario<'de, D: Deserializer<'de>, T: FromStr<Err = String>>
 
         fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
             Ok(text.to_owned())
+        }
+
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<String, E> {
+            Ok(number.to_string())
         }
 
         fn visit_i64<E: de::Error>(self, number: i64) -> Result<String, E> {
@@ -187,61 +235,31 @@ pub(crate) fn from_scenario<'de, D: Deserializer<'de>, T: FromStr<Err = String>>
     deserializer.deserialize_any(Quantity)?.parse().map_err(de::Error::custom)
 }
 
-/// Has types that are parsed from text read from a scenario by [`from_scenario`].
-macro_rules! deserialized_from_text {
-    ($($quantity:ty),*) => {$(
+/// Quantities are written and read as their text.
+macro_rules! as_text {
+    ($($quantity:ident: $example:literal),*) => {$(
         impl<'de> serde::Deserialize<'de> for $quantity {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::units::from_scenario(deserializer)
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                from_text(deserializer)
+            }
+        }
+
+        impl serde::Serialize for $quantity {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl JsonSchema for $quantity {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($quantity).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": ["string", "number", "array"], "examples": [$example] })
             }
         }
     )*};
 }
-pub(crate) use deserialized_from_text;
 
-deserialized_from_text!(Time, Rate, Clients, Count, Steps);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times() {
-        let ms = |text: &str| text.parse::<Time>().unwrap().0.as_millis();
-        assert_eq!(ms("500ms"), 500);
-        assert_eq!(ms("30"), 30_000);
-        assert_eq!(ms("1m30s"), 90_000);
-        assert_eq!(ms("1.5h"), 5_400_000);
-        for wrong in ["", "s", "5x", "-1s", "1e400", "999999h", "5 s", "..", "\u{1f40c}"] {
-            assert!(wrong.parse::<Time>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn rates() {
-        assert_eq!("5000/s".parse(), Ok(Rate { start_per_s: 5000.0, end_per_s: 5000.0 }));
-        assert_eq!("1k..2.5k/s".parse(), Ok(Rate { start_per_s: 1000.0, end_per_s: 2500.0 }));
-        for wrong in ["0", "-5/s", "x", "", "nan", "inf/s", "1..", "1e300"] {
-            assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn counts() {
-        assert_eq!("70M".parse(), Ok(Count(70_000_000)));
-        assert_eq!(" 2k".parse(), Ok(Count(2000)));
-        assert_eq!("1.5k".parse(), Ok(Count(1500)));
-        for wrong in ["", "-1", "x", "1.2", "inf", "1e300", "70MM", "M", "\u{1f40c}"] {
-            assert!(wrong.parse::<Count>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn clients() {
-        assert_eq!("8,1,2,2".parse(), Ok(Clients::Ladder(vec![1, 2, 8])));
-        assert_eq!("1..200".parse(), Ok(Clients::Ramp { start: 1, end: 200 }));
-        for wrong in ["0", "", "1,,2", "100001", "a", "1..", "-1"] {
-            assert!(wrong.parse::<Clients>().is_err(), "{wrong}");
-        }
-    }
-}
+as_text!(Time: "30s", Rate: "5000/s", Clients: "1,2,4", Count: "70M", Steps: "1..200+10");

@@ -1,13 +1,11 @@
 //! How a target is named: by a URL or a connection string, with a short name before it where there are several
 //! (`pg=postgres://…`), or as a server of dyno's own (`old=embedded:postgres@16`).
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 
 use dyno_target::files;
 use dyno_target::settings::is_parameter;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
 use crate::failure::Failure;
 
@@ -15,6 +13,8 @@ use crate::failure::Failure;
 const NAME_LENGTH_MAX: usize = 24;
 /// What the driver's own host is called where readings are told apart.
 const DRIVER: &str = "driver";
+/// What a name may be.
+const NAMES: &str = "it takes letters, digits, `_`, `-` and `.`, and begins with a letter";
 const EMBEDDED: &str = "embedded";
 
 /// A target as it was typed.
@@ -81,8 +81,10 @@ fn refuse_name_alone(text: &str) -> Result<(), Failure> {
 }
 
 /// Refuses a name that could not be told from something else.
-fn check_name(name: &str) -> Result<(), Failure> {
-    let what = if name.len() > NAME_LENGTH_MAX {
+pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
+    let what = if !is_name_like(name) {
+        format!("`{name}` is no name for a target: {NAMES}")
+    } else if name.len() > NAME_LENGTH_MAX {
         format!("the target's name {name} is longer than {NAME_LENGTH_MAX} letters")
     } else if name == DRIVER {
         format!("a target cannot be called {DRIVER}: that is dyno's own host in a report")
@@ -98,9 +100,7 @@ fn refuse_odd_name(text: &str) -> Result<(), Failure> {
         Some((name, url))
             if !name.contains("://") && !is_parameter(name.trim()) && is_address(url.trim()) =>
         {
-            let what = format!(
-                "`{name}` is no name for a target: it takes letters, digits, `_`, `-` and `.`, and begins with a letter"
-            );
+            let what = format!("`{name}` is no name for a target: {NAMES}");
             Err(Failure::Absurd { what })
         }
         _ => Ok(()),
@@ -126,39 +126,6 @@ fn is_address(text: &str) -> bool {
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     });
     scheme || text.split_once('=').is_some_and(|(parameter, _)| is_parameter(parameter.trim()))
-}
-
-/// Reads a text or a list of texts from a scenario.
-pub(super) fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    struct Texts;
-
-    impl<'de> Visitor<'de> for Texts {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text, or a list of texts")
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(vec![text.to_owned()])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut texts = Vec::new();
-            while let Some(text) = list.next_element()? {
-                texts.push(text);
-            }
-            Ok(texts)
-        }
-    }
-
-    deserializer.deserialize_any(Texts)
-}
-
-/// Reads a list of pairs, `[["join", "systemctl restart mysql"]]`, one after the other.
-pub(super) fn pairs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let pairs: Vec<(String, String)> = de::Deserialize::deserialize(deserializer)?;
-    Ok(pairs.into_iter().flat_map(|(stage, action)| [stage, action]).collect())
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! What the user says of sysbench's tests, with sysbench's names: on the command line options of their own, in a
-//! scenario the table `[sysbench]`. Dashes and underscores are the same.
+//! scenario the table `data.sysbench`. Dashes and underscores are the same.
 
 use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
+use dyno_results::spec::from_text;
 use dyno_workload::sysbench::{Distribution, IgnoredErrors, Options};
+use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
 
-use crate::units::deserialized_from_text;
-
 /// Options of the ten tests.
-#[derive(Debug, Clone, Default, PartialEq, Args, DeriveDeserialize, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Args, DeriveDeserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "sysbench's tests")]
 pub(crate) struct SysbenchFields {
@@ -29,12 +29,14 @@ pub(crate) struct SysbenchFields {
     /// zipfian[:EXPONENT] [default: special:12,1,75]
     #[arg(long, visible_alias = "rand-type", alias = "rand_type", value_name = "SHAPE")]
     #[serde(alias = "rand-type", alias = "rand_type")]
+    #[schemars(with = "Option<String>")]
     pub(crate) distribution: Option<Shape>,
 
     /// Errors that restart an event: numbers of MySQL or SQLSTATEs of PostgreSQL with commas between, or all [default:
     /// 1213,1020,1205 and 40P01,23505,40001]
     #[arg(long, alias = "ignore_errors", value_name = "LIST")]
     #[serde(alias = "ignore_errors")]
+    #[schemars(with = "Option<String>")]
     pub(crate) ignore_errors: Option<Errors>,
 
     /// Ids that a range spans [default: 100]
@@ -71,6 +73,7 @@ pub(crate) struct SysbenchFields {
     #[arg(long, hide_short_help = true, alias = "range_selects", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "range_selects")]
+    #[schemars(with = "Option<bool>")]
     pub(crate) range_selects: Option<Switch>,
 
     /// Updates of an indexed column [default: 1]
@@ -92,22 +95,26 @@ pub(crate) struct SysbenchFields {
     #[arg(long, hide_short_help = true, alias = "skip_trx", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "skip_trx")]
+    #[schemars(with = "Option<bool>")]
     pub(crate) skip_trx: Option<Switch>,
 
     /// The server numbers the rows; off: the client does [default: on]
     #[arg(long, hide_short_help = true, alias = "auto_inc", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "auto_inc")]
+    #[schemars(with = "Option<bool>")]
     pub(crate) auto_inc: Option<Switch>,
 
     /// A plain index on id instead of the primary key [default: off]
     #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
+    #[schemars(with = "Option<bool>")]
     pub(crate) secondary: Option<Switch>,
 
     /// The index on k [default: on]
     #[arg(long, hide_short_help = true, alias = "create_secondary", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "create_secondary")]
+    #[schemars(with = "Option<bool>")]
     pub(crate) create_secondary: Option<Switch>,
 
     /// MySQL's ENGINE of new tables [default: innodb]
@@ -131,37 +138,8 @@ pub(crate) struct SysbenchFields {
 }
 
 impl SysbenchFields {
-    /// What this says goes before what `other` says.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            tables: self.tables.or(other.tables),
-            table_size: self.table_size.or(other.table_size),
-            distribution: self.distribution.or(other.distribution),
-            ignore_errors: self.ignore_errors.or(other.ignore_errors),
-            range_size: self.range_size.or(other.range_size),
-            point_selects: self.point_selects.or(other.point_selects),
-            simple_ranges: self.simple_ranges.or(other.simple_ranges),
-            sum_ranges: self.sum_ranges.or(other.sum_ranges),
-            order_ranges: self.order_ranges.or(other.order_ranges),
-            distinct_ranges: self.distinct_ranges.or(other.distinct_ranges),
-            range_selects: self.range_selects.or(other.range_selects),
-            index_updates: self.index_updates.or(other.index_updates),
-            non_index_updates: self.non_index_updates.or(other.non_index_updates),
-            delete_inserts: self.delete_inserts.or(other.delete_inserts),
-            skip_trx: self.skip_trx.or(other.skip_trx),
-            auto_inc: self.auto_inc.or(other.auto_inc),
-            secondary: self.secondary.or(other.secondary),
-            create_secondary: self.create_secondary.or(other.create_secondary),
-            mysql_storage_engine: self.mysql_storage_engine.or(other.mysql_storage_engine),
-            random_points: self.random_points.or(other.random_points),
-            number_of_ranges: self.number_of_ranges.or(other.number_of_ranges),
-            delta: self.delta.or(other.delta),
-        }
-    }
-
-    /// True where anything is said.
-    pub(crate) fn says_anything(&self) -> bool {
-        *self != Self::default()
+    pub(crate) fn says_nothing(&self) -> bool {
+        *self == Self::default()
     }
 
     /// The options with sysbench's defaults where nothing is said; how much data is meant by them only where that is said.
@@ -394,7 +372,17 @@ impl Serialize for Errors {
     }
 }
 
-deserialized_from_text!(Shape, Errors);
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Errors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -442,7 +430,7 @@ mod tests {
         assert_eq!((options.tables, options.table_size), (4, 100));
         assert!(!options.range_selects && options.skip_trx && options.auto_inc);
         assert_eq!(options.distribution, Distribution::Uniform);
-        assert!(fields.says_anything() && !SysbenchFields::default().says_anything());
+        assert!(!fields.says_nothing() && SysbenchFields::default().says_nothing());
         assert!(toml::from_str::<SysbenchFields>("tabels = 4").is_err());
     }
 }

@@ -1,0 +1,416 @@
+//! What is typed of a run, and the specification that it stands for: that of a file, of a workload's name or of nothing, with
+//! what the options say in the places that they are about.
+
+mod sysbench;
+mod targets;
+
+use std::path::Path;
+
+use clap::Args;
+use dyno_results::event::HookTime;
+use dyno_results::spec::{
+    self, Count, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec,
+};
+use dyno_workload::registry::{self, UnknownWorkload};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub(crate) use self::sysbench::SysbenchFields;
+pub(crate) use self::targets::{check_name, split_name, targets_in_file};
+
+use self::targets::{Named, What};
+use crate::failure::Failure;
+use crate::plan::{NAME, default_name};
+use crate::secrets::{hidden, is_hidden, is_like_target};
+
+/// Scenarios that come with dyno, each a specification: name and TOML.
+pub(crate) const BUILT_IN: [(&str, &str); 5] = [
+    ("tpcb", include_str!("../../../scenarios/tpcb.toml")),
+    ("sysbench", include_str!("../../../scenarios/sysbench.toml")),
+    ("events", include_str!("../../../scenarios/events.toml")),
+    ("quick", include_str!("../../../scenarios/quick.toml")),
+    ("latency", include_str!("../../../scenarios/latency.toml")),
+];
+
+/// The options of a run: what a specification nests, side by side.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub(crate) struct Flags {
+    /// Database to test: a postgres:// or mysql:// URL, a libpq connection string, or `embedded[:SERVER]` for a PostgreSQL
+    /// of dyno's own, which is also the default. Several are measured in one run, each with a short name before it
+    #[arg(long, short = 't', value_name = "[NAME=]URL", help_heading = "Target")]
+    pub(crate) target: Vec<String>,
+
+    /// Where the host of a target is read that is not this one: a node_exporter's URL, http://host:9100/metrics
+    #[arg(long, value_name = "[NAME=]URL", help_heading = "Target")]
+    pub(crate) host_metrics: Vec<String>,
+
+    /// Run a command, or `sql:…` on the target, before a series (join), a kind of stage (warm-up, ladder, ramp, hold) or
+    /// the run; NAME:STAGE for one target. DYNO_TARGET, DYNO_URL, DYNO_HOST, DYNO_PORT, DYNO_SERIES and DYNO_STAGE are in
+    /// its environment
+    #[arg(long, num_args = 2, value_names = ["STAGE", "COMMAND"], help_heading = "Target")]
+    pub(crate) before: Vec<String>,
+
+    /// The same behind it
+    #[arg(long, num_args = 2, value_names = ["STAGE", "COMMAND"], help_heading = "Target")]
+    pub(crate) after: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) embedded: EmbeddedSpec,
+
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) stream: StreamSpec,
+
+    #[command(flatten)]
+    pub(crate) phase: PhaseSpec,
+
+    #[command(flatten)]
+    pub(crate) run: RunSpec,
+}
+
+/// What a user says of the data: [`SystemSpec::data`].
+#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct DataOptions {
+    /// Scale of the data of tpcb; a unit is 100,000 accounts, about 16 MB [default: from the machine, or that of the
+    /// data that is there]
+    #[arg(long, short = 's', value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scale: Option<u64>,
+
+    /// Rows of the table event, of the workload events: 1000000, 70M [default: what suits the machine, or those that are
+    /// there]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rows: Option<Count>,
+
+    /// Rows of the table customer, of the workload events
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) customers: Option<Count>,
+
+    /// Of the workload events: an index on event.customer_id on every product, and not only where the foreign key brings
+    /// one (MySQL, MariaDB), so that all targets have the same
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) customer_index: bool,
+
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "SysbenchFields::says_nothing")]
+    pub(crate) sysbench: SysbenchFields,
+}
+
+impl Flags {
+    /// What is to be run: what the options say goes before what the name before them stands for, or before `base`.
+    pub(crate) fn specification(
+        self,
+        named: Option<&str>,
+        base: Option<RunSpec>,
+    ) -> Result<RunSpec, Failure> {
+        let spec = match (named, base) {
+            (Some(named), _) => named_specification(named, self.stream.workload.as_deref())?,
+            (None, base) => base.unwrap_or_default(),
+        };
+        let mut spec = self.with_targets(spec)?;
+        if self != Self::default() {
+            // It is of what was asked for without the options.
+            spec.about = None;
+        }
+        let data = as_map(&self.data)?;
+        for system in &mut spec.systems {
+            // Names that have an alias are written as the field's own.
+            let said = as_map(&DataOptions::of(system)?)?;
+            system.data = Map::new();
+            merge(&mut system.data, &said);
+            merge(&mut system.data, &data);
+        }
+        for (when, words) in [(HookTime::Before, &self.before), (HookTime::After, &self.after)] {
+            if !words.is_empty() {
+                spec.hooks.retain(|hook| hook.when != when);
+            }
+            if let Some(hook) = spec.hooks.iter().find(|hook| hook.when == when && is_hidden(&hook.action)) {
+                return Err(Failure::HiddenHook { action: hook.action.clone() });
+            }
+            spec.hooks.extend(words.chunks_exact(2).filter_map(|pair| {
+                let [stage, action] = pair else { return None };
+                Some(HookSpec { when, stage: stage.clone(), action: action.clone() })
+            }));
+        }
+        if spec.phases.is_empty() {
+            spec.phases.push(PhaseSpec { streams: vec![StreamSpec::default()], ..PhaseSpec::default() });
+        }
+        if self.stream.workload.is_some() {
+            // Another workload than the file's: its first load stands for all.
+            spec.phases.truncate(1);
+            spec.phases.iter_mut().for_each(|phase| phase.streams.truncate(1));
+        }
+        let (named_targets, alone) = (!self.target.is_empty(), self.target.len() == 1);
+        for phase in &mut spec.phases {
+            if phase.streams.is_empty() {
+                phase.streams.push(StreamSpec::default());
+            }
+            phase.together &= !alone;
+            phase.cold &= !named_targets;
+            *phase = merged(&self.phase, phase)?;
+            for stream in &mut phase.streams {
+                *stream = self.stream_over(stream)?;
+            }
+        }
+        merged(&self.run, &spec)
+    }
+
+    /// A stream with what the options say.
+    fn stream_over(&self, stream: &StreamSpec) -> Result<StreamSpec, Failure> {
+        let load = self.stream.load.clone();
+        let opens = load.course(false).is_ok_and(|course| course.is_open());
+        let connections = stream.connections.filter(|_| !opens);
+        let below = StreamSpec { load: LoadSpec::default(), connections, ..stream.clone() };
+        let above = StreamSpec { load: LoadSpec::default(), ..self.stream.clone() };
+        Ok(StreamSpec { load: load.or(stream.load.clone()), ..merged(&above, &below)? })
+    }
+
+    /// The targets that are named, those of the specification, or a server of dyno's own; a system for each.
+    fn with_targets(&self, mut spec: RunSpec) -> Result<RunSpec, Failure> {
+        let embeds = self.embedded != EmbeddedSpec::default();
+        let is_embedded = |target: &TargetSpec| target.url.is_none();
+        let mut are_others = !self.target.is_empty();
+        if are_others {
+            let targets = self.target.iter().map(|text| self.target_of(text));
+            spec.targets = targets.collect::<Result<_, Failure>>()?;
+            if embeds && !spec.targets.iter().any(is_embedded) {
+                let what = "--server, --profile and --data-dir are for a server that dyno starts, and --target names one \
+                            that runs: leave out the one or the other";
+                return Err(Failure::Absurd { what: what.to_owned() });
+            }
+        } else if spec.targets.is_empty() || (embeds && !spec.targets.iter().any(is_embedded)) {
+            are_others = true;
+            spec.targets =
+                vec![TargetSpec { embedded: Some(self.embedded.clone()), ..TargetSpec::default() }];
+        } else {
+            for target in spec.targets.iter_mut().filter(|target| is_embedded(target)) {
+                target.embedded = Some(merged(&self.embedded, &target.embedded.take().unwrap_or_default())?);
+            }
+        }
+        for target in spec.targets.iter_mut().filter(|target| target.name.is_empty()) {
+            target.name = target.url.as_deref().map_or(Ok(NAME), default_name)?.to_owned();
+        }
+        self.set_host_metrics(&mut spec.targets)?;
+        let said = std::mem::take(&mut spec.systems);
+        if are_others || (said.len() < 2 && said.iter().all(|system| system.target.is_empty())) {
+            // What is said of a target's data holds where it is named again; of others what is said of the first.
+            let of = |target: &TargetSpec| {
+                let named = said.iter().find(|system| system.target == target.name);
+                let SystemSpec { name, data, .. } = named.or(said.first()).cloned().unwrap_or_default();
+                let name = if are_others { String::new() } else { name };
+                SystemSpec { name, target: target.name.clone(), data }
+            };
+            spec.systems = spec.targets.iter().map(of).collect();
+        } else {
+            spec.systems = said;
+            for system in spec.systems.iter_mut().filter(|system| system.target.is_empty()) {
+                let Some(only) = spec.targets.first().filter(|_| spec.targets.len() == 1) else {
+                    let what = "a system names no `target`, and there are several";
+                    return Err(Failure::Absurd { what: what.to_owned() });
+                };
+                system.target.clone_from(&only.name);
+            }
+        }
+        Ok(spec)
+    }
+
+    fn target_of(&self, text: &str) -> Result<TargetSpec, Failure> {
+        let Named { name, what } = Named::parse(text)?;
+        let target = TargetSpec { name: name.unwrap_or_default(), ..TargetSpec::default() };
+        Ok(match what {
+            What::Url(url) => TargetSpec { url: Some(url), ..target },
+            What::Embedded(server) => {
+                let typed = self.embedded.clone();
+                TargetSpec {
+                    embedded: Some(EmbeddedSpec { server: server.or(typed.server), ..typed }),
+                    ..target
+                }
+            }
+        })
+    }
+
+    /// Says where hosts are read, by the targets' names.
+    fn set_host_metrics(&self, targets: &mut [TargetSpec]) -> Result<(), Failure> {
+        let mut said: Vec<String> = Vec::new();
+        let known: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
+        for text in &self.host_metrics {
+            let (name, url) = split_name(text, |rest| rest.contains("://"));
+            let name = match (name, known.as_slice()) {
+                (Some(name), _) => name,
+                (None, [only]) => only,
+                (None, _) => return Err(Failure::WhoseHost { url: hidden(url) }),
+            };
+            let Some(target) = targets.iter_mut().find(|target| target.name == name) else {
+                return Err(Failure::NoSuchTarget { option: "--host-metrics", name: name.to_owned(), known });
+            };
+            if said.contains(&target.name) {
+                return Err(Failure::Absurd {
+                    what: format!("--host-metrics names the host of {name} twice"),
+                });
+            }
+            target.host_metrics = Some(url.to_owned());
+            said.push(target.name.clone());
+        }
+        Ok(())
+    }
+}
+
+/// The fields of `first`, and those of `second` that it leaves out.
+fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> Result<T, Failure> {
+    spec::merged(first, second).map_err(|error| Failure::Absurd { what: error.to_string() })
+}
+
+/// What is said, by its names.
+fn as_map<T: Serialize>(said: &T) -> Result<Map<String, Value>, Failure> {
+    match serde_json::to_value(said) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Ok(Map::new()),
+        Err(error) => Err(Failure::Absurd { what: error.to_string() }),
+    }
+}
+
+/// Puts what `first` says over `both`, table by table.
+fn merge(both: &mut Map<String, Value>, first: &Map<String, Value>) {
+    for (name, value) in first.iter().filter(|(_, value)| !value.is_null()) {
+        match (value, both.entry(name).or_insert(Value::Object(Map::new()))) {
+            (Value::Object(first), Value::Object(both)) => merge(both, first),
+            (value, place) => *place = value.clone(),
+        }
+    }
+}
+
+impl DataOptions {
+    /// The options of a system.
+    pub(crate) fn of(system: &SystemSpec) -> Result<Self, Failure> {
+        serde_json::from_value(Value::Object(system.data.clone())).map_err(|error| {
+            let nearest = nearest_field(&error.to_string());
+            let meant = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            Failure::Absurd { what: format!("the data of {} is wrong: {error}{meant}", system.target) }
+        })
+    }
+}
+
+/// What a name before the options stands for.
+fn named_specification(named: &str, workload: Option<&str>) -> Result<RunSpec, Failure> {
+    let spec = find(named)?;
+    let names_workload = !is_whole(named) && first_workload(&spec) == Some(named);
+    match workload {
+        Some(other) if names_workload => Err(Failure::Absurd {
+            what: format!(
+                "{named} and --workload {other} each name a workload: leave out the one or the other"
+            ),
+        }),
+        _ => Ok(spec),
+    }
+}
+
+fn first_workload(spec: &RunSpec) -> Option<&str> {
+    spec.phases.first()?.streams.first()?.workload.as_deref()
+}
+
+/// A scenario by its name, as [`load`] finds it, or else a workload. What could be either is refused, unless it is a
+/// scenario's whole name or both are the same.
+fn find(named: &str) -> Result<RunSpec, Failure> {
+    let spec = match load(named) {
+        Err(Failure::ScenarioUnknown { .. }) => None,
+        loaded => Some(loaded?),
+    };
+    let workload = registry::find(named);
+    match (spec, workload) {
+        (Some(spec), _) if is_whole(named) => Ok(spec),
+        (Some(spec), Ok(workload)) => {
+            let same =
+                first_workload(&spec).is_some_and(|of| registry::find(of).is_ok_and(|of| of == workload));
+            if same && !spec.quick {
+                Ok(spec)
+            } else {
+                Err(Failure::NameAmbiguous { named: named.to_owned() })
+            }
+        }
+        (Some(spec), Err(_)) => Ok(spec),
+        (None, Ok(_)) => Ok(of_workload(named)),
+        (None, Err(UnknownWorkload::Ambiguous { typed, candidates })) => {
+            Err(UnknownWorkload::Ambiguous { typed, candidates }.into())
+        }
+        (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
+            let scored = |name: &'static str| (registry::likeness(named, name), name);
+            let specs = BUILT_IN.iter().map(|(name, _)| scored(name)).filter(|(like, _)| *like > 0.85);
+            let nearest = specs.chain(nearest.map(scored)).max_by(|a, b| a.0.total_cmp(&b.0));
+            Err(Failure::NameUnknown { named: named.to_owned(), nearest: nearest.map(|(_, name)| name) })
+        }
+    }
+}
+
+fn of_workload(named: &str) -> RunSpec {
+    let stream = StreamSpec { workload: Some(named.to_owned()), ..StreamSpec::default() };
+    RunSpec {
+        phases: vec![PhaseSpec { streams: vec![stream], ..PhaseSpec::default() }],
+        ..RunSpec::default()
+    }
+}
+
+/// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it.
+pub(crate) fn load(named: &str) -> Result<RunSpec, Failure> {
+    if is_like_target(named) && !Path::new(named).is_file() {
+        return Err(Failure::ScenarioIsTarget { named: hidden(named) });
+    }
+    if is_file(named) {
+        let path = Path::new(named);
+        let text = dyno_target::files::read_to_string(path)
+            .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
+        return parse(named, &text);
+    }
+    let begins: Vec<_> = BUILT_IN.iter().filter(|(name, _)| name.starts_with(named)).collect();
+    match begins[..] {
+        [(name, text)] if !named.is_empty() => parse(name, text),
+        _ => Err(Failure::ScenarioUnknown { named: named.to_owned() }),
+    }
+}
+
+fn parse(named: &str, text: &str) -> Result<RunSpec, Failure> {
+    let spec: RunSpec = toml::from_str(text).map_err(|error| Failure::ScenarioWrong {
+        named: named.to_owned(),
+        nearest: nearest_field(error.message()),
+        // As files were whose fields are the options, side by side.
+        is_old: text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("version")),
+        error: Box::new(error),
+    })?;
+    if spec.version != spec::VERSION {
+        return Err(Failure::ScenarioVersion { named: named.to_owned(), version: spec.version });
+    }
+    Ok(spec)
+}
+
+/// Whether a name is all of a scenario's.
+fn is_whole(named: &str) -> bool {
+    is_file(named) || BUILT_IN.iter().any(|(name, _)| *name == named)
+}
+
+/// Whether a name is that of a file: one that there is, or that can be nothing else.
+fn is_file(named: &str) -> bool {
+    named.ends_with(".toml") || Path::new(named).is_file()
+}
+
+/// From "unknown field `sclae`, expected one of `scale`, …" the field that was meant.
+fn nearest_field(message: &str) -> Option<String> {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (unknown, known) = quoted.split_first().filter(|_| message.starts_with("unknown field"))?;
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(unknown, name), *name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(score, _)| *score > 0.7)
+        .map(|(_, name)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests;
