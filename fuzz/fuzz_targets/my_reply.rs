@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use dyno_wire::my::backend::{OkPacket, Row};
+use dyno_wire::my::backend::{OkPacket, ResultRow};
 use dyno_wire::my::capabilities::Capabilities;
 use dyno_wire::my::error::ProtocolError;
 use dyno_wire::my::reply::{Expect, ReplyScanner, ReplySink, Totals};
@@ -16,7 +16,7 @@ struct Rows;
 impl ReplySink for Rows {
     const WANTS_ROWS: bool = true;
 
-    fn row(&mut self, row: Row<'_>) {
+    fn row(&mut self, row: ResultRow<'_>) {
         assert_eq!(row.columns().count(), row.len());
         let _ = format!("{row:?}");
     }

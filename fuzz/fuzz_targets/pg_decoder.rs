@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use dyno_wire::pg::backend::{Message, next_frame};
-use dyno_wire::pg::error::ServerError;
+use dyno_wire::pg::error::PostgresError;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
             Ok(Message::DataRow(row)) => assert_eq!(row.columns().count(), row.len()),
             Ok(Message::RowDescription(columns)) => assert_eq!(columns.columns().count(), columns.len()),
             Ok(Message::Error(fields) | Message::Notice(fields)) => {
-                black_box(ServerError::from(fields).to_string());
+                black_box(PostgresError::from(fields).to_string());
             }
             Ok(Message::CommandComplete(tag)) => {
                 black_box((tag.command(), tag.rows()));

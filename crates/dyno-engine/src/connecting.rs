@@ -12,9 +12,9 @@ use crate::error::SessionError;
 use crate::poller::Ready;
 use crate::pool::Nobody;
 use crate::recorder::ErrorCode;
-use crate::session::{Received, Session, State};
+use crate::session::{Received, Session, SessionState};
 use crate::thread::{LoadThread, ReportKind};
-use crate::workload::Place;
+use crate::workload::ClientIdentity;
 
 /// Connections that one thread opens at a time: a server forks or logs in for each, and its queue of connections
 /// that wait to be accepted is short.
@@ -35,8 +35,11 @@ impl LoadThread {
             let client = match self.pool {
                 Some(_) => Box::new(Nobody),
                 None => {
-                    let place = Place { id: self.client_id(self.sessions.len() as u32), thread: self.number };
-                    self.workload.client(place, self.config.seed)
+                    let identity = ClientIdentity {
+                        id: self.client_id(self.sessions.len() as u32),
+                        thread: self.number,
+                    };
+                    self.workload.client(identity, self.config.seed)
                 }
             };
             self.sessions.push(Session::new(client));
@@ -44,12 +47,12 @@ impl LoadThread {
         self.make_members(clients);
         for (session, index) in self.sessions.iter_mut().zip(0..) {
             // New, or gave up in an earlier stage. Those that were lost are waiting for their turn already.
-            let fresh = matches!(session.state, State::Disconnected) && session.lost_ns.is_none();
-            if (fresh || matches!(session.state, State::Aborted)) && !session.is_open() {
+            let fresh = matches!(session.state, SessionState::Disconnected) && session.lost_ns.is_none();
+            if (fresh || matches!(session.state, SessionState::Aborted)) && !session.is_open() {
                 if self.config.connect_per_transaction || self.config.connect_when_asked {
-                    session.state = State::Idle;
+                    session.state = SessionState::Idle;
                 } else {
-                    session.state = State::Disconnected;
+                    session.state = SessionState::Disconnected;
                     self.to_open.push_back(index);
                 }
             }
@@ -112,7 +115,7 @@ impl LoadThread {
             let Some(index) = self.to_open.pop_front() else { break };
             let endpoint = self.endpoint_of(index);
             let session = &mut self.sessions[index as usize];
-            if !matches!(session.state, State::Disconnected) {
+            if !matches!(session.state, SessionState::Disconnected) {
                 continue;
             }
             session.attempts = session.attempts.saturating_add(1);
@@ -137,30 +140,34 @@ impl LoadThread {
         let endpoint = self.endpoint_of(index);
         let session = &mut self.sessions[index as usize];
         let step = match session.state {
-            State::Connecting => session.finish_connect().and_then(|()| {
+            SessionState::Connecting => session.finish_connect().and_then(|()| {
                 session.begin_login(&endpoint);
                 session.flush(&self.poller, token)?;
                 session.log_in(&mut self.inbox, &mut self.outbox.bytes, &self.poller, token, false)
             }),
-            State::LoggingIn(_) if ready.writable => session.flush(&self.poller, token).map(|()| false),
-            State::LoggingIn(_) => {
+            SessionState::LoggingIn(_) if ready.writable => {
+                session.flush(&self.poller, token).map(|()| false)
+            }
+            SessionState::LoggingIn(_) => {
                 session.log_in(&mut self.inbox, &mut self.outbox.bytes, &self.poller, token, true)
             }
-            State::Preparing if ready.writable => session.flush(&self.poller, token).map(|()| false),
-            State::Preparing => session.receive(&mut self.inbox, &self.poller, token).and_then(|received| {
-                if received != Received::Answered {
-                    return Ok(false);
-                }
-                match session.scanner.take_error() {
-                    Some(error) => Err(SessionError::Prepare(error)),
-                    None => Ok(true),
-                }
-            }),
+            SessionState::Preparing if ready.writable => session.flush(&self.poller, token).map(|()| false),
+            SessionState::Preparing => {
+                session.receive(&mut self.inbox, &self.poller, token).and_then(|received| {
+                    if received != Received::Answered {
+                        return Ok(false);
+                    }
+                    match session.scanner.take_error() {
+                        Some(error) => Err(SessionError::Prepare(error)),
+                        None => Ok(true),
+                    }
+                })
+            }
             _ => return,
         };
         match step {
             Ok(false) => {}
-            Ok(true) if matches!(self.sessions[index as usize].state, State::Preparing) => {
+            Ok(true) if matches!(self.sessions[index as usize].state, SessionState::Preparing) => {
                 self.connected(index);
             }
             Ok(true) => self.prepare(index),
@@ -177,9 +184,9 @@ impl LoadThread {
         }
         let prepared = self.statements.prepared();
         let session = &mut self.sessions[index as usize];
-        session.state = State::Preparing;
+        session.state = SessionState::Preparing;
         if self.statements.is_mysql() {
-            session.made.reserve_fixed(prepared);
+            session.prepared_statements.reserve_fixed(prepared);
             self.outbox.expects.resize(prepared, Expect::Prepared);
         }
         session.scanner.start(1, &self.outbox.expects);
@@ -193,7 +200,7 @@ impl LoadThread {
         let now = now_ns();
         self.opening -= 1;
         let session = &mut self.sessions[index as usize];
-        session.state = State::Idle;
+        session.state = SessionState::Idle;
         session.timer_ns = None;
         session.client.connected(now.saturating_sub(session.opened_ns));
         if session.transaction.is_some() {
@@ -269,7 +276,7 @@ impl LoadThread {
     /// Opens the connection that a transaction has begun with.
     pub(crate) fn connect_for_transaction(&mut self, index: u32, now: u64) {
         let session = &mut self.sessions[index as usize];
-        session.state = State::Disconnected;
+        session.state = SessionState::Disconnected;
         self.to_open.push_back(index);
         self.open_more(now);
     }
@@ -283,7 +290,7 @@ impl LoadThread {
         let goes_on = session.client.not_connected(&error);
         let attempts = session.attempts;
         if goes_on {
-            session.state = State::Sleeping;
+            session.state = SessionState::Sleeping;
             self.tell_error(error);
             // Not from here: one that tries again at once, and fails at once, would never return.
             return self.set_timer(index, now);
@@ -294,7 +301,7 @@ impl LoadThread {
             return self.give_up(index);
         }
         let session = &mut self.sessions[index as usize];
-        session.state = State::Sleeping;
+        session.state = SessionState::Sleeping;
         self.set_timer(index, now + backoff_ns(attempts));
     }
 

@@ -10,10 +10,10 @@ use dyno_wire::my;
 use dyno_wire::my::reply::Expect;
 use dyno_wire::pg;
 use dyno_wire::pg::backend::{CommandTag, CopyResponse, DataRow, NoticeFields, RowDescription};
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 
 use crate::error::SessionError;
-use crate::made::Made;
+use crate::prepared_statements::PreparedStatements;
 use crate::workload::{Answer, Client, Reply, TransactionStatus};
 
 /// A transaction that meets a deadlock is rolled back by MySQL itself, which says so with no status.
@@ -21,7 +21,7 @@ const MYSQL_DEADLOCK: u16 = 1213;
 
 /// A login under way.
 #[derive(Debug)]
-pub(crate) enum Login {
+pub(crate) enum LoginDialogue {
     Postgres(pg::handshake::Handshake),
     MySql(my::handshake::Handshake),
 }
@@ -29,12 +29,12 @@ pub(crate) enum Login {
 /// What a login ends in.
 pub(crate) struct LoggedIn {
     pub(crate) link: Link,
-    pub(crate) scanner: Scanner,
+    pub(crate) scanner: ProtocolScanner,
     /// Bytes that came behind the login.
     pub(crate) leftover: Vec<u8>,
 }
 
-impl Login {
+impl LoginDialogue {
     pub(crate) fn new(endpoint: &Endpoint) -> Self {
         let login = Arc::clone(&endpoint.login);
         match endpoint.wire {
@@ -73,12 +73,13 @@ impl Login {
         match self {
             Self::Postgres(handshake) => {
                 let session = handshake.into_session();
-                let scanner = Scanner::Postgres(pg::reply::ReplyScanner::default());
+                let scanner = ProtocolScanner::Postgres(pg::reply::ReplyScanner::default());
                 LoggedIn { link: session.link, scanner, leftover: session.leftover }
             }
             Self::MySql(handshake) => {
                 let session = handshake.into_session();
-                let scanner = Scanner::MySql(Box::new(my::reply::ReplyScanner::new(session.capabilities)));
+                let scanner =
+                    ProtocolScanner::MySql(Box::new(my::reply::ReplyScanner::new(session.capabilities)));
                 LoggedIn { link: session.link, scanner, leftover: session.leftover }
             }
         }
@@ -87,13 +88,13 @@ impl Login {
 
 /// Follows the answer to a request.
 #[derive(Debug)]
-pub(crate) enum Scanner {
+pub(crate) enum ProtocolScanner {
     Postgres(pg::reply::ReplyScanner),
     // Larger than the other, and not every client has it.
     MySql(Box<my::reply::ReplyScanner>),
 }
 
-impl Default for Scanner {
+impl Default for ProtocolScanner {
     fn default() -> Self {
         Self::Postgres(pg::reply::ReplyScanner::default())
     }
@@ -101,12 +102,12 @@ impl Default for Scanner {
 
 /// What one scan did.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scanned {
+pub(crate) struct ScannedReply {
     pub(crate) consumed: usize,
     pub(crate) done: bool,
 }
 
-impl Scanner {
+impl ProtocolScanner {
     /// Begins to follow the answer to a request: `syncs` ReadyForQuery, or one reply for each of `expects`.
     #[inline]
     pub(crate) fn start(&mut self, syncs: u32, expects: &[Expect]) {
@@ -126,32 +127,32 @@ impl Scanner {
         &mut self,
         keeps_rows: bool,
         client: &mut dyn Client,
-        made: &mut Made,
+        prepared_statements: &mut PreparedStatements,
         arrived: &[u8],
-    ) -> Result<Scanned, SessionError> {
+    ) -> Result<ScannedReply, SessionError> {
         match self {
             Self::Postgres(scanner) => {
                 let scanned = if keeps_rows {
-                    scanner.scan(arrived, &mut Kept { client, made })?
+                    scanner.scan(arrived, &mut ForwardingSink { client, prepared_statements })?
                 } else {
-                    scanner.scan(arrived, &mut Counted { client, made })?
+                    scanner.scan(arrived, &mut CountingSink { client, prepared_statements })?
                 };
                 // The scanner stops at a COPY from the client, which none of ours can serve.
                 if !scanned.done && scanner.wants_copy_data() {
                     return Err(SessionError::CopyIn);
                 }
-                Ok(Scanned { consumed: scanned.consumed, done: scanned.done })
+                Ok(ScannedReply { consumed: scanned.consumed, done: scanned.done })
             }
             Self::MySql(scanner) => {
                 let scanned = if keeps_rows {
-                    scanner.scan(arrived, &mut Kept { client, made })?
+                    scanner.scan(arrived, &mut ForwardingSink { client, prepared_statements })?
                 } else {
-                    scanner.scan(arrived, &mut Counted { client, made })?
+                    scanner.scan(arrived, &mut CountingSink { client, prepared_statements })?
                 };
                 if scanner.wants_local_infile() {
                     return Err(SessionError::CopyIn);
                 }
-                Ok(Scanned { consumed: scanned.consumed, done: scanned.done })
+                Ok(ScannedReply { consumed: scanned.consumed, done: scanned.done })
             }
         }
     }
@@ -175,7 +176,7 @@ impl Scanner {
     /// Whether there is an error after which the server closes the connection.
     pub(crate) fn was_dismissed(&self) -> bool {
         match self {
-            Self::Postgres(scanner) => scanner.error().is_some_and(pg::error::ServerError::ends_session),
+            Self::Postgres(scanner) => scanner.error().is_some_and(pg::error::PostgresError::ends_session),
             // A server that speaks unasked only ever says why it goes.
             Self::MySql(scanner) => scanner.error().is_some(),
         }
@@ -189,10 +190,10 @@ impl Scanner {
     }
 
     #[inline]
-    pub(crate) fn take_error(&mut self) -> Option<Refusal> {
+    pub(crate) fn take_error(&mut self) -> Option<ServerError> {
         match self {
-            Self::Postgres(scanner) => scanner.take_error().map(Refusal::Postgres),
-            Self::MySql(scanner) => scanner.take_error().map(Refusal::MySql),
+            Self::Postgres(scanner) => scanner.take_error().map(ServerError::Postgres),
+            Self::MySql(scanner) => scanner.take_error().map(ServerError::MySql),
         }
     }
 
@@ -218,9 +219,9 @@ impl Scanner {
         }
     }
 
-    /// Whether a transaction block is open behind this refusal.
-    pub(crate) fn status_after(&self, refusal: &Refusal) -> TransactionStatus {
-        match refusal.number() {
+    /// Whether a transaction block is open after this error.
+    pub(crate) fn status_after(&self, error: &ServerError) -> TransactionStatus {
+        match error.number() {
             Some(MYSQL_DEADLOCK) => TransactionStatus::Idle,
             _ => self.answer().status,
         }
@@ -236,12 +237,12 @@ impl Scanner {
 }
 
 /// Rows are counted, not kept; the client hears what nobody counts.
-struct Counted<'a> {
+struct CountingSink<'a> {
     client: &'a mut dyn Client,
-    made: &'a mut Made,
+    prepared_statements: &'a mut PreparedStatements,
 }
 
-impl pg::reply::ReplySink for Counted<'_> {
+impl pg::reply::ReplySink for CountingSink<'_> {
     #[cold]
     fn notice(&mut self, notice: NoticeFields<'_>) {
         self.client.reply(Reply::Notice(notice));
@@ -253,24 +254,24 @@ impl pg::reply::ReplySink for Counted<'_> {
     }
 }
 
-impl my::reply::ReplySink for Counted<'_> {
+impl my::reply::ReplySink for CountingSink<'_> {
     fn prepared(&mut self, prepared: my::backend::Prepared) {
-        self.made.prepared(prepared);
+        self.prepared_statements.prepared(prepared);
     }
 
     #[cold]
-    fn error(&mut self, _error: &my::error::ServerError) {
-        self.made.refused();
+    fn error(&mut self, _error: &my::error::MySqlError) {
+        self.prepared_statements.refused();
     }
 }
 
 /// The client takes everything.
-struct Kept<'a> {
+struct ForwardingSink<'a> {
     client: &'a mut dyn Client,
-    made: &'a mut Made,
+    prepared_statements: &'a mut PreparedStatements,
 }
 
-impl pg::reply::ReplySink for Kept<'_> {
+impl pg::reply::ReplySink for ForwardingSink<'_> {
     const WANTS_ROWS: bool = true;
     const WANTS_COPY_DATA: bool = false;
 
@@ -295,14 +296,14 @@ impl pg::reply::ReplySink for Kept<'_> {
     }
 }
 
-impl my::reply::ReplySink for Kept<'_> {
+impl my::reply::ReplySink for ForwardingSink<'_> {
     const WANTS_ROWS: bool = true;
 
     fn column(&mut self, column: my::backend::Column<'_>) {
         self.client.reply(Reply::MyColumn(column));
     }
 
-    fn row(&mut self, row: my::backend::Row<'_>) {
+    fn row(&mut self, row: my::backend::ResultRow<'_>) {
         self.client.reply(Reply::MyRow(row));
     }
 
@@ -311,10 +312,10 @@ impl my::reply::ReplySink for Kept<'_> {
     }
 
     fn prepared(&mut self, prepared: my::backend::Prepared) {
-        self.made.prepared(prepared);
+        self.prepared_statements.prepared(prepared);
     }
 
-    fn error(&mut self, _error: &my::error::ServerError) {
-        self.made.refused();
+    fn error(&mut self, _error: &my::error::MySqlError) {
+        self.prepared_statements.refused();
     }
 }

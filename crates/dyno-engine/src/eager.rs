@@ -2,7 +2,7 @@
 //! sockets are ready. It reads the connections it has just sent on, in that order, until one has nothing yet, and
 //! saves most of its waits; where replies take their time it soon stops trying.
 
-use crate::session::{Received, State};
+use crate::session::{Received, SessionState};
 use crate::thread::LoadThread;
 
 /// Reads in one round at most, so that other sockets, times and commands get their turn.
@@ -48,7 +48,7 @@ impl LoadThread {
             while at < READS_MAX && at < self.just_sent.len() && self.read_ns < until_ns {
                 let index = self.just_sent[at];
                 at += 1;
-                if matches!(self.sessions[index as usize].state, State::Waiting) {
+                if matches!(self.sessions[index as usize].state, SessionState::Waiting) {
                     let received = self.reply_ready(index);
                     self.eagerness.tried(received != Received::Nothing);
                     if received == Received::Nothing {

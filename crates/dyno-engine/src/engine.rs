@@ -19,7 +19,7 @@ use crate::config::EngineConfig;
 use crate::error::{EngineError, SessionError};
 use crate::recorder::{Merged, Record, Recorder};
 use crate::statement::Statements;
-use crate::thread::{Command, LoadThread, Report, ReportKind, ThreadFinished, ThreadSetup};
+use crate::thread::{LoadThread, ReportKind, ThreadCommand, ThreadFinished, ThreadReport, ThreadSetup};
 use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.
@@ -33,7 +33,7 @@ const OTHER_FILES: u64 = 128;
 #[derive(Debug)]
 pub struct Engine {
     threads: Vec<Handle>,
-    reports: Receiver<Report>,
+    reports: Receiver<ThreadReport>,
     address: Address,
     /// See [`EngineConfig::connections`].
     connections: Option<u32>,
@@ -44,7 +44,7 @@ pub struct Engine {
 
 #[derive(Debug)]
 struct Handle {
-    commands: Sender<Command>,
+    commands: Sender<ThreadCommand>,
     wake: OwnedFd,
     give_back: Sender<Box<Record>>,
     joined: Option<JoinHandle<()>>,
@@ -150,7 +150,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let wanted = clients.min(self.connections.unwrap_or(u32::MAX));
         allow_open_files(wanted)?;
-        self.command(&Command::Connect { clients });
+        self.command(&ThreadCommand::Connect { clients });
         let mut waiting = self.threads.len();
         while waiting > 0 {
             let Some(report) = self.next_report(stop)? else { return Err(EngineError::Stopped) };
@@ -186,7 +186,7 @@ impl Engine {
         self.connect(plan.clients_max(), stop, &mut |_| {})?;
         let start_ns = now_ns() + START_DELAY_NS;
         let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
-        self.command(&Command::Run { plan: *plan, start_ns, left });
+        self.command(&ThreadCommand::Run { plan: *plan, start_ns, left });
         let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
         let collected = self.collect_stage(&mut collector, stop, observe);
         // Even if a thread broke: what the others measured is kept.
@@ -204,7 +204,7 @@ impl Engine {
         while !collector.is_finished() {
             if !stopping && stop.load(Ordering::Relaxed) {
                 stopping = true;
-                self.command(&Command::Stop);
+                self.command(&ThreadCommand::Stop);
             }
             match self.reports.recv_timeout(STOP_LOOK) {
                 Ok(report) => self.collect(report, collector, observe)?,
@@ -217,7 +217,7 @@ impl Engine {
 
     fn collect(
         &self,
-        report: Report,
+        report: ThreadReport,
         collector: &mut Collector,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
@@ -239,7 +239,7 @@ impl Engine {
     }
 
     /// The next report; `None` when it is time to stop.
-    fn next_report(&self, stop: &AtomicBool) -> Result<Option<Report>, EngineError> {
+    fn next_report(&self, stop: &AtomicBool) -> Result<Option<ThreadReport>, EngineError> {
         loop {
             match self.reports.recv_timeout(STOP_LOOK) {
                 Ok(report) => return Ok(Some(report)),
@@ -256,7 +256,7 @@ impl Engine {
         if self.threads.iter().any(ended) { Err(EngineError::ThreadLost) } else { Ok(()) }
     }
 
-    fn command(&self, command: &Command) {
+    fn command(&self, command: &ThreadCommand) {
         for handle in &self.threads {
             // A thread that is gone shows itself when its report is waited for.
             let _ = handle.commands.send(command.clone());

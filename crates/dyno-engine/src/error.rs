@@ -7,7 +7,7 @@ use dyno_wire::link::LinkError;
 use dyno_wire::my;
 use dyno_wire::pg::error::ProtocolError;
 use dyno_wire::pg::handshake::LoginError;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 use rustix::io::Errno;
 
 /// Why a connection could not be opened, or broke.
@@ -21,7 +21,7 @@ pub enum SessionError {
     MyLogin(my::handshake::LoginError),
     /// The login itself was refused.
     #[error("the server refused the login: {0}")]
-    Refused(Refusal),
+    Refused(ServerError),
     #[error("{0}")]
     Link(#[from] LinkError),
     #[error("the server's answer is not understood: {0}")]
@@ -29,9 +29,9 @@ pub enum SessionError {
     #[error("the server's answer is not understood: {0}")]
     MyProtocol(#[from] my::error::ProtocolError),
     #[error("{0}")]
-    Server(Refusal),
+    Server(ServerError),
     #[error("the statement could not be prepared: {0}")]
-    Prepare(Refusal),
+    Prepare(ServerError),
     #[error("the server closed the connection")]
     Closed,
     #[error("no answer within {} s", .0.as_secs_f64())]
@@ -51,7 +51,7 @@ impl SessionError {
 
     /// The server's own error, where there is one.
     #[must_use]
-    pub fn server_error(&self) -> Option<&Refusal> {
+    pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Self::Server(error) | Self::Prepare(error) | Self::Refused(error) => Some(error),
             _ => None,

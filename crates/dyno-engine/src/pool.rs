@@ -13,10 +13,10 @@ use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
 use crate::recorder::Record;
 use crate::request::Request;
-use crate::session::{Session, State};
+use crate::session::{Session, SessionState};
 use crate::staging::takes_one;
 use crate::thread::LoadThread;
-use crate::workload::{Answer, Client, Place, Step, TransactionType};
+use crate::workload::{Answer, Client, ClientIdentity, Step, TransactionType};
 
 /// How far the first thoughts of neighbouring clients lie apart, as a part of the think time: the golden ratio spreads
 /// any number of clients evenly, so that they do not all ask in the same moment.
@@ -41,7 +41,7 @@ struct Member {
 
 /// A thread's clients, and who of them has a connection.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct ConnectionPool {
     members: Vec<Member>,
     /// Members whose think time is over at a time.
     thinking: BinaryHeap<Reverse<(u64, u32)>>,
@@ -57,10 +57,10 @@ pub(crate) struct Pool {
     recorded_ns: u64,
 }
 
-impl std::fmt::Debug for Pool {
+impl std::fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (clients, waiting, lent) = (self.members.len(), self.waiting.len(), self.lent);
-        write!(f, "Pool {{ clients: {clients}, waiting: {waiting}, lent: {lent} }}")
+        write!(f, "ConnectionPool {{ clients: {clients}, waiting: {waiting}, lent: {lent} }}")
     }
 }
 
@@ -79,7 +79,7 @@ impl Client for Nobody {
     }
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Notes how the connections were used until now. Called before anything of it changes.
     fn record(&mut self, record: &mut Record, now: u64) {
         let ns = now.saturating_sub(self.recorded_ns);
@@ -121,8 +121,8 @@ impl LoadThread {
         let share = self.share_of(clients);
         let known = self.pool.as_ref().map_or(0, |pool| pool.members.len() as u32);
         for index in known..share {
-            let place = Place { id: self.client_id(index), thread: self.number };
-            let client = self.workload.client(place, self.config.seed);
+            let identity = ClientIdentity { id: self.client_id(index), thread: self.number };
+            let client = self.workload.client(identity, self.config.seed);
             let Some(pool) = &mut self.pool else { return };
             pool.members.push(Member {
                 client: Some(client),
@@ -155,7 +155,7 @@ impl LoadThread {
         }
         for (session, index) in self.sessions.iter_mut().zip(0..) {
             session.active = true;
-            if matches!(session.state, State::Idle) {
+            if matches!(session.state, SessionState::Idle) {
                 pool.free.push(index);
             }
         }
@@ -273,7 +273,7 @@ impl LoadThread {
 
     /// A session has nothing under way: its client goes home, and who has waited longest has it next.
     pub(crate) fn next_borrower(&mut self, index: u32, now: u64) {
-        self.sessions[index as usize].state = State::Idle;
+        self.sessions[index as usize].state = SessionState::Idle;
         self.send_home(index, now);
         let Some(pool) = self.pool.as_mut().filter(|_| self.stage.is_some()) else { return };
         pool.free.push(index);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use dyno_results::event::{Interval, Pool, Queries, TypeInterval};
 use dyno_results::latency::Latency;
 use dyno_wire::pg::error::SqlState;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 
 use crate::request::Kinds;
 
@@ -28,9 +28,9 @@ pub(crate) enum ErrorCode {
     Other,
 }
 
-impl From<&Refusal> for ErrorCode {
-    fn from(refusal: &Refusal) -> Self {
-        refusal.number().map_or(Self::SqlState(refusal.state()), Self::Number)
+impl From<&ServerError> for ErrorCode {
+    fn from(error: &ServerError) -> Self {
+        error.number().map_or(Self::SqlState(error.state()), Self::Number)
     }
 }
 
@@ -47,7 +47,7 @@ impl ErrorCode {
 
 /// How a transaction ended, with the times it had; all nanoseconds of the monotonic clock.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
+pub(crate) struct TransactionRecord {
     pub(crate) type_index: usize,
     pub(crate) scheduled_ns: u64,
     pub(crate) sent_ns: u64,
@@ -211,7 +211,7 @@ impl Record {
     }
 
     #[inline]
-    pub(crate) fn done(&mut self, ended: Ended) {
+    pub(crate) fn done(&mut self, ended: TransactionRecord) {
         let record = &mut self.types[ended.type_index];
         record.done += 1;
         record.service.record(ended.ended_ns.saturating_sub(ended.sent_ns));
@@ -224,7 +224,7 @@ impl Record {
         }
     }
 
-    pub(crate) fn failed(&mut self, ended: Ended) {
+    pub(crate) fn failed(&mut self, ended: TransactionRecord) {
         let record = &mut self.types[ended.type_index];
         record.failed += 1;
         record.failed_service.record(ended.ended_ns.saturating_sub(ended.sent_ns));

@@ -9,7 +9,7 @@ pub use dyno_wire::pg::frontend::BindWriter;
 pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
 
-use crate::made::Made;
+use crate::prepared_statements::PreparedStatements;
 use crate::statement::Statements;
 use crate::workload::StatementId;
 
@@ -57,7 +57,7 @@ impl Outbox {
 pub struct Request<'a> {
     outbox: &'a mut Outbox,
     statements: &'a Statements,
-    made: &'a mut Made,
+    prepared_statements: &'a mut PreparedStatements,
     /// How many ReadyForQuery will answer it; on MySQL, how many replies.
     syncs: u32,
     keeps_rows: bool,
@@ -65,9 +65,13 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(outbox: &'a mut Outbox, statements: &'a Statements, made: &'a mut Made) -> Self {
+    pub(crate) fn new(
+        outbox: &'a mut Outbox,
+        statements: &'a Statements,
+        prepared_statements: &'a mut PreparedStatements,
+    ) -> Self {
         outbox.clear();
-        Self { outbox, statements, made, syncs: 0, keeps_rows: false, kinds: Kinds::default() }
+        Self { outbox, statements, prepared_statements, syncs: 0, keeps_rows: false, kinds: Kinds::default() }
     }
 
     /// Whether the server speaks MySQL's protocol; otherwise it is PostgreSQL's.
@@ -94,7 +98,9 @@ impl<'a> Request<'a> {
     pub fn execute(&mut self, statement: StatementId, values: &[i64]) {
         let Outbox { bytes, text, .. } = &mut *self.outbox;
         let id = usize::from(statement.0);
-        if let Some(expect) = self.statements.write_integers(bytes, text, id, self.made.fixed(), values) {
+        if let Some(expect) =
+            self.statements.write_integers(bytes, text, id, self.prepared_statements.fixed(), values)
+        {
             self.answered_by(expect);
         }
     }
@@ -103,7 +109,9 @@ impl<'a> Request<'a> {
     pub fn execute_values(&mut self, statement: StatementId, values: &[Value<'_>]) {
         let Outbox { bytes, text, .. } = &mut *self.outbox;
         let id = usize::from(statement.0);
-        if let Some(expect) = self.statements.write_values(bytes, text, id, self.made.fixed(), values) {
+        if let Some(expect) =
+            self.statements.write_values(bytes, text, id, self.prepared_statements.fixed(), values)
+        {
             self.answered_by(expect);
         }
     }
@@ -124,7 +132,7 @@ impl<'a> Request<'a> {
         let bytes = &mut self.outbox.bytes;
         if self.statements.is_mysql() {
             my::frontend::stmt_prepare(bytes, sql);
-            self.made.await_statement(handle);
+            self.prepared_statements.await_statement(handle);
         } else {
             frontend::parse(bytes, itoa::Buffer::new().format(handle), sql, &[]);
             frontend::sync(bytes);
@@ -136,14 +144,14 @@ impl<'a> Request<'a> {
     /// here it is always taken for granted.
     #[must_use]
     pub fn is_prepared(&self, handle: u32) -> bool {
-        !self.is_mysql() || self.made.statement(handle).is_some()
+        !self.is_mysql() || self.prepared_statements.statement(handle).is_some()
     }
 
     /// Executes what was prepared under `handle`. On MySQL a statement that was not is left out.
     pub fn execute_prepared(&mut self, handle: u32, values: &[Value<'_>]) {
         let bytes = &mut self.outbox.bytes;
         if self.statements.is_mysql() {
-            let Some(prepared) = self.made.statement(handle) else { return };
+            let Some(prepared) = self.prepared_statements.statement(handle) else { return };
             let mut writer = my::frontend::ExecuteWriter::new(bytes, prepared.statement, prepared.parameters);
             values.iter().for_each(|value| value.bind_mysql(&mut writer));
             writer.finish();
@@ -163,7 +171,7 @@ impl<'a> Request<'a> {
         let bytes = &mut self.outbox.bytes;
         if !self.statements.is_mysql() {
             frontend::close_statement(bytes, itoa::Buffer::new().format(handle));
-        } else if let Some(prepared) = self.made.forget(handle) {
+        } else if let Some(prepared) = self.prepared_statements.forget(handle) {
             my::frontend::stmt_close(bytes, prepared.statement);
         }
     }
@@ -232,14 +240,14 @@ impl<'a> Request<'a> {
     }
 
     /// What is to be known of it once it is sent.
-    pub(crate) fn sent(&self) -> Sent {
-        Sent { syncs: self.syncs, keeps_rows: self.keeps_rows, kinds: self.kinds }
+    pub(crate) fn sent(&self) -> SentRequest {
+        SentRequest { syncs: self.syncs, keeps_rows: self.keeps_rows, kinds: self.kinds }
     }
 }
 
 /// What is to be known of a request once it is sent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     /// How many answers it will have.
     pub(crate) syncs: u32,
     /// Whether rows were asked for.

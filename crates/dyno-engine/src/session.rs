@@ -10,23 +10,23 @@ use rustix::net::{
     socket_with, sockopt,
 };
 
-use crate::dialogue::{Login, Scanner};
+use crate::dialogue::{LoginDialogue, ProtocolScanner};
 use crate::error::SessionError;
-use crate::made::Made;
 use crate::poller::{Interest, Poller};
+use crate::prepared_statements::PreparedStatements;
 use crate::request::Kinds;
 use crate::workload::{Client, Reaction};
 
 /// What a session waits for. It moves downwards to `Idle`, turns between `Idle`, `Waiting`, `Recovering` and
 /// `Sleeping` while a stage runs, and falls back to `Disconnected` when its connection breaks.
 #[derive(Debug)]
-pub(crate) enum State {
+pub(crate) enum SessionState {
     /// Has no socket. Waits for its turn to connect, or for the end of its back-off after a loss.
     Disconnected,
     /// The socket is connecting. Waits until it is writable; then logs in.
     Connecting,
     /// TLS, startup and authentication. Waits for the server's part; then prepares.
-    LoggingIn(Box<Login>),
+    LoggingIn(Box<LoginDialogue>),
     /// All statements were sent for parsing in one go. Waits for the answer; then is idle.
     Preparing,
     /// Connected and prepared, nothing under way. Waits for a stage, or for an arrival of an open load.
@@ -67,11 +67,11 @@ pub(crate) struct Transaction {
 
 /// A client and its connection.
 pub(crate) struct Session {
-    pub(crate) state: State,
+    pub(crate) state: SessionState,
     pub(crate) client: Box<dyn Client>,
-    pub(crate) scanner: Scanner,
+    pub(crate) scanner: ProtocolScanner,
     /// What is prepared on the connection.
-    pub(crate) made: Made,
+    pub(crate) prepared_statements: PreparedStatements,
     /// Of a pool: the client that has it.
     pub(crate) borrower: Option<u32>,
     /// Of a pool: how long that client waited for it, nanoseconds.
@@ -113,8 +113,8 @@ pub(crate) struct Session {
 /// A connection that its client does not use at the moment. Nothing is under way on it, and nobody listens to it.
 struct Other {
     socket: Option<OwnedFd>,
-    scanner: Scanner,
-    made: Made,
+    scanner: ProtocolScanner,
+    prepared_statements: PreparedStatements,
     link: Link,
     interest: Interest,
     unread: Vec<u8>,
@@ -125,8 +125,8 @@ impl Default for Other {
     fn default() -> Self {
         Self {
             socket: None,
-            scanner: Scanner::default(),
-            made: Made::default(),
+            scanner: ProtocolScanner::default(),
+            prepared_statements: PreparedStatements::default(),
             link: Link::Plain,
             interest: Interest::Read,
             unread: Vec::new(),
@@ -155,10 +155,10 @@ pub(crate) enum Received {
 impl Session {
     pub(crate) fn new(client: Box<dyn Client>) -> Self {
         Self {
-            state: State::Disconnected,
+            state: SessionState::Disconnected,
             client,
-            scanner: Scanner::default(),
-            made: Made::default(),
+            scanner: ProtocolScanner::default(),
+            prepared_statements: PreparedStatements::default(),
             borrower: None,
             waited_ns: 0,
             transaction: None,
@@ -213,7 +213,7 @@ impl Session {
         poller.add(&socket, token, Interest::ReadWrite).map_err(SessionError::io("epoll"))?;
         self.interest = Interest::ReadWrite;
         self.socket = Some(socket);
-        self.state = State::Connecting;
+        self.state = SessionState::Connecting;
         Ok(())
     }
 
@@ -230,15 +230,15 @@ impl Session {
     pub(crate) fn close(&mut self) {
         self.socket = None;
         self.link = Link::Plain;
-        self.scanner = Scanner::default();
-        self.made = Made::default();
+        self.scanner = ProtocolScanner::default();
+        self.prepared_statements = PreparedStatements::default();
         self.interest = Interest::Read;
         self.unread = Vec::new();
         self.unsent = Vec::new();
         self.sealed = Vec::new();
         self.timer_ns = None;
         self.keeps_rows = false;
-        self.state = State::Disconnected;
+        self.state = SessionState::Disconnected;
     }
 
     /// Takes another of the client's connections into use, which need not be open.
@@ -258,7 +258,7 @@ impl Session {
             let other = &mut self.others[usize::from(at)];
             std::mem::swap(&mut self.socket, &mut other.socket);
             std::mem::swap(&mut self.scanner, &mut other.scanner);
-            std::mem::swap(&mut self.made, &mut other.made);
+            std::mem::swap(&mut self.prepared_statements, &mut other.prepared_statements);
             std::mem::swap(&mut self.link, &mut other.link);
             std::mem::swap(&mut self.interest, &mut other.interest);
             std::mem::swap(&mut self.unread, &mut other.unread);
@@ -291,7 +291,7 @@ impl Session {
     }
 
     pub(crate) fn begin_login(&mut self, endpoint: &Endpoint) {
-        self.state = State::LoggingIn(Box::new(Login::new(endpoint)));
+        self.state = SessionState::LoggingIn(Box::new(LoginDialogue::new(endpoint)));
     }
 
     /// Moves the login on with what the server has sent, as far as it goes. True when it has ended.
@@ -304,7 +304,7 @@ impl Session {
         readable: bool,
     ) -> Result<bool, SessionError> {
         let received = if readable { self.receive_raw(inbox)? } else { None };
-        let State::LoggingIn(handshake) = &mut self.state else { return Ok(false) };
+        let SessionState::LoggingIn(handshake) = &mut self.state else { return Ok(false) };
         let taken = received.map_or(Ok(()), |count| handshake.handle_input(&inbox[..count]));
         outbox.clear();
         handshake.poll_output(outbox);
@@ -317,7 +317,9 @@ impl Session {
         if !outbox.is_empty() {
             self.send_raw(outbox, poller, token)?;
         }
-        if done && let State::LoggingIn(handshake) = std::mem::replace(&mut self.state, State::Idle) {
+        if done
+            && let SessionState::LoggingIn(handshake) = std::mem::replace(&mut self.state, SessionState::Idle)
+        {
             let session = handshake.into_session();
             self.link = session.link;
             self.scanner = session.scanner;
@@ -389,8 +391,12 @@ impl Session {
     ) -> Result<Received, SessionError> {
         let Some(count) = self.receive_raw(inbox)? else { return Ok(Received::Nothing) };
         if self.link.is_plain() && self.unread.is_empty() {
-            let scanned =
-                self.scanner.scan(self.keeps_rows, self.client.as_mut(), &mut self.made, &inbox[..count])?;
+            let scanned = self.scanner.scan(
+                self.keeps_rows,
+                self.client.as_mut(),
+                &mut self.prepared_statements,
+                &inbox[..count],
+            )?;
             // Behind a whole answer there is seldom anything: a part of a notice, say. The next scan begins there.
             if scanned.consumed < count {
                 self.unread.extend_from_slice(&inbox[scanned.consumed..count]);
@@ -399,8 +405,12 @@ impl Session {
         }
         self.link.open(&inbox[..count], &mut self.unread)?;
         self.answer_tls(poller, token)?;
-        let scanned =
-            self.scanner.scan(self.keeps_rows, self.client.as_mut(), &mut self.made, &self.unread)?;
+        let scanned = self.scanner.scan(
+            self.keeps_rows,
+            self.client.as_mut(),
+            &mut self.prepared_statements,
+            &self.unread,
+        )?;
         self.unread.drain(..scanned.consumed);
         Ok(if scanned.done { Received::Answered } else { Received::Partly })
     }
@@ -480,7 +490,10 @@ impl Session {
     pub(crate) fn is_connected(&self) -> bool {
         !matches!(
             self.state,
-            State::Disconnected | State::Connecting | State::LoggingIn(_) | State::Preparing
+            SessionState::Disconnected
+                | SessionState::Connecting
+                | SessionState::LoggingIn(_)
+                | SessionState::Preparing
         )
     }
 }

@@ -10,7 +10,7 @@ use crate::error::SessionError;
 use crate::priority;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Schedule, seeded_gaps};
-use crate::session::State;
+use crate::session::SessionState;
 use crate::thread::{LoadThread, ReportKind, ThreadFinished};
 
 /// How often a ramp of clients is looked at, at most.
@@ -193,8 +193,8 @@ impl LoadThread {
         stage.cpu_ns = thread_cpu_ns();
         for session in &mut self.sessions {
             (session.ended, session.failures_in_a_row, session.active, session.queued) = (0, 0, false, false);
-            if matches!(session.state, State::Aborted) {
-                session.state = State::Idle;
+            if matches!(session.state, SessionState::Aborted) {
+                session.state = SessionState::Idle;
             }
         }
         self.open_pool();
@@ -222,7 +222,7 @@ impl LoadThread {
             if let Some(stage) = &mut self.stage {
                 stage.unfinished += 1;
             }
-            if matches!(session.state, State::Idle) && session.transaction.is_none() {
+            if matches!(session.state, SessionState::Idle) && session.transaction.is_none() {
                 self.next_transaction(index, now_ns());
             }
         }
@@ -250,7 +250,7 @@ impl LoadThread {
             }
             let Some(index) = self.idle.pop_front() else { return };
             let session = &mut self.sessions[index as usize];
-            let free = session.queued && session.active && matches!(session.state, State::Idle);
+            let free = session.queued && session.active && matches!(session.state, SessionState::Idle);
             session.queued = false;
             if free && !takes_one(stage.left.as_deref()) {
                 self.has_done_all(index);
@@ -404,9 +404,9 @@ impl LoadThread {
             self.close_pool();
             for session in &mut self.sessions {
                 session.active = false;
-                if matches!(session.state, State::Sleeping | State::Yielding) {
+                if matches!(session.state, SessionState::Sleeping | SessionState::Yielding) {
                     session.timer_ns = None;
-                    session.state = State::Idle;
+                    session.state = SessionState::Idle;
                 }
             }
             stage.finished.drained_ns = now;

@@ -22,10 +22,10 @@ use crate::connecting::connect_timeout;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::poller::{Interest, Poller, Ready};
-use crate::pool::Pool;
+use crate::pool::ConnectionPool;
 use crate::recorder::{ErrorCode, Record, Recorder};
 use crate::request::Outbox;
-use crate::session::{Session, State};
+use crate::session::{Session, SessionState};
 use crate::staging::Running;
 use crate::statement::Statements;
 use crate::workload::Workload;
@@ -39,7 +39,7 @@ const TIMERS_TURN_NS: u64 = 1_000_000;
 
 /// What the engine tells a thread.
 #[derive(Debug, Clone)]
-pub(crate) enum Command {
+pub(crate) enum ThreadCommand {
     /// Have this many clients in all threads together connected and prepared.
     Connect { clients: u32 },
     /// Run a stage that starts at this time, of so many transactions that all threads share.
@@ -50,7 +50,7 @@ pub(crate) enum Command {
 
 /// What a thread tells the engine, with its number.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct ThreadReport {
     pub(crate) thread: u32,
     pub(crate) what: ReportKind,
 }
@@ -92,19 +92,19 @@ pub(crate) struct ThreadSetup {
     pub(crate) workload: Arc<dyn Workload>,
     pub(crate) statements: Arc<Statements>,
     pub(crate) wake: OwnedFd,
-    pub(crate) commands: Receiver<Command>,
-    pub(crate) reports: Sender<Report>,
+    pub(crate) commands: Receiver<ThreadCommand>,
+    pub(crate) reports: Sender<ThreadReport>,
     pub(crate) recorder: Recorder,
 }
 
 /// Errors that the engine was already told of.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ReportedErrors {
     codes: Vec<ErrorCode>,
     texts: Vec<String>,
 }
 
-impl Told {
+impl ReportedErrors {
     pub(crate) fn clear(&mut self) {
         self.codes.clear();
         self.texts.clear();
@@ -140,8 +140,8 @@ pub(crate) struct LoadThread {
     pub(crate) timed_from_begin: bool,
     pub(crate) poller: Poller,
     wake: OwnedFd,
-    commands: Receiver<Command>,
-    reports: Sender<Report>,
+    commands: Receiver<ThreadCommand>,
+    reports: Sender<ThreadReport>,
     pub(crate) recorder: Recorder,
     pub(crate) sessions: Vec<Session>,
     /// Sessions that wait for their turn to connect.
@@ -151,13 +151,13 @@ pub(crate) struct LoadThread {
     /// This thread's share of the clients of a `Connect` command that is not yet fulfilled.
     pub(crate) connecting: Option<u32>,
     /// The clients, where they share the connections.
-    pub(crate) pool: Option<Pool>,
+    pub(crate) pool: Option<ConnectionPool>,
     /// Clients of an open load with nothing to do, longest idle first.
     pub(crate) idle: VecDeque<u32>,
     pub(crate) timers: BinaryHeap<Reverse<(u64, u32)>>,
     pub(crate) stage: Option<Running>,
     /// What was already reported in this stage.
-    pub(crate) told: Told,
+    pub(crate) told: ReportedErrors,
     /// Sessions that a request was sent on since the last wait, in that order.
     pub(crate) just_sent: Vec<u32>,
     pub(crate) eagerness: Eagerness,
@@ -176,11 +176,13 @@ impl LoadThread {
         let poller = match Poller::new() {
             Ok(poller) => poller,
             Err(error) => {
-                let _ = setup.reports.send(Report { thread: setup.number, what: ReportKind::Broken(error) });
+                let _ = setup
+                    .reports
+                    .send(ThreadReport { thread: setup.number, what: ReportKind::Broken(error) });
                 return;
             }
         };
-        let pool = setup.config.connections.is_some().then(Pool::default);
+        let pool = setup.config.connections.is_some().then(ConnectionPool::default);
         let mut thread = Self {
             number: setup.number,
             config: setup.config,
@@ -201,7 +203,7 @@ impl LoadThread {
             idle: VecDeque::new(),
             timers: BinaryHeap::new(),
             stage: None,
-            told: Told::default(),
+            told: ReportedErrors::default(),
             just_sent: Vec::with_capacity(1024),
             eagerness: Eagerness::default(),
             read_ns: 0,
@@ -250,7 +252,8 @@ impl LoadThread {
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         let stage =
             self.stage.as_ref().and_then(|stage| stage.next_time_ns(&self.recorder, !self.idle.is_empty()));
-        let thought = self.pool.as_ref().filter(|_| self.load_goes_on()).and_then(Pool::next_time_ns);
+        let thought =
+            self.pool.as_ref().filter(|_| self.load_goes_on()).and_then(ConnectionPool::next_time_ns);
         [timer, stage, thought].into_iter().flatten().min()
     }
 
@@ -292,14 +295,17 @@ impl LoadThread {
 
     fn timer_fired(&mut self, index: u32, now: u64) {
         match self.sessions[index as usize].state {
-            State::Disconnected => self.to_open.push_back(index),
-            State::Connecting | State::LoggingIn(_) | State::Preparing => {
+            SessionState::Disconnected => self.to_open.push_back(index),
+            SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing => {
                 let limit = connect_timeout(&self.endpoint_of(index));
                 self.connect_failed(index, SessionError::TimedOut(limit), now);
             }
-            State::Sleeping => self.woken(index, now),
-            State::Yielding => self.next_transaction(index, now),
-            State::Idle | State::Waiting | State::Recovering(_) | State::Aborted => {}
+            SessionState::Sleeping => self.woken(index, now),
+            SessionState::Yielding => self.next_transaction(index, now),
+            SessionState::Idle
+            | SessionState::Waiting
+            | SessionState::Recovering(_)
+            | SessionState::Aborted => {}
         }
         self.open_more(now);
     }
@@ -308,11 +314,13 @@ impl LoadThread {
         // Tokens are indexes of sessions, which are u32.
         let index = ready.token as u32;
         match self.sessions[index as usize].state {
-            State::Waiting | State::Recovering(_) if !ready.writable => {
+            SessionState::Waiting | SessionState::Recovering(_) if !ready.writable => {
                 self.reply_ready(index);
             }
-            State::Connecting | State::LoggingIn(_) | State::Preparing => self.login_ready(index, ready),
-            State::Disconnected => {}
+            SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing => {
+                self.login_ready(index, ready);
+            }
+            SessionState::Disconnected => {}
             _ if ready.writable => self.flush(index),
             _ => self.unasked(index),
         }
@@ -349,9 +357,9 @@ impl LoadThread {
         let _ = rustix::io::read(&self.wake, &mut count);
         loop {
             match self.commands.try_recv() {
-                Ok(Command::Connect { clients }) => self.connect_clients(clients),
-                Ok(Command::Run { plan, start_ns, left }) => self.begin_stage(plan, start_ns, left),
-                Ok(Command::Stop) => self.stop_stage(now_ns()),
+                Ok(ThreadCommand::Connect { clients }) => self.connect_clients(clients),
+                Ok(ThreadCommand::Run { plan, start_ns, left }) => self.begin_stage(plan, start_ns, left),
+                Ok(ThreadCommand::Stop) => self.stop_stage(now_ns()),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
@@ -360,6 +368,6 @@ impl LoadThread {
 
     pub(crate) fn report(&self, what: ReportKind) {
         // If the engine is gone, so will this thread be, at its next command.
-        let _ = self.reports.send(Report { thread: self.number, what });
+        let _ = self.reports.send(ThreadReport { thread: self.number, what });
     }
 }

@@ -3,14 +3,14 @@
 use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
-use crate::recorder::{Ended, ErrorCode};
+use crate::recorder::{ErrorCode, TransactionRecord};
 use crate::request::{Kinds, Request};
-use crate::session::{Received, State, Transaction};
+use crate::session::{Received, SessionState, Transaction};
 use crate::staging::{Running, takes_one};
 use crate::thread::LoadThread;
-use crate::workload::{Answer, Ended as Outcome, Failure, Reaction, Step, TransactionStatus};
+use crate::workload::{Answer, EndedTransaction, Reaction, StatementFailure, Step, TransactionStatus};
 use dyno_results::spec::Arrivals;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 
 /// Serialization failure and deadlock: the server asks for another try.
 const RETRIED: [&str; 2] = ["40001", "40P01"];
@@ -18,10 +18,10 @@ const RETRIED: [&str; 2] = ["40001", "40P01"];
 const RETRIED_NUMBERS: [u16; 3] = [1213, 1205, 1020];
 
 /// Whether another try may succeed.
-fn is_retried(refusal: &Refusal) -> bool {
-    match refusal.number() {
+fn is_retried(error: &ServerError) -> bool {
+    match error.number() {
         Some(number) => RETRIED_NUMBERS.contains(&number),
-        None => RETRIED.contains(&refusal.state().as_str()),
+        None => RETRIED.contains(&error.state().as_str()),
     }
 }
 
@@ -47,12 +47,12 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         let error = session.scanner.take_error();
         match (&session.state, error) {
-            (State::Recovering(reaction), None) => {
+            (SessionState::Recovering(reaction), None) => {
                 let reaction = *reaction;
                 self.recovered(index, reaction, now);
             }
             // A transaction that cannot be ended leaves the connection of no use.
-            (State::Recovering(_), Some(error)) => self.lost(index, SessionError::Server(error), now),
+            (SessionState::Recovering(_), Some(error)) => self.lost(index, SessionError::Server(error), now),
             (_, Some(error)) => self.statement_failed(index, error, now),
             (_, None) => {
                 let answer = session.scanner.answer();
@@ -122,7 +122,8 @@ impl LoadThread {
     fn step(&mut self, index: u32, mut answer: Option<&Answer>, now: u64) {
         let session = &mut self.sessions[index as usize];
         let (step, sent) = loop {
-            let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
+            let mut request =
+                Request::new(&mut self.outbox, &self.statements, &mut session.prepared_statements);
             let step = session.client.next(answer, &mut request);
             let sent = request.sent();
             let (Step::Use(number) | Step::Disconnect(number)) = step else { break (step, sent) };
@@ -151,7 +152,7 @@ impl LoadThread {
                     }
                 }
                 transaction.commit_in_flight = step == Step::SendCommit;
-                session.state = State::Waiting;
+                session.state = SessionState::Waiting;
                 session.scanner.start(sent.syncs, &self.outbox.expects);
                 match session.send(&self.outbox.bytes, &self.poller, u64::from(index)) {
                     Ok(()) => self.just_sent.push(index),
@@ -166,7 +167,7 @@ impl LoadThread {
             // Done above, and asked further.
             Step::Disconnect(_) => {}
             Step::Sleep(time) => {
-                session.state = State::Sleeping;
+                session.state = SessionState::Sleeping;
                 self.set_timer(index, now + nanoseconds(time));
             }
             Step::Done => self.done(index, now),
@@ -190,7 +191,7 @@ impl LoadThread {
             self.step(index, None, now);
             return;
         }
-        session.state = State::Idle;
+        session.state = SessionState::Idle;
         if !session.active || !begins {
             return;
         }
@@ -205,7 +206,7 @@ impl LoadThread {
             self.next_transaction(index, now);
         } else {
             // It needed no server: give the others their turn before the next one.
-            self.sessions[index as usize].state = State::Yielding;
+            self.sessions[index as usize].state = SessionState::Yielding;
             self.set_timer(index, now);
         }
     }
@@ -227,7 +228,7 @@ impl LoadThread {
         session.ended += 1;
         if self.config.connect_per_transaction && session.is_open() {
             session.hang_up(&self.poller, u64::from(index));
-            session.state = State::Idle;
+            session.state = SessionState::Idle;
         }
         if let Some(stage) = &mut self.stage {
             stage.in_flight -= 1;
@@ -241,7 +242,7 @@ impl LoadThread {
             return self.next_borrower(index, now);
         }
         let session = &mut self.sessions[index as usize];
-        session.state = State::Idle;
+        session.state = SessionState::Idle;
         self.skip_late(index, now);
         let session = &mut self.sessions[index as usize];
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.begins(now)) else { return };
@@ -273,7 +274,7 @@ impl LoadThread {
                 }
             }
             (None, Arrivals::Closed { think_time }) if !think_time.is_zero() => {
-                session.state = State::Sleeping;
+                session.state = SessionState::Sleeping;
                 self.set_timer(index, now + nanoseconds(think_time));
             }
             _ => self.begin(index, now, now),
@@ -290,19 +291,19 @@ impl LoadThread {
         }
         if self.config.hang_up_when_done && session.is_open() {
             session.hang_up(&self.poller, u64::from(index));
-            session.state = State::Aborted;
+            session.state = SessionState::Aborted;
         }
     }
 
     /// The server refused a statement.
-    fn statement_failed(&mut self, index: u32, error: Refusal, now: u64) {
+    fn statement_failed(&mut self, index: u32, error: ServerError, now: u64) {
         let session = &mut self.sessions[index as usize];
         let status = session.scanner.status_after(&error);
         let Some(transaction) = &mut session.transaction else { return };
         transaction.commit_in_flight = false;
         let load_goes_on = self.stage.as_ref().is_some_and(Running::load_goes_on);
         let may_retry = is_retried(&error) && transaction.tries < self.config.tries_max && load_goes_on;
-        let reaction = session.client.failed(&Failure {
+        let reaction = session.client.failed(&StatementFailure {
             error: &error,
             statements: session.scanner.answer().statements,
             status,
@@ -318,10 +319,11 @@ impl LoadThread {
         match self.workload.recovery() {
             Some(recovery) if status != TransactionStatus::Idle && ends_transaction => {
                 let session = &mut self.sessions[index as usize];
-                let mut request = Request::new(&mut self.outbox, &self.statements, &mut session.made);
+                let mut request =
+                    Request::new(&mut self.outbox, &self.statements, &mut session.prepared_statements);
                 request.execute(recovery, &[]);
                 let sent = request.sent();
-                session.state = State::Recovering(reaction);
+                session.state = SessionState::Recovering(reaction);
                 session.keeps_rows = false;
                 session.scanner.start(sent.syncs, &self.outbox.expects);
                 if let Err(error) = session.send(&self.outbox.bytes, &self.poller, u64::from(index)) {
@@ -385,7 +387,7 @@ impl LoadThread {
             return self.member_gave_up(index, now_ns());
         }
         let session = &mut self.sessions[index as usize];
-        session.state = State::Aborted;
+        session.state = SessionState::Aborted;
         session.lost_ns = None;
         if let Some(stage) = self.stage.as_mut().filter(|_| session.active) {
             session.active = false;
@@ -428,8 +430,8 @@ impl LoadThread {
 
 /// What the client hears of its transaction's end.
 #[inline]
-fn told(transaction: &Transaction, now: u64, well: bool) -> Outcome {
-    Outcome {
+fn told(transaction: &Transaction, now: u64, well: bool) -> EndedTransaction {
+    EndedTransaction {
         well,
         due_ns: transaction.scheduled_ns,
         begun_ns: transaction.sent_ns,
@@ -454,8 +456,8 @@ impl LoadThread {
 }
 
 #[inline]
-fn ended(transaction: &Transaction, now: u64) -> Ended {
-    Ended {
+fn ended(transaction: &Transaction, now: u64) -> TransactionRecord {
+    TransactionRecord {
         type_index: transaction.type_index,
         scheduled_ns: transaction.scheduled_ns,
         sent_ns: transaction.sent_ns,

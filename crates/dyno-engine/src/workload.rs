@@ -5,7 +5,7 @@ use dyno_results::spec::Arrivals;
 use std::time::Duration;
 
 use dyno_wire::my;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 
 pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescription, TransactionStatus};
 
@@ -37,13 +37,13 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Makes a virtual client. The same `seed` and `place.id` give the same sequence of choices.
-    fn client(&self, place: Place, seed: u64) -> Box<dyn Client>;
+    /// Makes a virtual client. The same `seed` and `identity.id` give the same sequence of choices.
+    fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client>;
 }
 
 /// Which client, and where it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ClientIdentity {
     /// The client's number: 0, 1, 2, ….
     pub id: u32,
     /// The number of its load thread.
@@ -84,7 +84,7 @@ pub trait Client: Send {
 
     /// The server refused a statement. Unless the client knows better, a failure that another try may heal is
     /// tried again, and any other ends the transaction.
-    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         if failure.may_retry { Reaction::Retry } else { Reaction::Fail }
     }
 
@@ -101,7 +101,7 @@ pub trait Client: Send {
     }
 
     /// Its transaction has ended, well or by a failure.
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &EndedTransaction) {
         let _ = ended;
     }
 
@@ -164,15 +164,15 @@ pub enum Reply<'a> {
     CopyOut,
     /// One of the columns of the rows that follow.
     MyColumn(my::backend::Column<'a>),
-    MyRow(my::backend::Row<'a>),
+    MyRow(my::backend::ResultRow<'a>),
     /// A statement has ended well; its rows, if it has any, came before.
     MyOk(my::backend::OkPacket<'a>),
 }
 
 /// A statement that the server refused.
 #[derive(Debug, Clone, Copy)]
-pub struct Failure<'a> {
-    pub error: &'a Refusal,
+pub struct StatementFailure<'a> {
+    pub error: &'a ServerError,
     /// Statements of the same request that were answered before it.
     pub statements: u32,
     pub status: TransactionStatus,
@@ -202,7 +202,7 @@ pub enum Reaction {
 
 /// A transaction that has ended; times in nanoseconds of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedTransaction {
     /// False where it failed for good.
     pub well: bool,
     /// When it was due; in a closed loop when it began.

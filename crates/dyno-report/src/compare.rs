@@ -8,11 +8,11 @@ mod table;
 mod words;
 
 use dyno_results::comparison::{
-    Absent, Comparison, Difference, Load, Section, SectionKind, SeriesComparison, SideInfo,
+    Absent, Comparison, Difference, Section, SectionKind, SeriesComparison, SideInfo, SideLoad,
 };
 use dyno_results::event::{Severity, StageKind};
 
-use self::table::Columns;
+use self::table::TableColumns;
 use crate::format;
 use crate::summary::severity;
 use crate::terminal::Terminal;
@@ -38,7 +38,7 @@ pub fn render(comparison: &Comparison, terminal: Terminal) -> String {
     for data in &comparison.data {
         blank(&mut sheet);
         sheet.row("data", &paint.faint(&visible(&data.workload)));
-        table::rows(&data.rows, &Columns { names: &names, base: comparison.base }, &mut sheet);
+        table::rows(&data.rows, &TableColumns { names: &names, base: comparison.base }, &mut sheet);
     }
     absent(&comparison.absent, &mut sheet);
     differences(&comparison.differences, &mut sheet);
@@ -112,7 +112,7 @@ fn not_comparable(differences: &[Difference], sheet: &mut Sheet) {
 }
 
 fn series(comparison: &Comparison, series: &SeriesComparison, names: &[String], sheet: &mut Sheet) {
-    let columns = Columns { names, base: comparison.base };
+    let columns = TableColumns { names, base: comparison.base };
     blank(sheet);
     let mut label = series.name.as_str();
     for section in &series.sections {
@@ -162,7 +162,7 @@ fn once_or_each(texts: &[Option<String>], names: &[String]) -> String {
 }
 
 /// `hold of 30 s, 8 clients`
-fn load_words(load: &Load) -> String {
+fn load_words(load: &SideLoad) -> String {
     let kind = match load.kind {
         StageKind::Hold => "hold",
         StageKind::Ladder => "rung",

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use dyno_results::document::{Load, StageResult};
+use dyno_results::document::{LoadColumns, StageResult};
 use dyno_results::event::StageKind;
 use dyno_results::timeline_view::{MetricView, TimelineView};
 use jiff::{SignedDuration, Timestamp};
@@ -50,7 +50,7 @@ pub fn write(
 ) -> io::Result<()> {
     let began: Option<Timestamp> = started_at.parse().ok();
     let metrics = metric_columns(timelines);
-    let mut line = Line::default();
+    let mut line = CsvLine::default();
     COLUMNS.iter().for_each(|name| line.text(name));
     for column in &metrics {
         line.text(&format!("{}.{} ({})", column.source, column.key, column.unit));
@@ -77,7 +77,7 @@ fn target(
     timeline: &TimelineView<'_>,
     (stages, began): (&[StageResult], Option<Timestamp>),
     columns: &[MetricView<'_>],
-    line: &mut Line,
+    line: &mut CsvLine,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let own = |column: &MetricView<'_>| {
@@ -129,7 +129,7 @@ fn rows_or_none(rows: std::ops::Range<usize>) -> impl Iterator<Item = Option<usi
     rows.map(Some).chain(none)
 }
 
-fn load(load: &Load, row: usize, stages: &[StageResult], line: &mut Line) {
+fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLine) {
     let stage = stages.iter().find(|result| result.stage.id == load.stage[row]).map(|result| &result.stage);
     line.number(Some(load.t_s[row]));
     line.text(&load.stage[row].to_string());
@@ -197,12 +197,12 @@ const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// A line in the making.
 #[derive(Default)]
-struct Line {
+struct CsvLine {
     text: String,
     begun: bool,
 }
 
-impl Line {
+impl CsvLine {
     fn field(&mut self) -> &mut String {
         if self.begun {
             self.text.push(',');
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn two_intervals_of_one_second_are_both_told_and_texts_are_quoted() {
-        let load = Load {
+        let load = LoadColumns {
             t_s: vec![0.2, 0.7, 5.0],
             stage: vec![1, 2, 2],
             clients: vec![1, 2, 2],
@@ -327,7 +327,7 @@ mod tests {
             ("-1", "\"'-1\""),
             ("@a", "\"'@a\""),
         ] {
-            let load = std::borrow::Cow::Owned(Load::default());
+            let load = std::borrow::Cow::Owned(LoadColumns::default());
             let text = written(&[TimelineView { target, load, metrics: vec![metric] }], &[]);
             assert!(text.contains(",\"'@host.k (share)\"\r\n"), "{text}");
             assert!(text.contains(&format!("\r\n{cell},0,")) && text.ends_with(",-2.5\r\n"), "{text}");
@@ -338,7 +338,7 @@ mod tests {
     fn an_absurd_time_takes_no_memory() {
         let (t_s, values) = ([0.5, 1e12], [Some(1.0), Some(2.0)]);
         let metric = MetricView { source: "host", key: "k", unit: "share", t_s: &t_s, values: &values };
-        let load = std::borrow::Cow::Owned(Load::default());
+        let load = std::borrow::Cow::Owned(LoadColumns::default());
         let text = written(&[TimelineView { target: "pg", load, metrics: vec![metric] }], &[]);
         assert_eq!(text.lines().count(), 3, "{text}");
     }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::format;
-use crate::subject::Names;
+use crate::subject::TargetNames;
 use crate::text::{Paint, pad_end, pad_start, width};
 
 /// Columns of the row heads, `clients`.
@@ -14,7 +14,7 @@ const RUNG_WIDTH_MIN: usize = 7;
 
 /// One step of a ladder.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rung {
+pub(crate) struct DrawnRung {
     pub(crate) clients: u32,
     /// Arrivals per second that were asked for, of an open load.
     pub(crate) rate_per_s: Option<f64>,
@@ -29,7 +29,7 @@ pub(crate) struct Rung {
     pub(crate) telling: bool,
 }
 
-impl Rung {
+impl DrawnRung {
     /// Whether less was asked of it than of another.
     pub(crate) fn cmp_load(&self, other: &Self) -> Ordering {
         let rate = |rung: &Self| rung.rate_per_s.unwrap_or(0.0);
@@ -52,7 +52,7 @@ pub(crate) enum RungState {
 #[derive(Debug, Clone)]
 pub(crate) struct Curve<'a> {
     pub(crate) target: &'a str,
-    pub(crate) rungs: Vec<Rung>,
+    pub(crate) rungs: Vec<DrawnRung>,
 }
 
 /// What to do with more rungs than fit.
@@ -78,22 +78,25 @@ pub(crate) struct Drawn {
 }
 
 /// The table of one target. No rungs give no block.
-pub(crate) fn table(rungs: &[Rung], room: usize, overflow: Overflow, paint: Paint) -> Drawn {
+pub(crate) fn table(rungs: &[DrawnRung], room: usize, overflow: Overflow, paint: Paint) -> Drawn {
     let columns: Vec<Column<'_>> = rungs.iter().map(|rung| Column { cells: vec![Some(rung)] }).collect();
     let mut rows = vec![
-        Row { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) },
-        Row { head: "TPS".to_owned(), cell: Box::new(|column| column.cell(0, tps_cell)) },
+        LadderRow { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) },
+        LadderRow { head: "TPS".to_owned(), cell: Box::new(|column| column.cell(0, tps_cell)) },
     ];
     // Of a load that is offered throughput is what was asked for: latency tells what became of it.
     if rungs.iter().all(|rung| rung.rate_per_s.is_some()) {
-        for (name, time) in [("p50", p50 as fn(&Rung) -> Option<f64>), ("p99", p99)] {
+        for (name, time) in [("p50", p50 as fn(&DrawnRung) -> Option<f64>), ("p99", p99)] {
             let in_us = all_in_us(rungs.iter().filter_map(time));
             let cell = move |column: &Column<'_>| column.cell(0, |rung| time_cell(time(rung), in_us));
-            rows.push(Row { head: format!("{name} {}", unit(in_us)), cell: Box::new(cell) });
+            rows.push(LadderRow { head: format!("{name} {}", unit(in_us)), cell: Box::new(cell) });
         }
     }
     if rungs.iter().any(|rung| rung.failed > 0) {
-        rows.push(Row { head: "failed".to_owned(), cell: Box::new(|column| column.cell(0, failed_cell)) });
+        rows.push(LadderRow {
+            head: "failed".to_owned(),
+            cell: Box::new(|column| column.cell(0, failed_cell)),
+        });
     }
     set(&columns, &rows, room, overflow, paint)
 }
@@ -102,7 +105,7 @@ pub(crate) fn table(rungs: &[Rung], room: usize, overflow: Overflow, paint: Pain
 /// `p99` latency, then failures where there are any.
 pub(crate) fn side_by_side(
     curves: &[Curve<'_>],
-    names: &Names<'_>,
+    names: &TargetNames<'_>,
     with_p99: bool,
     room: usize,
     overflow: Overflow,
@@ -110,11 +113,13 @@ pub(crate) fn side_by_side(
 ) -> Drawn {
     let columns = columns(curves);
     let names: Vec<String> = curves.iter().map(|curve| names.painted(curve.target, paint)).collect();
-    let mut rows =
-        vec![Row { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) }];
-    let mut add = |figure: &str, cell: fn(&Rung, bool) -> Cell, flag: bool| {
+    let mut rows = vec![LadderRow {
+        head: load_head(&columns).to_owned(),
+        cell: Box::new(|column| plain(column.load())),
+    }];
+    let mut add = |figure: &str, cell: fn(&DrawnRung, bool) -> Cell, flag: bool| {
         for (index, name) in names.iter().enumerate() {
-            rows.push(Row {
+            rows.push(LadderRow {
                 head: format!("{figure:<6} {name}"),
                 cell: Box::new(move |column| column.cell(index, |rung| cell(rung, flag))),
             });
@@ -135,11 +140,11 @@ pub(crate) fn side_by_side(
 /// One load with what each target made of it.
 struct Column<'a> {
     /// One for each curve, `None` where it had no such rung.
-    cells: Vec<Option<&'a Rung>>,
+    cells: Vec<Option<&'a DrawnRung>>,
 }
 
 impl<'a> Column<'a> {
-    fn rungs(&self) -> impl Iterator<Item = &'a Rung> {
+    fn rungs(&self) -> impl Iterator<Item = &'a DrawnRung> {
         self.cells.iter().copied().flatten()
     }
 
@@ -150,17 +155,17 @@ impl<'a> Column<'a> {
         })
     }
 
-    fn cell(&self, curve: usize, cell: impl Fn(&Rung) -> Cell) -> Cell {
+    fn cell(&self, curve: usize, cell: impl Fn(&DrawnRung) -> Cell) -> Cell {
         self.cells[curve].map_or_else(|| plain(String::new()), cell)
     }
 }
 
 /// The loads of all curves, ascending. Where a target had the same load twice, it has two columns.
 fn columns<'a>(curves: &'a [Curve<'a>]) -> Vec<Column<'a>> {
-    let mut rest: Vec<&[Rung]> = curves.iter().map(|curve| curve.rungs.as_slice()).collect();
+    let mut rest: Vec<&[DrawnRung]> = curves.iter().map(|curve| curve.rungs.as_slice()).collect();
     let mut columns = Vec::new();
     while let Some(least) = rest.iter().filter_map(|rungs| rungs.first()).min_by(|a, b| a.cmp_load(b)) {
-        let take = |rungs: &mut &'a [Rung]| {
+        let take = |rungs: &mut &'a [DrawnRung]| {
             let (first, after) = rungs.split_first()?;
             first.cmp_load(least).is_eq().then(|| {
                 *rungs = after;
@@ -176,12 +181,18 @@ fn columns<'a>(curves: &'a [Curve<'a>]) -> Vec<Column<'a>> {
 type Cell = (String, RungState);
 
 /// A row's head and how its cells are made.
-struct Row<'a> {
+struct LadderRow<'a> {
     head: String,
     cell: Box<dyn Fn(&Column<'_>) -> Cell + 'a>,
 }
 
-fn set(columns: &[Column<'_>], rows: &[Row<'_>], room: usize, overflow: Overflow, paint: Paint) -> Drawn {
+fn set(
+    columns: &[Column<'_>],
+    rows: &[LadderRow<'_>],
+    room: usize,
+    overflow: Overflow,
+    paint: Paint,
+) -> Drawn {
     let head = rows.iter().map(|row| width(&row.head)).max().unwrap_or(0).max(HEAD_WIDTH);
     let widest = |column: &Column<'_>| rows.iter().map(|row| width(&(row.cell)(column).0)).max();
     let cell = columns.iter().filter_map(widest).max().unwrap_or(0);
@@ -192,7 +203,7 @@ fn set(columns: &[Column<'_>], rows: &[Row<'_>], room: usize, overflow: Overflow
         Overflow::DropFirst => columns[columns.len().saturating_sub(fitting)..].iter().collect(),
     };
     let block = |columns: &[&Column<'_>]| {
-        let line = |row: &Row<'_>| {
+        let line = |row: &LadderRow<'_>| {
             let cells = columns.iter().map(|column| painted((row.cell)(column), cell, paint));
             std::iter::once(pad_end(&row.head, head)).chain(cells).collect()
         };
@@ -251,7 +262,7 @@ fn plain(text: String) -> Cell {
 }
 
 /// A cut rung carries an asterisk, which must be read without colour too.
-fn tps_cell(rung: &Rung) -> Cell {
+fn tps_cell(rung: &DrawnRung) -> Cell {
     let figure = match (rung.tps, rung.state) {
         (None, RungState::Running) => "…".to_owned(),
         (None, _) => format::UNKNOWN.to_owned(),
@@ -260,11 +271,11 @@ fn tps_cell(rung: &Rung) -> Cell {
     (if rung.state == RungState::CutShort { figure + "*" } else { figure }, rung.state)
 }
 
-fn p50(rung: &Rung) -> Option<f64> {
+fn p50(rung: &DrawnRung) -> Option<f64> {
     rung.p50_us
 }
 
-fn p99(rung: &Rung) -> Option<f64> {
+fn p99(rung: &DrawnRung) -> Option<f64> {
     rung.p99_us
 }
 
@@ -283,7 +294,7 @@ fn time_cell(us: Option<f64>, in_us: bool) -> Cell {
     plain(scaled.map_or_else(|| format::UNKNOWN.to_owned(), format::short))
 }
 
-fn failed_cell(rung: &Rung) -> Cell {
+fn failed_cell(rung: &DrawnRung) -> Cell {
     plain(format::short_count(rung.failed))
 }
 

@@ -239,7 +239,7 @@ fn shortest(number: f64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use dyno_results::document::{Load, Metric, Run, SCHEMA, Timeline};
+    use dyno_results::document::{LoadColumns, Metric, Run, SCHEMA, Timeline};
     use std::io::Read as _;
 
     use dyno_results::event::{Notice, Outcome, Setting, Settings, Target};
@@ -300,7 +300,7 @@ mod tests {
             stages: vec![],
             timelines: vec![Timeline {
                 target: HOSTILE.to_owned(),
-                load: Load {
+                load: LoadColumns {
                     t_s: vec![0.500_049_9, 1.5],
                     stage: vec![1, 1],
                     clients: vec![8, 1_234_567],

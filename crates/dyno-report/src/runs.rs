@@ -21,12 +21,12 @@ pub struct Filter {
     pub workload: Option<String>,
     /// In the run's name, its command, or why it is incomplete; or in what the other two look at.
     pub text: Option<String>,
-    pub ended: Option<Ended>,
+    pub ended: Option<RunEnd>,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunEnd {
     Complete,
     Incomplete,
     /// Still running, or killed before it could say so.
@@ -65,11 +65,11 @@ fn contains(text: &str, wanted: &str) -> bool {
     text.to_lowercase().contains(&wanted.to_lowercase())
 }
 
-fn ended(outcome: Option<Outcome>) -> Ended {
+fn ended(outcome: Option<Outcome>) -> RunEnd {
     match outcome {
-        Some(Outcome::Complete) => Ended::Complete,
-        Some(Outcome::Incomplete) => Ended::Incomplete,
-        None => Ended::Not,
+        Some(Outcome::Complete) => RunEnd::Complete,
+        Some(Outcome::Incomplete) => RunEnd::Incomplete,
+        None => RunEnd::Not,
     }
 }
 
@@ -158,10 +158,10 @@ fn started(run: &RunSummary) -> String {
 
 fn state(run: &RunSummary) -> &'static str {
     match ended(run.outcome) {
-        Ended::Complete => "complete",
-        Ended::Incomplete => "incomplete",
-        Ended::Not if run.live => "running",
-        Ended::Not => "killed",
+        RunEnd::Complete => "complete",
+        RunEnd::Incomplete => "incomplete",
+        RunEnd::Not if run.live => "running",
+        RunEnd::Not => "killed",
     }
 }
 
@@ -375,8 +375,8 @@ mod tests {
         assert_eq!(fits(&Filter { workload: some("Write"), ..none.clone() }), [true, false, true]);
         assert_eq!(fits(&Filter { text: some("11-20-1"), ..none.clone() }), [false, true, false]);
         assert_eq!(fits(&Filter { text: some("dyno run"), ..none.clone() }), [true, false, true]);
-        assert_eq!(fits(&Filter { ended: Some(Ended::Not), ..none.clone() }), [false, true, false]);
-        let both = Filter { target: some("my"), ended: Some(Ended::Incomplete), ..none };
+        assert_eq!(fits(&Filter { ended: Some(RunEnd::Not), ..none.clone() }), [false, true, false]);
+        let both = Filter { target: some("my"), ended: Some(RunEnd::Incomplete), ..none };
         assert_eq!(fits(&both), [false, false, false]);
     }
 

@@ -5,12 +5,12 @@
 
 mod address;
 mod api;
-mod book;
+mod cached_run;
+mod connection_limits;
+mod document_cache;
 mod gate;
-mod kept;
-mod library;
 mod live;
-mod patience;
+mod run_cache;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -25,14 +25,14 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 
 pub use self::address::DEFAULT_LISTEN;
-use self::gate::{Gate, Token};
-use self::library::Library;
-use self::patience::{Activity, Patience, PatientListener};
+use self::connection_limits::{Activity, LimitedListener, Timeouts};
+use self::gate::{AccessToken, Gate};
+use self::run_cache::RunCache;
 
 /// Threads that read the store. The server itself has one, which never waits for a disk.
 const READING_THREADS: usize = 8;
 /// How long a reader may take nothing, unless told otherwise.
-const PATIENCE: Duration = Duration::from_secs(8);
+const STALLED: Duration = Duration::from_secs(8);
 /// How long a first request may take to come, and how long a connection is kept for the next one.
 const REQUEST: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const LAST_QUESTION: Duration = Duration::from_secs(2);
 
 /// What to serve, and to whom.
-pub struct Options {
+pub struct ServeOptions {
     /// File of the store.
     pub store: PathBuf,
     /// `127.0.0.1:7878`, `localhost:0`, `[::]:7878`.
@@ -50,25 +50,25 @@ pub struct Options {
     /// What a reader must know. Needed wherever other machines can reach the address.
     pub token: Option<String>,
     /// A reader that takes not a byte for this long is dropped.
-    pub patience: Duration,
+    pub stalled: Duration,
     /// A client whose first request has not come whole after this long is dropped.
     pub request: Duration,
     /// One that has been answered, and does not ask again for this long, is dropped too.
     pub idle: Duration,
 }
 
-impl Options {
+impl ServeOptions {
     #[must_use]
     pub fn new(store: PathBuf, listen: &str) -> Self {
         let listen = listen.to_owned();
-        Self { store, listen, token: None, patience: PATIENCE, request: REQUEST, idle: IDLE }
+        Self { store, listen, token: None, stalled: STALLED, request: REQUEST, idle: IDLE }
     }
 }
 
 // By hand: the token is nobody's business.
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for ServeOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("ServeOptions")
             .field("store", &self.store)
             .field("listen", &self.listen)
             .finish_non_exhaustive()
@@ -105,19 +105,19 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Keeps what a page will first ask for of a long run that has just ended, beside the store: so it is there at once when
-/// somebody opens it, and not only after all of it was read again. What cannot be kept is made when it is asked for.
+/// Caches what a page will first ask for of a long run that has just ended, beside the store: so it is there at once when
+/// somebody opens it, and not only after all of it was read again. What cannot be cached is made when it is asked for.
 ///
 /// # Errors
 /// The store cannot be read, or has no such run.
-pub fn keep(store: &Store, report: &Report) -> Result<(), StoreError> {
-    kept::keep(store, report)
+pub fn cache_document(store: &Store, report: &Report) -> Result<(), StoreError> {
+    document_cache::insert(store, report)
 }
 
 /// A server that runs. Dropped, it ends at once.
 pub struct Server {
     address: SocketAddr,
-    library: Arc<Library>,
+    run_cache: Arc<RunCache>,
     stop: Option<oneshot::Sender<Duration>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -126,10 +126,10 @@ pub struct Server {
 ///
 /// # Errors
 /// See [`ServeError`]; nothing runs then.
-pub fn spawn(options: Options) -> Result<Server, ServeError> {
-    let Options { store, listen, token, patience: stalled, request, idle } = options;
-    let patience = Patience { request, idle, stalled };
-    let token = token.map(Token::new).transpose()?;
+pub fn spawn(options: ServeOptions) -> Result<Server, ServeError> {
+    let ServeOptions { store, listen, token, stalled, request, idle } = options;
+    let timeouts = Timeouts { request, idle, stalled };
+    let token = token.map(AccessToken::new).transpose()?;
     let addresses = address::resolve(&listen)?;
     if let Some(open) = addresses.iter().find(|address| !address.ip().is_loopback() && token.is_none()) {
         return Err(ServeError::Open { address: *open });
@@ -142,7 +142,7 @@ pub fn spawn(options: Options) -> Result<Server, ServeError> {
         Err(refused) => return Err(refused.into()),
     }
     let gate = Gate::new(address, token);
-    let library = Arc::new(Library::new(store));
+    let run_cache = Arc::new(RunCache::new(store));
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -150,37 +150,37 @@ pub fn spawn(options: Options) -> Result<Server, ServeError> {
         .build()
         .map_err(ServeError::Start)?;
     let (stop, stopped) = oneshot::channel();
-    let known = Arc::clone(&library);
+    let known = Arc::clone(&run_cache);
     let thread = thread::Builder::new()
         .name("dyno-serve".to_owned())
         .spawn(move || {
             // An error is one of registering the socket, for which spawning has tried all that can fail.
-            let _ = runtime.block_on(serve((listener, patience), gate, library, stopped));
+            let _ = runtime.block_on(serve((listener, timeouts), gate, run_cache, stopped));
             // A thread that reads a long run is not waited for: it changes nothing.
             runtime.shutdown_background();
         })
         .map_err(ServeError::Start)?;
-    Ok(Server { address, library: known, stop: Some(stop), thread: Some(thread) })
+    Ok(Server { address, run_cache: known, stop: Some(stop), thread: Some(thread) })
 }
 
 async fn serve(
-    (listener, patience): (TcpListener, Patience),
+    (listener, timeouts): (TcpListener, Timeouts),
     gate: Gate,
-    library: Arc<Library>,
+    run_cache: Arc<RunCache>,
     stopped: oneshot::Receiver<Duration>,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let listener = PatientListener::new(tokio::net::TcpListener::from_std(listener)?, patience);
-    let router = api::router(Arc::clone(&library), gate).into_make_service_with_connect_info::<Activity>();
+    let listener = LimitedListener::new(tokio::net::TcpListener::from_std(listener)?, timeouts);
+    let router = api::router(Arc::clone(&run_cache), gate).into_make_service_with_connect_info::<Activity>();
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
     let farewell = stopped.await.unwrap_or_default();
     let enough = tokio::time::Instant::now() + farewell;
-    while library.readers() > 0 && tokio::time::Instant::now() < enough {
+    while run_cache.readers() > 0 && tokio::time::Instant::now() < enough {
         tokio::time::sleep(LOOK).await;
     }
     // Who only now begins to ask is not waited for.
     let enough = tokio::time::Instant::now() + LAST_QUESTION;
-    let asks = || library.left().is_some_and(|left| left.elapsed() < LAST_QUESTION);
+    let asks = || run_cache.left().is_some_and(|left| left.elapsed() < LAST_QUESTION);
     while !farewell.is_zero() && asks() && tokio::time::Instant::now() < enough {
         tokio::time::sleep(LOOK).await;
     }
@@ -209,19 +209,19 @@ impl Server {
     /// Readers that watch a run at this moment.
     #[must_use]
     pub fn readers(&self) -> usize {
-        self.library.readers()
+        self.run_cache.readers()
     }
 
-    /// Ends the server, after at most `patience` in which those who watch a run are told of its end, and as long as they may
-    /// ask for it then. At once without patience.
-    pub fn close(mut self, patience: Duration) {
-        self.end(patience);
+    /// Ends the server, after at most `farewell` in which those who watch a run are told of its end, and as long as they may
+    /// ask for it then. At once where it is zero.
+    pub fn close(mut self, farewell: Duration) {
+        self.end(farewell);
     }
 
-    fn end(&mut self, patience: Duration) {
+    fn end(&mut self, farewell: Duration) {
         if let Some(stop) = self.stop.take() {
             // Without a receiver it has ended already.
-            let _ = stop.send(patience);
+            let _ = stop.send(farewell);
         }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -11,9 +11,9 @@ const NAME_WIDTH_MAX: usize = 10;
 
 /// The names of a run's targets. Each leads the rows that are about it, in its colour; an only one needs no name.
 #[derive(Debug)]
-pub(crate) struct Names<'a>(Vec<&'a str>);
+pub(crate) struct TargetNames<'a>(Vec<&'a str>);
 
-impl<'a> Names<'a> {
+impl<'a> TargetNames<'a> {
     pub(crate) fn of(targets: &'a [Target]) -> Self {
         Self(targets.iter().map(|target| target.name.as_str()).collect())
     }

@@ -1,9 +1,9 @@
 //! The final table of a run, from its report alone: target, data, ladders with their peaks, holds, verification
 //! and findings. It holds no opinion of its own; what the report does not know is shown as unknown.
 
-mod climb;
 mod costs;
 mod findings;
+mod ladder;
 mod series;
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use dyno_results::event::{Check, Finding, Outcome};
 
 pub(crate) use self::findings::severity;
 use crate::format;
-use crate::subject::{self, Names};
+use crate::subject::{self, TargetNames};
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 
@@ -30,7 +30,7 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
     let paint = Paint { color: terminal.color };
     let labels = report.series.iter().map(|series| series.name.as_str());
     let mut sheet = Sheet::new(terminal.width, paint, labels);
-    let names = Names::of(&report.targets);
+    let names = TargetNames::of(&report.targets);
     incomplete(report, &mut sheet);
     lost(report, &names, &mut sheet);
     targets(report, &names, &mut sheet);
@@ -65,7 +65,7 @@ fn incomplete(report: &Report, sheet: &mut Sheet) {
 }
 
 /// Targets that were given up, with the stage that they were in.
-fn lost(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+fn lost(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     let mut label = "lost";
     for lost in &report.lost {
         let stage = report.stages.iter().find(|stage| Some(stage.stage.id) == lost.lost.stage);
@@ -85,7 +85,7 @@ fn lost(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
     }
 }
 
-fn targets(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+fn targets(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     if report.targets.is_empty() {
         sheet.row("target", format::UNKNOWN);
     }
@@ -101,7 +101,7 @@ fn targets(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
 }
 
 /// One line for each workload's data, with the time that making it took.
-fn prepare(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+fn prepare(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     let mut seconds: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for step in &report.prepare {
         *seconds.entry((&step.target, &step.workload)).or_default() += step.seconds;
@@ -125,7 +125,7 @@ fn prepare(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
 }
 
 /// What was done before and after loads, and what could not be.
-fn hooks(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+fn hooks(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     let mut label = "hooks";
     for hook in &report.hooks {
         let hook = &hook.hook;
@@ -156,7 +156,7 @@ fn beside(sheet: &mut Sheet, label: &str, text: &str, right: &str) {
 }
 
 /// The checks, those of each target by themselves.
-fn verification(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+fn verification(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     if !names.are_several() || report.checks.is_empty() {
         checks(&report.checks.iter().collect::<Vec<_>>(), "verify", sheet);
         return;
@@ -205,7 +205,7 @@ fn checks(checks: &[&Check], mut label: &str, sheet: &mut Sheet) {
     }
 }
 
-fn notices(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+fn notices(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     let mut label = "notice";
     for notice in report.notices.iter().take(NOTICES_MAX) {
         let text = visible(&notice.text);

@@ -57,7 +57,7 @@ impl Run {
         self.writer.append(&stamped).expect("room in the store");
         if !self.as_of_old {
             self.fold.add(&stamped);
-            self.writer.keep(&self.fold);
+            self.writer.cache_fold(&self.fold);
         }
         self.seq += 1;
     }

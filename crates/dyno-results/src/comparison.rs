@@ -19,12 +19,13 @@ mod side;
 mod spread;
 
 pub use self::document::{
-    Absent, Basis, BasisUnit, Better, Cell, Comparison, DataComparison, Difference, Load, Ratio, Row,
-    RungComparison, SCHEMA, Section, SectionKind, SeriesComparison, SideInfo, StageReference, Verdict,
+    Absent, Basis, BasisUnit, Better, Cell, Comparison, DataComparison, Difference, FigureRow, Ratio,
+    RungComparison, SCHEMA, Section, SectionKind, SeriesComparison, SideInfo, SideLoad, StageReference,
+    Verdict,
 };
 pub use self::error::CompareError;
 pub use self::evidence::{Evidence, Gathering};
-use self::sections::Shared;
+use self::sections::SharedParts;
 pub use self::side::{Member, Side};
 use crate::store::Store;
 
@@ -38,7 +39,8 @@ pub fn of_store(store: &Store, sides: &[String], base: Option<&str>) -> Result<C
 /// Compares the sides with the one at `base`. Fails where they have nothing in common.
 pub fn compare(sides: &[Side], base: usize) -> Result<Comparison, CompareError> {
     let pairs = pair(sides, base);
-    let shared: Vec<Shared<'_>> = pairs.iter().map(|names| Shared::new(sides, base, names)).collect();
+    let shared: Vec<SharedParts<'_>> =
+        pairs.iter().map(|names| SharedParts::new(sides, base, names)).collect();
     if shared.is_empty() {
         let inventory =
             |side: &Side| (side.name.clone(), side.series_names().into_iter().map(str::to_owned).collect());
@@ -71,7 +73,7 @@ fn pair(sides: &[Side], base: usize) -> Vec<Vec<Option<&str>>> {
     of_base.into_iter().map(names).filter(shared).collect()
 }
 
-fn series(sides: &[Side], shared: &Shared<'_>) -> SeriesComparison {
+fn series(sides: &[Side], shared: &SharedParts<'_>) -> SeriesComparison {
     let picks = shared.headline_picks();
     let workload = |side: &Vec<(&Member, &crate::document::Series)>| {
         side.first().map(|(_, series)| series.workload.clone())

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::document::{Load, Metric, PoolLoad, Timeline};
+use crate::document::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::timeline_view::{MetricView, TimelineView};
 
 /// A gap is a time between two points this many times as long as it usually is.
@@ -45,7 +45,7 @@ pub fn timeline(view: &TimelineView<'_>, span: Span, points: usize) -> Timeline 
 
 /// The load within the span, of at most `points` rows (two at least).
 #[must_use]
-pub fn load(load: &Load, span: Span, points: usize) -> Load {
+pub fn load(load: &LoadColumns, span: Span, points: usize) -> LoadColumns {
     let rows = span.rows(&load.t_s);
     if rows.len() <= points {
         return load.rows(rows);
@@ -59,7 +59,7 @@ pub fn load(load: &Load, span: Span, points: usize) -> Load {
         pairs(&buckets, |rows| extremes(rows, |row| Some(column[row])).map(Option::unwrap_or_default))
     };
     let known = |column: &[Option<f64>]| pairs(&buckets, |rows| extremes(rows, |row| column[row]));
-    Load {
+    LoadColumns {
         t_s: times(&buckets, &load.t_s),
         stage: ends(&load.stage),
         clients: ends(&load.clients),

@@ -34,7 +34,7 @@ pub struct Report {
     /// What the data takes on disk, one for each target and workload whose rows are known.
     pub sizes: Vec<Size>,
     pub checks: Vec<event::Check>,
-    pub hooks: Vec<Hook>,
+    pub hooks: Vec<HookRun>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
     /// Servers that were others behind the load, or behind a hook between stages, than before.
@@ -163,7 +163,7 @@ pub struct Size {
 
 /// [`event::Hook`] with its time.
 #[derive(Debug, Clone, Serialize)]
-pub struct Hook {
+pub struct HookRun {
     /// When it ended, seconds since the run started.
     pub at_s: f64,
     #[serde(flatten)]
@@ -379,14 +379,14 @@ pub struct Percentiles {
 #[derive(Debug, Clone, Serialize)]
 pub struct Timeline {
     pub target: String,
-    pub load: Load,
+    pub load: LoadColumns,
     /// CPU, disk and database over time; keys and units in `docs/telemetry.md`.
     pub metrics: Vec<Metric>,
 }
 
 /// The load's intervals in columns.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Load {
+pub struct LoadColumns {
     /// Middle of the interval, seconds since the run started.
     pub t_s: Vec<f64>,
     pub stage: Vec<u32>,
@@ -406,7 +406,7 @@ pub struct Load {
     pub pool: Option<PoolLoad>,
 }
 
-/// Shared connections in columns as long as those of [`Load`]; `null` in stages whose clients shared none.
+/// Shared connections in columns as long as those of [`LoadColumns`]; `null` in stages whose clients shared none.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PoolLoad {
     pub in_use: Vec<Option<f64>>,

@@ -15,11 +15,11 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-pub use self::progress::Progress;
+pub use self::progress::FoldProgress;
 use self::stage::StageFold;
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
-use crate::document::{Hook, Lost, Report, Run, SCHEMA, StageResult};
+use crate::document::{HookRun, Lost, Report, Run, SCHEMA, StageResult};
 use crate::event::{self, Event, Outcome, Stamped};
 use crate::timeline_view::TimelineView;
 
@@ -53,7 +53,7 @@ pub struct Fold {
     timelines: Timelines,
     telemetry: Telemetry,
     checks: Vec<event::Check>,
-    hooks: Vec<Hook>,
+    hooks: Vec<HookRun>,
     lost: Vec<Lost>,
     server_changes: Vec<event::ServerChanged>,
     findings: Vec<event::Finding>,
@@ -103,7 +103,7 @@ impl Fold {
                 }
             }
             Event::Check(check) => self.checks.push(check.clone()),
-            Event::Hook(hook) => self.hooks.push(Hook { at_s: seconds(stamped), hook: hook.clone() }),
+            Event::Hook(hook) => self.hooks.push(HookRun { at_s: seconds(stamped), hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s: seconds(stamped), lost: lost.clone() }),
             Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
             Event::Finding(finding) => self.findings.push(finding.clone()),
@@ -126,7 +126,7 @@ impl Fold {
     pub fn report_without_timelines(&self) -> Report {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
         resources::fill(&mut stages, &self.timelines(), &self.targets, |_| true);
-        let known = limits::Known { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
+        let known = limits::RunFacts { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
         Report {
             schema: SCHEMA,
             run: self.run(),

@@ -17,4 +17,4 @@ pub mod timeline_view;
 mod words;
 
 #[cfg(test)]
-mod planted;
+mod fixture;

@@ -7,7 +7,7 @@
 mod alive;
 mod backlog;
 mod error;
-mod folded;
+mod fold_cache;
 mod open;
 mod summary;
 mod tail;
@@ -22,7 +22,7 @@ use self::alive::Alive;
 use self::backlog::Backlog;
 pub use self::backlog::Gap;
 pub use self::error::StoreError;
-use self::folded::Kept;
+use self::fold_cache::FoldCacheState;
 use self::summary::Summarizer;
 pub use self::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
 pub use self::tail::{RawEvent, RunState};
@@ -30,14 +30,14 @@ use crate::document::Report;
 use crate::event::{Outcome, Stamped};
 
 /// How long to wait for another process that holds a lock. A writer holds one for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Names that an unknown name is answered with.
 const NEAR_NAMES: usize = 3;
 
 /// An open store.
 pub struct Store {
     path: PathBuf,
-    patience: Duration,
+    lock_timeout: Duration,
     connection: Connection,
 }
 
@@ -51,7 +51,7 @@ impl Store {
     /// Opens the store at `path`; makes the file (readable by its owner only) and its directory where they are
     /// missing.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_with_patience(path.as_ref(), PATIENCE)
+        Self::open_with_lock_timeout(path.as_ref(), LOCK_TIMEOUT)
     }
 
     /// Opens the store at `path`, and makes none where there is none.
@@ -63,9 +63,9 @@ impl Store {
         Self::open(path)
     }
 
-    fn open_with_patience(path: &Path, patience: Duration) -> Result<Self, StoreError> {
-        let connection = open::open(path, patience)?;
-        Ok(Self { path: path.to_owned(), patience, connection })
+    fn open_with_lock_timeout(path: &Path, lock_timeout: Duration) -> Result<Self, StoreError> {
+        let connection = open::open(path, lock_timeout)?;
+        Ok(Self { path: path.to_owned(), lock_timeout, connection })
     }
 
     #[must_use]
@@ -76,13 +76,13 @@ impl Store {
     /// Begins a run on the day `date` (`2026-11-20`) and gives it the day's next name (`2026-11-20-1`). The writer
     /// has a connection of its own and may move to another thread.
     pub fn begin_run(&self, date: &str) -> Result<RunWriter, StoreError> {
-        let mut connection = open::open(&self.path, self.patience)?;
+        let mut connection = open::open(&self.path, self.lock_timeout)?;
         let (run_id, name, alive) = allocate_name(&mut connection, date, &self.path)
             .map_err(|source| self.error("begin a run in", source))?;
         Ok(RunWriter {
             _alive: alive,
             path: self.path.clone(),
-            patience: self.patience,
+            lock_timeout: self.lock_timeout,
             connection,
             run_id,
             name,
@@ -90,7 +90,7 @@ impl Store {
             summary_changed: false,
             backlog: Backlog::default(),
             appended: 0,
-            kept: Kept::default(),
+            fold_cache: FoldCacheState::default(),
         })
     }
 
@@ -171,8 +171,8 @@ impl Store {
     /// stored; [`crate::judge::judge`] judges again.
     pub fn report(&self, name: &str) -> Result<Report, StoreError> {
         let name = self.find(name)?;
-        let (mut fold, kept) = self.kept(&name)?;
-        self.read_after(&name, kept, |stamped| fold.add(&stamped))?;
+        let (mut fold, last) = self.cached_fold(&name)?;
+        self.read_after(&name, last, |stamped| fold.add(&stamped))?;
         let mut report = fold.report();
         report.run.name = name;
         Ok(report)
@@ -185,14 +185,14 @@ impl Store {
     }
 
     fn error(&self, doing: &'static str, source: rusqlite::Error) -> StoreError {
-        StoreError::of(source, doing, &self.path, self.patience.as_secs_f64())
+        StoreError::of(source, doing, &self.path, self.lock_timeout.as_secs_f64())
     }
 }
 
 /// Writes the events of one run.
 pub struct RunWriter {
     path: PathBuf,
-    patience: Duration,
+    lock_timeout: Duration,
     connection: Connection,
     run_id: i64,
     name: String,
@@ -202,7 +202,7 @@ pub struct RunWriter {
     backlog: Backlog,
     /// Events that are in the store.
     appended: u64,
-    kept: Kept,
+    fold_cache: FoldCacheState,
     /// `None` where the lock could not be had: then the run is not shown as live.
     _alive: Option<Alive>,
 }
@@ -234,11 +234,11 @@ impl RunWriter {
         })?;
         self.summary_changed |= self.summary.add(&stamped.event);
         self.backlog.add(stamped, body);
-        self.kept.given_up |= self.backlog.has_gap();
+        self.fold_cache.given_up |= self.backlog.has_gap();
         if !self.backlog.is_due(stamped.at_ms) {
             return Ok(false);
         }
-        let waited_ms = self.patience.as_millis() as u64;
+        let waited_ms = self.lock_timeout.as_millis() as u64;
         self.flush().map(|()| true).inspect_err(|error| {
             let waited_ms = if matches!(error, StoreError::Locked { .. }) { waited_ms } else { 0 };
             self.backlog.failed(stamped.at_ms, waited_ms);
@@ -247,8 +247,9 @@ impl RunWriter {
 
     /// Writes what could not be written before.
     pub fn flush(&mut self) -> Result<(), StoreError> {
-        self.write()
-            .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))?;
+        self.write().map_err(|source| {
+            StoreError::of(source, "write to", &self.path, self.lock_timeout.as_secs_f64())
+        })?;
         self.appended = self.backlog.rows.last().map_or(self.appended, |row| row.seq + 1);
         self.summary_changed = false;
         self.backlog.clear();
@@ -265,7 +266,7 @@ impl RunWriter {
         let removed = self.connection.execute("DELETE FROM run WHERE id = ?1", [self.run_id]);
         removed
             .map(drop)
-            .map_err(|source| StoreError::of(source, "write to", &self.path, self.patience.as_secs_f64()))
+            .map_err(|source| StoreError::of(source, "write to", &self.path, self.lock_timeout.as_secs_f64()))
     }
 
     fn write(&mut self) -> rusqlite::Result<()> {
@@ -303,7 +304,7 @@ fn allocate_name(
     store: &Path,
 ) -> rusqlite::Result<(i64, String, Option<Alive>)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    folded::make_room(&transaction)?;
+    fold_cache::make_room(&transaction)?;
     let number: i64 = transaction.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM run WHERE day = ?1",
         [date],

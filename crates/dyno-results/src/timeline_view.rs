@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::document::{Load, Metric, PoolLoad, Timeline};
+use crate::document::{LoadColumns, Metric, PoolLoad, Timeline};
 
 /// [`Timeline`] with its columns borrowed.
 #[derive(Debug, Clone)]
 pub struct TimelineView<'a> {
     pub target: &'a str,
-    pub load: Cow<'a, Load>,
+    pub load: Cow<'a, LoadColumns>,
     pub metrics: Vec<MetricView<'a>>,
 }
 
@@ -62,12 +62,12 @@ impl MetricView<'_> {
     }
 }
 
-impl Load {
+impl LoadColumns {
     /// A copy of these rows.
     #[must_use]
-    pub fn rows(&self, rows: Range<usize>) -> Load {
+    pub fn rows(&self, rows: Range<usize>) -> LoadColumns {
         let known = |column: &[Option<f64>]| column[rows.clone()].to_vec();
-        Load {
+        LoadColumns {
             t_s: self.t_s[rows.clone()].to_vec(),
             stage: self.stage[rows.clone()].to_vec(),
             clients: self.clients[rows.clone()].to_vec(),

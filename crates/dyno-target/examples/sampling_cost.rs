@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use dyno_target::embedded::{EmbeddedServer, Options};
+use dyno_target::embedded::{EmbeddedOptions, EmbeddedServer};
 use dyno_target::host::Sampler;
 use dyno_target::inspect::{self, ServerProcess, Statistics};
 use dyno_target::{Connection, Environment, Target};
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let sessions: u32 = words.next().map_or(Ok(600), |text| text.parse())?;
     let Some(url) = words.next() else {
-        let options = Options { connections_max: sessions + 5, ..Options::default() };
+        let options = EmbeddedOptions { connections_max: sessions + 5, ..EmbeddedOptions::default() };
         let server = EmbeddedServer::start(&options, &mut |text| eprintln!("{text}"))?;
         measure(&server.endpoint(), sessions)?;
         server.stop()?;

@@ -1,7 +1,7 @@
 //! What is behind a server's error, in either protocol: the one table of the errors that dyno has something to say about.
 //! What helps is said where it is known what was being done.
 
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 
 /// Behind errors of several codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +37,10 @@ pub enum Cause {
 impl Cause {
     /// `None` for an error of which nothing further is known.
     #[must_use]
-    pub fn of(error: &Refusal) -> Option<Self> {
+    pub fn of(error: &ServerError) -> Option<Self> {
         match error {
-            Refusal::Postgres(error) => Self::of_state(error.code.as_str()),
-            Refusal::MySql(error) => Self::of_number(error.number, &error.message),
+            ServerError::Postgres(error) => Self::of_state(error.code.as_str()),
+            ServerError::MySql(error) => Self::of_number(error.number, &error.message),
         }
     }
 

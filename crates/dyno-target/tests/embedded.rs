@@ -10,7 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dyno_target::Connection;
-use dyno_target::embedded::{self, EmbeddedError, EmbeddedServer, Options, Profile, ServerSpec, VersionSpec};
+use dyno_target::embedded::{
+    self, EmbeddedError, EmbeddedOptions, EmbeddedServer, Profile, ServerSpec, VersionSpec,
+};
 use dyno_target::interruption;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -25,8 +27,8 @@ impl Base {
         Self(path)
     }
 
-    fn options(&self) -> Options {
-        Options { directory: Some(self.0.clone()), connections_max: 16, ..Options::default() }
+    fn options(&self) -> EmbeddedOptions {
+        EmbeddedOptions { directory: Some(self.0.clone()), connections_max: 16, ..EmbeddedOptions::default() }
     }
 
     fn directories(&self) -> Vec<PathBuf> {
@@ -49,7 +51,7 @@ fn installed() -> bool {
     found
 }
 
-fn start(options: &Options) -> EmbeddedServer {
+fn start(options: &EmbeddedOptions) -> EmbeddedServer {
     EmbeddedServer::start(options, &mut |_| ()).unwrap()
 }
 
@@ -79,7 +81,7 @@ fn every_profile_starts_serves_and_leaves_nothing() {
     }
     let base = Base::new("profiles");
     for profile in Profile::ALL {
-        let server = start(&Options { profile, ..base.options() });
+        let server = start(&EmbeddedOptions { profile, ..base.options() });
         let pid = server.pid();
         let mut connection = Connection::open(&server.endpoint()).unwrap();
         for setting in server.settings() {
@@ -118,7 +120,7 @@ fn two_servers_live_side_by_side_and_no_sweep_takes_them() {
     }
     let base = Base::new("two");
     let first = start(&base.options());
-    let second = start(&Options { connections_max: 300, ..base.options() });
+    let second = start(&EmbeddedOptions { connections_max: 300, ..base.options() });
     assert_eq!(embedded::sweep_leftovers(Some(&base.0)), [] as [PathBuf; 0]);
     let mut to_first = Connection::open(&first.endpoint()).unwrap();
     let mut to_second = Connection::open(&second.endpoint()).unwrap();
@@ -153,7 +155,7 @@ fn a_panic_ends_the_server() {
 fn held_server() {
     let Some(base) = std::env::var_os("DYNO_TEST_HOLD") else { return };
     // Started by a thread that ends at once: the server must not end with it.
-    let options = Options { directory: Some(PathBuf::from(base)), ..Options::default() };
+    let options = EmbeddedOptions { directory: Some(PathBuf::from(base)), ..EmbeddedOptions::default() };
     let server = std::thread::spawn(move || start(&options)).join().unwrap();
     println!("held {}", server.pid());
     // Until whoever started it is gone.
@@ -166,7 +168,11 @@ fn interrupted_server() {
     let Some(base) = std::env::var_os("DYNO_TEST_INTERRUPT") else { return };
     // Nothing that it does waits for a disk.
     let profile = Profile::Extreme;
-    let server = start(&Options { directory: Some(PathBuf::from(base)), profile, ..Options::default() });
+    let server = start(&EmbeddedOptions {
+        directory: Some(PathBuf::from(base)),
+        profile,
+        ..EmbeddedOptions::default()
+    });
     let log = fs::File::open(server.data_directory().with_file_name("log")).unwrap();
     if std::env::var_os("DYNO_TEST_HANG").is_some() {
         kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::STOP).unwrap();
@@ -271,18 +277,19 @@ fn errors_say_what_to_do() {
         return;
     }
     let base = Base::new("errors");
-    let error = |options: Options| EmbeddedServer::start(&options, &mut |_| ()).unwrap_err();
-    let full = error(Options { required_bytes: 1 << 60, ..base.options() });
+    let error = |options: EmbeddedOptions| EmbeddedServer::start(&options, &mut |_| ()).unwrap_err();
+    let full = error(EmbeddedOptions { required_bytes: 1 << 60, ..base.options() });
     assert!(
         matches!(full, EmbeddedError::NoRoom { .. }) && full.to_string().contains("--data-dir"),
         "{full}"
     );
-    let missing = error(Options { directory: Some(base.0.join("missing")), ..base.options() });
+    let missing = error(EmbeddedOptions { directory: Some(base.0.join("missing")), ..base.options() });
     assert!(matches!(missing, EmbeddedError::Directory { .. }), "{missing}");
-    let none = error(Options { server: Some(ServerSpec::Directory(base.0.clone())), ..base.options() });
+    let none =
+        error(EmbeddedOptions { server: Some(ServerSpec::Directory(base.0.clone())), ..base.options() });
     assert!(matches!(none, EmbeddedError::BadDirectory { .. }), "{none}");
     // More than any kernel gives: the server starts and ends, and its log says why.
-    let start = error(Options { connections_max: 2_000_000, ..base.options() });
+    let start = error(EmbeddedOptions { connections_max: 2_000_000, ..base.options() });
     assert!(matches!(&start, EmbeddedError::Start { log, .. } if log.contains("max_connections")), "{start}");
     assert!(base.directories().is_empty(), "failures leave nothing");
 }
@@ -297,7 +304,7 @@ fn a_directory_that_is_closed_to_the_servers_user_is_told() {
     let closed = base.0.join("closed");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let options = Options { directory: Some(closed.clone()), ..base.options() };
+    let options = EmbeddedOptions { directory: Some(closed.clone()), ..base.options() };
     let error = EmbeddedServer::start(&options, &mut |_| ()).unwrap_err();
     assert!(matches!(error, EmbeddedError::Directory { .. }), "{error}");
     assert_eq!(fs::read_dir(closed).unwrap().count(), 0);
@@ -320,7 +327,7 @@ fn a_server_that_runs_from_the_cache_outlives_its_replacement() {
     fs::set_permissions(&base.0, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let cache = base.0.join("cache");
     let server = Some(ServerSpec::Version(VersionSpec { major: 16, minor: Some(4) }));
-    let options = Options { server, cache_directory: Some(cache.clone()), ..base.options() };
+    let options = EmbeddedOptions { server, cache_directory: Some(cache.clone()), ..base.options() };
     let mut first = match EmbeddedServer::start(&options, &mut |_| ()) {
         Err(error @ EmbeddedError::NoBinaries { .. }) => {
             println!("skipped: {error}");
@@ -368,14 +375,14 @@ fn fetched(name: &str, versions: &[(u32, Option<u32>)], profiles: &[Profile]) {
     for &(major, minor) in versions {
         let mut said = Vec::new();
         let version = VersionSpec { major, minor };
-        let options = Options { server: Some(ServerSpec::Version(version)), ..base.options() };
+        let options = EmbeddedOptions { server: Some(ServerSpec::Version(version)), ..base.options() };
         let cached = embedded::available(&options);
         if !asked && !cached {
             continue;
         }
         tried += 1;
         for &profile in profiles {
-            let options = Options { profile, ..options.clone() };
+            let options = EmbeddedOptions { profile, ..options.clone() };
             let started = Instant::now();
             let server = match EmbeddedServer::start(&options, &mut |text| said.push(text.to_owned())) {
                 Err(error @ EmbeddedError::NoBinaries { .. }) if !cached => {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dyno_results::event::{Event, Sample};
 use dyno_target::host::{self, Sampler};
-use dyno_target::probe::{HostReading, NodeExporter, NodeExporterError, Options, Probe};
+use dyno_target::probe::{HostReading, NodeExporter, NodeExporterError, Probe, ProbeOptions};
 use dyno_test_servers::NodeExporter as Server;
 
 fn url(server: &Server) -> String {
@@ -23,10 +23,10 @@ fn exporter(url: &str) -> NodeExporter {
 
 fn watch(url: &str) -> (Probe, Receiver<Event>) {
     let (sender, receiver) = mpsc::channel();
-    let options = Options {
+    let options = ProbeOptions {
         host: HostReading::NodeExporter(exporter(url)),
         interval: Duration::from_millis(50),
-        ..Options::new("pg")
+        ..ProbeOptions::new("pg")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
     (probe, receiver)

@@ -7,4 +7,4 @@ pub mod endpoint;
 pub mod link;
 pub mod my;
 pub mod pg;
-pub mod refusal;
+pub mod server_error;

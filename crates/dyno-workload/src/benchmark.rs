@@ -1,7 +1,7 @@
 //! What a campaign asks of a family of workloads, whichever it is: what is there, make it, load it, check it.
 //!
 //! Three steps, each knowing more than the one before: a [`Benchmark`] is what the user wants, a [`Dataset`] is the data
-//! of it that a server holds, a [`Load`] is one series on that data. Nothing here knows a campaign or a report.
+//! of it that a server holds, a [`SeriesLoad`] is one series on that data. Nothing here knows a campaign or a report.
 
 mod events;
 mod sysbench;
@@ -99,11 +99,11 @@ pub trait Dataset: Send {
     fn forget(&self) {}
 
     /// The loads, one for each of [`Benchmark::series`] and in its order.
-    fn loads(&self) -> Vec<Box<dyn Load>>;
+    fn loads(&self) -> Vec<Box<dyn SeriesLoad>>;
 }
 
 /// One workload on the data that is there.
-pub trait Load: Send {
+pub trait SeriesLoad: Send {
     fn series(&self) -> Series;
 
     /// What the engine drives.

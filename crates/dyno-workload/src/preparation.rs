@@ -6,7 +6,7 @@ use dyno_target::connection::{ConnectError, QueryError};
 use thiserror::Error;
 
 use crate::benchmark::LOCK_WAIT;
-use crate::bulk::crew::JobError;
+use crate::bulk::worker_pool::JobError;
 use crate::events::{SizeError, StateError};
 use crate::sysbench;
 

@@ -152,12 +152,12 @@ pub(crate) enum Failure {
     #[error("cannot start a thread: {0}")]
     NoThread(#[source] std::io::Error),
     #[error("the thread that loaded a target ended unexpectedly")]
-    LaneBroken,
+    SystemBroken,
     #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TargetsLost { lost: Vec<LostTarget> },
     /// A load that had to end because the run does. What it comes from is told by who ends it.
     #[error("the run ends with a failure on another target")]
-    CalledOff,
+    Cancelled,
     /// Never of one alone.
     #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nand "))]
     Several { failures: Vec<Failure> },
@@ -235,7 +235,7 @@ impl Failure {
 
     /// True for what is not one target's own: then the others do not go on either.
     pub(crate) fn ends_run(&self) -> bool {
-        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::NoThread(_) | Self::LaneBroken)
+        matches!(self, Self::Interrupted | Self::Hook { .. } | Self::NoThread(_) | Self::SystemBroken)
     }
 
     /// Two targets are the same tables, and the load writes.
@@ -419,14 +419,14 @@ pub(crate) fn of_statement(cause: Cause) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use dyno_wire::endpoint::Address;
-    use dyno_wire::my::error::{ServerError, SqlState};
+    use dyno_wire::my::error::{MySqlError, SqlState};
 
     use super::*;
 
     #[test]
     fn only_what_helps_is_advised_where_a_statement_cannot_be_prepared() {
         let help = |number| {
-            let error = ServerError { number, state: SqlState::UNKNOWN, message: String::new() };
+            let error = MySqlError { number, state: SqlState::UNKNOWN, message: String::new() };
             let source = SessionError::Prepare(Box::new(error).into());
             let address = Address::Tcp(([127, 0, 0, 1], 3306).into());
             engine_help(&EngineError::Connect { address, connected: 1, wanted: 2, source })

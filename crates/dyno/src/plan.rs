@@ -12,7 +12,7 @@ use dyno_results::spec::{
 };
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
-pub(crate) use self::targets::{NAME, Place, TargetPlan, default_name, short_name};
+pub(crate) use self::targets::{NAME, TargetPlan, TargetSource, default_name, short_name};
 use crate::failure::Failure;
 
 /// Tries for a transaction where none are named.

@@ -18,7 +18,7 @@ use dyno_target::probe::{self, HostOptions, HostReading, Probe};
 use dyno_wire::endpoint::Endpoint;
 
 use crate::campaign::describe::{self, Described, Description};
-use crate::campaign::{self, Stream, stages};
+use crate::campaign::{self, EventStream, stages};
 use crate::cli::StoreArguments;
 use crate::command::run::{Pages, started};
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ pub(crate) struct Tables<'a> {
 
 /// A run that is being stored.
 pub(crate) struct Recording {
-    stream: Stream,
+    stream: EventStream,
     /// The target's short name in the report.
     target: &'static str,
     store: std::path::PathBuf,
@@ -97,7 +97,7 @@ impl Recording {
         let now = jiff::Zoned::now();
         let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
         let name = writer.name().to_owned();
-        let stream = Stream::new(writer, Live::new(Mode::Quiet, None));
+        let stream = EventStream::new(writer, Live::new(Mode::Quiet, None));
         stream.emit(started(&name, &now, command, (spec.clone(), spec), seed));
         Ok(Self { stream, target, store: store.path().to_owned(), described: None, host: None, probe: None })
     }
@@ -132,10 +132,10 @@ impl Recording {
 
     /// Begins to watch host and database, with a connection of its own.
     pub(crate) fn watch(&mut self, endpoint: &Endpoint) {
-        let options = probe::Options {
+        let options = probe::ProbeOptions {
             database: Some(endpoint.clone()),
             host: HostReading::This(self.host.take().unwrap_or_default()),
-            ..probe::Options::new(self.target)
+            ..probe::ProbeOptions::new(self.target)
         };
         self.probe = describe::watched(&self.stream, options);
     }

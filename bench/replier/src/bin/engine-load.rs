@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::request::{Request, Statement};
-use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
+use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 use dyno_results::latency::Latency;
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
@@ -113,8 +113,8 @@ impl Workload for OneSelect {
         None
     }
 
-    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
-        Box::new(Reader { key: i64::from(place.id) + 1, sent: false })
+    fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
+        Box::new(Reader { key: i64::from(identity.id) + 1, sent: false })
     }
 }
 

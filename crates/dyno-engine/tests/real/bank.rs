@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::request::{Request, Statement};
-use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
+use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 use dyno_results::event::Interval;
 use dyno_test_servers::{Postgres, Setup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
@@ -46,13 +46,13 @@ impl Workload for Script {
         self.rollback.then(|| StatementId(self.statements.len() as u16 - 1))
     }
 
-    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
+    fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         let lines = &self.statements[..self.statements.len() - 1];
         let parameters = lines
             .iter()
             .map(|line| usize::from(line.sql().contains("$1")) + usize::from(line.sql().contains("$2")))
             .collect();
-        Box::new(ScriptClient { parameters, line: 0, id: i64::from(place.id), drawn: 0 })
+        Box::new(ScriptClient { parameters, line: 0, id: i64::from(identity.id), drawn: 0 })
     }
 }
 

@@ -11,7 +11,8 @@ use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::EngineError;
 use dyno_engine::request::{QueryKind, Request, Statement, Value};
 use dyno_engine::workload::{
-    Answer, Client, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
+    Answer, Client, ClientIdentity, Reaction, Reply, StatementFailure, StatementId, Step, TransactionType,
+    Workload,
 };
 use dyno_results::event::Queries;
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
@@ -257,7 +258,7 @@ impl Workload for Telling {
         None
     }
 
-    fn client(&self, _place: Place, _seed: u64) -> Box<dyn Client> {
+    fn client(&self, _identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         Box::new(Told { step: 0, heard: Arc::clone(&self.heard) })
     }
 }
@@ -331,7 +332,7 @@ impl Client for Told {
         }
     }
 
-    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         self.hear(format!("failed with {}", failure.error.code()));
         Reaction::GoOn
     }

@@ -10,7 +10,8 @@ use dyno_engine::engine::Engine;
 use dyno_engine::error::SessionError;
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{
-    Answer, Client, Ended, Failure, Place, Reaction, Reply, StatementId, Step, TransactionType, Workload,
+    Answer, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, StatementId, Step,
+    TransactionType, Workload,
 };
 use dyno_results::event::Distribution;
 
@@ -66,7 +67,7 @@ impl Workload for One {
         Some(StatementId(0))
     }
 
-    fn client(&self, _place: Place, _seed: u64) -> Box<dyn Client> {
+    fn client(&self, _identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         let told = Arc::clone(&self.told);
         Box::new(OneClient {
             sql: self.sql,
@@ -123,7 +124,7 @@ impl Client for OneClient {
         }
     }
 
-    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let mut told = self.told.lock().unwrap();
         told.failed.push((failure.error.code(), failure.tries));
         if self.reaction == Reaction::Retry && failure.tries == 3 { Reaction::Fail } else { self.reaction }
@@ -133,7 +134,7 @@ impl Client for OneClient {
         self.told.lock().unwrap().lost.push(error.to_string());
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &EndedTransaction) {
         assert!(ended.due_ns <= ended.begun_ns && ended.begun_ns <= ended.ended_ns, "{ended:?}");
         let mut told = self.told.lock().unwrap();
         if ended.well { told.ended_well.push(ended.tries) } else { told.ended_badly.push(ended.tries) }
@@ -275,8 +276,8 @@ impl Workload for Thinker {
         true
     }
 
-    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
-        Box::new(ThinkerClient { slow: place.id == 1 })
+    fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
+        Box::new(ThinkerClient { slow: identity.id == 1 })
     }
 }
 

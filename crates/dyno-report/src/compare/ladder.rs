@@ -3,7 +3,7 @@
 
 use dyno_results::comparison::{Cell, RungComparison, Verdict};
 
-use super::table::Columns;
+use super::table::TableColumns;
 use super::words;
 use crate::format;
 use crate::text::{Paint, Sheet, pad_end, pad_start, width};
@@ -12,7 +12,7 @@ use crate::text::{Paint, Sheet, pad_end, pad_start, width};
 const RUNGS_MAX: usize = 14;
 const GAP: usize = 2;
 
-pub(super) fn rows(rungs: &[RungComparison], columns: &Columns<'_>, sheet: &mut Sheet) {
+pub(super) fn rows(rungs: &[RungComparison], columns: &TableColumns<'_>, sheet: &mut Sheet) {
     if rungs.is_empty() {
         return;
     }
@@ -75,7 +75,7 @@ fn loads(rungs: &[&RungComparison]) -> Vec<String> {
 fn block(
     what: &str,
     rungs: &[&RungComparison],
-    columns: &Columns<'_>,
+    columns: &TableColumns<'_>,
     order: &[usize],
     paint: Paint,
     cells: &dyn Fn(&RungComparison) -> &[Cell],

@@ -1,7 +1,7 @@
 //! Rows of figures in columns, one for each side: on one line where the terminal has room for it, else the ratio under
 //! the figure; more sides than fit in blocks under each other, the base in each.
 
-use dyno_results::comparison::{Better, Cell, Ratio, Row, Verdict};
+use dyno_results::comparison::{Better, Cell, FigureRow, Ratio, Verdict};
 
 use super::words;
 use crate::text::{Paint, Sheet, pad_end, pad_start, width};
@@ -9,12 +9,12 @@ use crate::text::{Paint, Sheet, pad_end, pad_start, width};
 const GAP: usize = 2;
 
 /// The columns of all tables of a comparison.
-pub(super) struct Columns<'a> {
+pub(super) struct TableColumns<'a> {
     pub(super) names: &'a [String],
     pub(super) base: usize,
 }
 
-impl Columns<'_> {
+impl TableColumns<'_> {
     /// The sides in the order of the table, the base first.
     pub(super) fn order(&self) -> Vec<usize> {
         let others = (0..self.names.len()).filter(|side| *side != self.base);
@@ -32,7 +32,7 @@ struct Parts {
     paint: Option<fn(Paint, &str) -> String>,
 }
 
-fn parts(row: &Row, cell: &Cell) -> Parts {
+fn parts(row: &FigureRow, cell: &Cell) -> Parts {
     let value = words::value(row, cell);
     // How many clients a peak takes is a fact with no better or worse: a ratio of it helps nobody.
     let Some(ratio) = cell.ratio.filter(|_| row.better != Better::Neither) else {
@@ -59,9 +59,9 @@ fn paint(ratio: &Ratio) -> Option<fn(Paint, &str) -> String> {
 }
 
 /// Draws the rows under a line with the sides' names.
-pub(super) fn rows(rows: &[Row], columns: &Columns<'_>, sheet: &mut Sheet) {
+pub(super) fn rows(rows: &[FigureRow], columns: &TableColumns<'_>, sheet: &mut Sheet) {
     let order = columns.order();
-    let rows: Vec<&Row> = rows.iter().filter(|row| words::is_shown(row)).collect();
+    let rows: Vec<&FigureRow> = rows.iter().filter(|row| words::is_shown(row)).collect();
     let cells: Vec<Vec<Parts>> = rows
         .iter()
         .map(|row| {

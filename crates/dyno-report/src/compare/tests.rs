@@ -1,7 +1,7 @@
 //! Comparisons drawn at the widths of terminals.
 
 use dyno_results::comparison::{
-    Basis, BasisUnit, Better, Cell, DataComparison, Ratio, Row, RungComparison, SCHEMA, StageReference,
+    Basis, BasisUnit, Better, Cell, DataComparison, FigureRow, Ratio, RungComparison, SCHEMA, StageReference,
     Verdict,
 };
 
@@ -32,12 +32,12 @@ fn times(cell: Cell, value: f64, percent: f64, verdict: Verdict) -> Cell {
     Cell { ratio: Some(Ratio { value, interval, verdict }), ..cell }
 }
 
-fn row(key: &'static str, unit: &'static str, better: Better, cells: Vec<Cell>) -> Row {
-    Row { key, unit, better, cells }
+fn row(key: &'static str, unit: &'static str, better: Better, cells: Vec<Cell>) -> FigureRow {
+    FigureRow { key, unit, better, cells }
 }
 
-fn load(clients: u32) -> Option<Load> {
-    Some(Load {
+fn load(clients: u32) -> Option<SideLoad> {
+    Some(SideLoad {
         kind: StageKind::Hold,
         clients,
         clients_end: None,

@@ -1,6 +1,6 @@
 //! How each row of a comparison is called, written, and worded.
 
-use dyno_results::comparison::{Cell, Comparison, Ratio, Row, Verdict};
+use dyno_results::comparison::{Cell, Comparison, FigureRow, Ratio, Verdict};
 
 use crate::format;
 
@@ -31,7 +31,7 @@ pub(super) fn labels(comparison: &Comparison) -> Vec<&str> {
 }
 
 /// A figure as it stands in its column: `84.9k ±1.0%`, `90 µs`, `8 clients`.
-pub(super) fn value(row: &Row, cell: &Cell) -> String {
+pub(super) fn value(row: &FigureRow, cell: &Cell) -> String {
     let Some(value) = cell.value else { return format::UNKNOWN.to_owned() };
     match row.unit {
         "1/s" => match cell.interval {
@@ -52,7 +52,7 @@ pub(super) fn value(row: &Row, cell: &Cell) -> String {
 }
 
 /// Whether a row is worth a line: not where all of it rounds to nothing, as what a read writes.
-pub(super) fn is_shown(row: &Row) -> bool {
+pub(super) fn is_shown(row: &FigureRow) -> bool {
     let is_cost = matches!(row.unit, "operations" | "bytes");
     !is_cost || row.cells.iter().filter_map(|cell| cell.value).any(|value| value >= LEAST)
 }
@@ -93,7 +93,7 @@ fn multiple(value: f64) -> String {
 }
 
 /// What the ratio says, in a word: `faster`, `more`, `no difference shown`; nothing where there is no interval.
-pub(super) fn verdict(row: &Row, verdict: Verdict) -> &'static str {
+pub(super) fn verdict(row: &FigureRow, verdict: Verdict) -> &'static str {
     let (better, worse) = match (row.key, row.unit) {
         ("throughput" | "peak_throughput", _) | (_, "s") => ("faster", "slower"),
         ("size" | "bytes_per_row", _) => ("smaller", "larger"),

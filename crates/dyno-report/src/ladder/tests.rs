@@ -1,7 +1,7 @@
 use super::*;
 
-fn rung(clients: u32, tps: f64) -> Rung {
-    Rung {
+fn rung(clients: u32, tps: f64) -> DrawnRung {
+    DrawnRung {
         clients,
         rate_per_s: None,
         tps: Some(tps),
@@ -13,7 +13,7 @@ fn rung(clients: u32, tps: f64) -> Rung {
     }
 }
 
-fn rungs(count: u32) -> Vec<Rung> {
+fn rungs(count: u32) -> Vec<DrawnRung> {
     (0..count).map(|step| rung(1 << step, 13_300.0 * f64::from(step + 1))).collect()
 }
 
@@ -30,8 +30,8 @@ fn a_ladder_that_fits_is_one_block() {
 
 #[test]
 fn a_ladder_of_rates_tells_the_latency_of_each_step() {
-    let at = |rung: Rung| Rung { rate_per_s: Some(rung.tps.unwrap()), ..rung };
-    let rates: Vec<Rung> = rungs(3).into_iter().map(at).collect();
+    let at = |rung: DrawnRung| DrawnRung { rate_per_s: Some(rung.tps.unwrap()), ..rung };
+    let rates: Vec<DrawnRung> = rungs(3).into_iter().map(at).collect();
     assert_eq!(
         table(&rates, 70, FOLD, PLAIN).blocks,
         [[
@@ -54,7 +54,7 @@ fn a_long_ladder_folds_or_drops_its_first_rungs() {
 
 #[test]
 fn a_ramp_of_many_steps_is_condensed_to_what_tells_most() {
-    let mut ramp: Vec<Rung> = (1..=200).map(|clients| rung(clients, 100.0)).collect();
+    let mut ramp: Vec<DrawnRung> = (1..=200).map(|clients| rung(clients, 100.0)).collect();
     for telling in [57, 58, 91] {
         ramp[telling - 1].telling = true;
     }
@@ -98,7 +98,7 @@ fn targets_stand_under_the_same_loads() {
     short[1].failed = 7;
     let curves = [Curve { target: "pg", rungs: rungs(4) }, Curve { target: "my", rungs: short }];
     assert_eq!(
-        side_by_side(&curves, &Names::of(&[]), true, 70, FOLD, PLAIN).blocks,
+        side_by_side(&curves, &TargetNames::of(&[]), true, 70, FOLD, PLAIN).blocks,
         [[
             "clients        1      2      4      8",
             "TPS    pg  13.3k  26.6k  39.9k  53.2k",
@@ -132,5 +132,5 @@ fn a_ramp_of_the_rate_is_over_rates() {
 fn no_rungs_no_table() {
     assert!(table(&[], 70, FOLD, PLAIN).blocks.is_empty());
     assert!(table(&[], 70, Overflow::DropFirst, PLAIN).blocks.is_empty());
-    assert!(side_by_side(&[], &Names::of(&[]), true, 70, FOLD, PLAIN).blocks.is_empty());
+    assert!(side_by_side(&[], &TargetNames::of(&[]), true, 70, FOLD, PLAIN).blocks.is_empty());
 }

@@ -23,19 +23,19 @@ const TICK: Duration = Duration::from_millis(200);
 /// A board that is drawn in place until it is closed.
 #[derive(Debug)]
 pub(super) struct Display {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<DisplayState>>,
     bar: ProgressBar,
 }
 
 #[derive(Debug)]
-struct State {
+struct DisplayState {
     board: Board,
     clock: Clock,
 }
 
 impl Display {
     pub(super) fn new(writer: Option<Box<dyn Write + Send>>) -> Self {
-        let state = Arc::new(Mutex::new(State { board: Board::default(), clock: Clock::new() }));
+        let state = Arc::new(Mutex::new(DisplayState { board: Board::default(), clock: Clock::new() }));
         let paint = Paint { color: writer.is_none() && Terminal::stderr().color };
         let target = match writer {
             None => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S),
@@ -51,7 +51,7 @@ impl Display {
     /// Changes the board. What is drawn follows with the next tick.
     pub(super) fn update(&self, change: impl FnOnce(&mut Board, &mut Clock)) {
         let mut state = locked(&self.state);
-        let State { board, clock } = &mut *state;
+        let DisplayState { board, clock } = &mut *state;
         change(board, clock);
     }
 
@@ -75,12 +75,12 @@ impl Drop for Display {
 }
 
 /// A style whose only part is the whole screen, drawn anew each time.
-fn style(state: Arc<Mutex<State>>, paint: Paint) -> ProgressStyle {
+fn style(state: Arc<Mutex<DisplayState>>, paint: Paint) -> ProgressStyle {
     let plain = ProgressStyle::with_template("{screen}").unwrap_or_else(|_| ProgressStyle::default_spinner());
     plain.with_key("screen", move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
         let (rows, columns) = Term::stderr().size();
         let state = locked(&state);
-        let size = screen::Size { columns: usize::from(columns), rows: usize::from(rows) };
+        let size = screen::ScreenSize { columns: usize::from(columns), rows: usize::from(rows) };
         let lines = screen::draw(&state.board, state.clock.now_ms(), size, paint);
         // Writing to indicatif's buffer in memory cannot fail.
         let _ = out.write_str(&lines.join("\n"));

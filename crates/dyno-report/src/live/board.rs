@@ -8,9 +8,9 @@ use dyno_results::event::{Check, Data, Event, Finished, Hook, Host, Interval, No
 
 use super::Expected;
 use super::pace::Pace;
-use super::processors::{Busy, Processors};
-use super::stage::{Ended, Running};
-use crate::ladder::{Rung, RungState};
+use super::processors::{Busy, BusyProcessors};
+use super::stage::{EndedStage, RunningStage};
+use crate::ladder::{DrawnRung, RungState};
 
 /// The run so far.
 #[derive(Debug, Default)]
@@ -23,17 +23,17 @@ pub(super) struct Board {
     pub(super) preparing: Vec<Preparing>,
     pub(super) series: Vec<LiveSeries>,
     /// Stages under way: one for each target at most.
-    pub(super) running: Vec<Running>,
+    pub(super) running: Vec<RunningStage>,
     /// The last stage of each target that has none under way.
-    pub(super) rested: Vec<Ended>,
+    pub(super) rested: Vec<EndedStage>,
     pub(super) checks: Vec<Check>,
     pub(super) hooks: Vec<Hook>,
-    pub(super) lost: Vec<Lost>,
+    pub(super) lost: Vec<GivenUpTarget>,
     pub(super) notices: Vec<Notice>,
     pub(super) activity: Option<String>,
     pub(super) finished: Option<Finished>,
     pub(super) pace: Pace,
-    processors: Processors,
+    processors: BusyProcessors,
 }
 
 /// A step of a target's preparation under way.
@@ -57,7 +57,7 @@ impl Preparing {
 
 /// A target that was given up.
 #[derive(Debug)]
-pub(super) struct Lost {
+pub(super) struct GivenUpTarget {
     pub(super) at_ms: u64,
     pub(super) lost: TargetLost,
 }
@@ -69,9 +69,9 @@ pub(super) struct LiveSeries {
     pub(super) name: String,
     pub(super) workload: String,
     /// By load ascending, each with its stage's id.
-    pub(super) rungs: Vec<(u32, Rung)>,
+    pub(super) rungs: Vec<(u32, DrawnRung)>,
     /// Holds and ramps that have ended, in the order they ran.
-    pub(super) holds: Vec<Ended>,
+    pub(super) holds: Vec<EndedStage>,
 }
 
 impl Board {
@@ -154,11 +154,11 @@ impl Board {
         self.targets.len() > 1
     }
 
-    pub(super) fn running_on(&self, target: &str) -> Option<&Running> {
+    pub(super) fn running_on(&self, target: &str) -> Option<&RunningStage> {
         self.running.iter().find(|running| running.stage.target == target)
     }
 
-    pub(super) fn lost(&self, target: &str) -> Option<&Lost> {
+    pub(super) fn lost(&self, target: &str) -> Option<&GivenUpTarget> {
         self.lost.iter().find(|lost| lost.lost.target == target)
     }
 
@@ -184,7 +184,7 @@ impl Board {
         }
         // One that never ended was given up.
         self.running.retain(|running| running.stage.target != stage.target);
-        self.running.push(Running::new(stage, at_ms));
+        self.running.push(RunningStage::new(stage, at_ms));
     }
 
     fn interval(&mut self, interval: &Interval) {
@@ -223,10 +223,10 @@ impl Board {
             self.stage_finished(stage, false, at_ms);
         }
         self.pace.target_lost(&lost.target);
-        self.lost.push(Lost { at_ms, lost: lost.clone() });
+        self.lost.push(GivenUpTarget { at_ms, lost: lost.clone() });
     }
 
-    fn rung(&mut self, stage: u32) -> Option<&mut Rung> {
+    fn rung(&mut self, stage: u32) -> Option<&mut DrawnRung> {
         let mut rungs = self.series.iter_mut().flat_map(|series| series.rungs.iter_mut());
         rungs.find(|(id, _)| *id == stage).map(|(_, rung)| rung)
     }
@@ -255,8 +255,8 @@ fn is_same_data(one: &Data, other: &Data) -> bool {
     one.target == other.target && one.workload == other.workload
 }
 
-fn new_rung(stage: &Stage) -> Rung {
-    Rung {
+fn new_rung(stage: &Stage) -> DrawnRung {
+    DrawnRung {
         clients: stage.clients,
         rate_per_s: match stage.arrival {
             Arrival::Open { rate_per_s, .. } => Some(rate_per_s),

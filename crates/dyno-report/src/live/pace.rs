@@ -4,7 +4,7 @@
 use dyno_results::event::{Stage, StageKind};
 
 use super::Expected;
-use super::stage::Running;
+use super::stage::RunningStage;
 use crate::format;
 use crate::text::DOT;
 
@@ -12,7 +12,7 @@ use crate::text::DOT;
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     expected: Vec<Expected>,
-    /// The series whose ladders are being climbed.
+    /// The series whose ladders are under way.
     series: Option<String>,
     /// Steps begun in it, by target, in the order the targets began.
     begun: Vec<(String, u32)>,
@@ -27,7 +27,7 @@ pub(super) struct Pace {
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Progress {
+pub(super) struct LadderProgress {
     /// The step of the target that is furthest.
     pub(super) step: u32,
     /// Of all that there can be.
@@ -38,7 +38,7 @@ pub(super) struct Progress {
     pub(super) at_most: bool,
 }
 
-impl Progress {
+impl LadderProgress {
     /// `step 17 of 200 · at most 3 h 3 min left`
     pub(super) fn words(&self) -> String {
         let left = format::duration_s(self.left_s.ceil());
@@ -85,9 +85,9 @@ impl Pace {
     }
 
     /// How far the ladders are; `None` where none is under way, or nobody told what is before it.
-    pub(super) fn progress(&self, running: &[Running], now_ms: u64) -> Option<Progress> {
+    pub(super) fn progress(&self, running: &[RunningStage], now_ms: u64) -> Option<LadderProgress> {
         let series = self.series.as_ref()?;
-        let climbing = |target: &str| {
+        let rung_of = |target: &str| {
             running.iter().find(|r| r.stage.target == target && r.stage.kind == StageKind::Ladder)
         };
         let step = self.begun.iter().map(|(_, begun)| *begun).max()?;
@@ -98,7 +98,7 @@ impl Pace {
         for expected in of_series.filter(|expected| !self.lost.contains(&expected.target)) {
             let begun = self.begun.iter().find(|(target, _)| *target == expected.target);
             let begun = begun.map_or(0, |(_, begun)| *begun);
-            let now = climbing(&expected.target);
+            let now = rung_of(&expected.target);
             // Who is more than a step behind has ended before the others.
             if now.is_none() && begun + 1 < step {
                 continue;
@@ -111,7 +111,7 @@ impl Pace {
             sum_s += left_s;
             longest_s = longest_s.max(left_s);
         }
-        (steps > 1).then_some(Progress {
+        (steps > 1).then_some(LadderProgress {
             step,
             steps,
             left_s: if self.together { longest_s } else { sum_s },
@@ -165,14 +165,14 @@ mod tests {
         let mut pace = ramp(&["pg", "my"]);
         assert_eq!(pace.progress(&[], 0), None);
         pace.stage_started(&step("pg", 1), 0, 0);
-        let running = [Running::new(&step("pg", 1), 0)];
+        let running = [RunningStage::new(&step("pg", 1), 0)];
         let progress = pace.progress(&running, 30_000).unwrap();
         assert_eq!((progress.step, progress.steps, progress.at_most), (1, 200, true));
         assert_eq!(progress.left_s, 30.0 + 199.0 * 60.0 + 200.0 * 60.0);
         // The second step began a second after the first had ended.
         pace.stage_ended(60_000);
         pace.stage_started(&step("my", 1), 0, 61_000);
-        let running = [Running::new(&step("my", 1), 61_000)];
+        let running = [RunningStage::new(&step("my", 1), 61_000)];
         assert_eq!(pace.progress(&running, 61_000).unwrap().left_s, 60.0 + 2.0 * 199.0 * 61.0);
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let mut pace = ramp(&["pg", "my"]);
         pace.stage_started(&step("pg", 1), 0, 0);
         pace.stage_started(&step("my", 1), 1, 0);
-        let running = [Running::new(&step("pg", 1), 0), Running::new(&step("my", 1), 0)];
+        let running = [RunningStage::new(&step("pg", 1), 0), RunningStage::new(&step("my", 1), 0)];
         assert_eq!(pace.progress(&running, 0).unwrap().left_s, 200.0 * 60.0);
     }
 
@@ -194,7 +194,7 @@ mod tests {
             }
         }
         pace.target_lost("ob");
-        let running = [Running::new(&step("pg", 3), 0)];
+        let running = [RunningStage::new(&step("pg", 3), 0)];
         assert_eq!(pace.progress(&running, 60_000).unwrap().left_s, 197.0 * 60.0);
         let mut hold = step("pg", 2);
         hold.kind = StageKind::Hold;

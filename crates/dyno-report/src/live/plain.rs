@@ -9,7 +9,7 @@ use dyno_results::event::{
 
 use super::board::{Board, Preparing};
 use super::processors::Busy;
-use super::stage::Running;
+use super::stage::RunningStage;
 use crate::format;
 use crate::subject;
 use crate::text::{DOT, LABEL_WIDTH, pad_end, visible};
@@ -182,7 +182,7 @@ fn stage_words(stage: &Stage) -> String {
     format!("{} {}", subject::kind(stage.kind), subject::load(stage))
 }
 
-fn running_line(board: &Board, running: &Running, elapsed_s: f64) -> String {
+fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String {
     let elapsed = format::duration_s(elapsed_s.round());
     let time = match running.stage.planned_s {
         Some(planned) => format!("{elapsed} of {}", format::duration_s(planned)),
@@ -214,7 +214,7 @@ fn running_line(board: &Board, running: &Running, elapsed_s: f64) -> String {
     about(board, &running.stage.series, &running.stage.target, &text)
 }
 
-fn ended_line(board: &Board, running: &Running, complete: bool, at_ms: u64) -> String {
+fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64) -> String {
     let tally = &running.tally;
     let tps = tally.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
     let p50 = format::latency_us_or_unknown(tally.percentile_us(50.0));
@@ -232,7 +232,7 @@ fn ended_line(board: &Board, running: &Running, complete: bool, at_ms: u64) -> S
     about(board, &running.stage.series, &running.stage.target, &text)
 }
 
-fn failures(running: &Running) -> String {
+fn failures(running: &RunningStage) -> String {
     let tally = &running.tally;
     match (tally.failed, tally.retries) {
         (0, 0) => "no errors".to_owned(),

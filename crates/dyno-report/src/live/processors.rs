@@ -23,7 +23,7 @@ pub(super) enum Busy {
 
 /// The last readings.
 #[derive(Debug, Default)]
-pub(super) struct Processors {
+pub(super) struct BusyProcessors {
     /// By counters and target.
     readings: HashMap<(&'static str, String), Reading>,
 }
@@ -35,7 +35,7 @@ struct Reading {
     cores: Option<f64>,
 }
 
-impl Processors {
+impl BusyProcessors {
     pub(super) fn take(&mut self, sample: &Sample, at_ms: u64) {
         for keys in [SERVER, DRIVER, HOST] {
             let values: Option<Vec<f64>> = keys.iter().map(|key| sample.values.get(*key).copied()).collect();
@@ -76,14 +76,14 @@ impl Processors {
 mod tests {
     use super::*;
 
-    fn read(processors: &mut Processors, target: &str, at_ms: u64, values: &[(&str, f64)]) {
+    fn read(processors: &mut BusyProcessors, target: &str, at_ms: u64, values: &[(&str, f64)]) {
         let values = values.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
         processors.take(&Sample { source: "host".to_owned(), target: target.to_owned(), values }, at_ms);
     }
 
     #[test]
     fn each_target_has_its_own_reading_and_no_other() {
-        let mut processors = Processors::default();
+        let mut processors = BusyProcessors::default();
         for (at_ms, seconds) in [(0, 1.0), (2_000, 4.0)] {
             read(&mut processors, "pg", at_ms, &[("server_cpu_seconds_total", seconds)]);
             let host = [("cpu_user_seconds_total", seconds), ("cpu_system_seconds_total", seconds / 2.0)];
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_only_target_may_be_read_under_the_drivers_name() {
-        let mut processors = Processors::default();
+        let mut processors = BusyProcessors::default();
         for (at_ms, seconds) in [(0, 1.0), (1_000, 1.5)] {
             let values = [("server_cpu_seconds_total", seconds), ("driver_cpu_seconds_total", seconds / 2.0)];
             read(&mut processors, "driver", at_ms, &values);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_fell_says_nothing() {
-        let mut processors = Processors::default();
+        let mut processors = BusyProcessors::default();
         for (at_ms, seconds) in [(0, 9.0), (1_000, 0.5)] {
             read(&mut processors, "pg", at_ms, &[("server_cpu_seconds_total", seconds)]);
         }

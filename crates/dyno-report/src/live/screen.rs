@@ -6,12 +6,12 @@ mod load;
 
 use dyno_results::event::Hook;
 
-use self::line::{Line, Part};
+use self::line::{LinePart, ScreenLine};
 use super::board::{Board, LiveSeries, Preparing};
-use super::stage::Ended;
+use super::stage::EndedStage;
 use crate::format;
-use crate::ladder::{self, Curve, Overflow, Rung, RungState};
-use crate::subject::{self, Names};
+use crate::ladder::{self, Curve, DrawnRung, Overflow, RungState};
+use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible};
 
 /// Notices and hooks that are shown; the summary has them all.
@@ -22,18 +22,18 @@ const SPINNER_STEP_MS: u64 = 200;
 
 /// The terminal's size in characters.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct ScreenSize {
     pub(super) columns: usize,
     pub(super) rows: usize,
 }
 
 /// Draws the display as it is at `now_ms`.
-pub(super) fn draw(board: &Board, now_ms: u64, size: Size, paint: Paint) -> Vec<String> {
+pub(super) fn draw(board: &Board, now_ms: u64, size: ScreenSize, paint: Paint) -> Vec<String> {
     // The last column stays free: a terminal that wraps eagerly would break a line that fills it.
     let columns = size.columns.saturating_sub(1).max(1);
     let labels = board.series.iter().map(|series| series.name.as_str());
     let mut sheet = Sheet::new(columns, paint, labels);
-    let names = Names::of(&board.targets);
+    let names = TargetNames::of(&board.targets);
     for (place, target) in board.targets.iter().enumerate() {
         let text = subject::target(target, &board.hosts);
         let label = if place == 0 { "target" } else { "" };
@@ -60,7 +60,7 @@ fn spinner(now_ms: u64) -> char {
 }
 
 /// The data once they are known, the steps until then, and the bars of the steps under way.
-fn prepare(board: &Board, names: &Names<'_>, now_ms: u64, sheet: &mut Sheet) {
+fn prepare(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut Sheet) {
     let mut label = "prepare";
     for data in &board.data {
         let steps = board.prepared.iter().filter(|s| s.target == data.target && s.workload == data.workload);
@@ -108,12 +108,17 @@ fn preparing_line(preparing: &Preparing, now_ms: u64, room: usize, paint: Paint)
         Some(seconds) => format!("{} left", format::duration_s(seconds)),
         None => String::new(),
     };
-    let parts = vec![Part::must(&step), Part::must(&percent), Part::may(&done, 1), Part::may(&left, 2)];
-    line::set(vec![Line { share, parts }], room, paint).join("")
+    let parts = vec![
+        LinePart::must(&step),
+        LinePart::must(&percent),
+        LinePart::may(&done, 1),
+        LinePart::may(&left, 2),
+    ];
+    line::set(vec![ScreenLine { share, parts }], room, paint).join("")
 }
 
 /// A series of all targets that have it: the ladders side by side, then what was held.
-fn series(board: &Board, names: &Names<'_>, name: &str, sheet: &mut Sheet) {
+fn series(board: &Board, names: &TargetNames<'_>, name: &str, sheet: &mut Sheet) {
     let mut all: Vec<&LiveSeries> = board.series.iter().filter(|series| series.name == name).collect();
     all.sort_by_key(|series| names.place(&series.target));
     let mut label = name;
@@ -149,8 +154,8 @@ fn series(board: &Board, names: &Names<'_>, name: &str, sheet: &mut Sheet) {
 }
 
 /// The rungs with the highest of those that ended set off. Whether it is the peak is for the report to say.
-fn with_highest(series: &LiveSeries) -> Vec<Rung> {
-    let mut rungs: Vec<Rung> = series.rungs.iter().map(|(_, rung)| rung.clone()).collect();
+fn with_highest(series: &LiveSeries) -> Vec<DrawnRung> {
+    let mut rungs: Vec<DrawnRung> = series.rungs.iter().map(|(_, rung)| rung.clone()).collect();
     let measured = rungs.iter_mut().filter(|rung| rung.state == RungState::Measured);
     if let Some(highest) = measured.max_by(|a, b| a.tps.unwrap_or(0.0).total_cmp(&b.tps.unwrap_or(0.0))) {
         highest.state = RungState::Peak;
@@ -158,7 +163,7 @@ fn with_highest(series: &LiveSeries) -> Vec<Rung> {
     rungs
 }
 
-fn ended(hold: &Ended, paint: Paint) -> String {
+fn ended(hold: &EndedStage, paint: Paint) -> String {
     let tps = hold.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
     let mut parts = vec![
         format!("{}{DOT}{}", subject::load(&hold.stage), format::duration_s(hold.seconds)),
@@ -176,7 +181,7 @@ fn ended(hold: &Ended, paint: Paint) -> String {
 }
 
 /// Hooks, checks, notices and lost targets.
-fn remarks(board: &Board, names: &Names<'_>, sheet: &mut Sheet) {
+fn remarks(board: &Board, names: &TargetNames<'_>, sheet: &mut Sheet) {
     let paint = sheet.paint;
     for hook in board.hooks.iter().skip(board.hooks.len().saturating_sub(HOOKS_SHOWN)) {
         let text = hook_line(hook, paint);
@@ -216,7 +221,7 @@ fn hook_line(hook: &Hook, paint: Paint) -> String {
 }
 
 /// What moves: the load, or else what dyno is busy with.
-fn underway(board: &Board, names: &Names<'_>, now_ms: u64, sheet: &mut Sheet) {
+fn underway(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut Sheet) {
     let progress = board.pace.progress(&board.running, now_ms);
     match board.running.first() {
         _ if shows_all_targets(board) => load::of_several(board, names, progress, now_ms, sheet),

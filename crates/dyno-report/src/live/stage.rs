@@ -5,17 +5,17 @@ use dyno_results::latency::Latency;
 
 /// A stage with what came of it so far.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct RunningStage {
     pub(super) stage: Stage,
     pub(super) since_ms: u64,
     /// The last whole interval.
     pub(super) last: Option<Moment>,
-    pub(super) tally: Tally,
+    pub(super) tally: StageTally,
 }
 
 /// A stage that has ended, in figures, so that drawing it again costs nothing.
 #[derive(Debug, Clone)]
-pub(super) struct Ended {
+pub(super) struct EndedStage {
     pub(super) stage: Stage,
     pub(super) seconds: f64,
     pub(super) tps: Option<f64>,
@@ -43,7 +43,7 @@ pub(super) struct Moment {
 
 /// A stage's sums. As in the report, latency and troubles include the drain, and throughput does not.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct StageTally {
     /// Ended well within the load.
     pub(super) done: u64,
     /// Failed for good, or of unknown outcome.
@@ -54,9 +54,9 @@ pub(super) struct Tally {
     latency: Option<Latency>,
 }
 
-impl Running {
+impl RunningStage {
     pub(super) fn new(stage: &Stage, since_ms: u64) -> Self {
-        Self { stage: stage.clone(), since_ms, last: None, tally: Tally::default() }
+        Self { stage: stage.clone(), since_ms, last: None, tally: StageTally::default() }
     }
 
     pub(super) fn add(&mut self, interval: &Interval) {
@@ -86,9 +86,9 @@ impl Running {
         });
     }
 
-    pub(super) fn end(self, complete: bool) -> Ended {
+    pub(super) fn end(self, complete: bool) -> EndedStage {
         let Self { stage, last, tally, .. } = self;
-        Ended {
+        EndedStage {
             seconds: tally.seconds,
             tps: tally.tps(),
             p50_us: tally.percentile_us(50.0),
@@ -110,7 +110,7 @@ impl Running {
     }
 }
 
-impl Tally {
+impl StageTally {
     /// Transactions per second; `None` before the first interval.
     pub(super) fn tps(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.done as f64 / self.seconds)

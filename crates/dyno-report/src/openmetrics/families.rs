@@ -28,11 +28,11 @@ pub(super) struct Family {
     pub(super) name: String,
     pub(super) of: Type,
     pub(super) help: String,
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Vec<MetricSample>,
 }
 
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(super) struct MetricSample {
     /// `_total`, `_bucket`, ….
     pub(super) suffix: &'static str,
     pub(super) labels: Vec<Label>,
@@ -80,7 +80,11 @@ pub(super) fn families(runs: &[&Exposition]) -> Vec<Family> {
     let mut families = vec![run_info(runs), target_info(runs)];
     families.extend(COUNTS.iter().map(|(name, help, count)| {
         of_series(runs, name, Type::Counter, help, |sums, labels, samples| {
-            samples.push(Sample { suffix: "_total", labels: labels.to_vec(), value: count(sums) as f64 });
+            samples.push(MetricSample {
+                suffix: "_total",
+                labels: labels.to_vec(),
+                value: count(sums) as f64,
+            });
         })
     }));
     families.push(of_series(
@@ -102,7 +106,7 @@ pub(super) fn families(runs: &[&Exposition]) -> Vec<Family> {
 }
 
 fn run_info(runs: &[&Exposition]) -> Family {
-    let sample = |run: &&Exposition| Sample {
+    let sample = |run: &&Exposition| MetricSample {
         suffix: "_info",
         labels: vec![("run", run.run.clone()), ("dyno_version", run.dyno_version.clone())],
         value: 1.0,
@@ -123,7 +127,7 @@ fn target_info(runs: &[&Exposition]) -> Family {
             // What is not known has no label, which to Prometheus is the same as an empty one.
             labels.extend(target.product.clone().map(|product| ("product", product)));
             labels.extend(target.version.clone().map(|version| ("version", version)));
-            samples.push(Sample { suffix: "_info", labels, value: 1.0 });
+            samples.push(MetricSample { suffix: "_info", labels, value: 1.0 });
         }
     }
     Family {
@@ -139,7 +143,7 @@ fn of_series(
     name: &str,
     of: Type,
     help: &str,
-    add: impl Fn(&Sums, &[Label], &mut Vec<Sample>),
+    add: impl Fn(&Sums, &[Label], &mut Vec<MetricSample>),
 ) -> Family {
     let mut samples = Vec::new();
     for run in runs {
@@ -159,27 +163,27 @@ fn series_labels(run: &Exposition, labels: &SeriesLabels) -> Vec<Label> {
     ]
 }
 
-fn errors(sums: &Sums, labels: &[Label], samples: &mut Vec<Sample>) {
+fn errors(sums: &Sums, labels: &[Label], samples: &mut Vec<MetricSample>) {
     for (code, count) in &sums.errors {
         let mut labels = labels.to_vec();
         labels.push(("code", code.clone()));
-        samples.push(Sample { suffix: "_total", labels, value: *count as f64 });
+        samples.push(MetricSample { suffix: "_total", labels, value: *count as f64 });
     }
 }
 
-fn histogram(times: &Times, labels: &[Label], samples: &mut Vec<Sample>) {
+fn histogram(times: &Times, labels: &[Label], samples: &mut Vec<MetricSample>) {
     let Some(all) = &times.all else { return };
     let mut bucket = |bound: String, count: u64| {
         let mut labels = labels.to_vec();
         labels.push(("le", bound));
-        samples.push(Sample { suffix: "_bucket", labels, value: count as f64 });
+        samples.push(MetricSample { suffix: "_bucket", labels, value: count as f64 });
     };
     for bound_s in BOUNDS_S {
         bucket(super::text::number(bound_s), all.count_at_most((bound_s * 1e9).round() as u64));
     }
     bucket("+Inf".to_owned(), all.count());
-    samples.push(Sample { suffix: "_sum", labels: labels.to_vec(), value: times.sum_s });
-    samples.push(Sample { suffix: "_count", labels: labels.to_vec(), value: all.count() as f64 });
+    samples.push(MetricSample { suffix: "_sum", labels: labels.to_vec(), value: times.sum_s });
+    samples.push(MetricSample { suffix: "_count", labels: labels.to_vec(), value: all.count() as f64 });
 }
 
 /// What goes on at this moment.
@@ -214,7 +218,7 @@ fn gauges(runs: &[&Exposition]) -> [Family; 6] {
                 pool.map(|pool| pool.waiting_mean),
             ];
             for (family, value) in families.iter_mut().zip(values) {
-                family.samples.extend(value.map(|value| Sample {
+                family.samples.extend(value.map(|value| MetricSample {
                     suffix: "",
                     labels: labels.to_vec(),
                     value,
@@ -247,7 +251,7 @@ fn telemetry(runs: &[&Exposition]) -> Vec<Family> {
                 labels.push(("name", label.trim_end_matches(']').to_owned()));
             }
             let suffix = if counter.is_some() { "_total" } else { "" };
-            family.samples.push(Sample { suffix, labels, value: *told });
+            family.samples.push(MetricSample { suffix, labels, value: *told });
         }
     }
     families.into_values().collect()

@@ -1,7 +1,7 @@
 //! The two text formats.
 
 use super::Exposition;
-use super::families::{self, Family, Sample, Type};
+use super::families::{self, Family, MetricSample, Type};
 
 /// How the figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn write_family(family: &Family, format: Format, text: &mut String) {
     {
         text.push_str(&format!("# UNIT {name} {unit}\n"));
     }
-    for Sample { suffix, labels, value } in &family.samples {
+    for MetricSample { suffix, labels, value } in &family.samples {
         let labels: Vec<String> =
             labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value, true))).collect();
         text.push_str(&format!("{}{suffix}{{{}}} {}\n", family.name, labels.join(","), number(*value)));

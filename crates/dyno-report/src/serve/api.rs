@@ -18,10 +18,10 @@ use futures_util::stream;
 use serde::Serialize;
 use serde_json::json;
 
-use super::book::View;
+use super::cached_run::CurveView;
 use super::gate::{self, Gate};
-use super::library::{Document, Library};
-use super::{live, patience};
+use super::run_cache::{Document, RunCache};
+use super::{connection_limits, live};
 use crate::openmetrics::{self, Format};
 use crate::page;
 
@@ -31,9 +31,9 @@ const POINTS_MAX: usize = 10_000;
 /// Events that are read at a time where all are wanted.
 const EVENTS_PAGE: u32 = 500;
 
-type Shared = State<Arc<Library>>;
+type Shared = State<Arc<RunCache>>;
 
-pub(super) fn router(library: Arc<Library>, gate: Gate) -> Router {
+pub(super) fn router(run_cache: Arc<RunCache>, gate: Gate) -> Router {
     Router::new()
         .route("/", get(index))
         .route("/api/runs", get(runs))
@@ -44,9 +44,9 @@ pub(super) fn router(library: Arc<Library>, gate: Gate) -> Router {
         .route("/api/compare", get(compare))
         .route("/metrics", get(metrics))
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is nothing here") })
-        .with_state(library)
+        .with_state(run_cache)
         .layer(middleware::from_fn_with_state(gate, gate::guard))
-        .layer(middleware::from_fn(patience::noted))
+        .layer(middleware::from_fn(connection_limits::noted))
 }
 
 /// The page; it asks for what it shows.
@@ -63,8 +63,8 @@ async fn index() -> Result<Response, ApiError> {
     Ok((headers, shell).into_response())
 }
 
-async fn runs(State(library): Shared) -> Result<Response, ApiError> {
-    let listed = blocking(move || library.store()?.runs()).await??;
+async fn runs(State(run_cache): Shared) -> Result<Response, ApiError> {
+    let listed = blocking(move || run_cache.store()?.runs()).await??;
     json_answer(&json!({ "schema": "dyno.runs/1", "runs": listed }))
 }
 
@@ -120,7 +120,7 @@ impl Parameters {
     }
 
     /// Which part of the curves, and how fine.
-    fn view(&self) -> Result<View, ApiError> {
+    fn view(&self) -> Result<CurveView, ApiError> {
         let points = self.one("points", "a whole number, such as points=2000")?;
         let [from, to] = ["from", "to"].map(|name| self.seconds(name));
         let span = Span { from_s: from?.unwrap_or(f64::NEG_INFINITY), to_s: to?.unwrap_or(f64::INFINITY) };
@@ -131,7 +131,7 @@ impl Parameters {
             );
             return Err(ApiError::new(StatusCode::BAD_REQUEST, why));
         }
-        Ok(View { span, points: points.unwrap_or(View::POINTS).clamp(POINTS_MIN, POINTS_MAX) })
+        Ok(CurveView { span, points: points.unwrap_or(CurveView::POINTS).clamp(POINTS_MIN, POINTS_MAX) })
     }
 
     fn seconds(&self, name: &str) -> Result<Option<f64>, ApiError> {
@@ -152,16 +152,20 @@ impl FromStr for Seconds {
     }
 }
 
-async fn run(State(library): Shared, Name(name): Name, parameters: Parameters) -> Result<Response, ApiError> {
+async fn run(
+    State(run_cache): Shared,
+    Name(name): Name,
+    parameters: Parameters,
+) -> Result<Response, ApiError> {
     let view = parameters.view()?;
-    let from = Arc::clone(&library);
+    let from = Arc::clone(&run_cache);
     let asked = move || from.document(&name, view).map(|document| (document, name));
     let text = match blocking(asked).await?? {
         (Document::Made(text), _) => text,
-        (Document::Kept { text, begun: true }, _) => text,
-        (Document::Kept { text, begun: false }, name) => {
+        (Document::Cached { text, begun: true }, _) => text,
+        (Document::Cached { text, begun: false }, name) => {
             // Whoever looks at the whole will look closer.
-            tokio::spawn(blocking(move || library.read(&name, |_, _| ())));
+            tokio::spawn(blocking(move || run_cache.read(&name, |_, _| ())));
             text
         }
         (Document::Failed(error), _) => return Err(error.into()),
@@ -170,48 +174,50 @@ async fn run(State(library): Shared, Name(name): Name, parameters: Parameters) -
 }
 
 async fn watch(
-    State(library): Shared,
+    State(run_cache): Shared,
     Name(name): Name,
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
-    let body: Body = live::stream(library, name, parameters.view()?).await?;
+    let body: Body = live::stream(run_cache, name, parameters.view()?).await?;
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
 }
 
 /// The stream of events, one on each line, as it is stored.
-async fn events(State(library): Shared, Name(name): Name) -> Result<Response, ApiError> {
+async fn events(State(run_cache): Shared, Name(name): Name) -> Result<Response, ApiError> {
     let name = {
-        let library = Arc::clone(&library);
-        blocking(move || library.store()?.find(&name)).await??
+        let run_cache = Arc::clone(&run_cache);
+        blocking(move || run_cache.store()?.find(&name)).await??
     };
-    let body =
-        Body::from_stream(stream::try_unfold((library, name, None), |(library, name, after)| async move {
-            let (from, run) = (Arc::clone(&library), name.clone());
+    let body = Body::from_stream(stream::try_unfold(
+        (run_cache, name, None),
+        |(run_cache, name, after)| async move {
+            let (from, run) = (Arc::clone(&run_cache), name.clone());
             let page = blocking(move || events_page(&from, &run, after)).await.and_then(|page| Ok(page?));
-            page.map(|page| page.map(|(lines, last)| (lines, (library, name, Some(last)))))
+            page.map(|page| page.map(|(lines, last)| (lines, (run_cache, name, Some(last)))))
                 .map_err(|error| error.why)
-        }));
+        },
+    ));
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
 }
 
 /// Some of the lines, each page read by itself: a reader that takes its time must not keep the store's log open.
 fn events_page(
-    library: &Library,
+    run_cache: &RunCache,
     name: &str,
     after: Option<u64>,
 ) -> Result<Option<(String, u64)>, StoreError> {
     let mut lines = String::new();
-    let last = library.store()?.read_raw(name, after, EVENTS_PAGE, |raw| lines.push_str(&raw.line()))?;
+    let last = run_cache.store()?.read_raw(name, after, EVENTS_PAGE, |raw| lines.push_str(&raw.line()))?;
     Ok(last.map(|last| (lines, last)))
 }
 
-async fn series(State(library): Shared, Name(name): Name) -> Result<Response, ApiError> {
-    let csv = blocking(move || library.read(&name, |book, _| book.csv())).await??;
+async fn series(State(run_cache): Shared, Name(name): Name) -> Result<Response, ApiError> {
+    let csv = blocking(move || run_cache.read(&name, |cached, _| cached.csv())).await??;
     Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")], csv).into_response())
 }
 
 /// `?side=A&side=B&base=A`; the first side is the base unless another is named.
-async fn compare(State(library): Shared, parameters: Parameters) -> Result<Response, ApiError> {
+async fn compare(State(run_cache): Shared, parameters: Parameters) -> Result<Response, ApiError> {
     let base: Option<String> = parameters.one("base", "the side to which the others are compared")?;
     let sides = parameters.all("side");
     if sides.is_empty() {
@@ -219,24 +225,24 @@ async fn compare(State(library): Shared, parameters: Parameters) -> Result<Respo
         return Err(ApiError::new(StatusCode::BAD_REQUEST, why));
     }
     let comparison =
-        blocking(move || comparison::of_store(&library.store()?, &sides, base.as_deref())).await??;
+        blocking(move || comparison::of_store(&run_cache.store()?, &sides, base.as_deref())).await??;
     json_answer(&comparison)
 }
 
 /// The figures of all runs under way, for Prometheus.
-async fn metrics(State(library): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn metrics(State(run_cache): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let format = Format::accepted(accept);
-    let text = blocking(move || expose(&library, format)).await??;
+    let text = blocking(move || expose(&run_cache, format)).await??;
     Ok(([(header::CONTENT_TYPE, format.content_type())], text).into_response())
 }
 
-fn expose(library: &Library, format: Format) -> Result<String, StoreError> {
-    let store = library.store()?;
+fn expose(run_cache: &RunCache, format: Format) -> Result<String, StoreError> {
+    let store = run_cache.store()?;
     let runs = store.runs()?.into_iter().filter(|run| run.live);
     let mut expositions = Vec::new();
     for run in runs {
-        match library.read(&run.name, |book, store| book.exposition(store).cloned()) {
+        match run_cache.read(&run.name, |cached, store| cached.exposition(store).cloned()) {
             Ok(exposition) => expositions.push(exposition?),
             // It could not start and was taken out again.
             Err(StoreError::NoSuchRun { .. }) => {}

@@ -26,9 +26,9 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// What a reader must know. It has no `Debug`, and is compared in constant time.
 #[derive(Clone)]
-pub(super) struct Token(String);
+pub(super) struct AccessToken(String);
 
-impl Token {
+impl AccessToken {
     pub(super) fn new(text: String) -> Result<Self, ServeError> {
         if text.is_empty() {
             return Err(ServeError::Token { why: "is empty" });
@@ -51,7 +51,7 @@ impl Token {
 /// The conditions on which requests are answered.
 #[derive(Clone)]
 pub(super) struct Gate {
-    token: Option<Token>,
+    token: Option<AccessToken>,
     /// Whether requests must name this machine as the one they mean.
     loopback: bool,
     /// Cookies know no ports: two servers of one machine must not take each other's.
@@ -59,7 +59,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new(address: SocketAddr, token: Option<Token>) -> Self {
+    pub(super) fn new(address: SocketAddr, token: Option<AccessToken>) -> Self {
         Self { token, loopback: address.ip().is_loopback(), cookie: format!("dyno-{}", address.port()) }
     }
 }
@@ -112,7 +112,7 @@ impl Gate {
     }
 
     /// Puts the token where it shows in no address bar, no history and no bookmark.
-    fn welcome(&self, token: &Token, uri: &Uri) -> Response {
+    fn welcome(&self, token: &AccessToken, uri: &Uri) -> Response {
         // `Strict` would be left at home by whoever follows a link from a chat or a wiki, the one with the token among
         // them. `Lax` goes with a link and with nothing that another page loads, and here nothing can be changed.
         let cookie = format!("{}={}; HttpOnly; SameSite=Lax; Path=/", self.cookie, token.0);
@@ -235,10 +235,10 @@ mod tests {
         headers.append(header::COOKIE, "a=b; dyno-7878=two;dyno-78789=x".parse().unwrap());
         assert_eq!(said_in_headers(&headers, "dyno-7878").collect::<Vec<_>>(), [b"one", b"two"]);
         assert_eq!(percent_decoded("a%2Bb%2"), b"a+b%2");
-        let token = Token::new("one".to_owned()).ok().unwrap();
+        let token = AccessToken::new("one".to_owned()).ok().unwrap();
         assert!(token.is(b"one") && !token.is(b"on") && !token.is(b"") && !token.is(b"one "));
         for wrong in ["", "a b", "a;b"] {
-            assert!(Token::new(wrong.to_owned()).is_err(), "{wrong:?}");
+            assert!(AccessToken::new(wrong.to_owned()).is_err(), "{wrong:?}");
         }
     }
 }

@@ -17,8 +17,8 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::api::ApiError;
-use super::book::{Book, Marks, View};
-use super::library::{Library, Reader};
+use super::cached_run::{CachedRun, CurveView, SentMarks};
+use super::run_cache::{RunCache, StreamReader};
 
 /// Between two looks at the store.
 const TICK: Duration = Duration::from_secs(1);
@@ -30,8 +30,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const COME_BACK_MS: u32 = 2000;
 
 /// A run that is watched.
-pub(super) struct Watch {
-    marks: Marks,
+pub(super) struct RunWatch {
+    marks: SentMarks,
     /// Where the marks stand.
     seq: Option<u64>,
     frames: Sender<Bytes>,
@@ -44,15 +44,19 @@ enum Next {
 }
 
 /// The event stream of a run: the whole of it now, and what is added until it ends.
-pub(super) async fn stream(library: Arc<Library>, name: String, view: View) -> Result<Body, ApiError> {
-    let reader = library.reader();
+pub(super) async fn stream(
+    run_cache: Arc<RunCache>,
+    name: String,
+    view: CurveView,
+) -> Result<Body, ApiError> {
+    let reader = run_cache.reader();
     let joined = {
-        let library = Arc::clone(&library);
-        super::api::blocking(move || library.read(&name, |book, _| join(book, view))).await??
+        let run_cache = Arc::clone(&run_cache);
+        super::api::blocking(move || run_cache.read(&name, |cached, _| join(cached, view))).await??
     };
     let Joined { name, first, frames, begun } = joined?;
     if begun {
-        tokio::spawn(look_at(library, name));
+        tokio::spawn(look_at(run_cache, name));
     }
     let listening = Listening { first, frames, _reader: reader };
     Ok(Body::from_stream(stream::unfold(listening, |mut listening| async {
@@ -71,65 +75,67 @@ struct Joined {
     begun: bool,
 }
 
-/// Under the book's lock: what others have not been sent yet is sent to them first, so that the newcomer begins exactly
+/// Under the cached run's lock: what others have not been sent yet is sent to them first, so that the newcomer begins exactly
 /// where the next update goes on.
-fn join(book: &mut Book, view: View) -> Result<Joined, serde_json::Error> {
-    publish(book)?;
-    let document = book.document(view)?;
+fn join(cached: &mut CachedRun, view: CurveView) -> Result<Joined, serde_json::Error> {
+    publish(cached)?;
+    let document = cached.document(view)?;
     let mut first = VecDeque::from([
         Bytes::from(format!("retry: {COME_BACK_MS}\n\n")),
-        frame("report", book.last(), &document),
+        frame("report", cached.last(), &document),
     ]);
     let name = document["run"]["name"].as_str().unwrap_or_default().to_owned();
-    if !book.is_live() {
-        first.push_back(end(book, None));
+    if !cached.is_live() {
+        first.push_back(end(cached, None));
         return Ok(Joined { name, first, frames: None, begun: false });
     }
-    let begun = book.watch.is_none();
-    let watch = match book.watch.take() {
+    let begun = cached.watch.is_none();
+    let watch = match cached.watch.take() {
         Some(watch) => watch,
-        None => {
-            Watch { marks: book.marks(&document), seq: book.last(), frames: broadcast::channel(BEHIND_MAX).0 }
-        }
+        None => RunWatch {
+            marks: cached.marks(&document),
+            seq: cached.last(),
+            frames: broadcast::channel(BEHIND_MAX).0,
+        },
     };
     let frames = Some(watch.frames.subscribe());
-    book.watch = Some(watch);
+    cached.watch = Some(watch);
     Ok(Joined { name, first, frames, begun })
 }
 
 /// Looks at a run once a second, until it has ended or nobody watches it any more.
-async fn look_at(library: Arc<Library>, name: String) {
+async fn look_at(run_cache: Arc<RunCache>, name: String) {
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let (from, run) = (Arc::clone(&library), name.clone());
-        match super::api::blocking(move || from.read(&run, |book, _| look(book))).await {
+        let (from, run) = (Arc::clone(&run_cache), name.clone());
+        match super::api::blocking(move || from.read(&run, |cached, _| look(cached))).await {
             // A store that is locked for long will be free again.
             Ok(Ok(Next::Again) | Err(StoreError::Locked { .. })) => {}
             Ok(Ok(Next::Done)) | Err(_) => return,
             Ok(Err(error)) => {
                 let reason = error.to_string();
                 // Nothing is left to do where this does not run any more: the server ends.
-                let _ = super::api::blocking(move || library.take_off(&name, &reason)).await;
+                let _ = super::api::blocking(move || run_cache.evict(&name, &reason)).await;
                 return;
             }
         }
     }
 }
 
-fn look(book: &mut Book) -> Next {
-    let published = publish(book);
-    let Some(watch) = &book.watch else { return Next::Done };
+fn look(cached: &mut CachedRun) -> Next {
+    let published = publish(cached);
+    let Some(watch) = &cached.watch else { return Next::Done };
     if published.is_err() || watch.frames.receiver_count() == 0 {
-        book.watch = None;
+        cached.watch = None;
         return Next::Done;
     }
-    if book.is_live() {
+    if cached.is_live() {
         return Next::Again;
     }
-    let end = end(book, None);
-    if let Some(watch) = book.watch.take() {
+    let end = end(cached, None);
+    if let Some(watch) = cached.watch.take() {
         // Without readers there is nobody to tell.
         let _ = watch.frames.send(end);
     }
@@ -137,30 +143,30 @@ fn look(book: &mut Book) -> Next {
 }
 
 /// Sends those who watch what they have not been sent.
-fn publish(book: &mut Book) -> Result<(), serde_json::Error> {
-    let Some(mut watch) = book.watch.take() else { return Ok(()) };
-    if watch.seq != book.last() {
-        let update = book.update(&mut watch.marks)?;
-        watch.seq = book.last();
+fn publish(cached: &mut CachedRun) -> Result<(), serde_json::Error> {
+    let Some(mut watch) = cached.watch.take() else { return Ok(()) };
+    if watch.seq != cached.last() {
+        let update = cached.update(&mut watch.marks)?;
+        watch.seq = cached.last();
         let _ = watch.frames.send(frame("update", watch.seq, &update));
     }
-    book.watch = Some(watch);
+    cached.watch = Some(watch);
     Ok(())
 }
 
 /// Tells those who watch a run why they are left alone.
-pub(super) fn leave(mut book: Book, reason: &str) {
-    if let Some(watch) = book.watch.take() {
-        let _ = watch.frames.send(end(&book, Some(reason)));
+pub(super) fn leave(mut cached: CachedRun, reason: &str) {
+    if let Some(watch) = cached.watch.take() {
+        let _ = watch.frames.send(end(&cached, Some(reason)));
     }
 }
 
-fn end(book: &Book, reason: Option<&str>) -> Bytes {
-    let reason = match (reason, book.was_killed()) {
+fn end(cached: &CachedRun, reason: Option<&str>) -> Bytes {
+    let reason = match (reason, cached.was_killed()) {
         (None, true) => Some("its process is gone, and it has not said that it has finished"),
         (reason, _) => reason,
     };
-    frame("end", book.last(), &json!({ "reason": reason, "report": book.page() }))
+    frame("end", cached.last(), &json!({ "reason": reason, "report": cached.page() }))
 }
 
 /// An event of an event stream. JSON on one line holds no line break.
@@ -173,7 +179,7 @@ fn frame(event: &str, seq: Option<u64>, data: &Value) -> Bytes {
 struct Listening {
     first: VecDeque<Bytes>,
     frames: Option<Receiver<Bytes>>,
-    _reader: Reader,
+    _reader: StreamReader,
 }
 
 impl Listening {

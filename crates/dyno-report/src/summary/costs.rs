@@ -5,7 +5,7 @@ use dyno_results::document::{Costs, Report, Series, Size, StageResult};
 use dyno_results::event::{Arrival, Host};
 
 use crate::format;
-use crate::subject::{self, Names};
+use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, uncoloured, visible, width};
 
 /// How the table says that nothing is known.
@@ -56,7 +56,7 @@ pub(super) fn line(stage: &StageResult, sheet: &mut Sheet) {
 }
 
 /// What the data takes on disk, a line for each workload; of several targets also that it is not known of one.
-pub(super) fn sizes(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+pub(super) fn sizes(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     if report.sizes.is_empty() {
         return;
     }
@@ -103,7 +103,7 @@ impl Entry<'_> {
 }
 
 /// A row of the table.
-struct Row {
+struct CostRow {
     head: &'static str,
     /// False where the row is left out unless a target knows something.
     always: bool,
@@ -111,46 +111,62 @@ struct Row {
 }
 
 /// The rows: what a transaction cost, then how full the server was.
-const ROWS: [(&str, &[Row]); 2] = [
+const ROWS: [(&str, &[CostRow]); 2] = [
     (
         "costs",
         &[
-            Row { head: "server CPU", always: true, cell: cpu_cost },
-            Row { head: "disk written", always: true, cell: |e| bytes(e.cost(|c| c.disk_write_bytes)) },
-            Row { head: "disk writes", always: true, cell: |e| number(e.cost(|c| c.disk_write_operations)) },
-            Row { head: "disk read", always: false, cell: |e| bytes(e.cost(|c| c.disk_read_bytes)) },
-            Row { head: "disk reads", always: false, cell: |e| number(e.cost(|c| c.disk_read_operations)) },
-            Row { head: "disk traffic", always: false, cell: disk_source },
-            Row { head: "WAL or redo", always: true, cell: |e| bytes(e.cost(|c| c.wal_bytes)) },
-            Row { head: "network in", always: false, cell: |e| bytes(e.cost(|c| c.network_receive_bytes)) },
-            Row { head: "network out", always: false, cell: |e| bytes(e.cost(|c| c.network_transmit_bytes)) },
+            CostRow { head: "server CPU", always: true, cell: cpu_cost },
+            CostRow { head: "disk written", always: true, cell: |e| bytes(e.cost(|c| c.disk_write_bytes)) },
+            CostRow {
+                head: "disk writes",
+                always: true,
+                cell: |e| number(e.cost(|c| c.disk_write_operations)),
+            },
+            CostRow { head: "disk read", always: false, cell: |e| bytes(e.cost(|c| c.disk_read_bytes)) },
+            CostRow {
+                head: "disk reads",
+                always: false,
+                cell: |e| number(e.cost(|c| c.disk_read_operations)),
+            },
+            CostRow { head: "disk traffic", always: false, cell: disk_source },
+            CostRow { head: "WAL or redo", always: true, cell: |e| bytes(e.cost(|c| c.wal_bytes)) },
+            CostRow {
+                head: "network in",
+                always: false,
+                cell: |e| bytes(e.cost(|c| c.network_receive_bytes)),
+            },
+            CostRow {
+                head: "network out",
+                always: false,
+                cell: |e| bytes(e.cost(|c| c.network_transmit_bytes)),
+            },
         ],
     ),
     (
         "server",
         &[
-            Row { head: "CPU", always: true, cell: cpu_busy },
-            Row { head: "host CPU busy", always: false, cell: host_busy },
-            Row { head: "memory", always: true, cell: |e| bytes(e.resource("server_memory_bytes")) },
-            Row {
+            CostRow { head: "CPU", always: true, cell: cpu_busy },
+            CostRow { head: "host CPU busy", always: false, cell: host_busy },
+            CostRow { head: "memory", always: true, cell: |e| bytes(e.resource("server_memory_bytes")) },
+            CostRow {
                 head: "disk busy",
                 always: true,
                 cell: |e| e.resource("disk_busy_share").map(format::share),
             },
-            Row {
+            CostRow {
                 head: "disk writes/s",
                 always: false,
                 cell: |e| number(e.resource("disk_write_operations_per_s")),
             },
-            Row { head: "connections", always: false, cell: connections },
-            Row { head: "clients waiting", always: false, cell: waiting },
-            Row { head: "wait p99", always: false, cell: wait },
+            CostRow { head: "connections", always: false, cell: connections },
+            CostRow { head: "clients waiting", always: false, cell: waiting },
+            CostRow { head: "wait p99", always: false, cell: wait },
         ],
     ),
 ];
 
 /// Targets side by side, at the stages that tell most of them.
-pub(super) fn table(report: &Report, names: &Names<'_>, all: &[&Series], sheet: &mut Sheet) {
+pub(super) fn table(report: &Report, names: &TargetNames<'_>, all: &[&Series], sheet: &mut Sheet) {
     let entries: Vec<Entry<'_>> = all.iter().filter_map(|series| entry(report, series)).collect();
     let rows = || ROWS.iter().flat_map(|(_, rows)| *rows);
     let head = rows().map(|row| width(row.head)).max().unwrap_or(0);
@@ -171,7 +187,7 @@ fn entry<'a>(report: &'a Report, series: &Series) -> Option<Entry<'a>> {
 }
 
 /// One block of the table, `head` and `column` wide.
-fn draw(entries: &[Entry<'_>], names: &Names<'_>, (head, column): (usize, usize), sheet: &mut Sheet) {
+fn draw(entries: &[Entry<'_>], names: &TargetNames<'_>, (head, column): (usize, usize), sheet: &mut Sheet) {
     let paint = sheet.paint;
     let mut line = |label: &str, text: &str, cell: &dyn Fn(&Entry<'_>) -> String| {
         let cells: String = entries.iter().map(|entry| pad_start(&cell(entry), column)).collect();
@@ -180,7 +196,7 @@ fn draw(entries: &[Entry<'_>], names: &Names<'_>, (head, column): (usize, usize)
     line("costs", "", &|entry| names.painted(&entry.stage.stage.target, paint));
     line("", &paint.faint("per transaction"), &|entry| paint.faint(&at(entry)));
     for (index, (label, rows)) in ROWS.into_iter().enumerate() {
-        let known = |row: &&Row| row.always || entries.iter().any(|entry| (row.cell)(entry).is_some());
+        let known = |row: &&CostRow| row.always || entries.iter().any(|entry| (row.cell)(entry).is_some());
         for (place, row) in rows.iter().filter(known).enumerate() {
             let label = if index > 0 && place == 0 { label } else { "" };
             line(label, row.head, &|entry| {
@@ -191,7 +207,7 @@ fn draw(entries: &[Entry<'_>], names: &Names<'_>, (head, column): (usize, usize)
     }
 }
 
-fn cell(row: &Row, entry: &Entry<'_>) -> String {
+fn cell(row: &CostRow, entry: &Entry<'_>) -> String {
     (row.cell)(entry).unwrap_or_else(|| UNKNOWN.to_owned())
 }
 

@@ -3,9 +3,9 @@
 use dyno_results::document::{Headline, Percentiles, PoolResult, Report, Series, StageResult};
 use dyno_results::event::Arrival;
 
-use super::{climb, costs};
+use super::{costs, ladder};
 use crate::format;
-use crate::subject::{self, Names};
+use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 
 /// Between the columns of a hold.
@@ -14,7 +14,7 @@ const GAP: &str = "   ";
 const ERRORS_MAX: usize = 5;
 
 /// All series of a report, in its order. Series of one name stand together, whatever target they are of.
-pub(super) fn rows(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
+pub(super) fn rows(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
     if report.series.is_empty() {
         sheet.row("load", "nothing was measured");
     }
@@ -31,16 +31,22 @@ pub(super) fn rows(report: &Report, names: &Names<'_>, sheet: &mut Sheet) {
 }
 
 /// The series of one name, one for each target that has it.
-fn one_name(report: &Report, names: &Names<'_>, all: &[&Series], columns: &HoldColumns, sheet: &mut Sheet) {
+fn one_name(
+    report: &Report,
+    names: &TargetNames<'_>,
+    all: &[&Series],
+    columns: &HoldColumns,
+    sheet: &mut Sheet,
+) {
     let Some(first) = all.first() else { return };
     let mut label = first.name.as_str();
     let mut workloads: Vec<_> = all.iter().map(|series| visible(&series.workload)).collect();
     workloads.dedup();
     let heading = workloads.join(", ");
     if names.are_several() {
-        climb::of_several(report, names, all, &heading, &mut label, sheet);
+        ladder::of_several(report, names, all, &heading, &mut label, sheet);
     } else {
-        climb::of_one(report, first, &heading, &mut label, sheet);
+        ladder::of_one(report, first, &heading, &mut label, sheet);
     }
     if all.iter().all(|series| series.holds.is_empty() && series.ladder.is_empty()) {
         sheet.row(label, &format!("{heading}{DOT}nothing was measured"));

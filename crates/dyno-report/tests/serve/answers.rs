@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dyno_report::serve::{self, Options};
+use dyno_report::serve::{self, ServeOptions};
 use dyno_results::comparison;
 use dyno_results::event::{Event, Stamped};
 use dyno_results::fold::fold;
@@ -250,7 +250,7 @@ fn what_a_page_asks_for_of_a_long_run_is_there_when_the_run_ends() {
     let mut report = fold(&events);
     report.findings = judge(&report);
     // As the program that ran it does, while it still has the run.
-    serve::keep(&Store::open(stand.file()).unwrap(), &report).unwrap();
+    serve::cache_document(&Store::open(stand.file()).unwrap(), &report).unwrap();
     drop(writer);
     let kept = stand.file().with_file_name("runs").join(FIRST).join("served.json");
     let text = fs::read_to_string(&kept).unwrap();
@@ -260,6 +260,6 @@ fn what_a_page_asks_for_of_a_long_run_is_there_when_the_run_ends() {
     let made = |kept: &str| serde_json::from_str::<Value>(kept).unwrap();
     let kept_document = made(&asked().body);
     fs::remove_file(&kept).unwrap();
-    let fresh = serve::spawn(Options::new(stand.file(), "127.0.0.1:0")).unwrap();
+    let fresh = serve::spawn(ServeOptions::new(stand.file(), "127.0.0.1:0")).unwrap();
     assert_eq!(made(&get(fresh.address(), &format!("/api/runs/{FIRST}")).body), kept_document);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// How long a test waits for what must come sooner or later; no measure of anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An answer, read to its end.
 pub(crate) struct Answer {
@@ -32,7 +32,7 @@ impl Answer {
 /// Sends a request as it stands; `lines` are further headers.
 pub(crate) fn request(address: SocketAddr, method: &str, path: &str, lines: &[&str]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let mut text = format!("{method} {path} HTTP/1.0\r\n");
     if !lines.iter().any(|line| line.starts_with("Host:")) {
         text.push_str(&format!("Host: {address}\r\n"));

@@ -199,7 +199,7 @@ fn a_hundred_readers_are_served_alike() {
 #[test]
 fn a_reader_that_never_reads_is_dropped_and_nobody_waits_for_it() {
     // Long enough for the one who reads, on a busy machine too.
-    let stand = Stand::with(|options| options.patience = Duration::from_secs(5));
+    let stand = Stand::with(|options| options.stalled = Duration::from_secs(5));
     let mut events = short();
     // More than the buffers of a socket hold.
     let text = "much ".repeat(5 << 19);

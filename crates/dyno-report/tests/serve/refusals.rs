@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use dyno_report::serve::{self, Options, ServeError};
+use dyno_report::serve::{self, ServeError, ServeOptions};
 use tempfile::TempDir;
 
 use crate::http::{answer, get, get_with, request};
@@ -13,7 +13,7 @@ const TOKEN: &str = "0123456789abcdef.~+/";
 
 fn spawned(listen: &str, token: Option<&str>) -> Result<serve::Server, ServeError> {
     let directory = TempDir::new().unwrap();
-    let mut options = Options::new(directory.path().join("dyno.sqlite"), listen);
+    let mut options = ServeOptions::new(directory.path().join("dyno.sqlite"), listen);
     options.token = token.map(str::to_owned);
     serve::spawn(options)
 }

@@ -9,13 +9,13 @@ use crate::http::{get, request};
 use crate::stand::{Stand, until};
 
 /// Only a server that does not let go takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3600);
 
 fn connected(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dyno_report::serve::{self, Options, Server};
+use dyno_report::serve::{self, ServeOptions, Server};
 use dyno_results::event::{Event, Stamped};
 use dyno_results::store::{RunWriter, Store};
 use tempfile::TempDir;
@@ -24,9 +24,9 @@ impl Stand {
         Self::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut ServeOptions)) -> Self {
         let directory = TempDir::new().unwrap();
-        let mut options = Options::new(directory.path().join("dyno.sqlite"), "127.0.0.1:0");
+        let mut options = ServeOptions::new(directory.path().join("dyno.sqlite"), "127.0.0.1:0");
         change(&mut options);
         drop(Store::open(&options.store).unwrap());
         Self { directory, server: serve::spawn(options).unwrap() }

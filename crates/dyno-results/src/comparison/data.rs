@@ -2,7 +2,7 @@
 
 use super::basis::unit_of_members;
 use super::document::{Better, DataComparison};
-use super::estimate::{Known, decide};
+use super::estimate::{SideFigure, decide};
 use super::sections::{draft, is_told};
 use super::side::{Member, Side};
 use crate::event::Data;
@@ -26,10 +26,10 @@ pub(super) fn family(workload: &str) -> &str {
 
 fn of_family(sides: &[Side], base: usize, family: &str) -> Option<DataComparison> {
     type OfMember = fn(&Member, &str) -> Option<f64>;
-    let known = |figure: OfMember| -> Vec<Option<Known>> {
+    let known = |figure: OfMember| -> Vec<Option<SideFigure>> {
         let side = |side: &Side| {
             let figures = side.members.iter().map(|member| Some((figure(member, family)?, None)));
-            Known::of(&figures.collect::<Vec<_>>())
+            SideFigure::of(&figures.collect::<Vec<_>>())
         };
         sides.iter().map(side).collect()
     };

@@ -11,7 +11,7 @@ mod server;
 mod trust;
 
 use super::document::Difference;
-use super::sections::Shared;
+use super::sections::SharedParts;
 use super::side::{Member, Side};
 use crate::event::{Finding, Severity};
 use crate::words::list;
@@ -25,7 +25,7 @@ struct Aspect {
 }
 
 /// All differences that matter, the gravest first.
-pub(super) fn differences(sides: &[Side], shared: &[Shared<'_>]) -> Vec<Difference> {
+pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Difference> {
     let mut all = data::differences(sides);
     all.extend(shared.iter().flat_map(|shared| load::differences(sides, shared)));
     all.extend(server::differences(sides));

@@ -88,10 +88,10 @@ pub enum BasisUnit {
 pub struct Section {
     pub kind: SectionKind,
     /// Load of the stages that the figures are of; `None` where a side has none.
-    pub loads: Vec<Option<Load>>,
+    pub loads: Vec<Option<SideLoad>>,
     /// False where the sides' loads differ: their latencies then say nothing about the servers.
     pub same_load: bool,
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
 }
 
 /// Which stages a section is of.
@@ -108,7 +108,7 @@ pub enum SectionKind {
 
 /// The load of a side's stages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Load {
+pub struct SideLoad {
     pub kind: StageKind,
     pub clients: u32,
     /// Clients at the end, where they are ramped.
@@ -131,7 +131,7 @@ pub struct StageReference {
 
 /// One figure of all sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct FigureRow {
     /// `throughput`, `p99`, `wal_bytes`, …
     pub key: &'static str,
     /// `1/s`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction.
@@ -208,7 +208,7 @@ pub struct RungComparison {
 pub struct DataComparison {
     /// `tpcb`
     pub workload: String,
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
 }
 
 /// A series that some sides lack.

@@ -6,7 +6,7 @@
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-use super::document::{Better, Cell, Ratio, Row, Verdict};
+use super::document::{Better, Cell, FigureRow, Ratio, Verdict};
 use super::spread::Spread;
 use crate::statistics::repeats::{error_of_median, median};
 
@@ -26,7 +26,7 @@ pub(super) enum Unit {
 
 /// A figure of one side, with what can be said of how well it is known.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
+pub(super) struct SideFigure {
     pub(super) value: f64,
     /// Of each repeat, in their order; `None` where one does not know it.
     pub(super) each: Option<Vec<f64>>,
@@ -34,7 +34,7 @@ pub(super) struct Known {
     pub(super) spread: Option<Spread>,
 }
 
-impl Known {
+impl SideFigure {
     /// From the figure of each repeat. `None` where none knows it.
     pub(super) fn of(repeats: &[Option<(f64, Option<Spread>)>]) -> Option<Self> {
         let values: Vec<f64> = repeats.iter().flatten().map(|(value, _)| *value).collect();
@@ -80,7 +80,7 @@ pub(super) struct Contrast {
 
 impl Contrast {
     /// `None` where one of the two is nothing.
-    pub(super) fn of(base: &Known, other: &Known, unit: Unit) -> Option<Self> {
+    pub(super) fn of(base: &SideFigure, other: &SideFigure, unit: Unit) -> Option<Self> {
         if base.value <= 0.0 || other.value <= 0.0 {
             return None;
         }
@@ -144,7 +144,7 @@ impl Contrast {
 /// A row before it is decided what its ratios say.
 #[derive(Debug)]
 pub(super) struct Draft {
-    pub(super) row: Row,
+    pub(super) row: FigureRow,
     /// Of each side.
     pub(super) contrasts: Vec<Option<Contrast>>,
     /// Whether it is what the comparison is about, and is tested alone.
@@ -163,7 +163,7 @@ impl Draft {
 
 /// Decides what the rows of these tables say: the primary ones each alone, the others of a side adjusted among themselves
 /// (Holm). An interval is as wide as the row was tested, so that it holds 1 where no difference is shown.
-pub(super) fn decide(tables: Vec<Vec<Draft>>) -> Vec<Vec<Row>> {
+pub(super) fn decide(tables: Vec<Vec<Draft>>) -> Vec<Vec<FigureRow>> {
     let mut tables = tables;
     let sides = tables.iter().flatten().map(|draft| draft.contrasts.len()).max().unwrap_or(0);
     for side in 0..sides {

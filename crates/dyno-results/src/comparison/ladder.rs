@@ -1,15 +1,15 @@
 //! Two ladders side by side: throughput and p99 at each load that both have.
 
-use super::document::{Better, Row, RungComparison};
+use super::document::{Better, FigureRow, RungComparison};
 use super::estimate::decide;
 use super::metrics;
-use super::sections::{Shared, demands};
+use super::sections::{SharedParts, demands};
 use super::side::{Member, Picked, rungs};
 use crate::document::Series;
 use crate::headline::Demand;
 
 /// The rungs that the base and at least one other side have, ascending.
-pub(super) fn compare(shared: &Shared<'_>) -> Vec<RungComparison> {
+pub(super) fn compare(shared: &SharedParts<'_>) -> Vec<RungComparison> {
     let of_side = |side: usize| -> Vec<Demand> {
         let members = shared.sides.get(side).into_iter().flatten();
         demands(&members.flat_map(|(member, series)| rungs(member, series)).collect::<Vec<_>>())
@@ -36,7 +36,12 @@ pub(super) fn compare(shared: &Shared<'_>) -> Vec<RungComparison> {
     rungs.map(|((demand, picks), rows)| rung(shared, demand, picks, rows)).collect()
 }
 
-fn rung(shared: &Shared<'_>, demand: Demand, picks: &[Picked<'_>], rows: Vec<Row>) -> RungComparison {
+fn rung(
+    shared: &SharedParts<'_>,
+    demand: Demand,
+    picks: &[Picked<'_>],
+    rows: Vec<FigureRow>,
+) -> RungComparison {
     let mut cells = rows.into_iter().map(|row| row.cells);
     let at = |stage_of: fn(&Series) -> Option<u32>| -> Vec<bool> {
         let is_here = |(member, series): &(&Member, &Series)| {

@@ -8,7 +8,7 @@ use crate::document::{Costs, Percentiles, Series, StageResult};
 use crate::headline::Demand;
 
 /// A row of the table.
-pub(super) struct Metric {
+pub(super) struct ComparedMetric {
     pub(super) key: &'static str,
     pub(super) unit: &'static str,
     pub(super) better: Better,
@@ -19,31 +19,31 @@ pub(super) struct Metric {
     pub(super) source: Option<fn(&Costs) -> Option<&str>>,
 }
 
-const fn plain(key: &'static str, unit: &'static str, better: Better, figure: Figure) -> Metric {
-    Metric { key, unit, better, latency: false, figure, source: None }
+const fn plain(key: &'static str, unit: &'static str, better: Better, figure: Figure) -> ComparedMetric {
+    ComparedMetric { key, unit, better, latency: false, figure, source: None }
 }
 
-const fn latency(key: &'static str, figure: Figure) -> Metric {
-    Metric { latency: true, ..plain(key, "us", Better::Lower, figure) }
+const fn latency(key: &'static str, figure: Figure) -> ComparedMetric {
+    ComparedMetric { latency: true, ..plain(key, "us", Better::Lower, figure) }
 }
 
-const fn cost(key: &'static str, unit: &'static str, figure: Figure) -> Metric {
+const fn cost(key: &'static str, unit: &'static str, figure: Figure) -> ComparedMetric {
     plain(key, unit, Better::Lower, figure)
 }
 
-const fn disk_bytes(key: &'static str, figure: Figure) -> Metric {
-    Metric { source: Some(|costs| costs.disk_source.as_deref()), ..cost(key, "bytes", figure) }
+const fn disk_bytes(key: &'static str, figure: Figure) -> ComparedMetric {
+    ComparedMetric { source: Some(|costs| costs.disk_source.as_deref()), ..cost(key, "bytes", figure) }
 }
 
-const fn disk_operations(key: &'static str, figure: Figure) -> Metric {
-    Metric {
+const fn disk_operations(key: &'static str, figure: Figure) -> ComparedMetric {
+    ComparedMetric {
         source: Some(|costs| costs.disk_operations_source.as_deref()),
         ..cost(key, "operations", figure)
     }
 }
 
 /// What a stage tells, in the order of the table. Costs are for each transaction.
-pub(super) const OF_STAGES: &[Metric] = &[
+pub(super) const OF_STAGES: &[ComparedMetric] = &[
     plain("throughput", "1/s", Better::Higher, throughput),
     latency("p50", |evidence, stage| percentile(evidence, stage, |all| all.p50_us, |spreads| spreads.p50)),
     latency("p95", |evidence, stage| percentile(evidence, stage, |all| all.p95_us, |spreads| spreads.p95)),

@@ -19,13 +19,14 @@ pub(super) fn resolve(
         return Err(StoreError::NoRuns { path: store.path().to_owned() }.into());
     }
     let mut finder = Finder { store, together: None, runs, loaded: BTreeMap::new() };
-    let wanted: Vec<Vec<Place>> = words.iter().map(|word| finder.places(word)).collect::<Result<_, _>>()?;
+    let wanted: Vec<Vec<SideReference>> =
+        words.iter().map(|word| finder.references(word)).collect::<Result<_, _>>()?;
     finder.find_together(&wanted)?;
     let mut sides: Vec<Side> = Vec::new();
     // As typed, for `--base`.
     let mut typed: Vec<String> = Vec::new();
-    for (word, places) in words.iter().zip(&wanted) {
-        for side in finder.sides(word, places, words.len() == 1)? {
+    for (word, references) in words.iter().zip(&wanted) {
+        for side in finder.sides(word, references, words.len() == 1)? {
             typed.push(if words.len() == 1 { side.name.clone() } else { word.clone() });
             sides.push(side);
         }
@@ -41,7 +42,7 @@ pub(super) fn resolve(
 
 /// Where a side is to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct SideReference {
     /// The run's full name; `None` for the newest that has all targets named so.
     run: Option<String>,
     target: Option<String>,
@@ -59,11 +60,11 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// The places of one word, several where they repeat each other.
-    fn places(&self, word: &str) -> Result<Vec<Place>, CompareError> {
-        word.split(',').map(|part| self.place(part, word)).collect()
+    fn references(&self, word: &str) -> Result<Vec<SideReference>, CompareError> {
+        word.split(',').map(|part| self.reference(part, word)).collect()
     }
 
-    fn place(&self, part: &str, word: &str) -> Result<Place, CompareError> {
+    fn reference(&self, part: &str, word: &str) -> Result<SideReference, CompareError> {
         let part = part.trim();
         let (before, series) = match part.split_once('/') {
             Some((before, series)) => (before, Some(series)),
@@ -78,15 +79,15 @@ impl Finder<'_> {
         }
         let series = series.map(str::to_owned);
         if let Some(target) = target {
-            return Ok(Place { run: Some(self.run(run)?), target: Some(target.to_owned()), series });
+            return Ok(SideReference { run: Some(self.run(run)?), target: Some(target.to_owned()), series });
         }
         let is_target = self.runs.iter().any(|summary| has_target(summary, run));
         match self.run(run) {
             Ok(found) if is_target && found != run => {
                 Err(CompareError::RunOrTarget { wanted: run.to_owned(), run: found })
             }
-            Ok(found) => Ok(Place { run: Some(found), target: None, series }),
-            Err(_) if is_target => Ok(Place { run: None, target: Some(run.to_owned()), series }),
+            Ok(found) => Ok(SideReference { run: Some(found), target: None, series }),
+            Err(_) if is_target => Ok(SideReference { run: None, target: Some(run.to_owned()), series }),
             Err(CompareError::Store(StoreError::NoSuchRun { wanted, near })) => {
                 Err(CompareError::NoSuchSide { wanted, near })
             }
@@ -100,13 +101,13 @@ impl Finder<'_> {
     }
 
     /// Finds the newest run that has measured all targets which are named without a run.
-    fn find_together(&mut self, wanted: &[Vec<Place>]) -> Result<(), CompareError> {
+    fn find_together(&mut self, wanted: &[Vec<SideReference>]) -> Result<(), CompareError> {
         let mut targets: Vec<String> = Vec::new();
         for target in wanted
             .iter()
             .flatten()
-            .filter(|place| place.run.is_none())
-            .filter_map(|place| place.target.clone())
+            .filter(|reference| reference.run.is_none())
+            .filter_map(|reference| reference.target.clone())
         {
             if !targets.contains(&target) {
                 targets.push(target);
@@ -133,20 +134,29 @@ impl Finder<'_> {
     }
 
     /// The side of a word; each target of the run where that is the only word and says no more.
-    fn sides(&mut self, word: &str, places: &[Place], alone: bool) -> Result<Vec<Side>, CompareError> {
+    fn sides(
+        &mut self,
+        word: &str,
+        references: &[SideReference],
+        alone: bool,
+    ) -> Result<Vec<Side>, CompareError> {
         let mut members: Vec<(Member, Option<String>)> = Vec::new();
-        for place in places {
-            let Some(run) = place.run.clone().or_else(|| self.together.clone()) else { continue };
+        for reference in references {
+            let Some(run) = reference.run.clone().or_else(|| self.together.clone()) else { continue };
             let evidence = self.evidence(&run)?;
             let targets: Vec<String> =
                 evidence.report().targets.iter().map(|target| target.name.clone()).collect();
-            if let (true, [_], None, [_, _, ..]) = (alone, places, &place.target, targets.as_slice()) {
+            if let (true, [_], None, [_, _, ..]) = (alone, references, &reference.target, targets.as_slice())
+            {
                 let side = |target: String| {
-                    named(vec![(Member { evidence: Arc::clone(&evidence), target }, place.series.clone())])
+                    named(vec![(
+                        Member { evidence: Arc::clone(&evidence), target },
+                        reference.series.clone(),
+                    )])
                 };
                 return Ok(targets.into_iter().map(side).collect());
             }
-            let target = match (&place.target, targets.as_slice()) {
+            let target = match (&reference.target, targets.as_slice()) {
                 (Some(wanted), targets) if targets.contains(wanted) => wanted.clone(),
                 (Some(wanted), _) => {
                     return Err(CompareError::NoSuchTarget { run, wanted: wanted.clone(), targets });
@@ -156,7 +166,7 @@ impl Finder<'_> {
                 (None, []) => String::new(),
                 (None, _) => return Err(CompareError::SeveralTargets { run, targets }),
             };
-            members.push((Member { evidence, target }, place.series.clone()));
+            members.push((Member { evidence, target }, reference.series.clone()));
         }
         check_series(word, &members)?;
         Ok(if members.is_empty() { Vec::new() } else { vec![named(members)] })

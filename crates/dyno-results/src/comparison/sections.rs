@@ -1,23 +1,23 @@
 //! The figures of one series, set beside each other: the headline, a common load, the peaks.
 
 use super::basis;
-use super::document::{Better, Row, Section, SectionKind, Verdict};
-use super::estimate::{Contrast, Draft, Known, Unit, decide};
-use super::metrics::{self, Metric};
+use super::document::{Better, FigureRow, Section, SectionKind, Verdict};
+use super::estimate::{Contrast, Draft, SideFigure, Unit, decide};
+use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, StageResult};
 use crate::headline::{Demand, asked, strongest};
 
 /// A series of all sides: for each side its runs that have it.
-pub(super) struct Shared<'a> {
+pub(super) struct SharedParts<'a> {
     /// Of the base; another side's may be called otherwise where the user asked for it.
     pub(super) name: &'a str,
     pub(super) base: usize,
     pub(super) sides: Vec<Vec<(&'a Member, &'a Series)>>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> SharedParts<'a> {
     pub(super) fn new(sides: &'a [Side], base: usize, names: &[Option<&'a str>]) -> Self {
         let of_side = |(side, name): (&'a Side, &Option<&'a str>)| -> Vec<(&'a Member, &'a Series)> {
             let Some(name) = name else { return Vec::new() };
@@ -76,11 +76,16 @@ impl<'a> Shared<'a> {
     }
 
     /// A section whose rows are still to be decided.
-    fn section(&self, kind: SectionKind, picks: &[Picked<'a>], metrics: &[Metric]) -> (Section, Vec<Draft>) {
+    fn section(
+        &self,
+        kind: SectionKind,
+        picks: &[Picked<'a>],
+        metrics: &[ComparedMetric],
+    ) -> (Section, Vec<Draft>) {
         let mut demands = picks.iter().filter(|picked| !picked.0.is_empty()).map(Picked::demand);
         let first = demands.next().flatten();
         let same_load = first.is_some() && demands.all(|demand| demand == first);
-        let row = |metric: &Metric| {
+        let row = |metric: &ComparedMetric| {
             let mut draft = self.of_picks((metric.key, metric.unit, metric.better), picks, metric.figure);
             draft.primary = kind == SectionKind::Headline && metric.key == "throughput";
             if metric.latency && !same_load {
@@ -99,8 +104,8 @@ impl<'a> Shared<'a> {
     }
 
     /// One figure of the stages that speak for each side.
-    pub(super) fn of_picks(&self, named: Named, picks: &[Picked<'a>], figure: Figure) -> Draft {
-        let known: Vec<Option<Known>> = picks.iter().map(|picked| picked.known(figure)).collect();
+    pub(super) fn of_picks(&self, named: NamedFigure, picks: &[Picked<'a>], figure: Figure) -> Draft {
+        let known: Vec<Option<SideFigure>> = picks.iter().map(|picked| picked.known(figure)).collect();
         draft(named, &known, self.base, |side| basis::unit(&picks[self.base], &picks[side]))
     }
 
@@ -116,7 +121,7 @@ impl<'a> Shared<'a> {
         common.iter().rfind(|demand| demand.height() <= lowest_peak).or(common.first()).copied()
     }
 
-    /// Peaks and saturation, where any side has climbed a ladder.
+    /// Peaks and saturation, where any side has run a ladder.
     fn peaks(&self, sides: &[Side]) -> Option<(Section, Vec<Draft>)> {
         if !self.present().flatten().any(|(_, series)| series.ladder.len() > 1) {
             return None;
@@ -138,9 +143,9 @@ impl<'a> Shared<'a> {
         let rows = rows.map(|(named, figure)| {
             let side = |side: &Vec<(&Member, &Series)>| {
                 let figures = side.iter().map(|(member, series)| figure(member, series));
-                Known::of(&figures.collect::<Vec<_>>())
+                SideFigure::of(&figures.collect::<Vec<_>>())
             };
-            let known: Vec<Option<Known>> = self.sides.iter().map(side).collect();
+            let known: Vec<Option<SideFigure>> = self.sides.iter().map(side).collect();
             draft(named, &known, self.base, |side| basis::unit_of_members(&sides[self.base], &sides[side]))
         });
         let loads = vec![None; self.sides.len()];
@@ -150,7 +155,7 @@ impl<'a> Shared<'a> {
 }
 
 /// Whether the sides' figures were counted of the same kind of thing. A device's bytes are no multiple of a process's.
-fn are_of_one_source(metric: &Metric, picks: &[Picked<'_>]) -> bool {
+fn are_of_one_source(metric: &ComparedMetric, picks: &[Picked<'_>]) -> bool {
     let Some(source) = metric.source else { return true };
     let costs = picks.iter().flat_map(Picked::stages).filter_map(|(_, result)| result.costs.as_ref());
     let mut sources = costs.filter_map(source);
@@ -159,22 +164,22 @@ fn are_of_one_source(metric: &Metric, picks: &[Picked<'_>]) -> bool {
 }
 
 /// Key, unit and direction of a row.
-pub(super) type Named = (&'static str, &'static str, Better);
+pub(super) type NamedFigure = (&'static str, &'static str, Better);
 
 /// Each side's figure, with its ratio to the base's.
 pub(super) fn draft(
-    (key, unit, better): Named,
-    known: &[Option<Known>],
+    (key, unit, better): NamedFigure,
+    known: &[Option<SideFigure>],
     base: usize,
     repeated: impl Fn(usize) -> Unit,
 ) -> Draft {
     let of_base = known.get(base).and_then(Option::as_ref);
-    let contrast = |(side, known): (usize, &Option<Known>)| {
+    let contrast = |(side, known): (usize, &Option<SideFigure>)| {
         if side == base { None } else { Contrast::of(of_base?, known.as_ref()?, repeated(side)) }
     };
-    let cell = |known: &Option<Known>| known.as_ref().map(Known::cell).unwrap_or_default();
+    let cell = |known: &Option<SideFigure>| known.as_ref().map(SideFigure::cell).unwrap_or_default();
     Draft {
-        row: Row { key, unit, better, cells: known.iter().map(cell).collect() },
+        row: FigureRow { key, unit, better, cells: known.iter().map(cell).collect() },
         contrasts: known.iter().enumerate().map(contrast).collect(),
         primary: false,
     }
@@ -187,7 +192,7 @@ pub(super) fn is_told(draft: &Draft) -> bool {
 
 /// What all sides that are present were asked for, in the order of the first.
 fn common_demands<'a>(
-    shared: &Shared<'a>,
+    shared: &SharedParts<'a>,
     stages: impl Fn(&'a Member, &'a Series) -> Vec<&'a StageResult>,
 ) -> Vec<Demand> {
     let mut of_members = shared.present().flatten().map(|(member, series)| demands(&stages(member, series)));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::document::{Load, SideInfo, StageReference};
-use super::estimate::Known;
+use super::document::{SideInfo, SideLoad, StageReference};
+use super::estimate::SideFigure;
 use super::evidence::Evidence;
 use super::spread::Spread;
 use crate::document::{Report, Series, StageResult};
@@ -105,34 +105,34 @@ impl<'a> Picked<'a> {
         }
     }
 
-    pub(super) fn known(&self, figure: Figure) -> Option<Known> {
+    pub(super) fn known(&self, figure: Figure) -> Option<SideFigure> {
         let of_stages =
             |(member, stages): &(&Member, Vec<&StageResult>)| -> Vec<Option<(f64, Option<Spread>)>> {
                 stages.iter().map(|stage| steady(figure(&member.evidence, stage)?, stage)).collect()
             };
         if self.demand().is_none() {
             // What different loads brought is no scatter of one figure.
-            let alone = Known::of(&self.0.iter().flat_map(of_stages).collect::<Vec<_>>())?;
-            return Some(Known { spread: None, each: None, ..alone });
+            let alone = SideFigure::of(&self.0.iter().flat_map(of_stages).collect::<Vec<_>>())?;
+            return Some(SideFigure { spread: None, each: None, ..alone });
         }
         match self.0.as_slice() {
-            [only] => Known::of(&of_stages(only)),
+            [only] => SideFigure::of(&of_stages(only)),
             several => {
                 // The run is what was repeated: each counts once, however many stages it has.
                 let of_run = |run| {
-                    let known = Known::of(&of_stages(run))?;
+                    let known = SideFigure::of(&of_stages(run))?;
                     Some((known.value, known.spread.filter(|_| run.1.len() == 1)))
                 };
-                Known::of(&several.iter().map(of_run).collect::<Vec<_>>())
+                SideFigure::of(&several.iter().map(of_run).collect::<Vec<_>>())
             }
         }
     }
 
-    pub(super) fn load(&self) -> Option<Load> {
+    pub(super) fn load(&self) -> Option<SideLoad> {
         let (_, first) = self.stages().next()?;
         let stage = &first.stage;
         let seconds: f64 = self.stages().map(|(_, result)| result.seconds).sum();
-        Some(Load {
+        Some(SideLoad {
             kind: stage.kind,
             clients: stage.clients,
             clients_end: stage.clients_end,

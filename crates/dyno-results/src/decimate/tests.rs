@@ -7,8 +7,8 @@ fn view<'a>(t_s: &'a [f64], values: &'a [Option<f64>]) -> MetricView<'a> {
 }
 
 /// A load of one row a second; a stage's number and what it did in its seconds.
-fn made(stages: &[(u32, Vec<f64>)]) -> Load {
-    let mut load = Load::default();
+fn made(stages: &[(u32, Vec<f64>)]) -> LoadColumns {
+    let mut load = LoadColumns::default();
     for (stage, tps) in stages {
         for tps in tps {
             load.t_s.push(load.t_s.len() as f64);
@@ -16,7 +16,7 @@ fn made(stages: &[(u32, Vec<f64>)]) -> Load {
             load.clients.push(*stage);
             load.tps.push(*tps);
             load.failed_per_s.push(0.0);
-            let Load { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut load;
+            let LoadColumns { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut load;
             for column in [p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
                 column.push((*tps > 0.0).then(|| 1e6 / tps));
             }
@@ -65,7 +65,7 @@ fn bounds_of_stages_stay() {
     let thinned = load(&all, Span::ALL, 100);
     assert!(thinned.t_s.len() <= 100);
     for stage in 1..=20 {
-        let times = |load: &Load| -> Vec<f64> {
+        let times = |load: &LoadColumns| -> Vec<f64> {
             load.t_s.iter().zip(&load.stage).filter(|(_, of)| **of == stage).map(|(t_s, _)| *t_s).collect()
         };
         let (before, after) = (times(&all), times(&thinned));
@@ -113,7 +113,7 @@ proptest! {
         let kept = all.rows(span.rows(&all.t_s));
         let thinned = load(&all, span, points);
         prop_assert!(thinned.t_s.len() <= points);
-        let greatest = |load: &Load| load.tps.iter().copied().reduce(f64::max);
+        let greatest = |load: &LoadColumns| load.tps.iter().copied().reduce(f64::max);
         prop_assert_eq!(greatest(&thinned), greatest(&kept));
         prop_assert_eq!(extreme(&thinned.max_us, f64::max), extreme(&kept.max_us, f64::max));
         for column in [&thinned.p50_us, &thinned.p90_us, &thinned.p99_us, &thinned.p999_us, &thinned.max_us] {

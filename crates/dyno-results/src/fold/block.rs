@@ -16,7 +16,7 @@ use super::Fold;
 use super::stage::Sums;
 use super::telemetry::{self, Telemetry};
 use super::timeline::Timelines;
-use crate::document::{Load, PoolLoad};
+use crate::document::{LoadColumns, PoolLoad};
 use crate::statistics::throughput::Slice;
 
 /// How far blocks of a fold have been made.
@@ -218,14 +218,14 @@ impl Timelines {
     }
 
     fn unpack(&mut self, head: &LoadHead, numbers: &mut Unpacked<'_>) -> Option<()> {
-        let load: &mut Load = self.load_mut(&head.target);
+        let load: &mut LoadColumns = self.load_mut(&head.target);
         let before = load.t_s.len();
         load.t_s.extend(numbers.take(head.rows)?);
         load.stage.extend(numbers.take(head.rows)?.map(|id| id as u32));
         load.clients.extend(numbers.take(head.rows)?.map(|clients| clients as u32));
         load.tps.extend(numbers.take(head.rows)?);
         load.failed_per_s.extend(numbers.take(head.rows)?);
-        let Load { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut *load;
+        let LoadColumns { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut *load;
         for column in [p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
             column.extend(numbers.take_known(head.rows)?);
         }
@@ -257,12 +257,12 @@ mod tests {
     use super::*;
     use crate::event::{Event, Stamped};
     use crate::event::{Pool, StageKind};
-    use crate::planted::{Load as Planted, Script, clean_script, interval, saturated_ladder};
+    use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval, saturated_ladder};
 
     /// A ramp whose host is read, with all its counters.
-    fn ramp() -> Script {
-        let mut script = Script::started("2026-11-20-1");
-        script.read("host", "cpus", 4.0);
+    fn ramp() -> Fixture {
+        let mut fixture = Fixture::started("2026-11-20-1");
+        fixture.read("host", "cpus", 4.0);
         for (key, per_second) in [
             ("cpu_user_seconds_total", 2.5),
             ("cpu_idle_seconds_total", 1.5),
@@ -271,10 +271,10 @@ mod tests {
             ("disk_read_operations_total", 10.0),
             ("disk_write_operations_total", 20.0),
         ] {
-            script.grow("host", key, per_second);
+            fixture.grow("host", key, per_second);
         }
-        saturated_ladder(&mut script, |script, busy| script.read("host", "made_up_gauge_bytes", busy));
-        script
+        saturated_ladder(&mut fixture, |fixture, busy| fixture.read("host", "made_up_gauge_bytes", busy));
+        fixture
     }
 
     /// A fold of the events of which blocks were made every so often, and the rest read one by one.
@@ -310,29 +310,29 @@ mod tests {
 
     #[test]
     fn a_run_through_blocks_is_the_run() {
-        same(&clean_script().events);
+        same(&clean_fixture().events);
         same(&ramp().events);
     }
 
     #[test]
     fn connections_that_are_shared_only_later_are_kept() {
-        let mut script = Script::started("2026-11-20-1");
+        let mut fixture = Fixture::started("2026-11-20-1");
         for waiting in [None, Some(3.0)] {
-            let load = Planted::write(StageKind::Hold, 4, &[100, 0, 120]);
-            let id = script.start_stage(&load);
+            let load = FixtureStage::write(StageKind::Hold, 4, &[100, 0, 120]);
+            let id = fixture.start_stage(&load);
             for (index, done) in load.tps.iter().enumerate() {
                 let mut second = interval(&load, id, index, *done);
                 second.pool = waiting.map(|waiting_mean| Pool { waiting_mean, ..Pool::default() });
-                script.push(Event::Interval(second));
+                fixture.push(Event::Interval(second));
             }
-            script.finish_stage(id, load.tps.len());
+            fixture.finish_stage(id, load.tps.len());
         }
-        same(&script.events);
+        same(&fixture.events);
     }
 
     #[test]
     fn what_is_no_block_is_refused() {
-        let events = clean_script().events;
+        let events = clean_fixture().events;
         let (mut fold, mut marks) = (Fold::new(), Marks::default());
         events.iter().for_each(|stamped| fold.add(stamped));
         let block = fold.block(&mut marks).unwrap();

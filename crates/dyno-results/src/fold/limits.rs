@@ -10,7 +10,7 @@ mod host;
 
 use crate::document::{Limit, StageResult};
 use crate::event::{Host, Settings, Target};
-use crate::statistics::saturation::Step;
+use crate::statistics::saturation::LoadStep;
 use crate::words::percent;
 
 /// A resource from this share on is at its bound.
@@ -19,7 +19,7 @@ pub(super) const FULL: f64 = 0.9;
 pub(super) const WAITING: f64 = 0.5;
 
 /// What is known of those who took part.
-pub(super) struct Known<'a> {
+pub(super) struct RunFacts<'a> {
     pub(super) targets: &'a [Target],
     pub(super) hosts: &'a [Host],
     pub(super) settings: &'a [Settings],
@@ -34,7 +34,7 @@ const OF_SERVER: [Rule; 4] = [database::log, database::locks, database::connecti
 
 /// What was at its bound in the stages of a ladder from one on, the fullest first. Behind them stand a pool's connections,
 /// which fill up behind everything that is slow, and last what was as full at the ladder's lowest step.
-pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Known<'_>) -> Vec<Limit> {
+pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &RunFacts<'_>) -> Vec<Limit> {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
     let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else { return Vec::new() };
     let target = known.targets.iter().find(|target| target.name == name);
@@ -69,7 +69,7 @@ pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Known<'_>) ->
 
 /// A limit that more load has not brought about.
 fn already_at(limit: Limit, lowest: &Scene<'_>) -> Limit {
-    let step = lowest.given_way.first().and_then(|result| Step::of(result));
+    let step = lowest.given_way.first().and_then(|result| LoadStep::of(result));
     let at = step.map_or_else(|| "the lowest step".to_owned(), |step| step.words());
     Limit { evidence: format!("{}; it was so at {at} already", limit.evidence), ..limit }
 }
@@ -114,7 +114,7 @@ impl Scene<'_> {
         words: impl Fn(f64) -> String,
     ) -> String {
         let Some(good) = self.last_good else { return String::new() };
-        match (figure(good), Step::of(good)) {
+        match (figure(good), LoadStep::of(good)) {
             (Some(figure), Some(step)) => format!(" ({} at {})", words(figure), step.words()),
             _ => String::new(),
         }

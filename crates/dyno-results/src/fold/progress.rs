@@ -8,9 +8,9 @@ use crate::document::{Report, StageResult};
 
 /// What a report was made of when it was brought up to date last.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct FoldProgress {
     /// By stage.
-    made: BTreeMap<u32, Made>,
+    made: BTreeMap<u32, StageRevision>,
     /// When each stream of telemetry was read last, seconds since the run started.
     read_up_to: BTreeMap<(String, String), Option<f64>>,
     /// The last event that was there, seconds since the run started.
@@ -21,12 +21,12 @@ pub struct Progress {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Made {
+struct StageRevision {
     revision: u64,
     stamp: u64,
 }
 
-impl Progress {
+impl FoldProgress {
     /// Differs from what it was where the stage's result may.
     #[must_use]
     pub fn stamp(&self, stage: u32) -> Option<u64> {
@@ -37,7 +37,7 @@ impl Progress {
 impl Fold {
     /// Brings a report of this fold up to date, but for its timelines, which are left as they are: it is then what
     /// [`Fold::report_without_timelines`] gives. `progress` is of this report and of no other; for a new report, a new one.
-    pub fn bring_up_to_date(&self, report: &mut Report, progress: &mut Progress) {
+    pub fn bring_up_to_date(&self, report: &mut Report, progress: &mut FoldProgress) {
         let metrics = self.telemetry.metrics_known();
         let everything = report.targets != self.targets
             || report.stages.len() > self.stages.len()
@@ -50,7 +50,7 @@ impl Fold {
         report.data.clone_from(&self.data);
         report.found.clone_from(&self.found);
         report.prepare.clone_from(&self.prepare);
-        let known = limits::Known { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
+        let known = limits::RunFacts { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
         report.series = series::group(&report.stages, &known);
         report.sizes = sizes::sizes(&self.data);
         report.checks.clone_from(&self.checks);
@@ -60,7 +60,7 @@ impl Fold {
         report.notices.clone_from(&self.notices);
     }
 
-    fn renew_stages(&self, report: &mut Report, progress: &mut Progress, everything: bool) {
+    fn renew_stages(&self, report: &mut Report, progress: &mut FoldProgress, everything: bool) {
         progress.times += 1;
         let from_s = self.read_since(progress);
         let stages = &mut report.stages;
@@ -84,7 +84,7 @@ impl Fold {
                 Some(result) => *result = stage.result(),
                 None => stages.push(stage.result()),
             }
-            let made = Made { revision: stage.revision(), stamp: progress.times };
+            let made = StageRevision { revision: stage.revision(), stamp: progress.times };
             progress.made.insert(*id, made);
         }
         let beside = overlapping(stages, &renewed);
@@ -98,7 +98,7 @@ impl Fold {
     }
 
     /// From when on telemetry has come since the report was made, seconds; notes how far it is read now.
-    fn read_since(&self, progress: &mut Progress) -> f64 {
+    fn read_since(&self, progress: &mut FoldProgress) -> f64 {
         let now: BTreeMap<_, _> =
             self.telemetry.read_up_to().map(|(key, last_s)| (key.clone(), last_s)).collect();
         let news = now.iter().filter(|(key, last_s)| progress.read_up_to.get(*key) != Some(*last_s));
@@ -128,12 +128,12 @@ fn overlapping(stages: &[StageResult], renewed: &[bool]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::event::{Event, StageKind, Stamped};
-    use crate::planted::{Load, Script, clean_script, saturated_ladder};
+    use crate::fixture::{Fixture, FixtureStage, clean_fixture, saturated_ladder};
 
     /// A ramp whose host is read, with all its counters.
-    fn ramp() -> Script {
-        let mut script = Script::started("2026-11-20-1");
-        script.read("host", "cpus", 4.0);
+    fn ramp() -> Fixture {
+        let mut fixture = Fixture::started("2026-11-20-1");
+        fixture.read("host", "cpus", 4.0);
         for (key, per_second) in [
             ("cpu_user_seconds_total", 2.5),
             ("cpu_idle_seconds_total", 1.5),
@@ -142,15 +142,15 @@ mod tests {
             ("disk_read_operations_total", 10.0),
             ("disk_write_operations_total", 20.0),
         ] {
-            script.grow("host", key, per_second);
+            fixture.grow("host", key, per_second);
         }
-        saturated_ladder(&mut script, |script, busy| script.read("host", "made_up_gauge_bytes", busy));
-        script
+        saturated_ladder(&mut fixture, |fixture, busy| fixture.read("host", "made_up_gauge_bytes", busy));
+        fixture
     }
 
     /// Whatever came between two looks, the report is that of all at once.
     fn kept_up(events: &[Stamped], each: usize) {
-        let (mut fold, mut progress) = (Fold::new(), Progress::default());
+        let (mut fold, mut progress) = (Fold::new(), FoldProgress::default());
         let mut report = Fold::new().report_without_timelines();
         for (index, stamped) in events.iter().enumerate() {
             fold.add(stamped);
@@ -169,29 +169,30 @@ mod tests {
     #[test]
     fn a_report_that_is_kept_up_is_the_report() {
         for each in [1, 2, 7] {
-            kept_up(&clean_script().events, each);
+            kept_up(&clean_fixture().events, each);
             kept_up(&ramp().events, each);
         }
     }
 
     #[test]
     fn a_stage_that_is_over_is_made_anew_only_where_something_came_of_its_time() {
-        let mut script = Script::started("2026-11-20-1");
-        script.read("host", "cpus", 4.0);
-        script.grow("host", "cpu_user_seconds_total", 2.0);
-        let stages: Vec<u32> =
-            (0..4).map(|_| script.play(&Load::write(StageKind::Ladder, 4, &[100, 110, 90]))).collect();
-        let (mut fold, mut progress) = (Fold::new(), Progress::default());
+        let mut fixture = Fixture::started("2026-11-20-1");
+        fixture.read("host", "cpus", 4.0);
+        fixture.grow("host", "cpu_user_seconds_total", 2.0);
+        let stages: Vec<u32> = (0..4)
+            .map(|_| fixture.play(&FixtureStage::write(StageKind::Ladder, 4, &[100, 110, 90])))
+            .collect();
+        let (mut fold, mut progress) = (Fold::new(), FoldProgress::default());
         let mut report = Fold::new().report_without_timelines();
         let mut stamps = Vec::new();
-        for stamped in &script.events {
+        for stamped in &fixture.events {
             fold.add(stamped);
             fold.bring_up_to_date(&mut report, &mut progress);
             stamps.push(stages.iter().map(|id| progress.stamp(*id)).collect::<Vec<_>>());
         }
         let begun = |id: u32| {
             let is_begin = |event: &Event| matches!(event, Event::StageStarted(stage) if stage.id == id);
-            script.events.iter().position(|stamped| is_begin(&stamped.event)).unwrap()
+            fixture.events.iter().position(|stamped| is_begin(&stamped.event)).unwrap()
         };
         let (third, end) = (begun(stages[2]), stamps.len() - 1);
         assert!(stamps[third][0].is_some());

@@ -1,14 +1,14 @@
 //! Groups the stages of a run into series: a ladder with its peak and where it gave way, and holds.
 
-use super::limits::{self, Known};
+use super::limits::{self, RunFacts};
 use crate::document::{Saturation, Series, StageResult};
 use crate::event::{Arrival, StageKind};
 use crate::headline;
 use crate::statistics::peak::{self, Rung};
-use crate::statistics::saturation::{self, Step};
+use crate::statistics::saturation::{self, LoadStep};
 
 /// The series in the order in which they began.
-pub(super) fn group(stages: &[StageResult], known: &Known<'_>) -> Vec<Series> {
+pub(super) fn group(stages: &[StageResult], known: &RunFacts<'_>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
@@ -40,7 +40,7 @@ pub(super) fn group(stages: &[StageResult], known: &Known<'_>) -> Vec<Series> {
     all
 }
 
-fn finish(series: &mut Series, stages: &[StageResult], known: &Known<'_>) {
+fn finish(series: &mut Series, stages: &[StageResult], known: &RunFacts<'_>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
     let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
     ladder.sort_by(|left, right| {
@@ -49,7 +49,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: &Known<'_>) {
     });
     series.ladder = ladder.iter().map(|result| result.stage.id).collect();
     // A rung that was cut short, or is under way, is no evidence for or against a peak.
-    let steps: Vec<Step> = ladder.iter().filter_map(|result| Step::of(result)).collect();
+    let steps: Vec<LoadStep> = ladder.iter().filter_map(|result| LoadStep::of(result)).collect();
     let rungs: Vec<Rung> = steps
         .iter()
         .map(|step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput })
@@ -64,7 +64,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: &Known<'_>) {
     series.headline = headline::of(series, find);
 }
 
-fn saturation(steps: &[Step], ladder: &[&StageResult], known: &Known<'_>) -> Option<Saturation> {
+fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &RunFacts<'_>) -> Option<Saturation> {
     let found = saturation::decide(steps)?;
     let (step, last_good) = (steps.get(found.at)?, found.last_good.and_then(|index| steps.get(index)));
     // Steps stand by load ascending, as the ladder does.

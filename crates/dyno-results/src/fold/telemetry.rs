@@ -57,7 +57,7 @@ const CHECKPOINTS: [&str; 2] = ["checkpoints_timed_total", "checkpoints_requeste
 #[derive(Debug, Default)]
 pub(super) struct Telemetry {
     /// By target and source.
-    streams: BTreeMap<(String, String), Stream>,
+    streams: BTreeMap<(String, String), ReadingStream>,
 }
 
 impl Telemetry {
@@ -66,7 +66,7 @@ impl Telemetry {
         self.streams.entry(key).or_default().add(at_ms, &sample.values);
     }
 
-    pub(super) fn streams(&self) -> impl Iterator<Item = (&(String, String), &Stream)> {
+    pub(super) fn streams(&self) -> impl Iterator<Item = (&(String, String), &ReadingStream)> {
         self.streams.iter()
     }
 
@@ -140,7 +140,7 @@ struct PackedColumn {
 
 /// Samples of one source of one target.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct ReadingStream {
     /// When the last sample was taken, seconds since the run started.
     last_s: Option<f64>,
     /// Checkpoints begun since the first sample.
@@ -161,12 +161,12 @@ struct Reading {
     key: String,
     now: Option<f64>,
     before: Option<f64>,
-    made: Made,
+    made: ReadingUse,
 }
 
 /// What becomes of a reading, and in which column.
 #[derive(Debug, Clone, Copy)]
-enum Made {
+enum ReadingUse {
     Gauge(usize),
     /// Of a counter, what it grew by in a second.
     Rate(usize),
@@ -197,7 +197,7 @@ struct Groups {
     checkpoints_column: usize,
 }
 
-impl Stream {
+impl ReadingStream {
     fn add(&mut self, at_ms: u64, values: &BTreeMap<String, f64>) {
         let now_s = at_ms as f64 / 1000.0;
         for reading in &mut self.readings {
@@ -214,7 +214,7 @@ impl Stream {
             next = at + 1;
         }
         for at in 0..self.readings.len() {
-            if let Reading { made: Made::Gauge(column), now: Some(value), .. } = self.readings[at] {
+            if let Reading { made: ReadingUse::Gauge(column), now: Some(value), .. } = self.readings[at] {
                 self.filled[column].push(now_s, Some(value));
             }
         }
@@ -243,17 +243,17 @@ impl Stream {
         at
     }
 
-    fn made(&mut self, key: &str) -> Made {
+    fn made(&mut self, key: &str) -> ReadingUse {
         let Some((base, label)) = counter(key) else {
-            return Made::Gauge(self.column(key, gauge_unit(key)));
+            return ReadingUse::Gauge(self.column(key, gauge_unit(key)));
         };
         if let Some((_, share)) = CPU_STATES.iter().find(|(state, _)| *state == key) {
-            return Made::CpuShare(self.column(share, "share"));
+            return ReadingUse::CpuShare(self.column(share, "share"));
         }
         match SECONDS.iter().find(|(seconds, ..)| *seconds == key) {
-            Some((_, key, "share")) => Made::RateUpToOne(self.column(key, "share")),
-            Some((_, key, unit)) => Made::Rate(self.column(key, unit)),
-            None => Made::Rate(self.column(&format!("{base}_per_s{label}"), rate_unit(base))),
+            Some((_, key, "share")) => ReadingUse::RateUpToOne(self.column(key, "share")),
+            Some((_, key, unit)) => ReadingUse::Rate(self.column(key, unit)),
+            None => ReadingUse::Rate(self.column(&format!("{base}_per_s{label}"), rate_unit(base))),
         }
     }
 
@@ -308,11 +308,11 @@ impl Stream {
             let increase = increase(reading);
             let rate = increase.map(|increase| increase / seconds);
             let (column, value) = match reading.made {
-                Made::Gauge(_) => continue,
-                Made::Rate(column) => (column, rate),
-                Made::RateUpToOne(column) => (column, rate.map(|rate| rate.min(1.0))),
+                ReadingUse::Gauge(_) => continue,
+                ReadingUse::Rate(column) => (column, rate),
+                ReadingUse::RateUpToOne(column) => (column, rate.map(|rate| rate.min(1.0))),
                 // The kernel lets iowait go backwards now and then: that state has no value then.
-                Made::CpuShare(column) => {
+                ReadingUse::CpuShare(column) => {
                     (column, increase.filter(|_| all_s > 0.0).map(|increase| increase / all_s))
                 }
             };

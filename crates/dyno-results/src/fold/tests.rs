@@ -6,21 +6,23 @@ mod shared_connections;
 use super::*;
 use crate::document::{Metric, StageResult};
 use crate::event::{Interval, Pool, Queries, Sample, StageKind};
+use crate::fixture::{
+    Fixture, FixtureStage, clean_fixture, clean_report, interval, saturated_ladder, wobble,
+};
 use crate::latency::Latency;
-use crate::planted::{Load, Script, clean_report, clean_script, interval, saturated_ladder, wobble};
 
 /// The report of one stage of five intervals that `change` was let loose on.
-fn with_intervals(load: &Load<'_>, change: impl Fn(usize, &mut Interval)) -> Report {
-    let mut script = Script::started("2026-11-20-1");
-    let id = script.start_stage(load);
+fn with_intervals(load: &FixtureStage<'_>, change: impl Fn(usize, &mut Interval)) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let id = fixture.start_stage(load);
     for (index, done) in load.tps.iter().enumerate() {
         let mut interval = interval(load, id, index, *done);
         change(index, &mut interval);
-        script.push(Event::Interval(interval));
+        fixture.push(Event::Interval(interval));
     }
-    script.finish_stage(id, load.tps.len());
-    script.finish();
-    fold(&script.events)
+    fixture.finish_stage(id, load.tps.len());
+    fixture.finish();
+    fold(&fixture.events)
 }
 
 fn only_stage(report: &Report) -> &StageResult {
@@ -52,7 +54,7 @@ fn a_whole_run_is_told() {
 
 #[test]
 fn a_stream_cut_anywhere_gives_a_report_and_all_of_it_the_same_as_at_once() {
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let mut fold_so_far = Fold::new();
     for (index, stamped) in events.iter().enumerate() {
         if index % 5 == 0 || index + 1 == events.len() {
@@ -68,8 +70,9 @@ fn a_stream_cut_anywhere_gives_a_report_and_all_of_it_the_same_as_at_once() {
 
 #[test]
 fn a_drain_counts_for_everything_but_throughput() {
-    let report =
-        with_intervals(&Load::write(StageKind::Hold, 4, &[100, 100, 100, 100, 7]), |index, interval| {
+    let report = with_intervals(
+        &FixtureStage::write(StageKind::Hold, 4, &[100, 100, 100, 100, 7]),
+        |index, interval| {
             interval.drain = index == 4;
             interval.types[0].unknown = u64::from(index == 4);
             interval.types[0].failed = 2;
@@ -77,7 +80,8 @@ fn a_drain_counts_for_everything_but_throughput() {
             interval.errors.insert("40001".to_owned(), 5);
             interval.reconnects = 1;
             interval.lost_ms = 250.0;
-        });
+        },
+    );
     let stage = only_stage(&report);
     let totals = &stage.totals;
     assert_eq!((totals.done, totals.done_with_drain), (400, 407));
@@ -95,7 +99,7 @@ fn a_drain_counts_for_everything_but_throughput() {
 #[test]
 fn a_stall_that_reaches_the_end_shows_in_every_latency() {
     // 100 a second are due; from the fourth second on nothing is answered, and the drain brings all that waited.
-    let mut load = Load::write(StageKind::Hold, 4, &[100, 100, 100, 0, 100]);
+    let mut load = FixtureStage::write(StageKind::Hold, 4, &[100, 100, 100, 0, 100]);
     load.open = Some((100.0, 0));
     let stalled_ns = 900_000_000;
     let report = with_intervals(&load, |index, interval| {
@@ -121,13 +125,15 @@ fn a_stall_that_reaches_the_end_shows_in_every_latency() {
 #[test]
 fn percentiles_come_from_merged_histograms() {
     // Nine tenths at 1 ms in four intervals, and a tenth at 100 ms in another: a mean of percentiles would say 20.8.
-    let report =
-        with_intervals(&Load::write(StageKind::Hold, 4, &[900, 900, 900, 900, 400]), |index, interval| {
+    let report = with_intervals(
+        &FixtureStage::write(StageKind::Hold, 4, &[900, 900, 900, 900, 400]),
+        |index, interval| {
             if index == 4 {
                 interval.types[0].service = Latency::new();
                 interval.types[0].service.record_n(100_000_000, 400);
             }
-        });
+        },
+    );
     let service = only_stage(&report).service.unwrap();
     assert!((service.p50_us - 1000.0).abs() < 1.0);
     assert!((service.p95_us - 100_000.0).abs() < 100.0);
@@ -136,7 +142,7 @@ fn percentiles_come_from_merged_histograms() {
 
 #[test]
 fn types_are_told_apart_and_merged_for_the_stage() {
-    let report = with_intervals(&Load::write(StageKind::Hold, 4, &[100; 5]), |_, interval| {
+    let report = with_intervals(&FixtureStage::write(StageKind::Hold, 4, &[100; 5]), |_, interval| {
         let mut other = interval.types[0].clone();
         other.type_index = 1;
         other.done = 50;
@@ -155,7 +161,7 @@ fn types_are_told_apart_and_merged_for_the_stage() {
 
 #[test]
 fn an_open_loop_shows_response_and_lag() {
-    let mut load = Load::write(StageKind::Hold, 4, &[100; 5]);
+    let mut load = FixtureStage::write(StageKind::Hold, 4, &[100; 5]);
     load.open = Some((100.0, 4000));
     let report = with_intervals(&load, |_, _| {});
     let stage = only_stage(&report);
@@ -167,7 +173,7 @@ fn an_open_loop_shows_response_and_lag() {
 
 #[test]
 fn the_busiest_thread_and_the_cost_of_a_transaction_are_told() {
-    let report = with_intervals(&Load::write(StageKind::Hold, 4, &[100; 5]), |_, _| {});
+    let report = with_intervals(&FixtureStage::write(StageKind::Hold, 4, &[100; 5]), |_, _| {});
     let stage = only_stage(&report);
     assert!((stage.driver_thread_busy_max.unwrap() - 0.3).abs() < 1e-9);
     assert!((stage.driver_cpu_us_per_transaction.unwrap() - 5500.0).abs() < 1e-6);
@@ -175,7 +181,7 @@ fn the_busiest_thread_and_the_cost_of_a_transaction_are_told() {
 
 #[test]
 fn an_interval_in_which_nothing_ended_has_no_latency() {
-    let report = with_intervals(&Load::write(StageKind::Hold, 4, &[100, 0, 100]), |_, _| {});
+    let report = with_intervals(&FixtureStage::write(StageKind::Hold, 4, &[100, 0, 100]), |_, _| {});
     let load = &report.timelines[0].load;
     assert_eq!(load.p99_us[1], None);
     assert_eq!((load.tps[1], load.t_s[1]), (0.0, 1.5));
@@ -184,11 +190,11 @@ fn an_interval_in_which_nothing_ended_has_no_latency() {
 
 #[test]
 fn a_warm_up_is_shown_and_plays_no_part_in_the_peak() {
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load::write(StageKind::WarmUp, 64, &wobble(5000, 5)));
-    script.play(&Load::write(StageKind::Ladder, 1, &wobble(100, 5)));
-    script.finish();
-    let report = fold(&script.events);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::WarmUp, 64, &wobble(5000, 5)));
+    fixture.play(&FixtureStage::write(StageKind::Ladder, 1, &wobble(100, 5)));
+    fixture.finish();
+    let report = fold(&fixture.events);
     assert_eq!(report.stages.len(), 2);
     assert_eq!(report.series[0].ladder, [1]);
     assert_eq!(report.series[0].peak.as_ref().unwrap().clients, 1);
@@ -196,12 +202,12 @@ fn a_warm_up_is_shown_and_plays_no_part_in_the_peak() {
 
 #[test]
 fn a_rung_under_way_is_no_peak() {
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load::write(StageKind::Ladder, 1, &wobble(100, 5)));
-    let load = Load::write(StageKind::Ladder, 2, &[200]);
-    let id = script.start_stage(&load);
-    script.push(Event::Interval(interval(&load, id, 0, 200)));
-    let report = fold(&script.events);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::Ladder, 1, &wobble(100, 5)));
+    let load = FixtureStage::write(StageKind::Ladder, 2, &[200]);
+    let id = fixture.start_stage(&load);
+    fixture.push(Event::Interval(interval(&load, id, 0, 200)));
+    let report = fold(&fixture.events);
     assert_eq!(report.series[0].peak.as_ref().unwrap().clients, 1);
     assert_eq!((report.stages[1].complete, report.stages[1].seconds), (false, 1.0));
     assert_eq!(report.stages[1].throughput.unwrap().half_width, None);
@@ -209,7 +215,7 @@ fn a_rung_under_way_is_no_peak() {
 
 #[test]
 fn a_ramp_has_a_mean_and_no_interval() {
-    let report = with_intervals(&Load::write(StageKind::Ramp, 4, &[100, 200, 300, 400]), |_, _| {});
+    let report = with_intervals(&FixtureStage::write(StageKind::Ramp, 4, &[100, 200, 300, 400]), |_, _| {});
     let throughput = only_stage(&report).throughput.unwrap();
     assert_eq!((throughput.mean, throughput.half_width), (250.0, None));
 }
@@ -217,7 +223,7 @@ fn a_ramp_has_a_mean_and_no_interval() {
 /// The metrics of target `pg` after these samples of one source, a second apart.
 fn metrics(source: &str, sampled: &str, same_host: Option<bool>, samples: &[&[(&str, f64)]]) -> Vec<Metric> {
     let mut fold = Fold::new();
-    let mut target = clean_script().events[1].clone();
+    let mut target = clean_fixture().events[1].clone();
     if let Event::Target(target) = &mut target.event {
         target.same_host = same_host;
     }
@@ -342,18 +348,18 @@ fn the_drivers_host_is_the_targets_where_they_share_it() {
 
 #[test]
 fn queries_are_summed_over_the_load_without_its_drain() {
-    let load = Load::write(StageKind::Hold, 4, &[100; 2]);
-    let mut script = Script::started("2026-11-20-1");
-    let id = script.start_stage(&load);
+    let load = FixtureStage::write(StageKind::Hold, 4, &[100; 2]);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let id = fixture.start_stage(&load);
     for (index, drain) in [false, false, true].into_iter().enumerate() {
         let mut interval = interval(&load, id, index, 100);
         let of_each = Queries { reads: 1400, writes: 300, other: 300, writes_in_vain: 100 };
         interval.types[0].queries = Some(of_each);
         interval.drain = drain;
-        script.push(Event::Interval(interval));
+        fixture.push(Event::Interval(interval));
     }
-    script.finish_stage(id, 2);
-    let queries = fold(&script.events).stages[0].queries.unwrap();
+    fixture.finish_stage(id, 2);
+    let queries = fold(&fixture.events).stages[0].queries.unwrap();
     assert_eq!([queries.reads, queries.writes, queries.other, queries.writes_in_vain], [2800, 600, 600, 200]);
     assert_eq!([queries.per_s, queries.reads_per_s, queries.writes_per_s], [2000.0, 1400.0, 300.0]);
     assert_eq!((queries.other_per_s, queries.in_vain_share), (300.0, Some(0.25)));
@@ -423,20 +429,22 @@ fn every_field_is_documented() {
             _ => {}
         }
     }
-    let mut script = clean_script();
-    crate::planted::one_of_each_remark().into_iter().for_each(|event| script.push(event));
-    let mut load = Load::write(StageKind::Hold, 4, &[100; 5]);
+    let mut fixture = clean_fixture();
+    crate::fixture::one_of_each_remark().into_iter().for_each(|event| fixture.push(event));
+    let mut load = FixtureStage::write(StageKind::Hold, 4, &[100; 5]);
     load.open = Some((100.0, 4000));
-    script.play(&load);
+    fixture.play(&load);
     load.open = None;
     load.pool = Some((Pool { connections: 2, in_use_mean: 2.0, ..Pool::default() }, 4000));
-    script.play(&load);
-    script.read("host", "cpus", 8.0);
-    saturated_ladder(&mut script, |script, load| script.grow("host", "server_cpu_seconds_total", 8.0 * load));
-    for stamped in &mut script.events {
+    fixture.play(&load);
+    fixture.read("host", "cpus", 8.0);
+    saturated_ladder(&mut fixture, |fixture, load| {
+        fixture.grow("host", "server_cpu_seconds_total", 8.0 * load);
+    });
+    for stamped in &mut fixture.events {
         if let Event::Interval(interval) = &mut stamped.event {
             interval.types[0].queries = Some(Queries { reads: 1, ..Queries::default() });
         }
     }
-    check(&serde_json::to_value(fold(&script.events)).unwrap(), "report");
+    check(&serde_json::to_value(fold(&fixture.events)).unwrap(), "report");
 }

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 
 use super::stage::response_differs;
 use super::telemetry::Telemetry;
-use crate::document::{Load, PoolLoad};
+use crate::document::{LoadColumns, PoolLoad};
 use crate::event::{Interval, Stage, Target, TypeInterval};
 use crate::latency::Latency;
 use crate::timeline_view::TimelineView;
 
 /// The timelines in the making, by target.
 #[derive(Debug, Default)]
-pub(super) struct Timelines(BTreeMap<String, Load>);
+pub(super) struct Timelines(BTreeMap<String, LoadColumns>);
 
 impl Timelines {
-    pub(super) fn loads(&self) -> impl Iterator<Item = (&String, &Load)> {
+    pub(super) fn loads(&self) -> impl Iterator<Item = (&String, &LoadColumns)> {
         self.0.iter()
     }
 
-    pub(super) fn load_mut(&mut self, target: &str) -> &mut Load {
+    pub(super) fn load_mut(&mut self, target: &str) -> &mut LoadColumns {
         self.0.entry(target.to_owned()).or_default()
     }
 
@@ -52,14 +52,14 @@ impl Timelines {
             .chain(unannounced.map(|name| (name.as_str(), None)))
             .map(|(name, same_host)| TimelineView {
                 target: name,
-                load: self.0.get(name).map_or(Cow::Owned(Load::default()), Cow::Borrowed),
+                load: self.0.get(name).map_or(Cow::Owned(LoadColumns::default()), Cow::Borrowed),
                 metrics: telemetry.metrics(name, same_host == Some(true)),
             })
             .collect()
     }
 }
 
-fn push_latency(load: &mut Load, latency: Option<&Latency>) {
+fn push_latency(load: &mut LoadColumns, latency: Option<&Latency>) {
     let us = |percentile| Some(latency?.percentile_ns(percentile)? as f64 / 1000.0);
     load.p50_us.push(us(50.0));
     load.p90_us.push(us(90.0));
@@ -70,7 +70,7 @@ fn push_latency(load: &mut Load, latency: Option<&Latency>) {
 }
 
 /// A column of the pool begins with the first stage whose clients share connections, and is empty before.
-fn push_pool(load: &mut Load, interval: &Interval) {
+fn push_pool(load: &mut LoadColumns, interval: &Interval) {
     if load.pool.is_none() && interval.pool.is_none() {
         return;
     }

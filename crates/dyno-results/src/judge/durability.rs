@@ -14,7 +14,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 /// What a server's settings come to.
-struct Verdict {
+struct DurabilityFacts {
     /// A crash of the machine may corrupt the data, or lose any part of them.
     off: Vec<String>,
     /// A crash may lose the last commits.
@@ -108,7 +108,7 @@ fn severity(report: &Report, target: &Target) -> Severity {
     if reads_only { Severity::Note } else { Severity::Doubt }
 }
 
-impl Verdict {
+impl DurabilityFacts {
     fn with_details(&self, evidence: String) -> String {
         if self.details.is_empty() { evidence } else { format!("{evidence} ({})", self.details.join(", ")) }
     }

@@ -3,7 +3,7 @@
 use super::evidence::{reading, series_name, stage};
 use crate::document::{Limit, Report, Saturation, Series};
 use crate::event::{Finding, Severity};
-use crate::statistics::saturation::Step;
+use crate::statistics::saturation::LoadStep;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.series.iter().filter_map(|series| judge_series(report, series)).collect()
@@ -46,7 +46,7 @@ fn is_host_read(report: &Report, series: &Series) -> bool {
 }
 
 fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
-    let last_good = saturation.last_good.and_then(|id| Step::of(stage(report, id)?));
+    let last_good = saturation.last_good.and_then(|id| LoadStep::of(stage(report, id)?));
     let size = match last_good {
         Some(step) => format!("size by the last step that was good ({})", step.words()),
         None if saturation.clients <= 1 && saturation.rate_per_s.is_none() => {

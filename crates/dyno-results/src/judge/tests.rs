@@ -12,8 +12,10 @@ use crate::document::Percentiles;
 use crate::event::{
     Embedded, Event, Finished, Host, Outcome, ServerChange, ServerChanged, Severity, StageKind,
 };
+use crate::fixture::{
+    Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, setting, wobble,
+};
 use crate::fold::{Fold, fold};
-use crate::planted::{GIB, Load, Script, check, clean_report, clean_script, interval, setting, wobble};
 
 fn found(report: &Report, code: &str) -> Option<Finding> {
     let mut findings = judge(report).into_iter().filter(|finding| finding.code == code);
@@ -46,12 +48,12 @@ fn hold(report: &mut Report) -> &mut crate::document::StageResult {
 }
 
 /// The clean run with one hold of 30 s of another load at its end.
-fn with_hold(load: &Load<'_>) -> Report {
-    let mut script = clean_script();
-    script.events.pop();
-    script.play(load);
-    script.finish();
-    fold(&script.events)
+fn with_hold(load: &FixtureStage<'_>) -> Report {
+    let mut fixture = clean_fixture();
+    fixture.events.pop();
+    fixture.play(load);
+    fixture.finish();
+    fold(&fixture.events)
 }
 
 #[test]
@@ -87,10 +89,10 @@ fn a_clean_run_gives_rise_to_notes_alone() {
 
 #[test]
 fn a_run_of_which_nothing_is_known_is_not_guessed_at() {
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load::write(StageKind::Hold, 1, &[100; 10]));
-    script.finish();
-    assert_eq!(judge(&fold(&script.events)), []);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::Hold, 1, &[100; 10]));
+    fixture.finish();
+    assert_eq!(judge(&fold(&fixture.events)), []);
 }
 
 #[test]
@@ -149,14 +151,14 @@ fn wal_level_and_checksums_alone_are_no_reason() {
 
 #[test]
 fn reads_alone_gain_nothing_from_missing_durability() {
-    let mut script = clean_script();
-    script.events.retain(|stamped| {
+    let mut fixture = clean_fixture();
+    fixture.events.retain(|stamped| {
         !matches!(stamped.event, Event::StageStarted(_) | Event::Interval(_) | Event::StageFinished(_))
     });
-    script.grow("database", "tuples_updated_total", 0.0);
-    script.grow("database", "tuples_inserted_total", 2.0);
-    script.play(&Load::read(StageKind::Hold, 8, &[5000; 10]));
-    let mut report = fold(&script.events);
+    fixture.grow("database", "tuples_updated_total", 0.0);
+    fixture.grow("database", "tuples_inserted_total", 2.0);
+    fixture.play(&FixtureStage::read(StageKind::Hold, 8, &[5000; 10]));
+    let mut report = fold(&fixture.events);
     set(&mut report, "fsync", "off");
     must_find(&report, "durability-off", Severity::Note, &["fsync"]);
 }
@@ -181,7 +183,7 @@ fn a_driver_thread_without_rest_is_found() {
 #[test]
 fn a_driver_that_is_late_with_free_clients_is_found() {
     // 32 clients at 1000/s of 1 ms: one of them is at work on average.
-    let mut load = Load::write(StageKind::Hold, 32, &[1000; 10]);
+    let mut load = FixtureStage::write(StageKind::Hold, 32, &[1000; 10]);
     load.open = Some((1000.0, 2000));
     must_find(&with_hold(&load), "driver-bound", Severity::Doubt, &["2.0 ms late"]);
 
@@ -192,7 +194,7 @@ fn a_driver_that_is_late_with_free_clients_is_found() {
 #[test]
 fn lag_of_a_server_that_is_too_slow_is_not_laid_at_the_drivers_door() {
     // Two clients at 1000/s of 2 ms: both are always at work, and arrivals queue for them.
-    let mut load = Load::write(StageKind::Hold, 2, &[1000; 10]);
+    let mut load = FixtureStage::write(StageKind::Hold, 2, &[1000; 10]);
     load.service_us = 2000;
     load.open = Some((1000.0, 500_000));
     must_be_silent(&with_hold(&load), "driver-bound");
@@ -227,9 +229,9 @@ fn hosts_that_are_apart_or_unknown_are_not_found_shared() {
 
 #[test]
 fn a_hold_without_a_checkpoint_is_found() {
-    let script = clean_script();
+    let fixture = clean_fixture();
     let mut without = Fold::new();
-    for stamped in &script.events {
+    for stamped in &fixture.events {
         let mut stamped = stamped.clone();
         if let Event::Sample(sample) = &mut stamped.event {
             sample.values.insert("checkpoints_timed_total".to_owned(), 3.0);
@@ -251,12 +253,12 @@ fn a_hold_without_a_checkpoint_is_found() {
 
 #[test]
 fn a_hold_that_reads_needs_no_checkpoint() {
-    let mut script = Script::started("2026-11-20-1");
-    script.read("database", "checkpoints_timed_total", 3.0);
-    script.grow("database", "tuples_updated_total", 1.0);
-    script.play(&Load::read(StageKind::Hold, 8, &[5000; 10]));
-    script.finish();
-    must_be_silent(&fold(&script.events), "too-short");
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.read("database", "checkpoints_timed_total", 3.0);
+    fixture.grow("database", "tuples_updated_total", 1.0);
+    fixture.play(&FixtureStage::read(StageKind::Hold, 8, &[5000; 10]));
+    fixture.finish();
+    must_be_silent(&fold(&fixture.events), "too-short");
 }
 
 #[test]
@@ -274,7 +276,7 @@ fn fewer_branches_than_clients_are_found() {
 
 #[test]
 fn reads_do_not_contend_for_branches() {
-    let mut report = with_hold(&Load::read(StageKind::Hold, 64, &[5000; 10]));
+    let mut report = with_hold(&FixtureStage::read(StageKind::Hold, 64, &[5000; 10]));
     report.series.retain(|series| series.name == "read");
     report.data[0].scale = Some(1.0);
     must_be_silent(&report, "contention-by-design");
@@ -295,18 +297,18 @@ fn errors_weigh_by_their_share() {
 
 #[test]
 fn failures_of_a_drain_weigh_as_those_of_the_load() {
-    let mut script = clean_script();
-    let load = Load::write(StageKind::Hold, 8, &[100]);
-    let id = script.start_stage(&load);
-    script.push(Event::Interval(interval(&load, id, 0, 100)));
+    let mut fixture = clean_fixture();
+    let load = FixtureStage::write(StageKind::Hold, 8, &[100]);
+    let id = fixture.start_stage(&load);
+    fixture.push(Event::Interval(interval(&load, id, 0, 100)));
     let mut drain = interval(&load, id, 1, 0);
     drain.drain = true;
     drain.types[0].failed = 8;
     drain.errors.insert("57P01".to_owned(), 8);
-    script.push(Event::Interval(drain));
-    script.finish_stage(id, 1);
+    fixture.push(Event::Interval(drain));
+    fixture.finish_stage(id, 1);
     let words = ["in the hold of 1 s at 8 clients 8 of 108 transactions failed", "57P01 (admin shutdown) 8"];
-    must_find(&fold(&script.events), "errors", Severity::Doubt, &words);
+    must_find(&fold(&fixture.events), "errors", Severity::Doubt, &words);
 }
 
 #[test]
@@ -333,12 +335,12 @@ fn time_lost_to_broken_connections_is_told_and_weighed() {
 
 #[test]
 fn trouble_is_told_of_any_stage_and_weighs_nothing_in_a_warm_up() {
-    let mut script = clean_script();
-    script.events.pop();
-    let warm_up = script.play(&Load::write(StageKind::WarmUp, 8, &[100; 5])) as usize;
-    let ramp = script.play(&Load::write(StageKind::Ramp, 8, &[100; 5])) as usize;
-    script.finish();
-    let mut report = fold(&script.events);
+    let mut fixture = clean_fixture();
+    fixture.events.pop();
+    let warm_up = fixture.play(&FixtureStage::write(StageKind::WarmUp, 8, &[100; 5])) as usize;
+    let ramp = fixture.play(&FixtureStage::write(StageKind::Ramp, 8, &[100; 5])) as usize;
+    fixture.finish();
+    let mut report = fold(&fixture.events);
     must_be_silent(&report, "errors");
 
     report.stages[warm_up].totals.reconnects = 1;
@@ -414,10 +416,10 @@ fn data_that_fit_into_memory_are_found() {
 
 #[test]
 fn a_load_that_stays_in_a_part_of_the_data_is_found_cached() {
-    let mut script = clean_script();
-    script.grow("database", "blocks_read_total", 1.0);
-    script.play(&Load::write(StageKind::Hold, 8, &wobble(990, 10)));
-    let mut report = fold(&script.events);
+    let mut fixture = clean_fixture();
+    fixture.grow("database", "blocks_read_total", 1.0);
+    fixture.play(&FixtureStage::write(StageKind::Hold, 8, &wobble(990, 10)));
+    let mut report = fold(&fixture.events);
     report.series[0].holds.remove(0);
     must_find(&report, "cached", Severity::Note, &["stays in memory"]);
 }
@@ -455,7 +457,7 @@ fn open_loops_think_time_and_a_single_client_do_not_saturate() {
     hold(&mut report).stage.clients = 1;
     must_be_silent(&report, "closed-loop-latency");
 
-    let mut load = Load::write(StageKind::Hold, 8, &[1000; 10]);
+    let mut load = FixtureStage::write(StageKind::Hold, 8, &[1000; 10]);
     load.open = Some((1000.0, 10));
     let mut report = with_hold(&load);
     report.series[0].holds.remove(0);
@@ -464,10 +466,10 @@ fn open_loops_think_time_and_a_single_client_do_not_saturate() {
 
 #[test]
 fn a_run_that_ended_early_is_found() {
-    let mut script = clean_script();
-    script.events.truncate(60);
+    let mut fixture = clean_fixture();
+    fixture.events.truncate(60);
     must_find(
-        &fold(&script.events),
+        &fold(&fixture.events),
         "incomplete",
         Severity::Doubt,
         &["killed or is still going", "cut short"],
@@ -477,8 +479,8 @@ fn a_run_that_ended_early_is_found() {
 #[test]
 fn a_run_about_to_end_is_judged_as_it_will_end() {
     let mut fold = Fold::new();
-    let script = clean_script();
-    let (_, all_but_last) = script.events.split_last().unwrap();
+    let fixture = clean_fixture();
+    let (_, all_but_last) = fixture.events.split_last().unwrap();
     all_but_last.iter().for_each(|stamped| fold.add(stamped));
     must_find(&fold.report(), "incomplete", Severity::Doubt, &[]);
     let complete = Finished { outcome: Outcome::Complete, reason: None, seconds: 45.0 };
@@ -572,11 +574,11 @@ fn settings_alone_make_nothing_durable() {
 
 #[test]
 fn what_only_the_end_can_tell_is_not_told_before() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for clients in [1, 2, 4] {
-        script.play(&Load::read(StageKind::Ladder, clients, &[u64::from(clients) * 100; 10]));
+        fixture.play(&FixtureStage::read(StageKind::Ladder, clients, &[u64::from(clients) * 100; 10]));
     }
-    let report = fold(&script.events);
+    let report = fold(&fixture.events);
     must_find(&report, "peak-not-reached", Severity::Doubt, &[]);
     assert!(judge_so_far(&report).iter().all(|finding| finding.code != "peak-not-reached"));
 }

@@ -36,7 +36,7 @@ pub const SHORTFALL_DEVIATIONS: f64 = 4.0;
 
 /// One step of a ramp that ran to its end, as it is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LoadStep {
     /// The stage's id.
     pub stage: u32,
     pub clients: u32,
@@ -65,7 +65,7 @@ pub struct Processors {
 
 /// Where a ramp gave way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SaturationPoint {
     /// Index of the first step from which on more load brought no more.
     pub at: usize,
     /// Index of the step before it, which was still good; `None` where the first was not.
@@ -77,7 +77,7 @@ pub struct Found {
 
 /// Where a ramp gave way; `None` where it did not, or has too few steps to say. The steps may stand in any order.
 #[must_use]
-pub fn decide(steps: &[Step]) -> Option<Found> {
+pub fn decide(steps: &[LoadStep]) -> Option<SaturationPoint> {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     order.sort_by(|left, right| steps[*left].load().total_cmp(&steps[*right].load()));
     let open = steps.iter().all(|step| step.rate_per_s.is_some());
@@ -88,27 +88,27 @@ pub fn decide(steps: &[Step]) -> Option<Found> {
     let slow = if open { rate_not_met(&left) } else { flat::find(&left) };
     let slow = slow.map(|sign| sign.without(order.len() - left.len()).placed(&undisturbed));
     // The earliest counts, and of two at one step the one that needs no comparison.
-    let load = |found: &Found| steps[found.at].load();
+    let load = |found: &SaturationPoint| steps[found.at].load();
     [failing, slow]
         .into_iter()
         .flatten()
         .reduce(|first, other| if load(&other) < load(&first) { other } else { first })
 }
 
-fn rising<'a>(steps: &'a [Step], order: &[usize]) -> Vec<&'a Step> {
+fn rising<'a>(steps: &'a [LoadStep], order: &[usize]) -> Vec<&'a LoadStep> {
     order.iter().map(|index| &steps[*index]).collect()
 }
 
 /// Whether others took more of the processors than they did in the steps in which they took least. One of these may have been
 /// read badly: the second lowest counts.
-fn disturbed(steps: &[Step], index: usize) -> bool {
-    let least = |of: &dyn Fn(&Step) -> Option<f64>| {
+fn disturbed(steps: &[LoadStep], index: usize) -> bool {
+    let least = |of: &dyn Fn(&LoadStep) -> Option<f64>| {
         let mut all: Vec<f64> = steps.iter().filter_map(of).collect();
         all.sort_by(f64::total_cmp);
         all.get(1).copied()
     };
-    let taken = |step: &Step| Some(step.processors?.taken_share);
-    let for_each = |step: &Step| Some(taken(step)? / step.throughput.mean);
+    let taken = |step: &LoadStep| Some(step.processors?.taken_share);
+    let for_each = |step: &LoadStep| Some(taken(step)? / step.throughput.mean);
     let more = taken(&steps[index]).zip(least(&taken));
     let growth = for_each(&steps[index]).zip(least(&for_each));
     steps[index].processors.is_some_and(|of_host| of_host.idle_share < IDLE_ENOUGH)
@@ -137,8 +137,8 @@ impl Sign {
     }
 
     /// The same among all steps, of which `order` are those that were looked at.
-    fn placed(self, order: &[usize]) -> Found {
-        Found {
+    fn placed(self, order: &[usize]) -> SaturationPoint {
+        SaturationPoint {
             at: order[self.at],
             last_good: self.at.checked_sub(1).map(|before| order[before]),
             sign: self.sign,
@@ -155,7 +155,7 @@ impl Processors {
     }
 }
 
-impl Step {
+impl LoadStep {
     /// A stage as a step. `None` where it was cut short or is under way, which is no evidence for or against anything.
     #[must_use]
     pub fn of(result: &StageResult) -> Option<Self> {
@@ -220,7 +220,7 @@ impl Step {
 }
 
 /// The first step from which on every one is as `is_so` says, where enough of them are.
-fn from_which_on(steps: &[&Step], is_so: impl Fn(&Step) -> bool) -> Option<usize> {
+fn from_which_on(steps: &[&LoadStep], is_so: impl Fn(&LoadStep) -> bool) -> Option<usize> {
     let at = steps.iter().rposition(|step| !is_so(step)).map_or(0, |last| last + 1);
     (steps.len().saturating_sub(at) > BEYOND_MIN).then_some(at)
 }
@@ -230,7 +230,7 @@ fn lasted(seconds: f64, least_s: f64) -> bool {
     seconds >= 0.95 * least_s
 }
 
-fn errors(steps: &[&Step]) -> Option<Sign> {
+fn errors(steps: &[&LoadStep]) -> Option<Sign> {
     // The least of the first steps: one of them may have met something that was none of the load's.
     let usual = steps.iter().take(BEYOND_MIN + 1).map(|step| step.failed_share()).reduce(f64::min)?;
     let from = FAILED_SHARE.max(FAILED_GROWTH * usual);
@@ -255,7 +255,7 @@ fn errors(steps: &[&Step]) -> Option<Sign> {
     })
 }
 
-fn rate_not_met(steps: &[&Step]) -> Option<Sign> {
+fn rate_not_met(steps: &[&LoadStep]) -> Option<Sign> {
     let at = from_which_on(steps, |step| step.shortfall().is_some())
         .filter(|at| lasted(steps[at + 1..].iter().map(|step| step.seconds()).sum(), BEYOND_S_MIN))?;
     let (first, last) = (steps[at], steps.last()?);

@@ -12,7 +12,7 @@ const RETRY_MS: u64 = 1000;
 
 /// A row of the table of events.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct EventRow {
     pub(super) seq: u64,
     pub(super) at_ms: u64,
     pub(super) kind: &'static str,
@@ -30,7 +30,7 @@ pub struct Gap {
 /// Rows in their order.
 #[derive(Debug)]
 pub(super) struct Backlog {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<EventRow>,
     bytes: usize,
     pub(super) bytes_max: usize,
     gap: Option<Gap>,
@@ -56,7 +56,7 @@ impl Backlog {
         }
         self.bytes += body.len();
         let kind = stamped.event.kind();
-        self.rows.push(Row { seq: stamped.seq, at_ms: stamped.at_ms, kind, body });
+        self.rows.push(EventRow { seq: stamped.seq, at_ms: stamped.at_ms, kind, body });
     }
 
     /// Whether it is time for another try.

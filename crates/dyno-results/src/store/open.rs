@@ -21,16 +21,16 @@ const VALUE_BYTES_MAX: i32 = 64 << 20;
 /// Pause between two tries to switch a new file to WAL.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens or makes the file at `path`, waiting at most `patience` where another process holds a lock.
-pub(super) fn open(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
+/// Opens or makes the file at `path`, waiting at most `lock_timeout` where another process holds a lock.
+pub(super) fn open(path: &Path, lock_timeout: Duration) -> Result<Connection, StoreError> {
     create_private(path)?;
-    let fail = |source| StoreError::of(source, "open", path, patience.as_secs_f64());
+    let fail = |source| StoreError::of(source, "open", path, lock_timeout.as_secs_f64());
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
-    connection.busy_timeout(patience).map_err(fail)?;
+    connection.busy_timeout(lock_timeout).map_err(fail)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX).map_err(fail)?;
     check_owner(&connection, path).map_err(|error| error.or(fail))?;
-    prepare(&mut connection, patience).map_err(fail)?;
+    prepare(&mut connection, lock_timeout).map_err(fail)?;
     check_owner(&connection, path).map_err(|error| error.or(fail))?;
     Ok(connection)
 }
@@ -57,12 +57,12 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Why a file is refused, or an error on the way to knowing.
-enum Refusal {
+enum OpenFailure {
     Store(StoreError),
     Sqlite(rusqlite::Error),
 }
 
-impl Refusal {
+impl OpenFailure {
     fn or(self, fail: impl FnOnce(rusqlite::Error) -> StoreError) -> StoreError {
         match self {
             Self::Store(error) => error,
@@ -71,14 +71,14 @@ impl Refusal {
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for OpenFailure {
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite(source)
     }
 }
 
 /// Lets an empty database and a store of ours pass.
-fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
+fn check_owner(connection: &Connection, path: &Path) -> Result<(), OpenFailure> {
     // One snapshot: another process may be making a store of the file at this moment.
     let snapshot = connection.unchecked_transaction()?;
     let application_id = pragma(&snapshot, "application_id")?;
@@ -87,9 +87,11 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
         let path = path.to_owned();
         match found.cmp(&VERSION) {
             Ordering::Greater => {
-                return Err(Refusal::Store(StoreError::Newer { path, found, known: VERSION }));
+                return Err(OpenFailure::Store(StoreError::Newer { path, found, known: VERSION }));
             }
-            Ordering::Less => return Err(Refusal::Store(StoreError::Older { path, found, known: VERSION })),
+            Ordering::Less => {
+                return Err(OpenFailure::Store(StoreError::Older { path, found, known: VERSION }));
+            }
             Ordering::Equal => {}
         }
         // A view of these names can have rows without end.
@@ -99,7 +101,7 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
             |row| row.get(0),
         )?;
         if !tables {
-            return Err(Refusal::Store(StoreError::NotAStore { path }));
+            return Err(OpenFailure::Store(StoreError::NotAStore { path }));
         }
         return Ok(());
     }
@@ -107,7 +109,7 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
     if empty && application_id == 0 {
         Ok(())
     } else {
-        Err(Refusal::Store(StoreError::NotAStore { path: path.to_owned() }))
+        Err(OpenFailure::Store(StoreError::NotAStore { path: path.to_owned() }))
     }
 }
 
@@ -115,8 +117,8 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), Refusal> {
 /// commit does not wait for the disk: a killed process loses nothing, since the kernel holds what was written, and
 /// no flush of ours gets in the way of the database under test, which may share the disk. Only a crash of the
 /// machine can take the last moments, and even that leaves the file consistent.
-fn prepare(connection: &mut Connection, patience: Duration) -> rusqlite::Result<()> {
-    switch_to_wal(connection, patience)?;
+fn prepare(connection: &mut Connection, lock_timeout: Duration) -> rusqlite::Result<()> {
+    switch_to_wal(connection, lock_timeout)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     if pragma(connection, "user_version")? != 0 {
@@ -134,7 +136,7 @@ fn prepare(connection: &mut Connection, patience: Duration) -> rusqlite::Result<
 }
 
 /// The switch needs the file for itself, and SQLite does not always wait for that by itself.
-fn switch_to_wal(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+fn switch_to_wal(connection: &Connection, lock_timeout: Duration) -> rusqlite::Result<()> {
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode == "wal" {
         return Ok(());
@@ -142,7 +144,9 @@ fn switch_to_wal(connection: &Connection, patience: Duration) -> rusqlite::Resul
     let mut waited = Duration::ZERO;
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < patience => {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < lock_timeout =>
+            {
                 thread::sleep(RETRY_PAUSE);
                 waited += RETRY_PAUSE;
             }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::event::{Event, Finding, Sample, Severity, StageKind};
+use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval};
 use crate::fold::{NOT_FINISHED, fold};
-use crate::planted::{Load, Script, clean_script, interval};
 
 /// A directory of one test, removed with all that is in it.
 struct Scratch(PathBuf);
@@ -46,7 +46,7 @@ fn write(store: &Store, events: &[Stamped]) -> String {
 fn what_is_appended_is_read_again() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let name = write(&store, &events);
     assert_eq!(name, "2026-11-20-1");
     assert_eq!(store.events(&name).unwrap(), events);
@@ -60,11 +60,11 @@ fn what_is_appended_is_read_again() {
 fn a_run_is_in_the_list_from_its_beginning() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let script = clean_script();
+    let fixture = clean_fixture();
     let mut writer = store.begin_run("2026-11-20").unwrap();
     assert_eq!(store.runs().unwrap()[0].started_at, None);
 
-    let (last, all_but_last) = script.events.split_last().unwrap();
+    let (last, all_but_last) = fixture.events.split_last().unwrap();
     for stamped in all_but_last {
         writer.append(stamped).unwrap();
     }
@@ -128,7 +128,7 @@ fn a_store_is_made_by_whoever_comes_first() {
 #[test]
 fn several_runs_are_written_at_once() {
     let scratch = Scratch::new();
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let store = Store::open(scratch.file()).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -176,7 +176,7 @@ fn file_and_directory_are_made_for_their_owner_only() {
     let scratch = Scratch::new();
     let path = scratch.0.join("new/directory/runs.db");
     let store = Store::open(&path).unwrap();
-    write(&store, &clean_script().events[..1]);
+    write(&store, &clean_fixture().events[..1]);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&path), 0o600);
     assert_eq!(mode(&path.with_file_name("runs.db-wal")), 0o600);
@@ -219,12 +219,12 @@ fn a_store_of_another_version_is_refused() {
 #[test]
 fn a_lock_that_stays_is_said() {
     let scratch = Scratch::new();
-    let patience = Duration::from_millis(50);
-    let store = Store::open_with_patience(&scratch.file(), patience).unwrap();
+    let lock_timeout = Duration::from_millis(50);
+    let store = Store::open_with_lock_timeout(&scratch.file(), lock_timeout).unwrap();
     let mut writer = store.begin_run("2026-11-20").unwrap();
     let holder = Connection::open(scratch.file()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let event = &clean_script().events[0];
+    let event = &clean_fixture().events[0];
     assert!(matches!(writer.append(event), Err(StoreError::Locked { .. })));
     assert!(matches!(store.begin_run("2026-11-20"), Err(StoreError::Locked { .. })));
     assert_eq!(store.runs().unwrap().len(), 1, "reading needs no lock");
@@ -241,7 +241,7 @@ fn a_full_disk_keeps_what_was_stored() {
     let mut writer = store.begin_run("2026-11-20").unwrap();
     // A limit on the file's size gives the error of a disk that is full.
     writer.connection.pragma_update(None, "max_page_count", 20).unwrap();
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let stored = events.iter().take_while(|stamped| writer.append(stamped).is_ok()).count();
     let error = writer.flush().unwrap_err();
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
@@ -266,7 +266,7 @@ fn a_disk_that_stays_full_leaves_a_gap_of_known_length() {
     let store = Store::open(scratch.file()).unwrap();
     let mut writer = store.begin_run("2026-11-20").unwrap();
     writer.backlog.bytes_max = 4 << 10;
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let is_second = |stamped: &Stamped| matches!(stamped.event, Event::Interval(_) | Event::Sample(_));
     let from = events.iter().position(is_second).unwrap();
     assert!(events[..from].iter().all(|stamped| writer.append(stamped).unwrap()));
@@ -325,7 +325,7 @@ fn a_store_that_may_not_be_written_says_so() {
     let store = Store::open(scratch.file()).unwrap();
     let mut writer = store.begin_run("2026-11-20").unwrap();
     writer.connection.pragma_update(None, "query_only", true).unwrap();
-    let error = writer.append(&clean_script().events[0]).unwrap_err();
+    let error = writer.append(&clean_fixture().events[0]).unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
 }
 
@@ -333,7 +333,7 @@ fn a_store_that_may_not_be_written_says_so() {
 fn a_damaged_event_is_named() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    write(&store, &clean_script().events[..3]);
+    write(&store, &clean_fixture().events[..3]);
     store.connection.execute("UPDATE event SET body = '{}' WHERE seq = 2", []).unwrap();
     let error = store.events("last").unwrap_err().to_string();
     assert!(error.starts_with("event 2 of run 2026-11-20-1 cannot be read"), "{error}");
@@ -341,7 +341,7 @@ fn a_damaged_event_is_named() {
 
 #[test]
 fn a_time_that_no_run_has_is_refused() {
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let interval = events.iter().position(|stamped| stamped.event.kind() == "interval").unwrap();
     for change in ["body = json_set(body, '$.start_ms', 1e15)", "at_ms = 1000000000000000"] {
         let scratch = Scratch::new();
@@ -360,7 +360,7 @@ fn a_time_that_no_run_has_is_refused() {
 fn rows_and_values_without_end_are_refused() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    write(&store, &clean_script().events[..3]);
+    write(&store, &clean_fixture().events[..3]);
     let large = "UPDATE event SET body = printf('%.*c', 1 << 27, 'x') WHERE seq = 2";
     let error = store.connection.execute(large, []).unwrap_err();
     assert!(error.to_string().contains("too big"), "{error}");
@@ -413,16 +413,16 @@ fn a_killed_run_is_stored_up_to_its_last_event() {
 
 fn write_until_killed(path: &Path) -> ! {
     let mut writer = Store::open(path).unwrap().begin_run("2026-11-20").unwrap();
-    let mut script = Script::started(writer.name());
-    let load = Load::read(StageKind::Hold, 4, &[100]);
-    let stage = script.start_stage(&load);
+    let mut fixture = Fixture::started(writer.name());
+    let load = FixtureStage::read(StageKind::Hold, 4, &[100]);
+    let stage = fixture.start_stage(&load);
     for second in 0.. {
-        for stamped in script.events.drain(..) {
+        for stamped in fixture.events.drain(..) {
             writer.append(&stamped).unwrap();
             println!("appended {}", stamped.seq);
         }
-        let event = Event::Interval(crate::planted::interval(&load, stage, second, 100));
-        script.events.push(Stamped { seq: 2 + second as u64, at_ms: second as u64 * 1000, event });
+        let event = Event::Interval(crate::fixture::interval(&load, stage, second, 100));
+        fixture.events.push(Stamped { seq: 2 + second as u64, at_ms: second as u64 * 1000, event });
     }
     unreachable!("it counts up to the end of the integers")
 }
@@ -432,13 +432,13 @@ fn write_until_killed(path: &Path) -> ! {
 fn a_killed_run_is_listed_with_what_its_intervals_say() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let mut script = crate::planted::Script::started("2026-11-20-1");
-    let load = Load::write(StageKind::Hold, 8, &[900, 1100]);
-    let id = script.start_stage(&load);
+    let mut fixture = crate::fixture::Fixture::started("2026-11-20-1");
+    let load = FixtureStage::write(StageKind::Hold, 8, &[900, 1100]);
+    let id = fixture.start_stage(&load);
     for (index, done) in load.tps.iter().enumerate() {
-        script.push(Event::Interval(crate::planted::interval(&load, id, index, *done)));
+        fixture.push(Event::Interval(crate::fixture::interval(&load, id, index, *done)));
     }
-    write(&store, &script.events);
+    write(&store, &fixture.events);
     let run = store.runs().unwrap().remove(0);
     assert_eq!(run.outcome, None);
     let [only] = run.content.series.as_slice() else { panic!("{:?}", run.content.series) };
@@ -450,13 +450,18 @@ fn a_killed_run_is_listed_with_what_its_intervals_say() {
 fn the_list_shows_the_median_of_repeats() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for tps in [1000, 3000, 2000] {
-        script.play(&Load::read(StageKind::Hold, 8, &[tps; 3]));
+        fixture.play(&FixtureStage::read(StageKind::Hold, 8, &[tps; 3]));
     }
-    let under_way = script.start_stage(&Load::read(StageKind::Hold, 8, &[9000]));
-    script.push(Event::Interval(interval(&Load::read(StageKind::Hold, 8, &[9000]), under_way, 0, 9000)));
-    write(&store, &script.events);
+    let under_way = fixture.start_stage(&FixtureStage::read(StageKind::Hold, 8, &[9000]));
+    fixture.push(Event::Interval(interval(
+        &FixtureStage::read(StageKind::Hold, 8, &[9000]),
+        under_way,
+        0,
+        9000,
+    )));
+    write(&store, &fixture.events);
     let series = &store.runs().unwrap()[0].content.series[0];
     assert_eq!((series.tps, &series.repeats[..]), (2000.0, &[1000.0, 3000.0, 2000.0][..]));
 }
@@ -465,8 +470,11 @@ fn the_list_shows_the_median_of_repeats() {
 fn a_list_tells_findings_and_rates() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load { open: Some((500.0, 10)), ..Load::read(StageKind::Hold, 64, &[500, 500]) });
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage {
+        open: Some((500.0, 10)),
+        ..FixtureStage::read(StageKind::Hold, 64, &[500, 500])
+    });
     for (code, severity) in [
         ("shared-host", Severity::Doubt),
         ("shared-host", Severity::Doubt),
@@ -476,10 +484,10 @@ fn a_list_tells_findings_and_rates() {
         let text = String::new;
         let finding =
             Finding { code: code.to_owned(), severity, about: None, evidence: text(), advice: text() };
-        script.push(Event::Finding(finding));
+        fixture.push(Event::Finding(finding));
     }
-    script.finish();
-    write(&store, &script.events);
+    fixture.finish();
+    write(&store, &fixture.events);
     let content = store.runs().unwrap().remove(0).content;
     let codes = |code: &str| vec![code.to_owned()];
     let expected = Doubts { invalid: codes("data-check-failed"), doubt: codes("shared-host") };
@@ -493,7 +501,7 @@ fn a_list_tells_findings_and_rates() {
 fn a_list_of_an_earlier_dyno_is_read() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    write(&store, &clean_script().events);
+    write(&store, &clean_fixture().events);
     let old = r#"{"command":[],"targets":[],"series":[{"target":"pg","series":"read","workload":"tpcb/select-only",
         "kind":"hold","clients":8,"tps":990.0}]}"#;
     store.connection.execute("UPDATE run SET summary = ?1", [old]).unwrap();
@@ -506,14 +514,14 @@ fn a_list_of_an_earlier_dyno_is_read() {
 fn the_documented_queries_find_something() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let mut script = clean_script();
-    let end = script.events.pop().unwrap();
-    script.play(&Load::read(StageKind::Hold, 8, &[5000, 5100, 4900]));
-    for event in crate::planted::one_of_each_remark() {
-        script.push(event);
+    let mut fixture = clean_fixture();
+    let end = fixture.events.pop().unwrap();
+    fixture.play(&FixtureStage::read(StageKind::Hold, 8, &[5000, 5100, 4900]));
+    for event in crate::fixture::one_of_each_remark() {
+        fixture.push(event);
     }
-    script.push(end.event);
-    write(&store, &script.events);
+    fixture.push(end.event);
+    write(&store, &fixture.events);
 
     let document = include_str!("../../../../docs/store.md");
     let queries: Vec<&str> =
@@ -539,11 +547,11 @@ fn the_documented_query_for_whole_data_leaves_out_what_was_not_checked() {
     for (unmade, runs) in [(false, 1), (true, 0)] {
         let scratch = Scratch::new();
         let store = Store::open(scratch.file()).unwrap();
-        let mut script = clean_script();
+        let mut fixture = clean_fixture();
         if unmade {
-            script.push(Event::Check(crate::planted::check("data-after-load", None)));
+            fixture.push(Event::Check(crate::fixture::check("data-after-load", None)));
         }
-        write(&store, &script.events);
+        write(&store, &fixture.events);
         let mut statement = store.connection.prepare(query).unwrap();
         assert_eq!(statement.query_map([], |_| Ok(())).unwrap().count(), runs);
     }
@@ -553,9 +561,9 @@ fn the_documented_query_for_whole_data_leaves_out_what_was_not_checked() {
 fn the_views_agree_with_the_report() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let script = clean_script();
-    let name = write(&store, &script.events);
-    for result in fold(&script.events).stages {
+    let fixture = clean_fixture();
+    let name = write(&store, &fixture.events);
+    for result in fold(&fixture.events).stages {
         let (tps, done): (f64, u32) = store
             .connection
             .query_row(
@@ -573,7 +581,7 @@ fn the_views_agree_with_the_report() {
 fn a_run_is_read_from_where_it_was_left() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let mut writer = store.begin_run("2026-11-20").unwrap();
     let (early, late) = events.split_at(events.len() / 2);
     for stamped in early {
@@ -601,7 +609,7 @@ fn a_run_is_read_from_where_it_was_left() {
 fn a_run_is_live_until_it_ends_or_its_writer_is_gone() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
-    let events = clean_script().events;
+    let events = clean_fixture().events;
     let mut writer = store.begin_run("2026-11-20").unwrap();
     let live = |name| store.state(name).unwrap().live;
     assert!(live("2026-11-20-1"), "before its first event");

@@ -1,8 +1,8 @@
 //! What to do about a server's errors, and what the settings that would help are called in its protocol.
 
 use dyno_wire::endpoint::{Endpoint, Tls};
-use dyno_wire::pg::error::ServerError;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::pg::error::PostgresError;
+use dyno_wire::server_error::ServerError;
 
 use crate::cause::Cause;
 
@@ -40,16 +40,16 @@ impl TlsTerms {
 }
 
 /// What follows a server's error: what else it said, or what helps.
-pub(super) fn further(error: &Refusal) -> String {
+pub(super) fn further(error: &ServerError) -> String {
     match error {
-        Refusal::Postgres(error) => details(error),
-        Refusal::MySql(_) => {
+        ServerError::Postgres(error) => details(error),
+        ServerError::MySql(_) => {
             Cause::of(error).and_then(of_cause).map_or_else(String::new, |advice| format!("; {advice}"))
         }
     }
 }
 
-fn details(error: &ServerError) -> String {
+fn details(error: &PostgresError) -> String {
     let part =
         |name, text: &Option<String>| text.as_ref().map_or_else(String::new, |it| format!("; {name}: {it}"));
     part("detail", &error.detail) + &part("hint", &error.hint)
@@ -108,23 +108,23 @@ pub(super) fn access_denied(endpoint: &Endpoint) -> &'static str {
 }
 
 /// What to do about a database that is not there.
-pub(super) fn database_missing(error: &Refusal) -> &'static str {
+pub(super) fn database_missing(error: &ServerError) -> &'static str {
     match error {
-        Refusal::Postgres(_) => "create it (CREATE DATABASE) or name another",
-        Refusal::MySql(_) => "create it (CREATE DATABASE), or name another in the URL",
+        ServerError::Postgres(_) => "create it (CREATE DATABASE) or name another",
+        ServerError::MySql(_) => "create it (CREATE DATABASE), or name another in the URL",
     }
 }
 
 /// What to do about a database that the user may not use.
-pub(super) fn not_allowed(error: &Refusal) -> &'static str {
+pub(super) fn not_allowed(error: &ServerError) -> &'static str {
     match error {
-        Refusal::Postgres(_) => "add a line to its pg_hba.conf and reload, or use another sslmode",
-        Refusal::MySql(_) => "GRANT the user rights on it, or name another",
+        ServerError::Postgres(_) => "add a line to its pg_hba.conf and reload, or use another sslmode",
+        ServerError::MySql(_) => "GRANT the user rights on it, or name another",
     }
 }
 
 /// What to do about a host from which nobody is let in.
-pub(super) fn host_not_allowed(error: &Refusal) -> &'static str {
+pub(super) fn host_not_allowed(error: &ServerError) -> &'static str {
     match error.number() {
         // Too many failed attempts.
         Some(1129) => "unblock it (TRUNCATE performance_schema.host_cache, or FLUSH HOSTS)",
@@ -133,7 +133,7 @@ pub(super) fn host_not_allowed(error: &Refusal) -> &'static str {
 }
 
 /// What limits the number of connections.
-pub(super) fn connection_limit(error: &Refusal) -> &'static str {
+pub(super) fn connection_limit(error: &ServerError) -> &'static str {
     match error.number() {
         Some(1203 | 1226) => "the user's own limit (max_user_connections)",
         _ => "max_connections",

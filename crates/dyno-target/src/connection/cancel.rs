@@ -9,11 +9,11 @@ use dyno_wire::pg::handshake::Handshake;
 use super::Connection;
 use super::error::{ConnectError, QueryError};
 use super::login::{self, Clock};
-use super::stream::{Lingers, Patience};
+use super::stream::{Lingers, WaitLimit};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// It is what is done when the user wants to stop.
-const PATIENCE: Patience = Patience { timeout: Some(TIMEOUT), lingers: Lingers::UnderWay };
+const LIMIT: WaitLimit = WaitLimit { timeout: Some(TIMEOUT), lingers: Lingers::UnderWay };
 /// MySQL's error where the session has ended meanwhile.
 const NO_SUCH_THREAD: u16 = 1094;
 
@@ -59,7 +59,7 @@ impl CancelHandle {
     }
 
     fn cancel_postgres(&self, process_id: i32, secret_key: &[u8]) -> Result<(), ConnectError> {
-        let mut stream = login::connect(&self.endpoint, PATIENCE)?;
+        let mut stream = login::connect(&self.endpoint, LIMIT)?;
         let handshake =
             Handshake::for_cancel(Arc::clone(&self.endpoint.login), process_id, secret_key.to_vec());
         login::drive(&mut stream, handshake, &self.endpoint, Clock::new(Some(TIMEOUT)))?;
@@ -69,7 +69,7 @@ impl CancelHandle {
     }
 
     fn kill_query(&self, connection_id: u32) -> Result<(), ConnectError> {
-        let mut connection = Connection::open_with(&self.endpoint, PATIENCE)?;
+        let mut connection = Connection::open_with(&self.endpoint, LIMIT)?;
         connection.set_answer_timeout(TIMEOUT);
         match connection.execute(&format!("KILL QUERY {connection_id}")) {
             Ok(_) => Ok(()),

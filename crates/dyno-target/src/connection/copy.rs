@@ -5,7 +5,7 @@ use dyno_wire::{my, pg};
 
 use super::Connection;
 use super::error::{QueryError, shorten};
-use super::session::{Session, Totals};
+use super::session::{AnswerTotals, ProtocolSession};
 
 /// Sent once this much has gathered.
 const FLUSH_BYTES: usize = 128 * 1024;
@@ -40,7 +40,7 @@ impl Connection {
     }
 
     fn wants_copy_data(&self) -> bool {
-        matches!(&self.session, Session::Postgres(session) if session.scanner.wants_copy_data())
+        matches!(&self.session, ProtocolSession::Postgres(session) if session.scanner.wants_copy_data())
     }
 }
 
@@ -125,7 +125,7 @@ impl CopyIn<'_> {
     }
 
     /// Follows the answer to its end.
-    fn drain(&mut self) -> Result<Totals, QueryError> {
+    fn drain(&mut self) -> Result<AnswerTotals, QueryError> {
         while !self.connection.scan(&mut ())? {
             self.connection.receive(&self.statement)?;
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::link::LinkError;
-use dyno_wire::pg::error::ServerError;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::pg::error::PostgresError;
+use dyno_wire::server_error::ServerError;
 use dyno_wire::{my, pg};
 use rustls::CertificateError;
 
@@ -47,9 +47,9 @@ pub enum ConnectError {
     #[error(
         "the password of user `{user}` was not accepted at {address}: {error}; check PGPASSWORD, the URL or ~/.pgpass"
     )]
-    WrongPassword { address: Address, user: String, error: Refusal },
+    WrongPassword { address: Address, user: String, error: ServerError },
     #[error("{address} did not let user `{user}` in: {error}; {advice}")]
-    AccessDenied { address: Address, user: String, error: Refusal, advice: &'static str },
+    AccessDenied { address: Address, user: String, error: ServerError, advice: &'static str },
     #[error(
         "{address} asks for a password ({method}) of user `{user}` and none was given: set PGPASSWORD or add a line to ~/.pgpass"
     )]
@@ -60,7 +60,7 @@ pub enum ConnectError {
     )]
     TlsRefused { address: Address, terms: &'static TlsTerms },
     #[error("{address} lets nobody in without TLS: {error}; say ssl-mode=REQUIRED")]
-    TlsRequired { address: Address, error: Refusal },
+    TlsRequired { address: Address, error: ServerError },
     #[error(
         "the certificate of {address} is not signed by a trusted authority: name the right one with {}=FILE",
         .terms.authority
@@ -86,30 +86,30 @@ pub enum ConnectError {
         "database `{database}` does not exist at {address}: {error}; {}",
         advice::database_missing(.error)
     )]
-    DatabaseMissing { address: Address, database: String, error: Refusal },
+    DatabaseMissing { address: Address, database: String, error: ServerError },
     #[error(
         "user `{user}` does not exist at {address}: {error}; create it (CREATE ROLE … LOGIN) or name another"
     )]
-    RoleMissing { address: Address, user: String, error: Refusal },
+    RoleMissing { address: Address, user: String, error: ServerError },
     #[error(
         "{address} has no connection left for user `{user}`: {error}; end others or raise {}",
         advice::connection_limit(.error)
     )]
-    TooManyConnections { address: Address, user: String, error: Refusal },
+    TooManyConnections { address: Address, user: String, error: ServerError },
     #[error(
         "{address} lets user `{user}` not into database `{database}` from here: {error}; {}",
         advice::not_allowed(.error)
     )]
-    NotAllowed { address: Address, user: String, database: String, error: Refusal },
+    NotAllowed { address: Address, user: String, database: String, error: ServerError },
     #[error(
         "{address} lets nobody in from this host: {error}; {}",
         advice::host_not_allowed(.error)
     )]
-    HostNotAllowed { address: Address, error: Refusal },
+    HostNotAllowed { address: Address, error: ServerError },
     #[error("{address} accepts no connections yet: {error}; wait until it has started")]
-    NotReady { address: Address, error: Refusal },
+    NotReady { address: Address, error: ServerError },
     #[error("{address} refused the login of `{user}`: {error}")]
-    Server { address: Address, user: String, error: Refusal },
+    Server { address: Address, user: String, error: ServerError },
     #[error("the login at {address} failed: {source}")]
     Login { address: Address, source: pg::handshake::LoginError },
     #[error("the login at {address} failed: {source}")]
@@ -121,7 +121,7 @@ pub enum ConnectError {
 impl ConnectError {
     /// What the server said, where it was the server that said no.
     #[must_use]
-    pub fn server_error(&self) -> Option<&Refusal> {
+    pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Self::WrongPassword { error, .. }
             | Self::AccessDenied { error, .. }
@@ -250,12 +250,12 @@ impl ConnectError {
         }
     }
 
-    fn from_server(endpoint: &Endpoint, error: Box<ServerError>) -> Self {
+    fn from_server(endpoint: &Endpoint, error: Box<PostgresError>) -> Self {
         let address = endpoint.address.clone();
         let (user, database) = (endpoint.login.user.clone(), endpoint.login.database.clone());
         let is_role_missing = error.routine.as_deref() == Some("InitializeSessionUserId");
         let code = error.code;
-        let error = Refusal::from(error);
+        let error = ServerError::from(error);
         match code.as_str() {
             "28P01" => Self::WrongPassword { address, user, error },
             "3D000" => Self::DatabaseMissing { address, database, error },
@@ -268,7 +268,7 @@ impl ConnectError {
         }
     }
 
-    fn from_my_server(endpoint: &Endpoint, error: Refusal) -> Self {
+    fn from_my_server(endpoint: &Endpoint, error: ServerError) -> Self {
         let address = endpoint.address.clone();
         let (user, database) = (endpoint.login.user.clone(), endpoint.login.database.clone());
         match error.number().unwrap_or_default() {
@@ -344,7 +344,7 @@ fn names(presented: &[String]) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
     #[error("{error}{}, in: {statement}", advice::further(.error))]
-    Server { error: Refusal, statement: String },
+    Server { error: ServerError, statement: String },
     #[error("the connection was lost: {source}, in: {statement}; {advice}")]
     Lost { source: io::Error, statement: String, advice: &'static str },
     #[error(
@@ -403,10 +403,10 @@ impl QueryError {
     }
 }
 
-fn sqlstate(error: &Refusal) -> &str {
+fn sqlstate(error: &ServerError) -> &str {
     match error {
-        Refusal::Postgres(error) => error.code.as_str(),
-        Refusal::MySql(error) => error.state.as_str(),
+        ServerError::Postgres(error) => error.code.as_str(),
+        ServerError::MySql(error) => error.state.as_str(),
     }
 }
 

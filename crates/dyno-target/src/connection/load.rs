@@ -5,7 +5,7 @@ use dyno_wire::my::frontend::LocalInfile;
 use super::Connection;
 use super::error::{QueryError, shorten};
 use super::noting::Noting;
-use super::session::Session;
+use super::session::ProtocolSession;
 
 /// Sent once this much has gathered.
 const FLUSH_BYTES: usize = 128 * 1024;
@@ -42,8 +42,8 @@ impl Connection {
 
     fn wanted_file(&mut self) -> Option<LocalInfile> {
         match &mut self.session {
-            Session::MySql(session) => session.scanner.local_infile(),
-            Session::Postgres(_) => None,
+            ProtocolSession::MySql(session) => session.scanner.local_infile(),
+            ProtocolSession::Postgres(_) => None,
         }
     }
 }

@@ -8,18 +8,18 @@ use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::{my, pg};
 
 use super::error::ConnectError;
-use super::stream::{Patience, Stream};
+use super::stream::{SocketStream, WaitLimit};
 
 /// A MySQL server greets at once. One that says nothing for as long may be a PostgreSQL that waits to be spoken to.
-const GREETING_PATIENCE: Duration = Duration::from_secs(1);
+const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A session of PostgreSQL's, ready for its first statement. The time of `patience` is that of the whole.
+/// A session of PostgreSQL's, ready for its first statement. The timeout of `limit` is that of the whole.
 pub(super) fn open_postgres(
     endpoint: &Endpoint,
-    patience: Patience,
-) -> Result<(Stream, pg::handshake::Session), ConnectError> {
+    limit: WaitLimit,
+) -> Result<(SocketStream, pg::handshake::Session), ConnectError> {
     let handshake = pg::handshake::Handshake::new(Arc::clone(&endpoint.login));
-    let (stream, handshake) = open(endpoint, patience, handshake)?;
+    let (stream, handshake) = open(endpoint, limit, handshake)?;
     Ok((stream, handshake.into_session()))
 }
 
@@ -27,33 +27,33 @@ pub(super) fn open_postgres(
 pub(super) fn open_mysql(
     endpoint: &Endpoint,
     options: my::handshake::Options,
-    patience: Patience,
-) -> Result<(Stream, my::handshake::Session), ConnectError> {
+    limit: WaitLimit,
+) -> Result<(SocketStream, my::handshake::Session), ConnectError> {
     let unix_socket = matches!(endpoint.address, Address::Unix(_));
     let options = my::handshake::Options { unix_socket, ..options };
     let handshake = my::handshake::Handshake::new(Arc::clone(&endpoint.login), options);
-    let (stream, handshake) = open(endpoint, patience, handshake)?;
+    let (stream, handshake) = open(endpoint, limit, handshake)?;
     Ok((stream, handshake.into_session()))
 }
 
-fn open<M: Machine>(
+fn open<M: LoginMachine>(
     endpoint: &Endpoint,
-    patience: Patience,
+    limit: WaitLimit,
     machine: M,
-) -> Result<(Stream, M), ConnectError> {
-    let clock = Clock::new(patience.timeout);
-    let mut stream = connect(endpoint, patience)?;
+) -> Result<(SocketStream, M), ConnectError> {
+    let clock = Clock::new(limit.timeout);
+    let mut stream = connect(endpoint, limit)?;
     let machine = drive(&mut stream, machine, endpoint, clock)?;
     Ok((stream, machine))
 }
 
 /// The bare socket.
-pub(super) fn connect(endpoint: &Endpoint, patience: Patience) -> Result<Stream, ConnectError> {
-    Stream::connect(&endpoint.address, patience)
-        .map_err(|error| ConnectError::from_io(endpoint, error, patience.timeout))
+pub(super) fn connect(endpoint: &Endpoint, limit: WaitLimit) -> Result<SocketStream, ConnectError> {
+    SocketStream::connect(&endpoint.address, limit)
+        .map_err(|error| ConnectError::from_io(endpoint, error, limit.timeout))
 }
 
-/// When patience ends.
+/// When the time for a login ends.
 #[derive(Clone, Copy)]
 pub(super) struct Clock {
     started: Instant,
@@ -75,9 +75,9 @@ impl Clock {
 }
 
 /// A login of either protocol.
-pub(super) trait Machine {
-    /// How long the server may say nothing at all before [`Machine::doubt`].
-    const PATIENCE: Option<Duration>;
+pub(super) trait LoginMachine {
+    /// How long the server may say nothing at all before [`LoginMachine::doubt`].
+    const SILENCE_MAX: Option<Duration>;
 
     fn is_done(&self) -> bool;
     fn poll_output(&mut self, out: &mut Vec<u8>);
@@ -92,9 +92,9 @@ pub(super) trait Machine {
     fn doubt(&self, endpoint: &Endpoint) -> Result<(), ConnectError>;
 }
 
-impl Machine for pg::handshake::Handshake {
+impl LoginMachine for pg::handshake::Handshake {
     /// The client speaks first.
-    const PATIENCE: Option<Duration> = None;
+    const SILENCE_MAX: Option<Duration> = None;
 
     fn is_done(&self) -> bool {
         self.is_done()
@@ -118,8 +118,8 @@ impl Machine for pg::handshake::Handshake {
     }
 }
 
-impl Machine for my::handshake::Handshake {
-    const PATIENCE: Option<Duration> = Some(GREETING_PATIENCE);
+impl LoginMachine for my::handshake::Handshake {
+    const SILENCE_MAX: Option<Duration> = Some(GREETING_TIMEOUT);
 
     fn is_done(&self) -> bool {
         self.is_done()
@@ -141,8 +141,8 @@ impl Machine for my::handshake::Handshake {
         question.handle_silence();
         let (mut output, mut chunk) = (Vec::new(), [0; 64]);
         question.poll_output(&mut output);
-        let patience = Patience::of(Some(GREETING_PATIENCE));
-        let asked = Stream::connect(&endpoint.address, patience).and_then(|mut stream| {
+        let limit = WaitLimit::of(Some(GREETING_TIMEOUT));
+        let asked = SocketStream::connect(&endpoint.address, limit).and_then(|mut stream| {
             stream.write_all(&mut output)?;
             stream.read(&mut chunk)
         });
@@ -157,8 +157,8 @@ impl Machine for my::handshake::Handshake {
 }
 
 /// Moves bytes until the handshake is done and its last output is sent.
-pub(super) fn drive<M: Machine>(
-    stream: &mut Stream,
+pub(super) fn drive<M: LoginMachine>(
+    stream: &mut SocketStream,
     mut machine: M,
     endpoint: &Endpoint,
     clock: Clock,
@@ -166,25 +166,25 @@ pub(super) fn drive<M: Machine>(
     let mut chunk = [0; 8192];
     let mut output = Vec::new();
     let mut first_words = Vec::new();
-    let mut patience = M::PATIENCE;
+    let mut silence_max = M::SILENCE_MAX;
     loop {
         machine.poll_output(&mut output);
         let exchanged = clock
             .left()
-            .map(|left| stream.set_timeout(left.into_iter().chain(patience).min()))
+            .map(|left| stream.set_timeout(left.into_iter().chain(silence_max).min()))
             .and_then(|()| stream.write_all(&mut output))
             .and_then(|()| if machine.is_done() { Ok(None) } else { stream.read(&mut chunk).map(Some) });
         let received = match exchanged {
             Ok(None) => return Ok(machine),
             Ok(Some(0)) => return Err(ConnectError::closed(endpoint)),
             Ok(Some(count)) => chunk.get(..count).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut && patience.take().is_some() => {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && silence_max.take().is_some() => {
                 machine.doubt(endpoint)?;
                 continue;
             }
             Err(error) => return Err(ConnectError::from_io(endpoint, error, clock.timeout)),
         };
-        patience = None;
+        silence_max = None;
         if first_words.is_empty() {
             first_words.extend_from_slice(received);
             // A MySQL server's length byte may look like an answer to the TLS request.
@@ -200,7 +200,7 @@ pub(super) fn drive<M: Machine>(
 }
 
 /// Tells the server why TLS ended, if it still listens.
-fn send_alert(stream: &mut Stream, machine: &mut impl Machine) {
+fn send_alert(stream: &mut SocketStream, machine: &mut impl LoginMachine) {
     let mut output = Vec::new();
     machine.poll_output(&mut output);
     let _ = stream.write_available(&output);

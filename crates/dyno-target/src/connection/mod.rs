@@ -26,15 +26,15 @@ pub use cancel::CancelHandle;
 pub use copy::CopyIn;
 pub use error::{ConnectError, QueryError};
 pub use load::LoadLocal;
-pub use rows::{Row, Rows};
+pub use rows::{TextRow, TextRows};
 pub use stream::Closer;
 pub(crate) use stream::accepts;
 
 use cancel::Name;
 use noting::Noting;
 use rows::Collector;
-use session::{MySqlSession, PostgresSession, Session, Sink, Totals};
-use stream::{Lingers, Patience, Stream};
+use session::{AnswerTotals, MySqlSession, PostgresSession, ProtocolSession, Sink};
+use stream::{Lingers, SocketStream, WaitLimit};
 
 use crate::interruption;
 
@@ -60,9 +60,9 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// stop ([`interruption`]), the statement under way is cancelled, and no other is begun.
 pub struct Connection {
     endpoint: Endpoint,
-    stream: Stream,
+    stream: SocketStream,
     link: Link,
-    session: Session,
+    session: ProtocolSession,
     /// The first [`NOTICES_MAX`] since they were last taken.
     notices: Vec<String>,
     /// Decrypted bytes that were not scanned yet.
@@ -110,34 +110,34 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_within(endpoint: &Endpoint, timeout: Option<Duration>) -> Result<Self, ConnectError> {
-        Self::open_with(endpoint, Patience::of(timeout))
+        Self::open_with(endpoint, WaitLimit::of(timeout))
     }
 
-    /// The same for what is asked behind a load, also where the user wants to stop: then there is as much time for all of it,
+    /// The same for what is asked after a load, also where the user wants to stop: then there is as much time for all of it,
     /// from its own beginning, as for a statement that is being cancelled. A server that has not answered all of it after
     /// `timeout` is given up.
     ///
     /// # Errors
     /// As [`Connection::open`].
-    pub fn open_behind(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ConnectError> {
+    pub fn open_after_load(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ConnectError> {
         let mut connection =
-            Self::open_with(endpoint, Patience { timeout: Some(timeout), lingers: Lingers::Behind })?;
+            Self::open_with(endpoint, WaitLimit { timeout: Some(timeout), lingers: Lingers::Behind })?;
         connection.set_answer_timeout(timeout);
         connection.until = Instant::now().checked_add(timeout);
         Ok(connection)
     }
 
-    fn open_with(endpoint: &Endpoint, patience: Patience) -> Result<Self, ConnectError> {
+    fn open_with(endpoint: &Endpoint, wait_limit: WaitLimit) -> Result<Self, ConnectError> {
         let (mut stream, session, link, received) = match endpoint.wire {
             Wire::Postgres => {
-                let (stream, session) = login::open_postgres(endpoint, patience)?;
+                let (stream, session) = login::open_postgres(endpoint, wait_limit)?;
                 let (session, link, leftover) = PostgresSession::new(session);
-                (stream, Session::Postgres(session), link, leftover)
+                (stream, ProtocolSession::Postgres(session), link, leftover)
             }
             Wire::MySql(options) => {
-                let (stream, session) = login::open_mysql(endpoint, options, patience)?;
+                let (stream, session) = login::open_mysql(endpoint, options, wait_limit)?;
                 let (session, link, leftover) = MySqlSession::new(session);
-                (stream, Session::MySql(session), link, leftover)
+                (stream, ProtocolSession::MySql(session), link, leftover)
             }
         };
         stream.set_timeout(endpoint.connect_timeout.map(|timeout| timeout.saturating_mul(SILENCE)));
@@ -154,7 +154,7 @@ impl Connection {
             answer_bytes_max: ANSWER_BYTES_MAX,
             answer_left: None,
             gives_up: false,
-            lingers: patience.lingers,
+            lingers: wait_limit.lingers,
             until: None,
         })
     }
@@ -163,7 +163,7 @@ impl Connection {
     ///
     /// # Errors
     /// What the server said, or that the session was lost.
-    pub fn query(&mut self, sql: &str) -> Result<Rows, QueryError> {
+    pub fn query(&mut self, sql: &str) -> Result<TextRows, QueryError> {
         let mut collector = Collector::default();
         self.answer_left = Some(self.answer_bytes_max);
         let ran = self.run(sql, &mut collector);
@@ -200,8 +200,8 @@ impl Connection {
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         match &self.session {
-            Session::Postgres(session) => session.parameters.get(name).map(String::as_str),
-            Session::MySql(_) => None,
+            ProtocolSession::Postgres(session) => session.parameters.get(name).map(String::as_str),
+            ProtocolSession::MySql(_) => None,
         }
     }
 
@@ -209,15 +209,15 @@ impl Connection {
     #[must_use]
     pub fn server_version(&self) -> Option<&str> {
         match &self.session {
-            Session::Postgres(_) => self.parameter("server_version"),
-            Session::MySql(session) => Some(&session.server_version),
+            ProtocolSession::Postgres(_) => self.parameter("server_version"),
+            ProtocolSession::MySql(session) => Some(&session.server_version),
         }
     }
 
     /// Whether the session is of MySQL's protocol.
     #[must_use]
     pub fn is_mysql(&self) -> bool {
-        matches!(self.session, Session::MySql(_))
+        matches!(self.session, ProtocolSession::MySql(_))
     }
 
     /// Notices and warnings since they were last taken, each with its newline: PostgreSQL's as libpq prints them, but
@@ -238,8 +238,8 @@ impl Connection {
     #[must_use]
     pub fn process_id(&self) -> i64 {
         match &self.session {
-            Session::Postgres(session) => session.process_id.into(),
-            Session::MySql(session) => session.connection_id.into(),
+            ProtocolSession::Postgres(session) => session.process_id.into(),
+            ProtocolSession::MySql(session) => session.connection_id.into(),
         }
     }
 
@@ -265,10 +265,10 @@ impl Connection {
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         let name = match &self.session {
-            Session::Postgres(PostgresSession { process_id, secret_key, .. }) => {
+            ProtocolSession::Postgres(PostgresSession { process_id, secret_key, .. }) => {
                 Name::Postgres { process_id: *process_id, secret_key: secret_key.clone() }
             }
-            Session::MySql(session) => Name::MySql { connection_id: session.connection_id },
+            ProtocolSession::MySql(session) => Name::MySql { connection_id: session.connection_id },
         };
         CancelHandle::new(self.endpoint.clone(), name)
     }
@@ -306,7 +306,7 @@ impl Connection {
 
     /// The same within `time`, whatever the time for connecting is, and without asking a server that is silent again.
     pub fn within<T>(&mut self, time: Duration, ask: impl FnOnce(&mut Self) -> T) -> T {
-        let (until, timeout, gives_up) = (self.until, self.stream.patience().timeout, self.gives_up);
+        let (until, timeout, gives_up) = (self.until, self.stream.wait_limit().timeout, self.gives_up);
         self.until = until.into_iter().chain(Instant::now().checked_add(time)).min();
         self.set_answer_timeout(time);
         let answered = ask(self);
@@ -323,12 +323,12 @@ impl Connection {
     }
 
     /// Sends a request and follows the answer to its end.
-    fn run(&mut self, sql: &str, sink: &mut impl Sink) -> Result<Totals, QueryError> {
+    fn run(&mut self, sql: &str, sink: &mut impl Sink) -> Result<AnswerTotals, QueryError> {
         self.begin(sql)?;
         let mut sink = Noting::new(sink, sql);
         let outcome = self.follow(sql, &mut sink);
         let Noting { parameters, notices, file, .. } = sink;
-        if let Session::Postgres(session) = &mut self.session {
+        if let ProtocolSession::Postgres(session) = &mut self.session {
             session.parameters.extend(parameters);
         }
         self.notices.extend(notices);
@@ -355,7 +355,7 @@ impl Connection {
     }
 
     /// Scans and receives until the answer is complete.
-    fn follow(&mut self, sql: &str, sink: &mut impl Sink) -> Result<Totals, QueryError> {
+    fn follow(&mut self, sql: &str, sink: &mut impl Sink) -> Result<AnswerTotals, QueryError> {
         while !self.scan(sink)? {
             if !self.refuse_data(sql)? {
                 self.receive(sql)?;
@@ -375,7 +375,7 @@ impl Connection {
         Ok(true)
     }
 
-    fn finish(&mut self, sql: &str) -> Result<Totals, QueryError> {
+    fn finish(&mut self, sql: &str) -> Result<AnswerTotals, QueryError> {
         let Some(error) = self.session.take_error() else { return Ok(self.session.totals()) };
         self.broken |= error.ends_session();
         if interruption::is_requested() && self.lingers == Lingers::No {
@@ -415,7 +415,7 @@ impl Connection {
 
     /// After a wait that brought nothing: whether another may.
     fn go_on_waiting(&mut self, error: io::Error, sql: &str) -> Result<(), QueryError> {
-        let lingers = self.stream.patience().lingers != Lingers::No;
+        let lingers = self.stream.wait_limit().lingers != Lingers::No;
         match error.kind() {
             io::ErrorKind::Interrupted if !lingers => self.cancel(),
             io::ErrorKind::TimedOut if interruption::is_requested() => self.cancel(),
@@ -427,7 +427,7 @@ impl Connection {
 
     /// Has the server stop the statement, since the user wants to; what it answers is waited for as long as there is time.
     fn cancel(&mut self) {
-        self.stream.set_patience(Patience { timeout: Some(CANCEL_AGAIN), lingers: Lingers::UnderWay });
+        self.stream.set_wait_limit(WaitLimit { timeout: Some(CANCEL_AGAIN), lingers: Lingers::UnderWay });
         // Where it cannot be asked the session ends soon.
         let _ = self.cancel_handle().cancel();
     }
@@ -507,7 +507,7 @@ impl Connection {
 
     /// What the server sent before it went lies unread where it was our sending that failed.
     fn receive_parting_words(&mut self) {
-        self.stream.set_patience(Patience { timeout: Some(PARTING_WORDS), lingers: Lingers::UnderWay });
+        self.stream.set_wait_limit(WaitLimit { timeout: Some(PARTING_WORDS), lingers: Lingers::UnderWay });
         while let Ok(count @ 1..) = self.stream.read(&mut self.chunk) {
             if self.take_in(count).is_err() {
                 break;

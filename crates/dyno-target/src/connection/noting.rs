@@ -62,7 +62,7 @@ impl<S: Sink> my::reply::ReplySink for Noting<'_, S> {
         self.inner.column(column);
     }
 
-    fn row(&mut self, row: my::backend::Row<'_>) {
+    fn row(&mut self, row: my::backend::ResultRow<'_>) {
         my::reply::ReplySink::row(self.inner, row);
     }
 

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use dyno_wire::{my, pg};
 
 /// All rows of an answer.
-pub type Rows = Vec<Row>;
+pub type TextRows = Vec<TextRow>;
 
 /// One row; values are the server's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct TextRow {
     columns: Arc<[String]>,
     values: Vec<Option<String>>,
 }
 
-impl Row {
+impl TextRow {
     /// A value by its column's name; `None` for NULL and for a column that is not there.
     #[must_use]
     pub fn get(&self, column: &str) -> Option<&str> {
@@ -39,17 +39,17 @@ pub(super) struct Collector {
     columns: Arc<[String]>,
     /// Those of MySQL, which come one by one.
     arriving: Vec<String>,
-    rows: Rows,
+    rows: TextRows,
 }
 
 impl Collector {
-    pub(super) fn into_rows(self) -> Rows {
+    pub(super) fn into_rows(self) -> TextRows {
         self.rows
     }
 
     fn push<'v>(&mut self, values: impl Iterator<Item = Option<&'v [u8]>>) {
         let values = values.map(|value| value.map(lossy)).collect();
-        self.rows.push(Row { columns: Arc::clone(&self.columns), values });
+        self.rows.push(TextRow { columns: Arc::clone(&self.columns), values });
     }
 }
 
@@ -81,7 +81,7 @@ impl my::reply::ReplySink for Collector {
         self.arriving.push(column.name.lossy().into_owned());
     }
 
-    fn row(&mut self, row: my::backend::Row<'_>) {
+    fn row(&mut self, row: my::backend::ResultRow<'_>) {
         if !self.arriving.is_empty() {
             self.columns = std::mem::take(&mut self.arriving).into();
         }

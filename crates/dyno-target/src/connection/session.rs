@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 use dyno_wire::{my, pg};
 
 use super::error::QueryError;
 
 /// A session of either protocol.
-pub(super) enum Session {
+pub(super) enum ProtocolSession {
     Postgres(PostgresSession),
     MySql(MySqlSession),
 }
@@ -38,7 +38,7 @@ impl<S: pg::reply::ReplySink + my::reply::ReplySink> Sink for S {}
 
 /// What the statements of an answer did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Totals {
+pub(super) struct AnswerTotals {
     /// Rows returned.
     pub(super) rows: u64,
     /// Rows inserted, changed or deleted.
@@ -46,7 +46,7 @@ pub(super) struct Totals {
 }
 
 /// What one scan did.
-pub(super) struct Scanned {
+pub(super) struct ScannedAnswer {
     pub(super) consumed: usize,
     /// The answer is complete.
     pub(super) done: bool,
@@ -70,7 +70,7 @@ impl MySqlSession {
     }
 }
 
-impl Session {
+impl ProtocolSession {
     /// Writes a query and expects its answer.
     pub(super) fn query(&mut self, out: &mut Vec<u8>, sql: &str) {
         match self {
@@ -86,15 +86,19 @@ impl Session {
         }
     }
 
-    pub(super) fn scan(&mut self, received: &[u8], sink: &mut impl Sink) -> Result<Scanned, QueryError> {
+    pub(super) fn scan(
+        &mut self,
+        received: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<ScannedAnswer, QueryError> {
         match self {
             Self::Postgres(session) => {
                 let pg::reply::Scanned { consumed, done } = session.scanner.scan(received, sink)?;
-                Ok(Scanned { consumed, done })
+                Ok(ScannedAnswer { consumed, done })
             }
             Self::MySql(session) => {
                 let my::reply::Scanned { consumed, done } = session.scanner.scan(received, sink)?;
-                Ok(Scanned { consumed, done })
+                Ok(ScannedAnswer { consumed, done })
             }
         }
     }
@@ -119,10 +123,10 @@ impl Session {
     }
 
     /// Takes the first error of the answer.
-    pub(super) fn take_error(&mut self) -> Option<Refusal> {
+    pub(super) fn take_error(&mut self) -> Option<ServerError> {
         match self {
-            Self::Postgres(session) => session.scanner.take_error().map(Refusal::from),
-            Self::MySql(session) => session.scanner.take_error().map(Refusal::from),
+            Self::Postgres(session) => session.scanner.take_error().map(ServerError::from),
+            Self::MySql(session) => session.scanner.take_error().map(ServerError::from),
         }
     }
 
@@ -134,15 +138,15 @@ impl Session {
         }
     }
 
-    pub(super) fn totals(&self) -> Totals {
+    pub(super) fn totals(&self) -> AnswerTotals {
         match self {
             Self::Postgres(session) => {
                 let pg::reply::Totals { rows, affected, .. } = session.scanner.totals();
-                Totals { rows, affected }
+                AnswerTotals { rows, affected }
             }
             Self::MySql(session) => {
                 let my::reply::Totals { rows, affected, .. } = session.scanner.totals();
-                Totals { rows, affected }
+                AnswerTotals { rows, affected }
             }
         }
     }

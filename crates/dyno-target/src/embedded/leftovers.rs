@@ -61,9 +61,9 @@ fn end(server: &OwnedFd) -> bool {
         let _ = pidfd_send_signal(server, signal);
         // A stopped process heeds nothing else.
         let _ = pidfd_send_signal(server, Signal::CONT);
-        let patience = Timespec { tv_sec: seconds, tv_nsec: 0 };
+        let timeout = Timespec { tv_sec: seconds, tv_nsec: 0 };
         let mut ended = [PollFd::new(server, PollFlags::IN)];
-        retry_on_intr(|| poll(&mut ended, Some(&patience))).is_ok_and(|ready| ready > 0)
+        retry_on_intr(|| poll(&mut ended, Some(&timeout))).is_ok_and(|ready| ready > 0)
     })
 }
 

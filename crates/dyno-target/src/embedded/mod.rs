@@ -23,5 +23,5 @@ mod user;
 pub use cold::Dropped;
 pub use error::EmbeddedError;
 pub use profile::{ConfiguredSetting, Machine, Profile, ProfileError, settings};
-pub use server::{EmbeddedServer, Options, available, installed, sweep_leftovers};
+pub use server::{EmbeddedOptions, EmbeddedServer, available, installed, sweep_leftovers};
 pub use spec::{OLDEST_MAJOR, ServerSpec, SpecError, Version, VersionSpec};

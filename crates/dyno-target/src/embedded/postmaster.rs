@@ -93,10 +93,10 @@ impl Postmaster {
     /// Ends the server: fast, else at once, else by force. True once it has ended.
     pub(super) fn stop(&mut self) -> bool {
         let steps = [(Signal::INT, FAST), (Signal::QUIT, IMMEDIATE), (Signal::KILL, IMMEDIATE)];
-        let ended = steps.into_iter().any(|(signal, patience)| {
+        let ended = steps.into_iter().any(|(signal, timeout)| {
             self.signal(signal);
             // Of what is killed the end is near, and must be waited for.
-            self.ended_within(patience, signal != Signal::KILL)
+            self.ended_within(timeout, signal != Signal::KILL)
         });
         if ended && let Some(keeper) = self.keeper.take() {
             // It has nothing left to do; a panic in it would have shown as a server that does not end.
@@ -114,13 +114,13 @@ impl Postmaster {
 
     /// Whether it ends in time, of which there is less where the user wants to stop, or comes to want it meanwhile, and
     /// `hurries`.
-    fn ended_within(&self, patience: Duration, hurries: bool) -> bool {
+    fn ended_within(&self, timeout: Duration, hurries: bool) -> bool {
         let began = Instant::now();
         let mut ended = self.fate.lock();
         loop {
             let hurried = hurries && interruption::is_requested();
-            let patience = if hurried { INTERRUPTED } else { patience };
-            let left = patience.saturating_sub(began.elapsed());
+            let timeout = if hurried { INTERRUPTED } else { timeout };
+            let left = timeout.saturating_sub(began.elapsed());
             if ended.is_some() || left.is_zero() {
                 return ended.is_some();
             }

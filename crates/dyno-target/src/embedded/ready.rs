@@ -9,7 +9,7 @@ use super::postmaster::Postmaster;
 use crate::interruption;
 
 /// A start from fresh data takes well under a second; a slow disk or a large `shared_buffers` some more.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 /// Wait for the server's first words: short, so that it is soon looked again whether the user wants to stop.
@@ -31,13 +31,13 @@ pub(super) fn wait(
         if interruption::is_requested() {
             return Err("interrupted".to_owned());
         }
-        let refusal = match accepts(socket, user) {
+        let why = match accepts(socket, user) {
             Ok(true) => return Ok(()),
             Ok(false) => "it accepts no sessions yet".to_owned(),
             Err(error) => error.to_string(),
         };
-        if started.elapsed() > PATIENCE {
-            return Err(format!("it did not accept a session within {} s: {refusal}", PATIENCE.as_secs()));
+        if started.elapsed() > TIMEOUT {
+            return Err(format!("it did not accept a session within {} s: {why}", TIMEOUT.as_secs()));
         }
         if reported.elapsed() > REPORT_EVERY {
             reported = Instant::now();

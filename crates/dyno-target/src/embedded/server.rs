@@ -25,7 +25,7 @@ use crate::{host, interruption};
 
 /// What to start, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct EmbeddedOptions {
     /// `None`: the newest installed, else one that is fetched.
     pub server: Option<ServerSpec>,
     pub profile: Profile,
@@ -68,7 +68,7 @@ impl EmbeddedServer {
     ///
     /// # Errors
     /// See [`EmbeddedError`]; nothing is left behind.
-    pub fn start(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Self, EmbeddedError> {
+    pub fn start(options: &EmbeddedOptions, progress: &mut dyn FnMut(&str)) -> Result<Self, EmbeddedError> {
         let user = RunAs::choose();
         let base = options.directory.as_deref().unwrap_or(Path::new(BASE));
         for path in leftovers::sweep(base, &user) {
@@ -212,7 +212,7 @@ pub fn installed() -> Vec<(Version, PathBuf)> {
 
 /// Whether `options` can be started without fetching: what they ask for is installed or cached.
 #[must_use]
-pub fn available(options: &Options) -> bool {
+pub fn available(options: &EmbeddedOptions) -> bool {
     let user = RunAs::choose();
     let spec = options.server.clone().unwrap_or_default();
     let cache = cache(options, &user);
@@ -220,7 +220,7 @@ pub fn available(options: &Options) -> bool {
 }
 
 /// `None` where the user has no home. A directory that others can write is no place for programs to be run.
-fn cache(options: &Options, user: &RunAs) -> Option<Cache> {
+fn cache(options: &EmbeddedOptions, user: &RunAs) -> Option<Cache> {
     options.cache_directory.as_deref().map(Cache::at).or_else(|| Cache::of_user(user))
 }
 

@@ -2,9 +2,9 @@
 
 use super::facts::memory_bytes;
 use super::source::text;
-use super::values::{Values, put};
+use super::values::{HostValues, put};
 
-pub(super) fn read_cpus(tick_s: f64, values: &mut Values) {
+pub(super) fn read_cpus(tick_s: f64, values: &mut HostValues) {
     let Some(stat) = text("/proc/stat") else { return };
     let Some(times) = stat.lines().next().and_then(CpuTicks::parse) else { return };
     for (name, ticks) in times.named() {
@@ -49,7 +49,7 @@ impl CpuTicks {
 }
 
 /// For how long tasks have waited for want of something. Not every kernel counts it.
-pub(super) fn read_pressure(values: &mut Values) {
+pub(super) fn read_pressure(values: &mut HostValues) {
     for of in ["cpu", "io", "memory"] {
         let some_s = text(format!("/proc/pressure/{of}")).as_deref().and_then(some_seconds);
         put(values, &format!("pressure_{of}_seconds_total"), some_s);
@@ -63,11 +63,11 @@ fn some_seconds(pressure: &str) -> Option<f64> {
     Some(total_us.parse::<u64>().ok()? as f64 / 1e6)
 }
 
-pub(super) fn read_memory(values: &mut Values) {
+pub(super) fn read_memory(values: &mut HostValues) {
     read_meminfo(&text("/proc/meminfo").unwrap_or_default(), values);
 }
 
-fn read_meminfo(meminfo: &str, values: &mut Values) {
+fn read_meminfo(meminfo: &str, values: &mut HostValues) {
     let bytes = |name| memory_bytes(meminfo, name).map(|bytes| bytes as f64);
     let sum = |one, other| Some(bytes(one)? + bytes(other)?);
     let swap_used = || Some(bytes("SwapTotal")? - bytes("SwapFree")?);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn memory_is_told_by_what_it_is_used_for() {
-        let mut values = Values::new();
+        let mut values = HostValues::new();
         let meminfo = "MemTotal: 100 kB\nMemFree: 7 kB\nMemAvailable: 60 kB\nBuffers: 2 kB\nCached: 30 kB\n\
                        SwapTotal: 50 kB\nSwapFree: 40 kB\nDirty: 3 kB\nWriteback: 1 kB\n";
         read_meminfo(meminfo, &mut values);

@@ -18,11 +18,11 @@ mod values;
 
 pub use disk::{Disk, free_bytes};
 pub use facts::facts;
-pub(crate) use node_exporter::Reader as NodeExporterReader;
+pub(crate) use node_exporter::NodeExporterReader;
 pub use node_exporter::{NodeExporter, NodeExporterError};
 pub use sample::Sampler;
 
 /// Clock ticks from the start of the machine to that of a living process; a zombie has ended and is none.
 pub(crate) fn process_start(pid: u32) -> Option<u64> {
-    process::Reader::default().stat(pid).filter(|stat| !stat.zombie).map(|stat| stat.started_ticks)
+    process::ProcessReader::default().stat(pid).filter(|stat| !stat.zombie).map(|stat| stat.started_ticks)
 }

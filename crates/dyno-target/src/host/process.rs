@@ -80,11 +80,11 @@ const FIRST_BYTES: usize = 4096;
 
 /// Reads processes, keeping its buffers.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub(crate) struct ProcessReader {
     text: Vec<u8>,
 }
 
-impl Reader {
+impl ProcessReader {
     /// `pid` is a number or `self`. `None` if there is no such process.
     pub(crate) fn stat(&mut self, pid: impl std::fmt::Display) -> Option<Stat> {
         Stat::parse(self.read_at_once(&format!("/proc/{pid}/stat"))?)
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn children_are_found_by_either_way() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let mut reader = Reader::default();
+        let mut reader = ProcessReader::default();
         assert!(reader.children_by_search(std::process::id()).contains(&child.id()));
         assert_eq!(reader.stat(child.id()).unwrap().parent, std::process::id());
         // Of the child the kernel may not have counted a page yet.

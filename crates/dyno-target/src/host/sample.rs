@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::cgroup::{ServerGroups, Throttling};
 use super::machine;
-use super::process::Reader;
-use super::server::Server;
+use super::process::ProcessReader;
+use super::server::LocalServer;
 use super::traffic::{Disks, Interfaces};
-use super::values::{Values, put};
+use super::values::{HostValues, put};
 
 /// After so many readings it is looked again which control groups the server is in, and what they allow.
 const GROUPS_EVERY: u64 = 10;
@@ -19,12 +19,12 @@ const GROUPS_EVERY: u64 = 10;
 #[derive(Debug)]
 pub struct Sampler {
     server_pid: Option<u32>,
-    server: Option<Server>,
+    server: Option<LocalServer>,
     groups: ServerGroups,
     disks: Disks,
     interfaces: Interfaces,
     throttling: Throttling,
-    reader: Reader,
+    reader: ProcessReader,
     readings: u64,
     tick_s: f64,
     page_bytes: f64,
@@ -35,10 +35,10 @@ impl Sampler {
     /// matters, without which (or if no device lies under it) all disks are added up.
     #[must_use]
     pub fn new(server_pid: Option<u32>, disk: Option<&Path>) -> Self {
-        let mut reader = Reader::default();
+        let mut reader = ProcessReader::default();
         Self {
             server_pid,
-            server: server_pid.and_then(|pid| Server::find(pid, &mut reader)),
+            server: server_pid.and_then(|pid| LocalServer::find(pid, &mut reader)),
             groups: ServerGroups::default(),
             disks: Disks::under(disk),
             interfaces: Interfaces::find(),
@@ -51,12 +51,12 @@ impl Sampler {
     }
 
     /// Reads everything once. What cannot be read is left out.
-    pub fn sample(&mut self) -> Values {
+    pub fn sample(&mut self) -> HostValues {
         if self.readings.is_multiple_of(GROUPS_EVERY) {
             self.find_groups();
         }
         self.readings += 1;
-        let mut values = Values::new();
+        let mut values = HostValues::new();
         machine::read_cpus(self.tick_s, &mut values);
         machine::read_memory(&mut values);
         machine::read_pressure(&mut values);
@@ -90,7 +90,7 @@ impl Sampler {
         self.groups = self.server_pid.map(|pid| ServerGroups::of(pid, &numbers)).unwrap_or_default();
     }
 
-    fn read_driver(&mut self, values: &mut Values) {
+    fn read_driver(&mut self, values: &mut HostValues) {
         if let Some(stat) = self.reader.stat("self") {
             let own_ticks = stat.user_ticks + stat.system_ticks;
             put(values, "driver_cpu_seconds_total", Some(own_ticks as f64 * self.tick_s));

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-use super::process::{Io, Reader, Resident, Stat, run_ns};
-use super::values::{Values, put};
+use super::process::{Io, ProcessReader, Resident, Stat, run_ns};
+use super::values::{HostValues, put};
 
 /// Children that one reading looks at, of those that have run since they were last looked at: what they have read and
 /// written, how their time divides, their memory. Each look is a file, which takes ten times as long as the clock.
@@ -17,7 +17,7 @@ const TIME_LOOKS: usize = 25;
 const MEMORY_LOOKS: usize = 25;
 
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct LocalServer {
     pid: u32,
     started_ticks: u64,
     tick_ns: u64,
@@ -38,8 +38,8 @@ struct Used {
     io: Option<Io>,
 }
 
-impl Server {
-    pub(super) fn find(pid: u32, reader: &mut Reader) -> Option<Self> {
+impl LocalServer {
+    pub(super) fn find(pid: u32, reader: &mut ProcessReader) -> Option<Self> {
         Some(Self {
             pid,
             started_ticks: reader.stat(pid)?.started_ticks,
@@ -53,7 +53,7 @@ impl Server {
     }
 
     /// False once the server has ended.
-    pub(super) fn read(&mut self, reader: &mut Reader, values: &mut Values) -> bool {
+    pub(super) fn read(&mut self, reader: &mut ProcessReader, values: &mut HostValues) -> bool {
         // One that nobody has waited for yet still stands in the table, with nothing left to read of it.
         let alive = |stat: &Stat| stat.started_ticks == self.started_ticks && !stat.zombie;
         let Some(main) = reader.stat(self.pid).filter(alive) else { return false };
@@ -79,7 +79,7 @@ impl Server {
     }
 
     /// Whether what the processes read and write is kept from this user.
-    pub(super) fn hides_io(&self, reader: &mut Reader) -> bool {
+    pub(super) fn hides_io(&self, reader: &mut ProcessReader) -> bool {
         reader.stat(self.pid).is_some() && reader.io(self.pid).is_none()
     }
 
@@ -93,7 +93,7 @@ impl Server {
         }
     }
 
-    fn put_used(&self, values: &mut Values) {
+    fn put_used(&self, values: &mut HostValues) {
         let Used { cpu_ns, user_ticks, system_ticks, io } = self.used_max;
         let seconds = |ticks: u64| Some((ticks * self.tick_ns) as f64 * 1e-9);
         put(values, "server_cpu_seconds_total", Some(cpu_ns as f64 * 1e-9));

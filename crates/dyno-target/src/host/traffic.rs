@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::source::text;
-use super::values::{Values, put};
+use super::values::{HostValues, put};
 
 /// `/sys` counts in sectors of this size whatever the disk's own is.
 const SECTOR_BYTES: f64 = 512.0;
@@ -55,7 +55,7 @@ impl Disks {
         self.devices.iter().filter_map(|device| text(device.join("dev"))).collect()
     }
 
-    pub(super) fn read(&mut self, values: &mut Values) {
+    pub(super) fn read(&mut self, values: &mut HostValues) {
         let readings: Vec<(String, Vec<u64>)> = self
             .devices
             .iter()
@@ -86,7 +86,7 @@ fn fields(line: &str) -> Vec<u64> {
 }
 
 /// Numbers of `/sys/block/*/stat`, a list for each disk.
-fn add_up(readings: impl Iterator<Item = Vec<u64>>, values: &mut Values) {
+fn add_up(readings: impl Iterator<Item = Vec<u64>>, values: &mut HostValues) {
     const NAMES: [(&str, usize, f64); 7] = [
         ("disk_read_operations_total", 0, 1.0),
         ("disk_read_bytes_total", 2, SECTOR_BYTES),
@@ -118,7 +118,7 @@ impl Interfaces {
         Self { physical: physical.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect() }
     }
 
-    pub(super) fn read(&self, values: &mut Values) {
+    pub(super) fn read(&self, values: &mut HostValues) {
         let Some(table) = text("/proc/net/dev") else { return };
         if let Some((received, transmitted)) = self.sum(&table) {
             put(values, "network_receive_bytes_total", Some(received as f64));
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn disks_are_added() {
-        let mut values = Values::new();
+        let mut values = HostValues::new();
         // Reads, merged, sectors, ms; the same of writes; under way, ms busy, ms times operations.
         let lines = ["10 1 80 40 20 2 160 90 0 50 130", "1 0 2 3 4 0 8 5 1 6 7 0 0 0 0 9 9"];
         add_up(lines.into_iter().map(fields), &mut values);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-pub(super) type Values = BTreeMap<String, f64>;
+pub(super) type HostValues = BTreeMap<String, f64>;
 
 /// What could not be read is left out.
-pub(super) fn put(values: &mut Values, key: &str, value: Option<f64>) {
+pub(super) fn put(values: &mut HostValues, key: &str, value: Option<f64>) {
     if let Some(value) = value {
         values.insert(key.to_owned(), value);
     }

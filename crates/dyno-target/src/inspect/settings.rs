@@ -4,7 +4,7 @@
 use dyno_results::event;
 
 use super::{literal, mysql, speaks_mysql};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 use crate::product;
 
 /// Where the server lives, how it names things and in which language it speaks: never a matter of performance,
@@ -98,7 +98,7 @@ fn read(connection: &mut Connection, target: &str) -> Result<event::Settings, Qu
     Ok(event::Settings { target: target.to_owned(), rows: rows.iter().map(setting).collect() })
 }
 
-fn setting(row: &Row) -> event::Setting {
+fn setting(row: &TextRow) -> event::Setting {
     let text = |column| row.get(column).map(str::to_owned);
     let name = text("name").unwrap_or_default();
     let secret = SECRET.contains(&name.as_str())

@@ -3,7 +3,7 @@
 use dyno_results::event;
 
 use super::{known, literal, mysql, speaks_mysql};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 
 /// The data of a workload as it lies there now. `tables` are names as SQL writes them; one that is missing is
 /// listed with nothing known of it. Rows are the planner's estimate, exact after VACUUM or ANALYZE of unchanged
@@ -60,7 +60,7 @@ fn add_indexes(
 }
 
 /// `rows` have the place of a table and the column that an index of it begins with.
-pub(super) fn mark_indexed(tables: &mut [event::Table], rows: Option<&[Row]>) {
+pub(super) fn mark_indexed(tables: &mut [event::Table], rows: Option<&[TextRow]>) {
     let Some(rows) = rows else { return };
     for (place, table) in tables.iter_mut().enumerate().filter(|(_, table)| table.table_bytes.is_some()) {
         let of_table = rows.iter().filter(|row| row.get("place") == Some(&place.to_string()));
@@ -87,7 +87,7 @@ fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event
     Ok(tables.iter().enumerate().map(|(place, name)| table(name, rows.get(place))).collect())
 }
 
-fn table(name: &str, row: Option<&Row>) -> event::Table {
+fn table(name: &str, row: Option<&TextRow>) -> event::Table {
     let number = |column| row.and_then(|row| row.get(column)?.parse().ok());
     let flag = |column| row.and_then(|row| row.get(column)).map(|text| text == "t");
     event::Table {

@@ -10,7 +10,7 @@ use dyno_wire::my::handshake;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-use super::{LOCALHOST, MySqlSettings, Place};
+use super::{LOCALHOST, MySqlLocation, MySqlSettings};
 use crate::connection::{ConnectError, Connection};
 use crate::settings::{TargetError, first_answering, names};
 use crate::tls::SslMode;
@@ -72,7 +72,12 @@ impl MySqlSettings {
         Ok(Some(Arc::new(self.tls.client_config()?)))
     }
 
-    fn endpoint_at(&self, place: &Place, address: Address, config: Option<&Arc<ClientConfig>>) -> Endpoint {
+    fn endpoint_at(
+        &self,
+        place: &MySqlLocation,
+        address: Address,
+        config: Option<&Arc<ClientConfig>>,
+    ) -> Endpoint {
         let is_socket = matches!(address, Address::Unix(_));
         let setup = |config: &Arc<ClientConfig>| TlsSetup {
             config: Arc::clone(config),
@@ -104,7 +109,7 @@ impl MySqlSettings {
 }
 
 /// The name as the certificate must hold it, which matters to `VERIFY_IDENTITY` only.
-fn server_name(place: &Place, address: &Address) -> ServerName<'static> {
+fn server_name(place: &MySqlLocation, address: &Address) -> ServerName<'static> {
     let otherwise = match address {
         Address::Tcp(socket) => socket.ip(),
         Address::Unix(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -113,7 +118,7 @@ fn server_name(place: &Place, address: &Address) -> ServerName<'static> {
         .unwrap_or_else(|_| ServerName::IpAddress(otherwise.into()))
 }
 
-impl Place {
+impl MySqlLocation {
     fn name(&self) -> Option<&str> {
         match self {
             Self::Tcp { name, .. } => Some(name),

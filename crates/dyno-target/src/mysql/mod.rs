@@ -29,7 +29,7 @@ const LOCALHOST: &str = "localhost";
 #[derive(Debug, Clone)]
 pub struct MySqlSettings {
     /// In the order in which they are tried; never empty.
-    hosts: Vec<Place>,
+    hosts: Vec<MySqlLocation>,
     user: String,
     password: Option<Password>,
     /// Empty for none.
@@ -44,7 +44,7 @@ pub struct MySqlSettings {
 
 /// Where a server may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum MySqlLocation {
     /// `localhost`: the first of these sockets that is there, else TCP.
     Local {
         sockets: Vec<PathBuf>,
@@ -79,7 +79,7 @@ impl MySqlSettings {
     /// # Errors
     /// As [`MySqlSettings::parse`].
     pub fn from_options(options: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = parameters::Parameters::default();
+        let mut parameters = parameters::MySqlParameters::default();
         for (name, value) in options {
             parameters.set(name, (*value).to_owned())?;
         }
@@ -141,17 +141,17 @@ impl MySqlSettings {
     pub fn url(&self) -> String {
         let mut query: Vec<(&str, String)> = Vec::new();
         let authority = match self.hosts.as_slice() {
-            [Place::Socket(socket)] => {
+            [MySqlLocation::Socket(socket)] => {
                 query.push(("socket", socket.display().to_string()));
                 LOCALHOST.to_owned()
             }
-            [Place::Local { port, .. }] => {
+            [MySqlLocation::Local { port, .. }] => {
                 if *port != resolve::DEFAULT_PORT {
                     query.push(("port", port.to_string()));
                 }
                 LOCALHOST.to_owned()
             }
-            places => places.iter().map(Place::url_part).collect::<Vec<_>>().join(","),
+            places => places.iter().map(MySqlLocation::url_part).collect::<Vec<_>>().join(","),
         };
         if let Some(mode) = resolve::mode_name(self.tls.mode).filter(|_| self.tls.mode != SslMode::Prefer) {
             query.push(("ssl-mode", mode.to_owned()));
@@ -167,7 +167,7 @@ impl MySqlSettings {
     }
 }
 
-impl Place {
+impl MySqlLocation {
     fn url_part(&self) -> String {
         match self {
             Self::Socket(socket) => encode(&socket.display().to_string()),

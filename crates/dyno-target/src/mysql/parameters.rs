@@ -55,15 +55,15 @@ const KNOWN: &[(&str, Support)] = &[
 
 /// Values by parameter name. Prints names only: a value may be a password.
 #[derive(Clone, Default)]
-pub(super) struct Parameters(BTreeMap<&'static str, String>);
+pub(super) struct MySqlParameters(BTreeMap<&'static str, String>);
 
-impl fmt::Debug for Parameters {
+impl fmt::Debug for MySqlParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-impl Parameters {
+impl MySqlParameters {
     /// Sets a parameter; a later value replaces an earlier one, and an empty one takes it back.
     pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), TargetError> {
         if plain(name) == "ssl" {
@@ -165,13 +165,13 @@ mod tests {
     #[test]
     fn case_dashes_and_underscores_do_not_count() {
         for name in ["ssl-mode", "ssl_mode", "sslMode", "SSL-MODE", "sslmode"] {
-            let mut parameters = Parameters::default();
+            let mut parameters = MySqlParameters::default();
             parameters.set(name, "REQUIRED".into()).unwrap();
             assert_eq!(parameters.get("ssl-mode"), Some("REQUIRED"), "{name}");
             parameters.set(name, String::new()).unwrap();
             assert_eq!(parameters.get("ssl-mode"), None, "{name}");
         }
-        let mut parameters = Parameters::default();
+        let mut parameters = MySqlParameters::default();
         parameters.set("ssl", "true".into()).unwrap();
         assert_eq!(parameters.get("ssl-mode"), Some("REQUIRED"));
     }
@@ -186,16 +186,16 @@ mod tests {
             ("conect_timeout", "connect-timeout"),
             ("allowPublicKeyRetrieval", "get-server-public-key"),
         ] {
-            let error = Parameters::default().set(wrong, "x".into()).unwrap_err();
+            let error = MySqlParameters::default().set(wrong, "x".into()).unwrap_err();
             assert!(error.to_string().contains(&format!("did you mean `{right}`")), "{error}");
         }
     }
 
     #[test]
     fn what_is_not_supported_is_refused_and_says_why() {
-        let error = Parameters::default().set("ssl_crl", "/a".into()).unwrap_err();
+        let error = MySqlParameters::default().set("ssl_crl", "/a".into()).unwrap_err();
         assert!(error.to_string().contains("revocation"), "{error}");
-        assert!(Parameters::default().set("compress", "0".into()).is_ok());
-        assert!(Parameters::default().set("compress", "1".into()).is_err());
+        assert!(MySqlParameters::default().set("compress", "0".into()).is_ok());
+        assert!(MySqlParameters::default().set("compress", "1".into()).is_err());
     }
 }

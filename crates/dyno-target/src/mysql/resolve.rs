@@ -7,8 +7,8 @@ use dyno_wire::endpoint::Password;
 use dyno_wire::my::handshake;
 
 use super::option_files::OptionFiles;
-use super::parameters::{Parameters, boolean, plain};
-use super::{LOCALHOST, MySqlSettings, Place, is_local};
+use super::parameters::{MySqlParameters, boolean, plain};
+use super::{LOCALHOST, MySqlLocation, MySqlSettings, is_local};
 use crate::settings::{Environment, TargetError};
 use crate::tls::{RootCertificates, SslMode, TlsSettings, TlsVersion};
 
@@ -37,8 +37,8 @@ pub(super) fn mode_name(mode: SslMode) -> Option<&'static str> {
 }
 
 /// What was named wins over the environment, and the environment over option files.
-pub(super) fn named(named: Parameters, environment: &Environment) -> Result<MySqlSettings, TargetError> {
-    let mut from_environment = Parameters::default();
+pub(super) fn named(named: MySqlParameters, environment: &Environment) -> Result<MySqlSettings, TargetError> {
+    let mut from_environment = MySqlParameters::default();
     for (name, variable) in VARIABLES {
         if let Some(value) = environment.variable(variable) {
             from_environment.set(name, value.to_owned())?;
@@ -52,8 +52,11 @@ pub(super) fn named(named: Parameters, environment: &Environment) -> Result<MySq
 }
 
 /// As sysbench does it, which reads no option files.
-pub(super) fn given(given: &Parameters, environment: &Environment) -> Result<MySqlSettings, TargetError> {
-    let mut inherited = Parameters::default();
+pub(super) fn given(
+    given: &MySqlParameters,
+    environment: &Environment,
+) -> Result<MySqlSettings, TargetError> {
+    let mut inherited = MySqlParameters::default();
     if let Some(socket) = environment.variable("MYSQL_UNIX_PORT") {
         inherited.set("socket", socket.to_owned())?;
     }
@@ -62,8 +65,8 @@ pub(super) fn given(given: &Parameters, environment: &Environment) -> Result<MyS
 }
 
 fn settings(
-    parameters: &Parameters,
-    hosts: Vec<Place>,
+    parameters: &MySqlParameters,
+    hosts: Vec<MySqlLocation>,
     warnings: Vec<String>,
     environment: &Environment,
 ) -> Result<MySqlSettings, TargetError> {
@@ -102,8 +105,8 @@ enum Protocol {
 
 impl<'p> Places<'p> {
     fn of(
-        named: &'p Parameters,
-        inherited: &'p Parameters,
+        named: &'p MySqlParameters,
+        inherited: &'p MySqlParameters,
         environment: &Environment,
     ) -> Result<Self, TargetError> {
         let list = |text: &'p str| text.split(',').map(str::trim).collect::<Vec<_>>();
@@ -130,19 +133,19 @@ impl<'p> Places<'p> {
         })
     }
 
-    fn place(&self, host: &str, port: u16) -> Place {
+    fn place(&self, host: &str, port: u16) -> MySqlLocation {
         if host.starts_with('/') {
-            return Place::Socket(PathBuf::from(host));
+            return MySqlLocation::Socket(PathBuf::from(host));
         }
         match self.protocol {
-            Protocol::ByHost if is_local(host) => Place::Local { sockets: self.local.clone(), port },
+            Protocol::ByHost if is_local(host) => MySqlLocation::Local { sockets: self.local.clone(), port },
             Protocol::Socket => {
                 let existing = self.local.iter().find(|socket| socket.exists());
-                Place::Socket(existing.or(self.local.first()).cloned().unwrap_or_default())
+                MySqlLocation::Socket(existing.or(self.local.first()).cloned().unwrap_or_default())
             }
             Protocol::ByHost | Protocol::Tcp => {
                 let name = if host.is_empty() { LOCALHOST } else { host };
-                Place::Tcp { name: name.to_owned(), port }
+                MySqlLocation::Tcp { name: name.to_owned(), port }
             }
         }
     }
@@ -163,7 +166,7 @@ impl Protocol {
 }
 
 /// Each host with its port, or with the one that is for all.
-fn paired(places: &Places<'_>) -> Result<Vec<Place>, TargetError> {
+fn paired(places: &Places<'_>) -> Result<Vec<MySqlLocation>, TargetError> {
     if !places.sockets.is_empty() {
         return Ok(sockets(places));
     }
@@ -176,7 +179,7 @@ fn paired(places: &Places<'_>) -> Result<Vec<Place>, TargetError> {
 }
 
 /// Each host with each port.
-fn combined(places: &Places<'_>) -> Result<Vec<Place>, TargetError> {
+fn combined(places: &Places<'_>) -> Result<Vec<MySqlLocation>, TargetError> {
     if !places.sockets.is_empty() {
         return Ok(sockets(places));
     }
@@ -184,8 +187,8 @@ fn combined(places: &Places<'_>) -> Result<Vec<Place>, TargetError> {
     Ok(places.hosts.iter().flat_map(at).collect())
 }
 
-fn sockets(places: &Places<'_>) -> Vec<Place> {
-    places.sockets.iter().map(|socket| Place::Socket(PathBuf::from(socket))).collect()
+fn sockets(places: &Places<'_>) -> Vec<MySqlLocation> {
+    places.sockets.iter().map(|socket| MySqlLocation::Socket(PathBuf::from(socket))).collect()
 }
 
 fn port(text: &str) -> Result<u16, TargetError> {
@@ -200,7 +203,7 @@ fn port(text: &str) -> Result<u16, TargetError> {
     }
 }
 
-fn tls(parameters: &Parameters) -> Result<TlsSettings, TargetError> {
+fn tls(parameters: &MySqlParameters) -> Result<TlsSettings, TargetError> {
     let authority = parameters.get("ssl-ca");
     let mode = ssl_mode(parameters.get("ssl-mode"), authority.is_some())?;
     let roots = match authority {
@@ -255,7 +258,7 @@ fn tls_versions(text: Option<&str>) -> Result<(Option<TlsVersion>, Option<TlsVer
     Ok((versions.iter().min().copied(), versions.iter().max().copied()))
 }
 
-fn options(parameters: &Parameters) -> Result<handshake::Options, TargetError> {
+fn options(parameters: &MySqlParameters) -> Result<handshake::Options, TargetError> {
     let switch = |name, otherwise| parameters.get(name).map_or(Ok(otherwise), |value| boolean(name, value));
     Ok(handshake::Options {
         // Harmless, as only what dyno itself has asked for is ever answered.
@@ -266,7 +269,7 @@ fn options(parameters: &Parameters) -> Result<handshake::Options, TargetError> {
     })
 }
 
-fn connect_timeout(parameters: &Parameters) -> Result<Option<Duration>, TargetError> {
+fn connect_timeout(parameters: &MySqlParameters) -> Result<Option<Duration>, TargetError> {
     let Some(text) = parameters.get("connect-timeout") else { return Ok(Some(DEFAULT_CONNECT_TIMEOUT)) };
     match text.trim().parse::<u64>() {
         Ok(seconds) => Ok(Some(Duration::from_secs(seconds)).filter(|it| !it.is_zero())),

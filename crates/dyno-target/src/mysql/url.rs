@@ -1,7 +1,7 @@
 //! `mysql://user:password@host:port/database?parameter=value`: a URL of the same form as PostgreSQL's, with the names of
 //! MySQL's options.
 
-use super::parameters::Parameters;
+use super::parameters::MySqlParameters;
 use super::{SCHEMES, is_local};
 use crate::settings::TargetError;
 use crate::settings::url::{malformed, take_apart};
@@ -12,9 +12,9 @@ pub(super) fn without_scheme(text: &str) -> Option<&str> {
 }
 
 /// Reads what follows `mysql://`.
-pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
+pub(super) fn parse(rest: &str) -> Result<MySqlParameters, TargetError> {
     let parts = take_apart(rest)?;
-    let mut parameters = Parameters::default();
+    let mut parameters = MySqlParameters::default();
     // MySQL's own clients would take the socket, and have misled many by it: who writes a port means it.
     let mut places = parts.hosts.split(',').zip(parts.ports.split(','));
     if places.any(|(host, port)| is_local(host) && !port.is_empty()) {

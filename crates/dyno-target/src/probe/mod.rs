@@ -27,7 +27,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What is to be watched.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ProbeOptions {
     /// Name of the target in the run.
     pub target: String,
     /// The database to read; `None` for none.
@@ -74,7 +74,7 @@ pub struct HostOptions {
     pub disk: Option<PathBuf>,
 }
 
-impl Options {
+impl ProbeOptions {
     /// Nothing yet, once a second.
     #[must_use]
     pub fn new(target: &str) -> Self {
@@ -112,7 +112,7 @@ impl Probe {
     ///
     /// # Errors
     /// The system has no more threads.
-    pub fn start(options: Options, outlet: impl FnMut(Event) + Send + 'static) -> io::Result<Self> {
+    pub fn start(options: ProbeOptions, outlet: impl FnMut(Event) + Send + 'static) -> io::Result<Self> {
         let outlet: Outlet = Arc::new(Mutex::new(Some(Box::new(outlet))));
         let mut probe = Self { control: Arc::default(), outlet: Arc::clone(&outlet), threads: Vec::new() };
         let clock =

@@ -1,7 +1,7 @@
 //! Recognising who speaks MySQL's protocol.
 
 use super::{Dialect, Mark, Recognised, mysql, on_mysql, version};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::known;
 
 /// Whether clients may send files, or what goes for them.
@@ -57,6 +57,6 @@ fn variables(connection: &mut Connection) -> Result<Variables, QueryError> {
         [LOCAL_INFILE, "version_comment"].into_iter().chain(marks).map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({})", names.join(", "));
     let rows = known(connection.query(&sql).map(Some))?.unwrap_or_default();
-    let pair = |row: &Row| Some((row.text(0)?.to_ascii_lowercase(), row.text(1)?.to_owned()));
+    let pair = |row: &TextRow| Some((row.text(0)?.to_ascii_lowercase(), row.text(1)?.to_owned()));
     Ok(Variables(rows.iter().filter_map(pair).collect()))
 }

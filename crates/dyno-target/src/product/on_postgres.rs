@@ -1,7 +1,7 @@
 //! Recognising who speaks PostgreSQL's protocol.
 
 use super::{Dialect, Mark, Product, Recognised, on_postgres, postgresql, version};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::{known, literal};
 
 /// Recognises the product by `version()` and, where that is PostgreSQL's own, by its surroundings.
@@ -66,7 +66,7 @@ fn surroundings(connection: &mut Connection) -> Result<Surroundings, QueryError>
     Ok(rows.first().map(read).unwrap_or_default())
 }
 
-fn read(row: &Row) -> Surroundings {
+fn read(row: &TextRow) -> Surroundings {
     let listed = |column, name: &str| row.get(column).unwrap_or_default().split(',').any(|it| it == name);
     // Two services at once are no certain answer.
     let only = |column, name: &str| row.get(column) == Some(name);

@@ -19,7 +19,7 @@ const MYSQL_SUFFIXES: &[&str] = &["log", "debug", "commercial", "community", "en
 
 /// What a product says of itself, with the version that it names.
 #[derive(Debug, Clone)]
-pub(super) struct Words {
+pub(super) struct VersionWords {
     pub(super) product: &'static Product,
     pub(super) version: Option<String>,
 }
@@ -29,7 +29,7 @@ pub(super) fn own_words(
     products: impl Iterator<Item = &'static Product>,
     version: &str,
     comment: &str,
-) -> Option<Words> {
+) -> Option<VersionWords> {
     for product in products {
         let (text, says, after) = match product.mark {
             Mark::Version { says, version_after } => (version, says, version_after),
@@ -39,7 +39,7 @@ pub(super) fn own_words(
         if find(text, says).is_some() {
             // Where nothing leads up to it, the version is that with which `version()` begins.
             let named = if after.is_empty() { Some(version) } else { behind(text, after) };
-            return Some(Words { product, version: named.and_then(leading_version) });
+            return Some(VersionWords { product, version: named.and_then(leading_version) });
         }
     }
     None

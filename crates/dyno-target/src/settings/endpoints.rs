@@ -10,7 +10,7 @@ use dyno_wire::endpoint::{Address, Endpoint, Login, Tls, TlsSetup, Wire};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-use super::{Host, Place, SessionAttributes, TargetError, TargetSettings, names};
+use super::{Host, PostgresLocation, SessionAttributes, TargetError, TargetSettings, names};
 use crate::connection::{self, ConnectError, Connection};
 use crate::tls::SslMode;
 
@@ -36,7 +36,7 @@ impl TargetSettings {
         let mut unknown = None;
         for host in &self.hosts {
             let name = match &host.place {
-                Place::Tcp { name, address: None } => name.as_deref(),
+                PostgresLocation::Tcp { name, address: None } => name.as_deref(),
                 _ => None,
             };
             match host.addresses() {
@@ -166,18 +166,18 @@ pub(crate) fn first_answering(endpoints: &[Endpoint], timeout: Option<Duration>)
 impl Host {
     fn addresses(&self) -> Result<Vec<Address>, TargetError> {
         match &self.place {
-            Place::Local(directories) => {
+            PostgresLocation::Local(directories) => {
                 let sockets: Vec<PathBuf> = directories.iter().map(|it| self.socket_in(it)).collect();
                 let existing: Vec<_> = sockets.iter().filter(|it| it.exists()).cloned().collect();
                 let chosen =
                     if existing.is_empty() { sockets.into_iter().take(1).collect() } else { existing };
                 Ok(chosen.into_iter().map(Address::Unix).collect())
             }
-            Place::Socket(directory) => Ok(vec![Address::Unix(self.socket_in(directory))]),
-            Place::Tcp { address: Some(address), .. } => {
+            PostgresLocation::Socket(directory) => Ok(vec![Address::Unix(self.socket_in(directory))]),
+            PostgresLocation::Tcp { address: Some(address), .. } => {
                 Ok(vec![Address::Tcp(SocketAddr::new(*address, self.port))])
             }
-            Place::Tcp { name, address: None } => {
+            PostgresLocation::Tcp { name, address: None } => {
                 names::addresses(name.as_deref().unwrap_or_default(), self.port)
             }
         }

@@ -50,13 +50,13 @@ pub struct TargetSettings {
 /// A server that may be tried.
 #[derive(Debug, Clone)]
 struct Host {
-    place: Place,
+    place: PostgresLocation,
     port: u16,
     password: Option<Password>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum PostgresLocation {
     /// None was named: the first of these directories that has a server's socket.
     Local(Vec<PathBuf>),
     /// Directory of the socket.
@@ -94,7 +94,7 @@ impl TargetSettings {
     /// # Errors
     /// As [`TargetSettings::parse`].
     pub fn from_parameters(named: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = parameters::Parameters::default();
+        let mut parameters = parameters::PostgresParameters::default();
         for (name, value) in named {
             if *name == "dbname" && (url::without_scheme(value).is_some() || looks_like_conninfo(value)) {
                 parameters = read(value)?.or(parameters);
@@ -153,14 +153,14 @@ impl TargetSettings {
     pub fn url(&self) -> String {
         let mut query: Vec<(&str, String)> = Vec::new();
         let authority = match self.hosts.as_slice() {
-            [Host { place: Place::Socket(directory), port, .. }] => {
+            [Host { place: PostgresLocation::Socket(directory), port, .. }] => {
                 query.push(("host", directory.display().to_string()));
                 if *port != resolve::DEFAULT_PORT {
                     query.push(("port", port.to_string()));
                 }
                 String::new()
             }
-            [Host { place: Place::Local(_), port, .. }] if *port != resolve::DEFAULT_PORT => {
+            [Host { place: PostgresLocation::Local(_), port, .. }] if *port != resolve::DEFAULT_PORT => {
                 query.push(("port", port.to_string()));
                 String::new()
             }
@@ -217,7 +217,7 @@ pub(crate) fn other_scheme(text: &str) -> Option<&str> {
     is_other.then_some(scheme)
 }
 
-fn read(text: &str) -> Result<parameters::Parameters, TargetError> {
+fn read(text: &str) -> Result<parameters::PostgresParameters, TargetError> {
     let text = text.trim();
     if let Some(rest) = url::without_scheme(text) {
         return url::parse(rest);
@@ -238,25 +238,25 @@ fn read(text: &str) -> Result<parameters::Parameters, TargetError> {
 impl Host {
     fn url_part(&self) -> String {
         let host = match &self.place {
-            Place::Local(_) => String::new(),
-            Place::Socket(directory) => url::encode(&directory.display().to_string()),
-            Place::Tcp { name: Some(name), .. } if name.contains(':') => {
+            PostgresLocation::Local(_) => String::new(),
+            PostgresLocation::Socket(directory) => url::encode(&directory.display().to_string()),
+            PostgresLocation::Tcp { name: Some(name), .. } if name.contains(':') => {
                 format!("[{}]", name.replace('%', "%25"))
             }
-            Place::Tcp { name, .. } => url::encode(name.as_deref().unwrap_or_default()),
+            PostgresLocation::Tcp { name, .. } => url::encode(name.as_deref().unwrap_or_default()),
         };
         if self.port == resolve::DEFAULT_PORT { host } else { format!("{host}:{}", self.port) }
     }
 
     fn named_address(&self) -> String {
         match &self.place {
-            Place::Tcp { address: Some(address), .. } => address.to_string(),
+            PostgresLocation::Tcp { address: Some(address), .. } => address.to_string(),
             _ => String::new(),
         }
     }
 
     fn is_tcp(&self) -> bool {
-        matches!(self.place, Place::Tcp { .. })
+        matches!(self.place, PostgresLocation::Tcp { .. })
     }
 }
 

@@ -19,14 +19,14 @@ enum Support {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownParameter {
     name: &'static str,
     variable: Option<&'static str>,
     support: Support,
 }
 
-const fn known(name: &'static str, variable: Option<&'static str>, support: Support) -> Known {
-    Known { name, variable, support }
+const fn known(name: &'static str, variable: Option<&'static str>, support: Support) -> KnownParameter {
+    KnownParameter { name, variable, support }
 }
 
 use Support::{Accepted, Only, Refused, Used};
@@ -34,7 +34,7 @@ use Support::{Accepted, Only, Refused, Used};
 const NO_KERBEROS: &str = "dyno does not speak Kerberos";
 const NO_OAUTH: &str = "dyno does not speak OAuth";
 
-const KNOWN: &[Known] = &[
+const KNOWN: &[KnownParameter] = &[
     known("service", Some("PGSERVICE"), Used),
     known("host", Some("PGHOST"), Used),
     known("hostaddr", Some("PGHOSTADDR"), Used),
@@ -102,15 +102,15 @@ const KNOWN: &[Known] = &[
 
 /// Values by parameter name. Prints names only: a value may be a password.
 #[derive(Clone, Default)]
-pub(super) struct Parameters(BTreeMap<&'static str, String>);
+pub(super) struct PostgresParameters(BTreeMap<&'static str, String>);
 
-impl fmt::Debug for Parameters {
+impl fmt::Debug for PostgresParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-impl Parameters {
+impl PostgresParameters {
     /// What the `PG*` variables say, but for `PGSERVICE`'s own values.
     pub(super) fn from_environment(environment: &Environment) -> Result<Self, TargetError> {
         let mut parameters = Self::default();
@@ -202,26 +202,26 @@ mod tests {
             ("conect_timeout", "connect_timeout"),
             ("PORT", "port"),
         ] {
-            let error = Parameters::default().set(wrong, "x".into()).unwrap_err();
+            let error = PostgresParameters::default().set(wrong, "x".into()).unwrap_err();
             assert!(error.to_string().contains(&format!("`{right}`")), "{error}");
         }
     }
 
     #[test]
     fn what_is_not_supported_is_refused_and_says_why() {
-        let error = Parameters::default().set("sslcrl", "/a".into()).unwrap_err();
+        let error = PostgresParameters::default().set("sslcrl", "/a".into()).unwrap_err();
         assert!(error.to_string().contains("revocation"), "{error}");
-        assert!(Parameters::default().set("sslcrl", String::new()).is_ok());
-        assert!(Parameters::default().set("gssencmode", "disable".into()).is_ok());
-        assert!(Parameters::default().set("gssencmode", "require".into()).is_err());
+        assert!(PostgresParameters::default().set("sslcrl", String::new()).is_ok());
+        assert!(PostgresParameters::default().set("gssencmode", "disable".into()).is_ok());
+        assert!(PostgresParameters::default().set("gssencmode", "require".into()).is_err());
     }
 
     #[test]
     fn earlier_sources_win() {
-        let mut first = Parameters::default();
+        let mut first = PostgresParameters::default();
         first.set("user", "a".into()).unwrap();
         let environment = Environment::empty().with_variable("PGUSER", "b").with_variable("PGPORT", "7");
-        let both = first.or(Parameters::from_environment(&environment).unwrap());
+        let both = first.or(PostgresParameters::from_environment(&environment).unwrap());
         assert_eq!((both.get("user"), both.get("port")), (Some("a"), Some("7")));
     }
 }

@@ -8,9 +8,9 @@ use dyno_wire::endpoint::{ChannelBinding, Password};
 
 use super::environment::Environment;
 use super::error::TargetError;
-use super::parameters::Parameters;
+use super::parameters::PostgresParameters;
 use super::pgpass::PasswordFile;
-use super::{Host, Place, SessionAttributes, TargetSettings, service};
+use super::{Host, PostgresLocation, SessionAttributes, TargetSettings, service};
 use crate::tls::{RootCertificates, SslMode, TlsSettings, TlsVersion};
 
 pub(super) const DEFAULT_PORT: u16 = 5432;
@@ -23,7 +23,7 @@ const SESSION_VARIABLES: [(&str, &str); 3] =
     [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
 pub(super) fn resolve(
-    named: Parameters,
+    named: PostgresParameters,
     environment: &Environment,
     encoding: Encoding,
 ) -> Result<TargetSettings, TargetError> {
@@ -46,8 +46,8 @@ pub(super) fn resolve(
 }
 
 /// What was named wins over the service, and the service over the environment.
-fn fill_in(named: Parameters, environment: &Environment) -> Result<Parameters, TargetError> {
-    let from_environment = Parameters::from_environment(environment)?;
+fn fill_in(named: PostgresParameters, environment: &Environment) -> Result<PostgresParameters, TargetError> {
+    let from_environment = PostgresParameters::from_environment(environment)?;
     let service = named.get("service").or(from_environment.get("service")).map(str::to_owned);
     let named = match service {
         Some(service) => named.or(service::read(&service, environment)?),
@@ -56,7 +56,7 @@ fn fill_in(named: Parameters, environment: &Environment) -> Result<Parameters, T
     Ok(named.or(from_environment))
 }
 
-fn hosts(parameters: &Parameters, environment: &Environment) -> Result<Vec<Host>, TargetError> {
+fn hosts(parameters: &PostgresParameters, environment: &Environment) -> Result<Vec<Host>, TargetError> {
     let split = |name| parameters.get(name).map(|list| list.split(',').map(str::trim).collect::<Vec<_>>());
     let names = split("host");
     let addresses = split("hostaddr");
@@ -86,25 +86,25 @@ fn hosts(parameters: &Parameters, environment: &Environment) -> Result<Vec<Host>
         .collect()
 }
 
-fn place(name: &str, address: &str, environment: &Environment) -> Result<Place, TargetError> {
+fn place(name: &str, address: &str, environment: &Environment) -> Result<PostgresLocation, TargetError> {
     let invalid =
         |name, value: &str, expected| TargetError::InvalidValue { name, value: value.to_owned(), expected };
     if !address.is_empty() {
         let address =
             address.parse().map_err(|_| invalid("hostaddr", address, "a numeric IPv4 or IPv6 address"))?;
         let name = (!name.is_empty()).then(|| name.to_owned());
-        return Ok(Place::Tcp { name, address: Some(address) });
+        return Ok(PostgresLocation::Tcp { name, address: Some(address) });
     }
     if name.is_empty() {
-        return Ok(Place::Local(environment.socket_directories().to_vec()));
+        return Ok(PostgresLocation::Local(environment.socket_directories().to_vec()));
     }
     if name.starts_with('@') {
         return Err(invalid("host", name, "a host or a directory; abstract sockets are not supported"));
     }
     if name.starts_with('/') {
-        return Ok(Place::Socket(PathBuf::from(name)));
+        return Ok(PostgresLocation::Socket(PathBuf::from(name)));
     }
-    Ok(Place::Tcp { name: Some(name.to_owned()), address: None })
+    Ok(PostgresLocation::Tcp { name: Some(name.to_owned()), address: None })
 }
 
 fn parse_port(text: &str) -> Result<u16, TargetError> {
@@ -122,7 +122,7 @@ fn parse_port(text: &str) -> Result<u16, TargetError> {
 /// The named password for every host, or what the password file has for each. Returns warnings.
 fn fill_in_passwords(
     hosts: &mut [Host],
-    parameters: &Parameters,
+    parameters: &PostgresParameters,
     environment: &Environment,
     database: &str,
     user: &str,
@@ -146,14 +146,16 @@ fn fill_in_passwords(
 }
 
 /// The local default socket is called `localhost` there.
-fn name_in_password_file(place: &Place, environment: &Environment) -> String {
+fn name_in_password_file(place: &PostgresLocation, environment: &Environment) -> String {
     match place {
-        Place::Tcp { name: Some(name), .. } => name.clone(),
-        Place::Tcp { address: Some(address), .. } => address.to_string(),
-        Place::Socket(directory) if !environment.socket_directories().contains(directory) => {
+        PostgresLocation::Tcp { name: Some(name), .. } => name.clone(),
+        PostgresLocation::Tcp { address: Some(address), .. } => address.to_string(),
+        PostgresLocation::Socket(directory) if !environment.socket_directories().contains(directory) => {
             directory.display().to_string()
         }
-        Place::Local(_) | Place::Socket(_) | Place::Tcp { .. } => "localhost".to_owned(),
+        PostgresLocation::Local(_) | PostgresLocation::Socket(_) | PostgresLocation::Tcp { .. } => {
+            "localhost".to_owned()
+        }
     }
 }
 
@@ -166,7 +168,11 @@ pub(super) enum Encoding {
     OfDatabase,
 }
 
-fn startup(parameters: &Parameters, environment: &Environment, encoding: Encoding) -> Vec<(String, String)> {
+fn startup(
+    parameters: &PostgresParameters,
+    environment: &Environment,
+    encoding: Encoding,
+) -> Vec<(String, String)> {
     let application_name = parameters
         .get("application_name")
         .or(parameters.get("fallback_application_name"))
@@ -187,7 +193,7 @@ fn startup(parameters: &Parameters, environment: &Environment, encoding: Encodin
     startup
 }
 
-fn tls(parameters: &Parameters, environment: &Environment) -> Result<TlsSettings, TargetError> {
+fn tls(parameters: &PostgresParameters, environment: &Environment) -> Result<TlsSettings, TargetError> {
     let in_home = |file: &str| environment.home().map(|home| home.join(".postgresql").join(file));
     let existing = |file: &str| in_home(file).filter(|path| path.exists());
     let roots = match parameters.get("sslrootcert") {
@@ -250,7 +256,7 @@ fn ssl_mode(text: Option<&str>, roots: &RootCertificates) -> Result<SslMode, Tar
     Ok(mode)
 }
 
-fn channel_binding(parameters: &Parameters) -> Result<ChannelBinding, TargetError> {
+fn channel_binding(parameters: &PostgresParameters) -> Result<ChannelBinding, TargetError> {
     match parameters.get("channel_binding") {
         None | Some("prefer") => Ok(ChannelBinding::Prefer),
         Some("disable") => Ok(ChannelBinding::Disable),
@@ -263,7 +269,7 @@ fn channel_binding(parameters: &Parameters) -> Result<ChannelBinding, TargetErro
     }
 }
 
-fn session(parameters: &Parameters) -> Result<SessionAttributes, TargetError> {
+fn session(parameters: &PostgresParameters) -> Result<SessionAttributes, TargetError> {
     let Some(text) = parameters.get("target_session_attrs") else { return Ok(SessionAttributes::Any) };
     SessionAttributes::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| TargetError::InvalidValue {
         name: "target_session_attrs",
@@ -272,7 +278,7 @@ fn session(parameters: &Parameters) -> Result<SessionAttributes, TargetError> {
     })
 }
 
-fn connect_timeout(parameters: &Parameters) -> Result<Option<Duration>, TargetError> {
+fn connect_timeout(parameters: &PostgresParameters) -> Result<Option<Duration>, TargetError> {
     let Some(text) = parameters.get("connect_timeout") else { return Ok(Some(DEFAULT_CONNECT_TIMEOUT)) };
     match text.trim().parse::<i32>() {
         Ok(seconds) => Ok(u64::try_from(seconds).ok().filter(|it| *it > 0).map(Duration::from_secs)),
@@ -284,7 +290,7 @@ fn connect_timeout(parameters: &Parameters) -> Result<Option<Duration>, TargetEr
     }
 }
 
-impl Place {
+impl PostgresLocation {
     /// The name that a certificate must hold: the host as named, or its address.
     pub(super) fn server_name(&self) -> Option<String> {
         match self {

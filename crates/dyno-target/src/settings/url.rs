@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::error::TargetError;
-use super::parameters::Parameters;
+use super::parameters::PostgresParameters;
 
 /// Splits a URL with a scheme of PostgreSQL; `None` for any other text.
 pub(super) fn without_scheme(text: &str) -> Option<&str> {
@@ -12,9 +12,9 @@ pub(super) fn without_scheme(text: &str) -> Option<&str> {
 }
 
 /// Reads what follows `postgres://`.
-pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
+pub(super) fn parse(rest: &str) -> Result<PostgresParameters, TargetError> {
     let parts = take_apart(rest)?;
-    let mut parameters = Parameters::default();
+    let mut parameters = PostgresParameters::default();
     let place =
         [("user", parts.user), ("password", parts.password), ("host", parts.hosts), ("port", parts.ports)];
     for (name, value) in place {
@@ -34,7 +34,7 @@ pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
 
 /// The parts of a URL behind its scheme, decoded; empty where they are absent.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct UrlParts {
     pub(crate) user: String,
     pub(crate) password: String,
     /// One host, or several with commas.
@@ -47,8 +47,8 @@ pub(crate) struct Parts {
 }
 
 /// Takes apart what follows `scheme://`. Errors name the part and never repeat one that may hold a password.
-pub(crate) fn take_apart(rest: &str) -> Result<Parts, TargetError> {
-    let mut parts = Parts::default();
+pub(crate) fn take_apart(rest: &str) -> Result<UrlParts, TargetError> {
+    let mut parts = UrlParts::default();
     let (front, query) = rest.split_once('?').map_or((rest, None), |(front, query)| (front, Some(query)));
     let (authority, path) = front.split_once('/').map_or((front, None), |(front, path)| (front, Some(path)));
     let hosts = match authority.rsplit_once('@') {
@@ -179,11 +179,11 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Parameters {
+    fn read(text: &str) -> PostgresParameters {
         parse(without_scheme(text).unwrap()).unwrap()
     }
 
-    fn get<'a>(parameters: &'a Parameters, names: &[&str]) -> Vec<Option<&'a str>> {
+    fn get<'a>(parameters: &'a PostgresParameters, names: &[&str]) -> Vec<Option<&'a str>> {
         names.iter().map(|name| parameters.get(name)).collect()
     }
 

@@ -15,7 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
 
-use verifier::{Check, Verifier};
+use verifier::{ServerCheck, Verifier};
 
 use crate::files;
 
@@ -165,7 +165,12 @@ impl TlsSettings {
             RootCertificates::File(file) => read_certificates("root certificate", file)?,
             RootCertificates::System => system_roots()?,
             RootCertificates::None { .. } if matches!(self.mode, SslMode::Prefer | SslMode::Require) => {
-                return Ok(Verifier::new(RootCertStore::empty(), Vec::new(), Check::Nothing, algorithms));
+                return Ok(Verifier::new(
+                    RootCertStore::empty(),
+                    Vec::new(),
+                    ServerCheck::Nothing,
+                    algorithms,
+                ));
             }
             RootCertificates::None { looked_at } => {
                 return Err(TlsFileError::NoRoots { mode: self.mode.name(), looked_at: looked_at.clone() });
@@ -180,7 +185,8 @@ impl TlsSettings {
                 "none of its certificates can be used as a root (X.509 version 3 is needed)".to_owned();
             return Err(TlsFileError::Malformed { what: "root certificate", file: file.clone(), reason });
         }
-        let check = if self.mode == SslMode::VerifyFull { Check::ChainAndName } else { Check::Chain };
+        let check =
+            if self.mode == SslMode::VerifyFull { ServerCheck::ChainAndName } else { ServerCheck::Chain };
         Ok(Verifier::new(roots, trusted, check, algorithms))
     }
 }

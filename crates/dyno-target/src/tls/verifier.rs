@@ -15,7 +15,7 @@ use super::common_name;
 
 /// How much of a certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum ServerCheck {
     Nothing,
     Chain,
     ChainAndName,
@@ -26,7 +26,7 @@ pub(super) struct Verifier {
     roots: RootCertStore,
     /// The roots as they stand in the file.
     trusted: Vec<CertificateDer<'static>>,
-    check: Check,
+    check: ServerCheck,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
@@ -34,7 +34,7 @@ impl Verifier {
     pub(super) fn new(
         roots: RootCertStore,
         trusted: Vec<CertificateDer<'static>>,
-        check: Check,
+        check: ServerCheck,
         algorithms: WebPkiSupportedAlgorithms,
     ) -> Self {
         Self { roots, trusted, check, algorithms }
@@ -70,10 +70,10 @@ impl ServerCertVerifier for Verifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if self.check != Check::Nothing {
+        if self.check != ServerCheck::Nothing {
             let parsed = ParsedCertificate::try_from(end_entity)?;
             self.verify_chain(end_entity, &parsed, intermediates, now)?;
-            if self.check == Check::ChainAndName {
+            if self.check == ServerCheck::ChainAndName {
                 verify_name(end_entity, &parsed, server_name)?;
             }
         }

@@ -2,17 +2,17 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use dyno_results::event::{Event, Sample};
-use dyno_target::probe::{Options, Probe};
+use dyno_target::probe::{Probe, ProbeOptions};
 use dyno_test_servers::{Mysql, MysqlProduct};
 
 use crate::support::{DATABASE, each, own, root, target, url};
 
 fn start(server: &Mysql) -> (Probe, Receiver<Event>) {
     let (sender, receiver) = mpsc::channel();
-    let options = Options {
+    let options = ProbeOptions {
         database: Some(target(&url(server, "")).endpoint().unwrap()),
         interval: Duration::from_millis(50),
-        ..Options::new("my")
+        ..ProbeOptions::new("my")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
     (probe, receiver)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dyno_results::event::Event;
 use dyno_target::inspect::{self, Statistics};
-use dyno_target::probe::{Options, Probe};
+use dyno_target::probe::{Probe, ProbeOptions};
 use dyno_target::{Connection, Target};
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
 
@@ -225,10 +225,10 @@ fn a_performance_schema_that_is_off_is_told_and_done_without() {
 fn the_probe_says_once_what_it_may_not_read() {
     let Some(server) = shared(MysqlProduct::Mysql) else { return };
     let (sender, events) = mpsc::channel();
-    let options = Options {
+    let options = ProbeOptions {
         database: Some(of_few_rights(&server, "once").endpoint().unwrap()),
         interval: Duration::from_millis(50),
-        ..Options::new("my")
+        ..ProbeOptions::new("my")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
     let first: Vec<Event> = (0..6).map(|_| events.recv_timeout(Duration::from_secs(300)).unwrap()).collect();

@@ -2,13 +2,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use dyno_results::event::{Event, Sample};
-use dyno_target::probe::{HostOptions, HostReading, Options, Probe};
+use dyno_target::probe::{HostOptions, HostReading, Probe, ProbeOptions};
 
 use crate::support::{Server, wait_for};
 
 fn start(server: &Server, host: bool) -> (Probe, Receiver<Event>) {
     let (sender, receiver) = mpsc::channel();
-    let options = Options {
+    let options = ProbeOptions {
         database: Some(server.settings("user=postgres", false).endpoint().unwrap()),
         host: if host {
             HostReading::This(HostOptions {
@@ -19,7 +19,7 @@ fn start(server: &Server, host: bool) -> (Probe, Receiver<Event>) {
             HostReading::None
         },
         interval: Duration::from_millis(50),
-        ..Options::new("pg")
+        ..ProbeOptions::new("pg")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
     (probe, receiver)
@@ -97,11 +97,11 @@ fn a_database_that_was_never_there_costs_a_notice_only() {
     let Some(server) = Server::shared() else { return };
     let (sender, events) = mpsc::channel();
     let endpoint = server.settings("user=postgres dbname=never_there", false).endpoint().unwrap();
-    let options = Options {
+    let options = ProbeOptions {
         database: Some(endpoint),
         host: HostReading::This(HostOptions::default()),
         interval: Duration::from_millis(20),
-        ..Options::new("pg")
+        ..ProbeOptions::new("pg")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
     for _ in 0..10 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dyno_results::event::Event;
 use dyno_target::Connection;
-use dyno_target::embedded::{self, EmbeddedError, EmbeddedServer, Options, ServerSpec, VersionSpec};
+use dyno_target::embedded::{self, EmbeddedError, EmbeddedOptions, EmbeddedServer, ServerSpec, VersionSpec};
 use dyno_target::inspect::{self, Statistics};
 use dyno_target::probe::{self, Probe};
 
@@ -139,10 +139,10 @@ fn rights_that_are_missing_are_named_with_their_grants() {
 fn the_probe_says_once_what_it_may_not_read() {
     let Some(mut server) = Server::start(&[]) else { return };
     let (sender, events) = mpsc::channel();
-    let options = probe::Options {
+    let options = probe::ProbeOptions {
         database: Some(server.settings("user=plain", false).endpoint().unwrap()),
         interval: Duration::from_millis(50),
-        ..probe::Options::new("pg")
+        ..probe::ProbeOptions::new("pg")
     };
     let probe = Probe::start(options, move |event| drop(sender.send(event))).unwrap();
     let next = || events.recv_timeout(Duration::from_secs(300)).unwrap();
@@ -195,11 +195,11 @@ fn of_versions(majors: RangeInclusive<u32>) {
     for major in majors {
         let base = tempfile::Builder::new().prefix("dynotest-telemetry-").tempdir_in("/var/tmp").unwrap();
         let version = VersionSpec { major, minor: (major == 16).then_some(4) };
-        let options = Options {
+        let options = EmbeddedOptions {
             server: Some(ServerSpec::Version(version)),
             directory: Some(base.path().to_owned()),
             connections_max: 16,
-            ..Options::default()
+            ..EmbeddedOptions::default()
         };
         let cached = embedded::available(&options);
         if !asked && !cached {

@@ -1,4 +1,4 @@
-//! What can go wrong in a conversation with a server: it said no ([`ServerError`]), or it did not speak the
+//! What can go wrong in a conversation with a server: it said no ([`MySqlError`]), or it did not speak the
 //! protocol ([`ProtocolError`]).
 
 use thiserror::Error;
@@ -8,7 +8,7 @@ pub use crate::pg::error::SqlState;
 /// An error that the server reported, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message} (error {number}, SQLSTATE {state})")]
-pub struct ServerError {
+pub struct MySqlError {
     /// The server's own number: 1045 access denied, 1062 duplicate key, 1213 deadlock, ….
     pub number: u16,
     /// [`SqlState::UNKNOWN`] where the server sent none, as it may before a login.
@@ -16,7 +16,7 @@ pub struct ServerError {
     pub message: String,
 }
 
-impl ServerError {
+impl MySqlError {
     /// Whether the server closes the connection after this error.
     #[must_use]
     pub fn ends_session(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What can go wrong in a conversation with a server: it said no ([`ServerError`]), or it did not speak the
+//! What can go wrong in a conversation with a server: it said no ([`PostgresError`]), or it did not speak the
 //! protocol ([`ProtocolError`]).
 
 use std::fmt;
@@ -11,7 +11,7 @@ use super::backend::NoticeFields;
 /// An error that the server reported, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{severity}: {message} (SQLSTATE {code})")]
-pub struct ServerError {
+pub struct PostgresError {
     /// `ERROR`, `FATAL` or `PANIC`, never translated.
     pub severity: String,
     pub code: SqlState,
@@ -37,7 +37,7 @@ pub struct ServerError {
     pub routine: Option<String>,
 }
 
-impl ServerError {
+impl PostgresError {
     /// Whether the server ends the session with this error (`FATAL` and `PANIC`).
     #[must_use]
     pub fn ends_session(&self) -> bool {
@@ -45,7 +45,7 @@ impl ServerError {
     }
 }
 
-impl From<NoticeFields<'_>> for ServerError {
+impl From<NoticeFields<'_>> for PostgresError {
     fn from(fields: NoticeFields<'_>) -> Self {
         let text = |code| fields.get(code).map(|value| String::from_utf8_lossy(value).into_owned());
         let number = |code| fields.get(code).and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());

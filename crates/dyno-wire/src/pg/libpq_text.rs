@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use super::backend::NoticeFields;
-use super::error::ServerError;
-use crate::refusal::Refusal;
+use super::error::PostgresError;
+use crate::server_error::ServerError;
 
 /// Widest excerpt of a query's line, in columns of the screen.
 const COLUMNS_MAX: usize = 60;
@@ -17,16 +17,16 @@ const COLUMNS_BEHIND: usize = 10;
 /// An error, each of its lines ended. `query` is the text that the client sent, where libpq would have it: not for
 /// a statement that was prepared earlier.
 #[must_use]
-pub fn error(error: &ServerError, query: Option<&str>) -> String {
+pub fn error(error: &PostgresError, query: Option<&str>) -> String {
     write(&error.severity, error, error.context.as_deref(), query)
 }
 
 /// The same of an error in either protocol; libpq has no words for MySQL's, which come in their own.
 #[must_use]
-pub fn refusal(refusal: &Refusal, query: Option<&str>) -> String {
-    match refusal {
-        Refusal::Postgres(server) => error(server, query),
-        Refusal::MySql(server) => format!("{server}\n"),
+pub fn server_error(server_error: &ServerError, query: Option<&str>) -> String {
+    match server_error {
+        ServerError::Postgres(server) => error(server, query),
+        ServerError::MySql(server) => format!("{server}\n"),
     }
 }
 
@@ -35,7 +35,7 @@ pub fn refusal(refusal: &Refusal, query: Option<&str>) -> String {
 pub fn notice(fields: NoticeFields<'_>, query: Option<&str>) -> String {
     // In the server's own language where it says so.
     let severity = fields.get(b'S').or_else(|| fields.get(b'V')).unwrap_or_default();
-    write(&String::from_utf8_lossy(severity), &ServerError::from(fields), None, query)
+    write(&String::from_utf8_lossy(severity), &PostgresError::from(fields), None, query)
 }
 
 /// The system's own words for an error, as `strerror` has them and programs print them.
@@ -46,7 +46,7 @@ pub fn system(error: &std::io::Error) -> String {
     text.rsplit_once("failed to lookup address information: ").map_or(text, |(_, text)| text).to_owned()
 }
 
-fn write(severity: &str, error: &ServerError, context: Option<&str>, query: Option<&str>) -> String {
+fn write(severity: &str, error: &PostgresError, context: Option<&str>, query: Option<&str>) -> String {
     let mut text = format!("{severity}:  {}", error.message);
     let (place, place_in) = match (error.position, error.internal_position) {
         (Some(position), _) => (Some(position), query),
@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::pg::error::SqlState;
 
-    fn syntax_error(position: Option<u32>) -> ServerError {
-        ServerError {
+    fn syntax_error(position: Option<u32>) -> PostgresError {
+        PostgresError {
             severity: "ERROR".into(),
             code: SqlState::from_bytes(b"42601"),
             message: "m".into(),
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn every_part_in_its_order() {
-        let full = ServerError {
+        let full = PostgresError {
             detail: Some("d".into()),
             hint: Some("h".into()),
             internal_position: Some(2),

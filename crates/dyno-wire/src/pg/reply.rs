@@ -7,7 +7,7 @@ use super::backend::{
     Command, CommandTag, CopyResponse, DataRow, Frame, Header, Message, NoticeFields, RowDescription,
     TransactionStatus,
 };
-use super::error::{ProtocolError, ServerError, Tag};
+use super::error::{PostgresError, ProtocolError, Tag};
 
 /// Takes what a reply brings. All methods may be left out; without them a reply is only counted.
 pub trait ReplySink {
@@ -27,7 +27,7 @@ pub trait ReplySink {
         let _ = tag;
     }
     /// A statement has failed; with several failures in a pipeline each comes here.
-    fn error(&mut self, error: &ServerError) {
+    fn error(&mut self, error: &PostgresError) {
         let _ = error;
     }
     fn notice(&mut self, notice: NoticeFields<'_>) {
@@ -86,7 +86,7 @@ pub struct ReplyScanner {
     /// `totals.rows` when the current statement began.
     rows_before: u64,
     copy: CopyState,
-    error: Option<Box<ServerError>>,
+    error: Option<Box<PostgresError>>,
 }
 
 /// Whether the current statement copies.
@@ -190,12 +190,12 @@ impl ReplyScanner {
 
     /// The first error of the request.
     #[must_use]
-    pub fn error(&self) -> Option<&ServerError> {
+    pub fn error(&self) -> Option<&PostgresError> {
         self.error.as_deref()
     }
 
     /// Takes the first error of the request.
-    pub fn take_error(&mut self) -> Option<Box<ServerError>> {
+    pub fn take_error(&mut self) -> Option<Box<PostgresError>> {
         self.error.take()
     }
 
@@ -242,7 +242,7 @@ impl ReplyScanner {
     fn uncommon<S: ReplySink>(&mut self, frame: Frame<'_>, sink: &mut S) -> Result<Flow, ProtocolError> {
         match Message::parse(frame)? {
             Message::RowDescription(columns) if S::WANTS_ROWS => sink.row_description(columns),
-            Message::Error(fields) => self.fail(ServerError::from(fields), sink),
+            Message::Error(fields) => self.fail(PostgresError::from(fields), sink),
             Message::EmptyQueryResponse | Message::PortalSuspended => {
                 self.totals.statements = self.totals.statements.saturating_add(1);
                 self.end_statement();
@@ -272,7 +272,7 @@ impl ReplyScanner {
         Ok(Flow::On)
     }
 
-    fn fail<S: ReplySink>(&mut self, error: ServerError, sink: &mut S) {
+    fn fail<S: ReplySink>(&mut self, error: PostgresError, sink: &mut S) {
         self.end_statement();
         sink.error(&error);
         self.error.get_or_insert_with(|| Box::new(error));

@@ -1,7 +1,7 @@
 //! Frames and messages: which lengths are refused, and how each message is read.
 
 use dyno_wire::pg::backend::{Authentication, Message, Text, TransactionStatus, next_frame};
-use dyno_wire::pg::error::{ProtocolError, ServerError, SqlState, Tag};
+use dyno_wire::pg::error::{PostgresError, ProtocolError, SqlState, Tag};
 
 use crate::script::{Script, strings};
 
@@ -161,8 +161,8 @@ fn an_error_keeps_every_field() {
     assert_eq!(found.iter().count(), fields.len());
     let text = |text: &str| Some(text.to_owned());
     assert_eq!(
-        ServerError::from(found),
-        ServerError {
+        PostgresError::from(found),
+        PostgresError {
             severity: "ERROR".to_owned(),
             code: SqlState::from_bytes(b"23505"),
             message: "m".to_owned(),

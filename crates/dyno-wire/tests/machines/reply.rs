@@ -3,7 +3,7 @@
 use dyno_wire::pg::backend::{
     CommandTag, CopyResponse, DataRow, NoticeFields, RowDescription, TransactionStatus,
 };
-use dyno_wire::pg::error::{ProtocolError, ServerError, Tag};
+use dyno_wire::pg::error::{PostgresError, ProtocolError, Tag};
 use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Scanned, Totals};
 
 use crate::script::Script;
@@ -26,7 +26,7 @@ impl ReplySink for Diary {
     fn command_complete(&mut self, tag: CommandTag<'_>) {
         self.0.push(format!("complete {}", tag.text()));
     }
-    fn error(&mut self, error: &ServerError) {
+    fn error(&mut self, error: &PostgresError) {
         self.0.push(error.to_string());
     }
     fn notice(&mut self, notice: NoticeFields<'_>) {

@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-use dyno_wire::my::backend::Row;
+use dyno_wire::my::backend::ResultRow;
 use dyno_wire::my::capabilities::Capabilities;
 use dyno_wire::my::execution::Execution;
 use dyno_wire::my::frontend::{self, ExecuteWriter};
@@ -48,7 +48,7 @@ struct Columns(usize);
 impl ReplySink for Columns {
     const WANTS_ROWS: bool = true;
 
-    fn row(&mut self, row: Row<'_>) {
+    fn row(&mut self, row: ResultRow<'_>) {
         self.0 += row.columns().count();
     }
 }

@@ -1,8 +1,8 @@
 //! Replies, packet by packet.
 
-use dyno_wire::my::backend::{Column, OkPacket, Prepared, Row, SessionChange, Text};
+use dyno_wire::my::backend::{Column, OkPacket, Prepared, ResultRow, SessionChange, Text};
 use dyno_wire::my::capabilities::Capabilities;
-use dyno_wire::my::error::{ProtocolError, ServerError};
+use dyno_wire::my::error::{MySqlError, ProtocolError};
 use dyno_wire::my::packet::PAYLOAD_BYTES_MAX;
 use dyno_wire::my::reply::{Expect, ReplyScanner, ReplySink, Totals};
 
@@ -21,7 +21,7 @@ impl ReplySink for Diary {
     fn column(&mut self, column: Column<'_>) {
         self.0.push(format!("column {}", column.name));
     }
-    fn row(&mut self, row: Row<'_>) {
+    fn row(&mut self, row: ResultRow<'_>) {
         assert_eq!(row.columns().count(), row.len());
         self.0.push(format!("row {row:?}"));
     }
@@ -35,7 +35,7 @@ impl ReplySink for Diary {
             });
         }
     }
-    fn error(&mut self, error: &ServerError) {
+    fn error(&mut self, error: &MySqlError) {
         self.0.push(error.to_string());
     }
     fn prepared(&mut self, prepared: Prepared) {

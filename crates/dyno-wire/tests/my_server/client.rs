@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use dyno_test_servers::Mysql;
 use dyno_wire::endpoint::{ChannelBinding, Login, Password, Tls};
-use dyno_wire::my::backend::{Column, OkPacket, Prepared, Row, SessionChange, Text};
-use dyno_wire::my::error::ServerError;
+use dyno_wire::my::backend::{Column, OkPacket, Prepared, ResultRow, SessionChange, Text};
+use dyno_wire::my::error::MySqlError;
 use dyno_wire::my::frontend::{self, ExecuteWriter};
 use dyno_wire::my::handshake::{Handshake, LoginError, Options, Session};
 use dyno_wire::my::reply::{Expect, ReplyScanner, ReplySink, Totals};
@@ -75,7 +75,7 @@ pub(crate) struct Reply {
     pub(crate) session_changes: Vec<String>,
     pub(crate) file: Option<String>,
     pub(crate) prepared: Option<Prepared>,
-    pub(crate) errors: Vec<ServerError>,
+    pub(crate) errors: Vec<MySqlError>,
     pub(crate) totals: Totals,
 }
 
@@ -106,7 +106,7 @@ impl ReplySink for Reply {
     fn column(&mut self, column: Column<'_>) {
         self.columns.push((column.name.to_string(), column.value_type.column_type.0, column.flags));
     }
-    fn row(&mut self, row: Row<'_>) {
+    fn row(&mut self, row: ResultRow<'_>) {
         let owned = |value: Value<'_>| match value {
             Value::Null => Owned::Null,
             Value::Bytes(bytes) => Owned::Bytes(bytes.to_vec()),
@@ -129,7 +129,7 @@ impl ReplySink for Reply {
             SessionChange::Other { kind, .. } => format!("change {kind}"),
         }));
     }
-    fn error(&mut self, error: &ServerError) {
+    fn error(&mut self, error: &MySqlError) {
         self.errors.push(error.clone());
     }
     fn prepared(&mut self, prepared: Prepared) {

@@ -2,7 +2,7 @@
 
 use dyno_test_servers::MysqlProduct;
 use dyno_wire::my::capabilities::StatusFlags;
-use dyno_wire::my::error::ServerError;
+use dyno_wire::my::error::MySqlError;
 use dyno_wire::my::frontend;
 use dyno_wire::my::handshake::Options;
 use dyno_wire::my::reply::{Expect, Totals};
@@ -239,7 +239,7 @@ fn errors_are_the_same_and_leave_the_session_usable() {
             }
             seen
         });
-        let seen = |error: &ServerError| (error.number, error.state.to_string(), error.message.clone());
+        let seen = |error: &MySqlError| (error.number, error.state.to_string(), error.message.clone());
         for mut client in every_way(server) {
             for (sql, theirs) in statements.iter().zip(&theirs) {
                 let reply = client.query(sql);

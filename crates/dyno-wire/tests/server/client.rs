@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dyno_wire::endpoint::{ChannelBinding, Login, Password, Tls};
 use dyno_wire::pg::backend::{CopyResponse, DataRow, NoticeFields, RowDescription};
-use dyno_wire::pg::error::ServerError;
+use dyno_wire::pg::error::PostgresError;
 use dyno_wire::pg::frontend;
 use dyno_wire::pg::handshake::{Handshake, LoginError, Session};
 use dyno_wire::pg::libpq_text;
@@ -46,7 +46,7 @@ pub(crate) struct Reply {
     pub(crate) notifications: Vec<(i32, String, String)>,
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) copy_binary: Option<bool>,
-    pub(crate) errors: Vec<ServerError>,
+    pub(crate) errors: Vec<PostgresError>,
     pub(crate) totals: Totals,
 }
 
@@ -60,7 +60,7 @@ impl ReplySink for Reply {
         let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
         self.rows.push(row.columns().map(|value| value.map(text)).collect());
     }
-    fn error(&mut self, error: &ServerError) {
+    fn error(&mut self, error: &PostgresError) {
         self.errors.push(error.clone());
     }
     fn notice(&mut self, notice: NoticeFields<'_>) {

@@ -1,7 +1,7 @@
 //! The same statements through our machines and through tokio-postgres.
 
 use dyno_wire::pg::backend::TransactionStatus;
-use dyno_wire::pg::error::ServerError;
+use dyno_wire::pg::error::PostgresError;
 use dyno_wire::pg::frontend;
 use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::error::{DbError, ErrorPosition};
@@ -205,7 +205,7 @@ fn errors_have_the_same_sqlstate_and_fields() {
     });
 }
 
-fn same_error(ours: &ServerError, theirs: &DbError) {
+fn same_error(ours: &PostgresError, theirs: &DbError) {
     assert_eq!(ours.severity, theirs.severity());
     assert_eq!(ours.code.as_str(), theirs.code().code());
     assert_eq!(ours.message, theirs.message());

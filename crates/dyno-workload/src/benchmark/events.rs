@@ -8,7 +8,9 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Load, Progress, Series, Site};
+use super::{
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Progress, Series, SeriesLoad, Site,
+};
 use crate::events::{
     self, Events, Found, Ids, LastCensus, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table,
     Test, Told, Wanted,
@@ -151,11 +153,11 @@ impl Dataset for Data {
         self.counted.forget();
     }
 
-    fn loads(&self) -> Vec<Box<dyn Load>> {
+    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
         let ids = Ids { customers: self.found.size.customers, last_event: self.found.last_event };
         let load = |test| {
             let counted = self.counted.clone();
-            Box::new(TestLoad { test, ids, unanswered: Arc::default(), counted }) as Box<dyn Load>
+            Box::new(TestLoad { test, ids, unanswered: Arc::default(), counted }) as Box<dyn SeriesLoad>
         };
         self.tests.iter().copied().map(load).collect()
     }
@@ -170,7 +172,7 @@ struct TestLoad {
     counted: LastCensus,
 }
 
-impl Load for TestLoad {
+impl SeriesLoad for TestLoad {
     fn series(&self) -> Series {
         series(self.test)
     }
@@ -197,19 +199,19 @@ impl Load for TestLoad {
         let before = self.counted.baseline(connection)?;
         self.unanswered.store(0, Ordering::Relaxed);
         let (unanswered, counted) = (Arc::clone(&self.unanswered), self.counted.clone());
-        Ok(Box::new(Counted { before, test: self.test, unanswered, counted }))
+        Ok(Box::new(EventsBaseline { before, test: self.test, unanswered, counted }))
     }
 }
 
 /// The tables before a load of one test.
-struct Counted {
+struct EventsBaseline {
     before: events::Baseline,
     test: Test,
     unanswered: Arc<AtomicU64>,
     counted: LastCensus,
 }
 
-impl Baseline for Counted {
+impl Baseline for EventsBaseline {
     fn verify(
         &self,
         connection: &mut Connection,

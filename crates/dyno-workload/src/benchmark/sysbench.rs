@@ -7,7 +7,9 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Load, Progress, Series, Site};
+use super::{
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Progress, Series, SeriesLoad, Site,
+};
 use crate::sysbench::{
     self, Existing, IgnoredErrors, NotReady, Options, OptionsError, PrepareOptions, State, Sysbench, Test,
     Told, Wanted, prepare, table_name,
@@ -188,10 +190,10 @@ impl Dataset for Data {
         Some(self.options.table_size)
     }
 
-    fn loads(&self) -> Vec<Box<dyn Load>> {
+    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
         let load = |test| {
             let (options, ignored, mysql) = (self.options.clone(), self.ignored.clone(), self.mysql);
-            Box::new(TestLoad { test, options, ignored, mysql }) as Box<dyn Load>
+            Box::new(TestLoad { test, options, ignored, mysql }) as Box<dyn SeriesLoad>
         };
         self.tests.iter().copied().map(load).collect()
     }
@@ -205,7 +207,7 @@ struct TestLoad {
     mysql: bool,
 }
 
-impl Load for TestLoad {
+impl SeriesLoad for TestLoad {
     fn series(&self) -> Series {
         series(self.test)
     }
@@ -233,18 +235,18 @@ impl Load for TestLoad {
 
     fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
         let before = sysbench::Baseline::take(connection, &self.options)?;
-        Ok(Box::new(Counted { before, test: self.test, options: self.options.clone() }))
+        Ok(Box::new(SysbenchBaseline { before, test: self.test, options: self.options.clone() }))
     }
 }
 
 /// The tables before a load of one test.
-struct Counted {
+struct SysbenchBaseline {
     before: sysbench::Baseline,
     test: Test,
     options: Options,
 }
 
-impl Baseline for Counted {
+impl Baseline for SysbenchBaseline {
     fn verify(
         &self,
         connection: &mut Connection,

@@ -7,7 +7,8 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
 use super::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, LOCK_WAIT, Load, Progress, Series, Site,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, LOCK_WAIT, Progress, Series, SeriesLoad,
+    Site,
 };
 use crate::tpcb::{
     self, Commits, PrepareOptions, ScaleError, Script, State, Table, TpcB, VerifyError, check_scale,
@@ -101,8 +102,8 @@ impl Dataset for Data {
         Table::ALL.iter().map(|table| table.name().to_owned()).collect()
     }
 
-    fn loads(&self) -> Vec<Box<dyn Load>> {
-        let load = |script| Box::new(ScriptLoad { script, scale: self.scale }) as Box<dyn Load>;
+    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
+        let load = |script| Box::new(ScriptLoad { script, scale: self.scale }) as Box<dyn SeriesLoad>;
         self.scripts.iter().copied().map(load).collect()
     }
 }
@@ -113,7 +114,7 @@ struct ScriptLoad {
     scale: u32,
 }
 
-impl Load for ScriptLoad {
+impl SeriesLoad for ScriptLoad {
     fn series(&self) -> Series {
         series(self.script)
     }

@@ -1,14 +1,14 @@
 //! Brings rows into a table in the fastest way that the server takes: COPY, LOAD DATA LOCAL, or large INSERTs; over
-//! several connections that share the work ([`crew`]). Knows no table: a family says which statements and which rows.
+//! several connections that share the work ([`worker_pool`]). Knows no table: a family says which statements and which rows.
 
-pub(crate) mod crew;
+pub(crate) mod worker_pool;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
-use crew::{JobError, News, Surroundings};
+use worker_pool::{JobContext, JobError, News};
 
 /// Rows are written and sent in pieces of this size.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -28,7 +28,7 @@ pub(crate) enum Form {
 }
 
 /// Rows that are still to be written.
-pub(crate) trait Rows {
+pub(crate) trait RowSource {
     /// Appends as many rows as there is room for in what was allocated; returns how many, 0 at the end.
     fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64;
 }
@@ -77,42 +77,42 @@ impl<'a> Bulk<'a> {
     }
 
     /// Sends a batch, whose `rows` may have to be written anew.
-    pub(crate) fn send<R: Rows>(
+    pub(crate) fn send<R: RowSource>(
         &self,
         connection: &mut Connection,
         batch: &Batch,
         rows: impl Fn() -> R,
-        around: &Surroundings<'_>,
+        context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if !self.inserts_only.load(Ordering::Relaxed) {
-            match self.bulk(connection, batch, rows(), around) {
+            match self.bulk(connection, batch, rows(), context) {
                 Err(JobError::Query(error)) if turned_down(&error) && batch.rows > 0 => {
                     if !self.inserts_only.swap(true, Ordering::Relaxed) {
-                        around.tell(News::Fallback(why_inserts(self.dialect.mysql, &error)));
+                        context.tell(News::Fallback(why_inserts(self.dialect.mysql, &error)));
                     }
                 }
                 outcome => return outcome,
             }
         }
-        self.inserts(connection, batch, rows(), around)
+        self.inserts(connection, batch, rows(), context)
     }
 
     fn bulk(
         &self,
         connection: &mut Connection,
         batch: &Batch,
-        rows: impl Rows,
-        around: &Surroundings<'_>,
+        rows: impl RowSource,
+        context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if self.dialect.mysql {
-            load_local(connection, batch, rows, around)
+            load_local(connection, batch, rows, context)
         } else if self.whole_tables() {
-            in_transaction(connection, around, |connection| {
-                around.execute(connection, &format!("TRUNCATE TABLE {}", batch.table))?;
-                copy(connection, batch, rows, around)
+            in_transaction(connection, context, |connection| {
+                context.execute(connection, &format!("TRUNCATE TABLE {}", batch.table))?;
+                copy(connection, batch, rows, context)
             })
         } else {
-            copy(connection, batch, rows, around)
+            copy(connection, batch, rows, context)
         }
     }
 
@@ -120,11 +120,11 @@ impl<'a> Bulk<'a> {
         &self,
         connection: &mut Connection,
         batch: &Batch,
-        mut rows: impl Rows,
-        around: &Surroundings<'_>,
+        mut rows: impl RowSource,
+        context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect.mysql)?).unwrap_or(PIECE_BYTES);
-        in_transaction(connection, around, |connection| {
+        in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
             let mut taken = 0;
             loop {
@@ -134,8 +134,8 @@ impl<'a> Bulk<'a> {
                 if added == 0 {
                     return complete(batch, taken, Vec::new());
                 }
-                taken += around.execute(connection, &String::from_utf8_lossy(&sql))?;
-                around.tell(News::Rows(added));
+                taken += context.execute(connection, &String::from_utf8_lossy(&sql))?;
+                context.tell(News::Rows(added));
             }
         })
     }
@@ -144,14 +144,14 @@ impl<'a> Bulk<'a> {
 fn copy(
     connection: &mut Connection,
     batch: &Batch,
-    rows: impl Rows,
-    around: &Surroundings<'_>,
+    rows: impl RowSource,
+    context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     let mut copy = connection.copy_in(&batch.copy)?;
     pieces(rows, |piece, rows| {
-        around.go_on()?;
+        context.go_on()?;
         copy.send(piece)?;
-        around.tell(News::Rows(rows));
+        context.tell(News::Rows(rows));
         Ok(())
     })?;
     let taken = copy.finish()?;
@@ -161,15 +161,15 @@ fn copy(
 fn load_local(
     connection: &mut Connection,
     batch: &Batch,
-    rows: impl Rows,
-    around: &Surroundings<'_>,
+    rows: impl RowSource,
+    context: &JobContext<'_>,
 ) -> Result<(), JobError> {
-    around.go_on()?;
+    context.go_on()?;
     let mut load = connection.load_local(&batch.load_local)?;
     pieces(rows, |piece, rows| {
-        around.go_on()?;
+        context.go_on()?;
         load.send(piece)?;
-        around.tell(News::Rows(rows));
+        context.tell(News::Rows(rows));
         Ok(())
     })?;
     let taken = load.finish()?;
@@ -179,7 +179,7 @@ fn load_local(
 
 /// Hands on rows piece by piece.
 fn pieces(
-    mut rows: impl Rows,
+    mut rows: impl RowSource,
     mut send: impl FnMut(&[u8], u64) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
     let mut piece = Vec::with_capacity(PIECE_BYTES);
@@ -213,10 +213,10 @@ fn insert_bytes(connection: &mut Connection, mysql: bool) -> Result<u64, QueryEr
 
 pub(crate) fn in_transaction(
     connection: &mut Connection,
-    around: &Surroundings<'_>,
+    context: &JobContext<'_>,
     run: impl FnOnce(&mut Connection) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
-    around.execute(connection, "START TRANSACTION")?;
+    context.execute(connection, "START TRANSACTION")?;
     match run(connection) {
         Ok(()) => {
             connection.execute("COMMIT")?;

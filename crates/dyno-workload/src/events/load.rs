@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dyno_engine::request::{QueryKind, Request, Statement, Value};
-use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
+use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 
 use crate::random::Random;
 
@@ -73,8 +73,8 @@ impl Workload for Events {
         None
     }
 
-    fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
-        Box::new(self.make_client(place.id, seed))
+    fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
+        Box::new(self.make_client(identity.id, seed))
     }
 }
 

@@ -11,14 +11,14 @@ use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{LOCK_WAIT, Progress};
-use crate::bulk::crew::{Crew, JobError, News, Open, Surroundings};
+use crate::bulk::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
 use crate::bulk::{Bulk, ROWS_PER_TRANSACTION};
 use crate::limits;
 use crate::preparation::{PrepareError, Terms};
 
 use super::NAME;
 use super::mark::Recipe;
-use super::rows::Rows;
+use super::rows::EventsRows;
 use super::schema::{Schema, Table};
 use super::size::Size;
 use super::state::{State, state};
@@ -60,7 +60,7 @@ pub struct PrepareOptions<'a> {
 /// No connection can be opened, a table of the same name is not dyno's, the rows do not fit, the server refuses a step,
 /// or [`PrepareOptions::stop`] was set; the tables are then marked as unfinished, and [`state`] says so.
 pub fn prepare(
-    open: Open<'_>,
+    open: OpenConnection<'_>,
     options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
@@ -74,11 +74,11 @@ pub fn prepare(
     options.size.check_disk(free_disk_bytes(&mut first, options))?;
     let recipe = Recipe { size: options.size, customer_index: options.customer_index };
     let schema = Schema { dialect: &options.dialect, recipe };
-    let load = Load { schema, bulk: Bulk::new(&options.dialect) };
+    let load = EventTableLoader { schema, bulk: Bulk::new(&options.dialect) };
     let parts = load.parts();
     let connections = parts.len().clamp(2, options.threads.max(2) as usize);
-    let crew = Crew::new(first, open, connections, options.stop).map_err(&connecting)?;
-    let mut preparation = Preparation { crew, options, progress };
+    let pool = WorkerPool::new(first, open, connections, options.stop).map_err(&connecting)?;
+    let mut preparation = Preparation { pool, options, progress };
     preparation.ease_sessions();
     preparation.drop_tables(found == State::Missing)?;
     preparation.statements("tables", &[schema.before_load()])?;
@@ -105,12 +105,12 @@ struct Part {
 }
 
 /// How rows travel.
-struct Load<'a> {
+struct EventTableLoader<'a> {
     schema: Schema<'a>,
     bulk: Bulk<'a>,
 }
 
-impl Load<'_> {
+impl EventTableLoader<'_> {
     fn parts(&self) -> Vec<Part> {
         let size = self.schema.recipe.size;
         let of = |table: Table, rows: u64| {
@@ -126,17 +126,17 @@ impl Load<'_> {
         &self,
         connection: &mut Connection,
         part: &Part,
-        around: &Surroundings<'_>,
+        context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let batch = self.schema.batch(part.table, part.last + 1 - part.first);
         let customers = self.schema.recipe.size.customers;
-        let rows = || Rows::new(part.table, part.first, part.last, customers);
-        self.bulk.send(connection, &batch, rows, around)
+        let rows = || EventsRows::new(part.table, part.first, part.last, customers);
+        self.bulk.send(connection, &batch, rows, context)
     }
 }
 
 struct Preparation<'a> {
-    crew: Crew<'a>,
+    pool: WorkerPool<'a>,
     options: &'a PrepareOptions<'a>,
     progress: &'a mut dyn FnMut(Progress),
 }
@@ -146,7 +146,7 @@ impl Preparation<'_> {
     /// load is to commit by itself, whatever the server's default.
     fn ease_sessions(&mut self) {
         let mysql = self.options.dialect.mysql;
-        for connection in self.crew.connections() {
+        for connection in self.pool.connections() {
             limits::lift(connection);
             let _ = connection.execute(if mysql { "SET SESSION autocommit = 1" } else { SORT_MEMORY });
         }
@@ -162,32 +162,32 @@ impl Preparation<'_> {
             ],
             false => [format!("SET lock_timeout = '{seconds}s'"), "RESET lock_timeout".to_owned()],
         };
-        self.step("drop", None, |crew, hear| {
+        self.step("drop", None, |pool, hear| {
             if missing {
                 return Ok(());
             }
-            let drop = |connection: &mut Connection, _: &(), around: &Surroundings<'_>| {
+            let drop = |connection: &mut Connection, _: &(), context: &JobContext<'_>| {
                 let _ = connection.execute(&limit);
-                around.execute(connection, "DROP TABLE IF EXISTS event, customer")?;
+                context.execute(connection, "DROP TABLE IF EXISTS event, customer")?;
                 let _ = connection.execute(&lift);
                 Ok(())
             };
-            crew.run(&[()], drop, hear)
+            pool.run(&[()], drop, hear)
         })
     }
 
     /// A step of lists of statements; the lists may run at the same time.
     fn statements(&mut self, step: &'static str, lists: &[Vec<String>]) -> Result<(), PrepareError> {
-        self.step(step, None, |crew, hear| run_lists(crew, lists, hear))
+        self.step(step, None, |pool, hear| run_lists(pool, lists, hear))
     }
 
-    fn load(&mut self, load: &Load<'_>, parts: &[Part]) -> Result<(), PrepareError> {
+    fn load(&mut self, load: &EventTableLoader<'_>, parts: &[Part]) -> Result<(), PrepareError> {
         if let Some(why) = load.bulk.slower() {
             (self.progress)(Progress::Remark(why));
         }
         let total = self.options.size.rows + self.options.size.customers;
-        self.step("data", Some(total), |crew, hear| {
-            crew.run(parts, |connection, part, around| load.run(connection, part, around), hear)
+        self.step("data", Some(total), |pool, hear| {
+            pool.run(parts, |connection, part, context| load.run(connection, part, context), hear)
         })
     }
 
@@ -195,10 +195,10 @@ impl Preparation<'_> {
     fn keys(&mut self, schema: &Schema<'_>) -> Result<(), PrepareError> {
         let customers = schema.recipe.size.customers;
         let mut unresolved = 0;
-        self.step("keys", None, |crew, hear| {
-            run_lists(crew, &schema.keys(), hear)?;
-            run_lists(crew, &[schema.foreign_key()], hear)?;
-            if let (true, Some(connection)) = (schema.dialect.mysql, crew.connections().first_mut()) {
+        self.step("keys", None, |pool, hear| {
+            run_lists(pool, &schema.keys(), hear)?;
+            run_lists(pool, &[schema.foreign_key()], hear)?;
+            if let (true, Some(connection)) = (schema.dialect.mysql, pool.connections().first_mut()) {
                 unresolved = count_unresolved(connection, customers)?;
             }
             Ok(())
@@ -209,9 +209,9 @@ impl Preparation<'_> {
     /// Statistics, and the mark of tables that are whole.
     fn settle(&mut self, schema: &Schema<'_>) -> Result<(), PrepareError> {
         let settle = Table::ALL.map(|table| schema.settle(table).into_iter().collect());
-        self.step("analyze", None, |crew, hear| {
-            run_lists(crew, &settle, hear)?;
-            run_lists(crew, &[schema.finish()], hear)
+        self.step("analyze", None, |pool, hear| {
+            run_lists(pool, &settle, hear)?;
+            run_lists(pool, &[schema.finish()], hear)
         })
     }
 
@@ -220,7 +220,7 @@ impl Preparation<'_> {
         &mut self,
         step: &'static str,
         rows: Option<u64>,
-        run: impl FnOnce(&mut Crew<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
+        run: impl FnOnce(&mut WorkerPool<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
     ) -> Result<(), PrepareError> {
         (self.progress)(Progress::Begun { step });
         let started = Instant::now();
@@ -233,7 +233,7 @@ impl Preparation<'_> {
                 progress(Progress::Rows { done, total: rows.unwrap_or(done) });
             }
         };
-        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
+        run(&mut self.pool, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
         progress(Progress::Finished(PrepareStep {
             target: self.options.target.clone(),
             workload: NAME.to_owned(),
@@ -246,11 +246,15 @@ impl Preparation<'_> {
     }
 }
 
-fn run_lists(crew: &mut Crew<'_>, lists: &[Vec<String>], hear: &mut dyn FnMut(News)) -> Result<(), JobError> {
-    let list = |connection: &mut Connection, list: &Vec<String>, around: &Surroundings<'_>| {
-        list.iter().try_for_each(|sql| around.execute(connection, sql).map(drop))
+fn run_lists(
+    pool: &mut WorkerPool<'_>,
+    lists: &[Vec<String>],
+    hear: &mut dyn FnMut(News),
+) -> Result<(), JobError> {
+    let list = |connection: &mut Connection, list: &Vec<String>, context: &JobContext<'_>| {
+        list.iter().try_for_each(|sql| context.execute(connection, sql).map(drop))
     };
-    crew.run(lists, list, hear)
+    pool.run(lists, list, hear)
 }
 
 /// Events of customers that are not there: none, if every customer from 1 to the last is, and no event is of another one.

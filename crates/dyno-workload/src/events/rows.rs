@@ -51,7 +51,7 @@ const CITIES: [&str; 16] = [
 
 /// Some rows of a table that are still to be written.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct EventsRows {
     table: Table,
     next: u64,
     last: u64,
@@ -59,7 +59,7 @@ pub(super) struct Rows {
     customers: u64,
 }
 
-impl Rows {
+impl EventsRows {
     /// Rows `first` to `last`.
     pub(super) fn new(table: Table, first: u64, last: u64, customers: u64) -> Self {
         Self { table, next: first, last, customers }
@@ -96,7 +96,7 @@ impl Rows {
     }
 }
 
-impl bulk::Rows for Rows {
+impl bulk::RowSource for EventsRows {
     fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
         let first = self.next;
         // In brackets texts stand in quotes, and the customer of an event is no text.
@@ -122,10 +122,10 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::bulk::Rows as _;
+    use crate::bulk::RowSource as _;
 
     fn pieces(table: Table, form: Form, first: u64, last: u64, capacity: usize) -> Vec<String> {
-        let mut rows = Rows::new(table, first, last, 500);
+        let mut rows = EventsRows::new(table, first, last, 500);
         let (mut pieces, mut count) = (Vec::new(), 0);
         loop {
             let mut buffer = Vec::with_capacity(capacity);

@@ -2,7 +2,7 @@
 //! little: it looks rows up and scans no table.
 
 use dyno_target::cause::Cause;
-use dyno_target::connection::{Connection, QueryError, Row};
+use dyno_target::connection::{Connection, QueryError, TextRow};
 use thiserror::Error;
 
 use crate::tpcb::grouped;
@@ -129,9 +129,10 @@ fn comments(connection: &mut Connection) -> Result<Vec<(Table, bool, String)>, S
         }
     };
     let rows = connection.query(sql).map_err(StateError::of)?;
-    let text = |row: &Row, at: usize| row.text(at).unwrap_or_default().to_owned();
-    let found =
-        |row: &Row| Some((Table::from_name(row.text(0)?)?, row.text(1) == Some("BASE TABLE"), text(row, 2)));
+    let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
+    let found = |row: &TextRow| {
+        Some((Table::from_name(row.text(0)?)?, row.text(1) == Some("BASE TABLE"), text(row, 2)))
+    };
     Ok(rows.iter().filter_map(found).collect())
 }
 
@@ -149,7 +150,7 @@ fn describe(connection: &mut Connection, table: Table, is_table: bool) -> Result
         ),
     };
     let rows = connection.query(&sql).map_err(StateError::of)?;
-    let column = |row: &Row| [row.text(0), row.text(1)].map(Option::unwrap_or_default).join(" ");
+    let column = |row: &TextRow| [row.text(0), row.text(1)].map(Option::unwrap_or_default).join(" ");
     let columns: Vec<String> = rows.iter().map(column).collect();
     let kind = if is_table { "a table" } else { "a view or the like" };
     Ok(format!("{kind} with the columns {}", columns.join(", ")))

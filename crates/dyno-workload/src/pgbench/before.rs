@@ -1,6 +1,6 @@
 //! What pgbench does before a run: it looks at the tables that are there, and vacuums them.
 
-use dyno_target::connection::{Connection, QueryError, Row};
+use dyno_target::connection::{Connection, QueryError, TextRow};
 use thiserror::Error;
 
 use super::failure_text::failure_text;
@@ -73,7 +73,7 @@ fn partition(connection: &mut Connection) -> Result<Option<(PartitionMethod, u32
     Ok(Some((method, partitions(row))))
 }
 
-fn partitions(row: &Row) -> u32 {
+fn partitions(row: &TextRow) -> u32 {
     row.text(2).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 

@@ -8,12 +8,13 @@ use dyno_engine::clock;
 use dyno_engine::error::SessionError;
 use dyno_engine::request::Request;
 use dyno_engine::workload::{
-    Answer, Client, Ended, Failure, Place, Reaction, Reply, Step, TransactionStatus, TransactionType,
+    Answer, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, Step,
+    TransactionStatus, TransactionType,
 };
 
 use super::debug::tell_value;
-use super::load::Shared;
-use super::rows::Rows;
+use super::load::PgbenchShared;
+use super::row_sink::RowSink;
 use super::sending::{Pipeline, Sent};
 use super::shell;
 use super::tally::{FailureKind, Tally};
@@ -25,11 +26,11 @@ use crate::script::{
 
 /// One client.
 pub(super) struct ScriptClient {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PgbenchShared>,
     /// A second handle, lent out while commands are run: they are looked at while the client changes, and a clone each
     /// time would be a count that all threads write.
-    lent: Option<Arc<Shared>>,
-    pub(super) place: Place,
+    lent: Option<Arc<PgbenchShared>>,
+    pub(super) identity: ClientIdentity,
     pub(super) variables: Variables,
     random: Prng,
     /// What `random` was when the transaction began: a further try draws the same.
@@ -55,7 +56,7 @@ pub(super) struct ScriptClient {
     status: TransactionStatus,
     pub(super) pipeline: Option<Pipeline>,
     pub(super) sent: Sent,
-    pub(super) rows: Rows,
+    pub(super) rows: RowSink,
     /// The command was begun before what it needs was prepared.
     pub(super) prepares_first: bool,
     /// When the command that is waited for was begun (`-r`).
@@ -75,8 +76,8 @@ pub(super) struct Aborted;
 
 impl ScriptClient {
     pub(super) fn new(
-        shared: Arc<Shared>,
-        place: Place,
+        shared: Arc<PgbenchShared>,
+        identity: ClientIdentity,
         variables: Variables,
         random: Prng,
         tallies: Vec<Arc<Tally>>,
@@ -89,7 +90,7 @@ impl ScriptClient {
         Self {
             lent: Some(Arc::clone(&shared)),
             shared,
-            place,
+            identity,
             variables,
             random,
             random_before: random,
@@ -105,7 +106,7 @@ impl ScriptClient {
             status: TransactionStatus::Idle,
             pipeline: None,
             sent: Sent::default(),
-            rows: Rows::default(),
+            rows: RowSink::default(),
             prepares_first: false,
             command_begun_ns: 0,
             failure: None,
@@ -117,7 +118,7 @@ impl ScriptClient {
     }
 
     /// Runs commands until something is to be sent or waited for, or the script ends.
-    fn run(&mut self, shared: &Shared, request: &mut Request<'_>) -> Result<Step, Aborted> {
+    fn run(&mut self, shared: &PgbenchShared, request: &mut Request<'_>) -> Result<Step, Aborted> {
         let Some(script) = shared.scripts.get(self.script) else { return Ok(Step::Done) };
         let commands = &script.script.commands;
         while let Some(command) = commands.get(self.command) {
@@ -265,8 +266,8 @@ impl ScriptClient {
                 if self.copied {
                     return Err(Aborted);
                 }
-                if let Some(every) = self.kept().map(|keep| keep.every) {
-                    self.keep(every, answer)?;
+                if let Some(every) = self.gset().map(|gset| gset.every) {
+                    self.store_result(every, answer)?;
                 }
                 if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.ended) {
                     self.pipeline = None;
@@ -279,7 +280,7 @@ impl ScriptClient {
     }
 
     /// `\gset` and `\aset`: the rows have come.
-    fn keep(&mut self, every: bool, answer: &Answer) -> Result<(), Aborted> {
+    fn store_result(&mut self, every: bool, answer: &Answer) -> Result<(), Aborted> {
         if let Some((query, name)) = self.rows.take_refused() {
             return Err(self.abort_storing("aset", query, &name));
         }
@@ -312,17 +313,17 @@ impl ScriptClient {
         if self.status != TransactionStatus::Idle {
             // It is counted all the same.
             self.abort("end of script reached without completing the last transaction");
-            self.shared.aborted(self.place.thread);
+            self.shared.aborted(self.identity.thread);
             return Ok(Step::DoneAndAbort);
         }
         Ok(Step::Done)
     }
 
-    /// The kept SQL command that is waited for.
-    fn kept(&self) -> Option<&crate::script::Keep> {
+    /// `\gset` or `\aset` of the SQL command that is waited for.
+    fn gset(&self) -> Option<&crate::script::Gset> {
         let script = self.shared.scripts.get(self.script)?;
         match &script.script.commands.get(self.command)?.kind {
-            Kind::Sql(sql) => sql.keep.as_ref(),
+            Kind::Sql(sql) => sql.gset.as_ref(),
             _ => None,
         }
     }
@@ -337,7 +338,7 @@ impl Client for ScriptClient {
         self.restart();
         if self.shared.debug {
             let name = self.shared.scripts.get(self.script).map_or("", |script| &script.script.name);
-            self.shared.console.info(&format!("client {} executing script \"{name}\"", self.place.id));
+            self.shared.console.info(&format!("client {} executing script \"{name}\"", self.identity.id));
         }
         TransactionType(self.script as u16)
     }
@@ -355,7 +356,7 @@ impl Client for ScriptClient {
         self.lent = Some(shared);
         self.waits = matches!(ran, Ok(Step::Send | Step::Sleep(_)));
         ran.unwrap_or_else(|Aborted| {
-            self.shared.aborted(self.place.thread);
+            self.shared.aborted(self.identity.thread);
             Step::Abort
         })
     }
@@ -377,14 +378,14 @@ impl Client for ScriptClient {
                 }
             }
             Reply::Columns(columns) => {
-                let Some(keep) = self.kept() else { return };
-                let prefix = keep.prefix.clone();
+                let Some(gset) = self.gset() else { return };
+                let prefix = gset.prefix.clone();
                 self.rows.columns(&prefix, &columns, &self.shared.names);
             }
             Reply::Row(row) => self.rows.row(&row),
             Reply::Complete(_) => {
                 self.rows.complete();
-                if self.kept().is_some_and(|keep| keep.every) && self.rows.last_rows() > 0 {
+                if self.gset().is_some_and(|gset| gset.every) && self.rows.last_rows() > 0 {
                     self.rows.store_every(&mut self.variables);
                 }
             }
@@ -393,16 +394,16 @@ impl Client for ScriptClient {
         }
     }
 
-    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         self.react(failure)
     }
 
     fn lost(&mut self, error: &SessionError) {
         self.tell_lost(error);
-        self.shared.aborted(self.place.thread);
+        self.shared.aborted(self.identity.thread);
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &EndedTransaction) {
         self.count(ended);
         // Between two transactions it stands at none of the commands.
         self.command = 0;
@@ -423,7 +424,7 @@ impl ScriptClient {
     /// Chooses the next transaction's script, once.
     pub(super) fn choose(&mut self) {
         if self.chosen.is_none() {
-            self.script = self.shared.choose_script(self.place.thread);
+            self.script = self.shared.choose_script(self.identity.thread);
             self.chosen = Some(self.script);
         }
     }

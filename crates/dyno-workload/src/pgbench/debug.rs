@@ -1,7 +1,7 @@
 //! What `--debug` tells of a client's doings.
 
 use super::client::ScriptClient;
-use super::load::Shared;
+use super::load::PgbenchShared;
 use crate::script::{Command, Kind, Protocol, Sql, Value};
 
 impl ScriptClient {
@@ -37,13 +37,13 @@ impl ScriptClient {
     }
 
     pub(super) fn tell_doing(&self, what: &str) {
-        self.shared.console.info(&format!("client {} {what}", self.place.id));
+        self.shared.console.info(&format!("client {} {what}", self.identity.id));
     }
 }
 
 /// What the function `debug` is given.
 #[cold]
-pub(super) fn tell_value(shared: &Shared, script: usize, command: usize, value: Value) {
+pub(super) fn tell_value(shared: &PgbenchShared, script: usize, command: usize, value: Value) {
     let mut text = Vec::new();
     let kind = match value {
         Value::Null => "null",

@@ -12,7 +12,7 @@ const CLOSED: &str = "server closed the connection unexpectedly\n\
 pub(super) fn failure_text(error: &QueryError, sql: &str) -> String {
     match error {
         QueryError::Server { error, .. } => {
-            let text = libpq_text::refusal(error, Some(sql));
+            let text = libpq_text::server_error(error, Some(sql));
             if error.ends_session() { text + CLOSED } else { text.trim_end_matches('\n').to_owned() }
         }
         QueryError::Lost { .. } => CLOSED.to_owned(),

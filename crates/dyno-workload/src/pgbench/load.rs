@@ -8,10 +8,10 @@ use std::time::Duration;
 use dyno_engine::error::SessionError;
 use dyno_engine::request::Statement;
 use dyno_engine::schedule::Gaps;
-use dyno_engine::workload::{Client, Place, StatementId, Workload};
+use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 
 use super::client::ScriptClient;
-use super::log::{Columns, Entry, Log, LogError, LogOptions};
+use super::log::{LogColumns, LogEntry, LogError, LogOptions, TransactionLog};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
@@ -69,10 +69,10 @@ pub trait Console: Send + Sync {
 
 /// The load of a run; cheap to clone.
 #[derive(Clone)]
-pub struct Load(pub(super) Arc<Shared>);
+pub struct PgbenchLoad(pub(super) Arc<PgbenchShared>);
 
 /// What all clients share.
-pub(super) struct Shared {
+pub(super) struct PgbenchShared {
     pub(super) scripts: Vec<WeightedScript>,
     weights: Vec<i64>,
     pub(super) names: Names,
@@ -111,16 +111,16 @@ struct ThreadShare {
 struct ThreadState {
     script_random: Prng,
     throttle_random: Prng,
-    log: Option<Log>,
+    log: Option<TransactionLog>,
 }
 
-impl std::fmt::Debug for Load {
+impl std::fmt::Debug for PgbenchLoad {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Load").field("types", &self.0.types).finish_non_exhaustive()
+        f.debug_struct("PgbenchLoad").field("types", &self.0.types).finish_non_exhaustive()
     }
 }
 
-impl Load {
+impl PgbenchLoad {
     /// Draws the seeds and opens the logs.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Load {
         let mut seeds = Seeds::new(options.random_seed);
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
         let variables = initial_variables(&mut options, &mut seeds);
-        let columns = Columns {
+        let columns = LogColumns {
             throttled: options.throttled,
             retries: options.tries_max != Some(1),
             failures_detailed: options.failures_detailed,
@@ -139,7 +139,9 @@ impl Load {
             .map(|thread| {
                 let streams = seeds.thread();
                 let log = options.log.as_ref();
-                let log = log.map(|log| Log::open(log, columns, thread, streams.sampling)).transpose()?;
+                let log = log
+                    .map(|log| TransactionLog::open(log, columns, thread, streams.sampling))
+                    .transpose()?;
                 let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
                 Ok(ThreadShare {
                     state: Mutex::new(ThreadState {
@@ -152,7 +154,7 @@ impl Load {
             })
             .collect::<Result<_, LogError>>()?;
         let statement_names = statement_names(&options.scripts, options.mode);
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(PgbenchShared {
             weights: options.scripts.iter().map(|script| i64::from(script.weight)).collect(),
             types: options.scripts.iter().map(|script| script.script.name.clone()).collect(),
             scripts: options.scripts,
@@ -268,7 +270,7 @@ fn initial_variables(options: &mut LoadOptions, seeds: &mut Seeds) -> Variables 
     variables
 }
 
-impl Shared {
+impl PgbenchShared {
     /// Chooses the next transaction's script as pgbench would.
     pub(super) fn choose_script(&self, thread: u32) -> usize {
         match (&*self.weights, self.threads.get(thread as usize)) {
@@ -277,7 +279,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn write_log(&self, thread: u32, entry: &Entry) {
+    pub(super) fn write_log(&self, thread: u32, entry: &LogEntry) {
         if let Some(share) = self.threads.get(thread as usize)
             && let Some(log) = &mut lock(&share.state).log
         {
@@ -300,7 +302,7 @@ impl Shared {
     }
 }
 
-impl Workload for Load {
+impl Workload for PgbenchLoad {
     fn types(&self) -> &[String] {
         &self.0.types
     }
@@ -325,15 +327,15 @@ impl Workload for Load {
         Some(Box::new(move || random.poisson(mean_us) as f64 / mean_us))
     }
 
-    fn client(&self, place: Place, _seed: u64) -> Box<dyn Client> {
+    fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         let shared = &self.0;
         let mut variables = shared.variables.clone();
         if let Some(slot) = shared.names.find("client_id").filter(|slot| !variables.is_set(*slot)) {
-            variables.set(slot, Value::Integer(i64::from(place.id)));
+            variables.set(slot, Value::Integer(i64::from(identity.id)));
         }
-        let random = shared.clients.get(place.id as usize).copied().unwrap_or_else(|| Prng::seed(0));
-        let tallies = shared.threads.get(place.thread as usize);
+        let random = shared.clients.get(identity.id as usize).copied().unwrap_or_else(|| Prng::seed(0));
+        let tallies = shared.threads.get(identity.thread as usize);
         let tallies = tallies.map(|share| share.tallies.clone()).unwrap_or_default();
-        Box::new(ScriptClient::new(Arc::clone(shared), place, variables, random, tallies))
+        Box::new(ScriptClient::new(Arc::clone(shared), identity, variables, random, tallies))
     }
 }

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dyno_engine::clock;
 use dyno_wire::pg::libpq_text;
 
-use super::tally::{FailureKind, Spread};
+use super::tally::{FailureKind, LatencySpread};
 use crate::script::random::Prng;
 
 /// What is held back at most, as C's streams do: a process that is killed loses no more.
@@ -28,7 +28,7 @@ pub struct LogOptions {
 
 /// Which columns the options in force ask for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Columns {
+pub(super) struct LogColumns {
     /// `-R`
     pub(super) throttled: bool,
     /// `--max-tries` other than 1.
@@ -49,7 +49,7 @@ pub(super) enum Logged {
 
 /// A transaction as the log has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     pub(super) client: u32,
     /// Transactions of this client so far, this one included.
     pub(super) transaction: u64,
@@ -70,10 +70,10 @@ pub enum LogError {
 
 /// One thread's log.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct TransactionLog {
     path: PathBuf,
     file: BufWriter<File>,
-    columns: Columns,
+    columns: LogColumns,
     sampling_rate: Option<f64>,
     sampling: Prng,
     aggregate: Option<Aggregate>,
@@ -83,11 +83,11 @@ pub(super) struct Log {
     failure: Option<std::io::Error>,
 }
 
-impl Log {
+impl TransactionLog {
     /// Opens `prefix.PID` for the first thread and `prefix.PID.THREAD` for the others.
     pub(super) fn open(
         options: &LogOptions,
-        columns: Columns,
+        columns: LogColumns,
         thread: u32,
         sampling: Prng,
     ) -> Result<Self, LogError> {
@@ -120,7 +120,7 @@ impl Log {
         self.epoch_us + (ns / 1000).cast_signed()
     }
 
-    pub(super) fn write(&mut self, entry: &Entry) {
+    pub(super) fn write(&mut self, entry: &LogEntry) {
         let ended_us = self.wall_us(entry.ended_ns);
         if self.aggregate.is_some() {
             self.write_intervals(ended_us);
@@ -173,8 +173,8 @@ fn epoch_us() -> i64 {
 
 fn write_line(
     file: &mut BufWriter<File>,
-    columns: Columns,
-    entry: &Entry,
+    columns: LogColumns,
+    entry: &LogEntry,
     ended_us: i64,
 ) -> std::io::Result<()> {
     write!(file, "{} {} ", entry.client, entry.transaction)?;
@@ -216,8 +216,8 @@ struct Aggregate {
     /// Whole seconds since 1970.
     start_s: i64,
     done: u64,
-    latency: Spread,
-    lag: Spread,
+    latency: LatencySpread,
+    lag: LatencySpread,
     skipped: u64,
     retried: u64,
     retries: u64,
@@ -232,8 +232,8 @@ impl Aggregate {
             seconds,
             start_s: 0,
             done: 0,
-            latency: Spread::default(),
-            lag: Spread::default(),
+            latency: LatencySpread::default(),
+            lag: LatencySpread::default(),
             skipped: 0,
             retried: 0,
             retries: 0,
@@ -247,7 +247,7 @@ impl Aggregate {
         *self = Self { start_s: self.start_s + self.seconds, ..Self::new(self.seconds) };
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &LogEntry) {
         if entry.tries > 1 {
             self.retried += 1;
             self.retries += u64::from(entry.tries - 1);
@@ -265,15 +265,15 @@ impl Aggregate {
         }
     }
 
-    fn write_line(&self, file: &mut BufWriter<File>, columns: Columns) -> std::io::Result<()> {
+    fn write_line(&self, file: &mut BufWriter<File>, columns: LogColumns) -> std::io::Result<()> {
         let Self {
             start_s, done, latency, skipped, retried, retries, serialization, deadlock, other, ..
         } = self;
         // Columns that the options do not ask for are there and zero.
-        let lag = if columns.throttled { self.lag } else { Spread::default() };
+        let lag = if columns.throttled { self.lag } else { LatencySpread::default() };
         write!(file, "{start_s} {done}")?;
         for times in [latency, &lag] {
-            let Spread { sum_us, sum2_us2, min_us, max_us, .. } = times;
+            let LatencySpread { sum_us, sum2_us2, min_us, max_us, .. } = times;
             write!(file, " {sum_us:.0} {sum2_us2:.0} {min_us:.0} {max_us:.0}")?;
         }
         write!(file, " {skipped} {retried} {retries} {serialization} {deadlock}")?;

@@ -9,7 +9,7 @@ pub mod initialize;
 pub mod load;
 pub mod log;
 mod outcome;
-mod rows;
+mod row_sink;
 mod sending;
 mod shell;
 pub mod tally;

@@ -4,17 +4,17 @@
 use std::fmt::Display;
 
 use dyno_engine::error::SessionError;
-use dyno_engine::workload::{Ended, Failure, NoticeFields, Reaction};
+use dyno_engine::workload::{EndedTransaction, NoticeFields, Reaction, StatementFailure};
 use dyno_wire::pg::libpq_text;
 
 use super::client::{Aborted, ScriptClient};
-use super::log::{Entry, Logged};
+use super::log::{LogEntry, Logged};
 use super::tally::FailureKind;
 use crate::script::{Command, EvaluateError, Kind};
 
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
-    pub(super) fn react(&mut self, failure: &Failure<'_>) -> Reaction {
+    pub(super) fn react(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         if self.prepares_a_statement() && !failure.error.ends_session() {
             let text = self.text_of(failure);
             self.shared.console.error(&text);
@@ -27,17 +27,17 @@ impl ScriptClient {
             _ => {
                 let text = self.text_of(failure);
                 self.tell_aborted_query(self.query_number(failure.statements), text.trim_end());
-                self.shared.aborted(self.place.thread);
+                self.shared.aborted(self.identity.thread);
                 return Reaction::Abort;
             }
         };
         if self.shared.verbose_errors {
             let text = self.text_of(failure);
-            let Self { place, command, script, .. } = self;
+            let Self { identity, command, script, .. } = self;
             let text = text.trim_end();
             self.shared.console.info(&format!(
                 "client {} got an error in command {command} (SQL) of script {script}; {text}",
-                place.id
+                identity.id
             ));
         }
         self.settled();
@@ -53,7 +53,7 @@ impl ScriptClient {
         self.failure = (kind == FailureKind::Other || failure.load_goes_on).then_some(kind);
         if self.shared.verbose_errors && self.failure.is_some() {
             let text = format!("ends the failed transaction ({})", self.tries_text(failure));
-            self.shared.console.info(&format!("client {} {text}", self.place.id));
+            self.shared.console.info(&format!("client {} {text}", self.identity.id));
         }
         Reaction::Fail
     }
@@ -61,20 +61,20 @@ impl ScriptClient {
     /// What the server said, in libpq's words. Under contention most failures are tried again and never told of: this is
     /// for those that are.
     #[cold]
-    fn text_of(&mut self, failure: &Failure<'_>) -> String {
+    fn text_of(&mut self, failure: &StatementFailure<'_>) -> String {
         let query = self.sent_text(failure.statements);
-        libpq_text::refusal(failure.error, query.as_deref())
+        libpq_text::server_error(failure.error, query.as_deref())
     }
 
     /// Whether `--max-tries` and `-L` leave room for another try.
-    fn may_retry(&self, failure: &Failure<'_>) -> bool {
+    fn may_retry(&self, failure: &StatementFailure<'_>) -> bool {
         let tries_left = self.shared.tries_max.is_none_or(|max| failure.tries < max);
         let took_ns = u128::from(failure.now_ns.saturating_sub(failure.due_ns));
         tries_left && self.shared.latency_limit.is_none_or(|limit| took_ns <= limit.as_nanos())
     }
 
     /// `try 1/3, 12.000% of the maximum time of tries was used`
-    fn tries_text(&self, failure: &Failure<'_>) -> String {
+    fn tries_text(&self, failure: &StatementFailure<'_>) -> String {
         let mut text = format!("try {}", failure.tries);
         if let Some(max) = self.shared.tries_max {
             text.push_str(&format!("/{max}"));
@@ -89,12 +89,12 @@ impl ScriptClient {
     pub(super) fn tell_retry(&mut self) {
         if let Some(tries) = self.retried.take() {
             let text = format!("repeats the transaction after the error ({tries})");
-            self.shared.console.info(&format!("client {} {text}", self.place.id));
+            self.shared.console.info(&format!("client {} {text}", self.identity.id));
         }
     }
 
     /// Counts and logs a transaction that has ended.
-    pub(super) fn count(&mut self, ended: &Ended) {
+    pub(super) fn count(&mut self, ended: &EndedTransaction) {
         let latency_us = us(ended.due_ns, ended.ended_ns);
         let lag_us = us(ended.due_ns, ended.begun_ns);
         let what = match (ended.well, self.failure.take()) {
@@ -133,35 +133,35 @@ impl ScriptClient {
     }
 
     fn log(&self, what: Logged, tries: u32, ended_ns: u64) {
-        let (client, transaction, script) = (self.place.id, self.transactions, self.script);
-        let entry = Entry { client, transaction, script, tries, ended_ns, what };
-        self.shared.write_log(self.place.thread, &entry);
+        let (client, transaction, script) = (self.identity.id, self.transactions, self.script);
+        let entry = LogEntry { client, transaction, script, tries, ended_ns, what };
+        self.shared.write_log(self.identity.thread, &entry);
     }
 
     /// The connection broke, or could not be opened.
     pub(super) fn tell_lost(&mut self, error: &SessionError) {
         self.command = self.command_at_loss();
-        let Self { place, command, script, .. } = self;
+        let Self { identity, command, script, .. } = self;
         let console = &self.shared.console;
         match error {
             _ if !self.online => {
                 console.connection_failed(error);
-                console.error(&format!("client {} aborted while establishing connection", place.id));
+                console.error(&format!("client {} aborted while establishing connection", identity.id));
             }
             // The run is stopped, which is said once.
             SessionError::NotDrained => {}
             SessionError::CopyIn => console.error("COPY is not supported in pgbench, aborting"),
             SessionError::Server(error) => {
                 let query = self.sent_text(0);
-                let text = libpq_text::refusal(error, query.as_deref());
+                let text = libpq_text::server_error(error, query.as_deref());
                 self.tell_aborted_query(0, text.trim_end());
             }
             SessionError::Io { .. } | SessionError::Closed => console.error(&format!(
                 "client {} aborted in command {command} (SQL) of script {script}; perhaps the backend died while \
                  processing",
-                place.id
+                identity.id
             )),
-            error => console.error(&format!("client {} aborted: {error}", place.id)),
+            error => console.error(&format!("client {} aborted: {error}", identity.id)),
         }
     }
 
@@ -171,23 +171,25 @@ impl ScriptClient {
     }
 
     fn tell_aborted_query(&self, query: u32, text: &str) {
-        let Self { place, command, script, .. } = self;
-        let text =
-            format!("client {} script {script} aborted in command {command} query {query}: {text}", place.id);
+        let Self { identity, command, script, .. } = self;
+        let text = format!(
+            "client {} script {script} aborted in command {command} query {query}: {text}",
+            identity.id
+        );
         self.shared.console.error(&text);
     }
 
     #[cold]
     pub(super) fn abort(&self, why: &str) -> Aborted {
-        self.shared.console.error(&format!("client {} aborted: {why}", self.place.id));
+        self.shared.console.error(&format!("client {} aborted: {why}", self.identity.id));
         Aborted
     }
 
     /// The answer to a query is not what the script wants.
     #[cold]
     pub(super) fn abort_query(&self, query: u32, why: &str) -> Aborted {
-        let Self { place, command, script, .. } = self;
-        let text = format!("client {} script {script} command {command} query {query}: {why}", place.id);
+        let Self { identity, command, script, .. } = self;
+        let text = format!("client {} script {script} command {command} query {query}: {why}", identity.id);
         self.shared.console.error(&text);
         Aborted
     }
@@ -207,9 +209,9 @@ impl ScriptClient {
 
     #[cold]
     pub(super) fn abort_named(&self, name: &str, why: &str) -> Aborted {
-        let Self { place, command, script, .. } = self;
+        let Self { identity, command, script, .. } = self;
         let text =
-            format!("client {} aborted in command {command} ({name}) of script {script}; {why}", place.id);
+            format!("client {} aborted in command {command} ({name}) of script {script}; {why}", identity.id);
         self.shared.console.error(&text);
         Aborted
     }

@@ -35,14 +35,14 @@ impl ScriptClient {
         }
         if self.pipeline.is_some() {
             self.sent.commands.push(self.command);
-            if let Some(keep) = &sql.keep {
-                let name = if keep.every { "aset" } else { "gset" };
+            if let Some(gset) = &sql.gset {
+                let name = if gset.every { "aset" } else { "gset" };
                 return Err(self.abort_named(name, &format!("\\{name} is not allowed in pipeline mode")));
             }
             self.write_extended(sql, request);
             return Ok(None);
         }
-        if sql.keep.is_some() {
+        if sql.gset.is_some() {
             self.rows.clear();
             request.keep_rows();
         }
@@ -67,7 +67,7 @@ impl ScriptClient {
             bind.text_with(|out| self.variables.write_text(*slot, out));
         }
         bind.finish();
-        if sql.keep.is_some() {
+        if sql.gset.is_some() {
             request.describe();
         }
         request.run();

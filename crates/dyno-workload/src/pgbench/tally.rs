@@ -77,8 +77,8 @@ impl Times {
         self.sum2_us2.add(us * us);
     }
 
-    fn read(&self) -> Spread {
-        Spread {
+    fn read(&self) -> LatencySpread {
+        LatencySpread {
             count: self.count.get(),
             sum_us: self.sum_us.get(),
             sum2_us2: self.sum2_us2.get(),
@@ -198,7 +198,7 @@ impl Tally {
 
 /// Count, sum, sum of squares and extremes of some times, in microseconds; all zero where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spread {
+pub struct LatencySpread {
     pub count: u64,
     pub sum_us: f64,
     pub sum2_us2: f64,
@@ -206,7 +206,7 @@ pub struct Spread {
     pub max_us: f64,
 }
 
-impl Spread {
+impl LatencySpread {
     pub fn add(&mut self, us: f64) {
         let first = self.count == 0;
         self.min_us = if first { us } else { self.min_us.min(us) };
@@ -264,10 +264,10 @@ pub struct Counts {
     pub other: u64,
     /// Transactions done that took longer than `-L` allows.
     pub late: u64,
-    pub latency: Spread,
-    pub lag: Spread,
+    pub latency: LatencySpread,
+    pub lag: LatencySpread,
     /// Connections opened for a transaction each (`-C`).
-    pub connections: Spread,
+    pub connections: LatencySpread,
     /// By the command's index in its script; empty where scripts are mixed.
     pub commands: Vec<CommandCounts>,
 }

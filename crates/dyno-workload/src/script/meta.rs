@@ -9,7 +9,7 @@ use super::{Command, Kind, Names, Operand, Program, ScriptError, SleepUnit, name
 pub(super) enum Meta {
     Command(Command),
     /// `\gset` and `\aset`, which belong to the command before them.
-    Keep {
+    Gset {
         prefix: Vec<u8>,
         every: bool,
     },
@@ -147,7 +147,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             b"gset" | b"aset" if words.len() > 1 => return refuse("too many arguments"),
             b"gset" | b"aset" => {
                 let prefix = words.first().map_or_else(Vec::new, |word| word.text.to_vec());
-                return Ok(Some(Meta::Keep { prefix, every: known == b"aset" }));
+                return Ok(Some(Meta::Gset { prefix, every: known == b"aset" }));
             }
             _ => return refuse("invalid command"),
         };

@@ -4,7 +4,7 @@ use super::meta::{Meta, Reader};
 use super::source::Source;
 use super::sql::PARAMETERS_MAX;
 use super::statement::{Scanner, Stop};
-use super::{Command, Keep, Kind, Names, Protocol, Script, ScriptError, Sql};
+use super::{Command, Gset, Kind, Names, Protocol, Script, ScriptError, Sql};
 
 /// How much of an SQL command's first line is kept, bytes.
 const FIRST_LINE_BYTES_MAX: usize = 127;
@@ -33,9 +33,9 @@ pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Resu
                 match Reader::new(name, &mut source, names).read()? {
                     None => {}
                     Some(Meta::Command(command)) => commands.push(command),
-                    Some(Meta::Keep { prefix, every }) => {
-                        let keep = Keep { prefix: String::from_utf8_lossy(&prefix).into_owned(), every };
-                        keep_result(name, line, &mut commands, keep)?;
+                    Some(Meta::Gset { prefix, every }) => {
+                        let gset = Gset { prefix: String::from_utf8_lossy(&prefix).into_owned(), every };
+                        attach_gset(name, line, &mut commands, gset)?;
                     }
                 }
             }
@@ -61,10 +61,10 @@ fn too_many_parameters(name: &str, text: &[u8]) -> ScriptError {
 }
 
 /// Gives `\gset` and `\aset` to the SQL command before them.
-fn keep_result(file: &str, line: u32, commands: &mut [Command], keep: Keep) -> Result<(), ScriptError> {
+fn attach_gset(file: &str, line: u32, commands: &mut [Command], gset: Gset) -> Result<(), ScriptError> {
     let last = match commands.last_mut() {
-        Some(Command { kind: Kind::Sql(sql), .. }) if sql.keep.is_none() => {
-            sql.keep = Some(keep);
+        Some(Command { kind: Kind::Sql(sql), .. }) if sql.gset.is_none() => {
+            sql.gset = Some(gset);
             return Ok(());
         }
         Some(Command { kind: Kind::Sql(_), .. }) | None => String::new(),

@@ -15,7 +15,7 @@ pub struct Sql {
     /// The variables that `$1`, `$2`… stand for; each use has its own. Empty in simple mode.
     pub parameters: Box<[Slot]>,
     /// `\gset` or `\aset` after it.
-    pub keep: Option<Keep>,
+    pub gset: Option<Gset>,
 }
 
 /// A stretch of an SQL command's text.
@@ -27,7 +27,7 @@ pub enum Piece {
 
 /// What `\gset` and `\aset` do with the columns of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keep {
+pub struct Gset {
     /// Stands before each column's name in the variable's name.
     pub prefix: String,
     /// `\aset`: of every statement's result. `\gset`: of the last one only, which must have one row.
@@ -46,7 +46,7 @@ impl Sql {
             pieces: Box::default(),
             text: Box::default(),
             parameters: Box::default(),
-            keep: None,
+            gset: None,
         };
         if mode == Protocol::Simple {
             return Some(Self { pieces: pieces.into(), ..nothing });

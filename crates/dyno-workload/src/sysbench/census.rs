@@ -2,7 +2,7 @@
 //! reads all of it once.
 
 use dyno_target::cause::Cause;
-use dyno_target::connection::{Connection, QueryError, Rows};
+use dyno_target::connection::{Connection, QueryError, TextRows};
 use thiserror::Error;
 
 use super::options::Options;
@@ -74,7 +74,7 @@ impl IndexCensus {
 }
 
 /// Whether a plan reads an index: MySQL says so in the column `key`, others somewhere in their text.
-fn uses(plan: &Rows, index: &str) -> bool {
+fn uses(plan: &TextRows, index: &str) -> bool {
     plan.iter().any(|row| {
         let told = row.iter().filter(|(column, _)| !column.eq_ignore_ascii_case("possible_keys"));
         told.filter_map(|(_, value)| value).any(|value| value.contains(index))
@@ -98,7 +98,10 @@ fn steered<T>(connection: &mut Connection, settings: &[&str], run: impl FnOnce(&
 }
 
 /// The integers in the only row of an answer.
-fn numbers<const N: usize>(answer: Result<Rows, QueryError>, table: &str) -> Result<[i128; N], CensusError> {
+fn numbers<const N: usize>(
+    answer: Result<TextRows, QueryError>,
+    table: &str,
+) -> Result<[i128; N], CensusError> {
     let rows = answer.map_err(|error| CensusError::of(table, error))?;
     let mut values = [0; N];
     for (at, value) in values.iter_mut().enumerate() {

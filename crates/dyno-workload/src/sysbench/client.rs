@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use dyno_engine::error::SessionError;
 use dyno_engine::request::{QueryKind, Request, Value};
-use dyno_engine::workload::{Answer, Client, Ended, Failure, Reaction, StatementId, Step, TransactionType};
+use dyno_engine::workload::{
+    Answer, Client, EndedTransaction, Reaction, StatementFailure, StatementId, Step, TransactionType,
+};
 
 use crate::random::Random;
 
 use super::counters::ClientCounters;
 use super::distribution::Sampler;
 use super::failure::{FatalError, OnError};
-use super::load::Shared;
-use super::plan::{Group, Kind};
+use super::load::SysbenchShared;
+use super::plan::{StatementGroup, StatementKind};
 use super::text::{self, C_BYTES, C_TEMPLATE, PAD_BYTES, PAD_TEMPLATE};
 use super::unique::UniqueNumbers;
 
@@ -25,7 +27,7 @@ const TRIES_MAX: u32 = 10;
 
 #[derive(Debug)]
 pub(super) struct SysbenchClient {
-    shared: Arc<Shared>,
+    shared: Arc<SysbenchShared>,
     id: u32,
     random: Random,
     sampler: Sampler,
@@ -59,7 +61,12 @@ struct Sent {
 }
 
 impl SysbenchClient {
-    pub(super) fn new(shared: Arc<Shared>, id: u32, seed: u64, counters: Option<ClientCounters>) -> Self {
+    pub(super) fn new(
+        shared: Arc<SysbenchShared>,
+        id: u32,
+        seed: u64,
+        counters: Option<ClientCounters>,
+    ) -> Self {
         let rows = shared.options.table_size as f64 / f64::from(shared.segments);
         let start = rows * f64::from(id % shared.segments);
         Self {
@@ -153,21 +160,21 @@ impl SysbenchClient {
         loop {
             let group = *self.shared.plan.groups().get(self.group)?;
             let sent = match group {
-                Group::Begin => self.put_begin(request),
-                Group::Commit => self.put_commit(request),
-                Group::NewRow => self.put_new_row(request),
-                Group::DeleteInsert { insert, .. } if let Some(id) = self.deleted.take() => {
+                StatementGroup::Begin => self.put_begin(request),
+                StatementGroup::Commit => self.put_commit(request),
+                StatementGroup::NewRow => self.put_new_row(request),
+                StatementGroup::DeleteInsert { insert, .. } if let Some(id) = self.deleted.take() => {
                     self.put_insert(insert + self.table, id, request)
                 }
-                Group::DeleteInsert { delete, count, .. } if self.repeats(count) => {
+                StatementGroup::DeleteInsert { delete, count, .. } if self.repeats(count) => {
                     let id = self.draw_id();
                     self.deleted = Some(id);
                     self.put_integers(delete + self.table, &[id], QueryKind::Write, request)
                 }
-                Group::Repeat { kind, first, count } if self.repeats(count) => {
+                StatementGroup::Repeat { kind, first, count } if self.repeats(count) => {
                     self.put_one(kind, first + self.table, request)
                 }
-                Group::DeleteInsert { .. } | Group::Repeat { .. } => continue,
+                StatementGroup::DeleteInsert { .. } | StatementGroup::Repeat { .. } => continue,
             };
             request.counts_as(sent.kind);
             return Some(sent);
@@ -203,33 +210,38 @@ impl SysbenchClient {
     }
 
     #[inline]
-    fn put_one(&mut self, kind: Kind, statement: u16, request: &mut Request<'_>) -> Sent {
+    fn put_one(&mut self, kind: StatementKind, statement: u16, request: &mut Request<'_>) -> Sent {
         match kind {
-            Kind::Point => {
+            StatementKind::Point => {
                 let id = self.draw_id();
                 self.put_integers(statement, &[id], QueryKind::Read, request)
             }
-            Kind::IndexUpdate | Kind::Delete => {
+            StatementKind::IndexUpdate | StatementKind::Delete => {
                 let id = self.draw_id();
                 self.put_integers(statement, &[id], QueryKind::Write, request)
             }
-            Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => {
+            StatementKind::SimpleRange
+            | StatementKind::SumRange
+            | StatementKind::OrderRange
+            | StatementKind::DistinctRange => {
                 let id = self.draw_id();
                 let last = id + i64::from(self.shared.options.range_size) - 1;
                 self.put_integers(statement, &[id, last], QueryKind::Read, request)
             }
-            Kind::NonIndexUpdate => {
+            StatementKind::NonIndexUpdate => {
                 self.draw_c();
                 let id = self.draw_id();
                 let values = [Value::Text(&self.c), Value::Integer(id)];
                 request.execute_values(StatementId(statement), &values);
                 Sent { kind: QueryKind::Write, statement: Some(statement) }
             }
-            Kind::Insert => {
+            StatementKind::Insert => {
                 let id = self.draw_id();
                 self.put_insert(statement, id, request)
             }
-            Kind::RandomPoints | Kind::RandomRanges => self.put_list(kind, statement, request),
+            StatementKind::RandomPoints | StatementKind::RandomRanges => {
+                self.put_list(kind, statement, request)
+            }
         }
     }
 
@@ -243,11 +255,11 @@ impl SysbenchClient {
     }
 
     /// Points or ranges from the client's own part of the table.
-    fn put_list(&mut self, kind: Kind, statement: u16, request: &mut Request<'_>) -> Sent {
+    fn put_list(&mut self, kind: StatementKind, statement: u16, request: &mut Request<'_>) -> Sent {
         let (low, high) = self.segment;
         let options = &self.shared.options;
         self.values.clear();
-        if kind == Kind::RandomPoints {
+        if kind == StatementKind::RandomPoints {
             for _ in 0..options.random_points {
                 self.values.push(self.sampler.draw(&mut self.random, low, high));
             }
@@ -355,7 +367,7 @@ impl Client for SysbenchClient {
         }
     }
 
-    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let ignored = self.shared.ignored.ignores(failure.error);
         if ignored && let Some(counters) = &self.counters {
             counters.ignored_error();
@@ -398,7 +410,7 @@ impl Client for SysbenchClient {
     }
 
     #[inline]
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &EndedTransaction) {
         if !ended.well {
             self.event_failed();
         } else if std::mem::take(&mut self.in_event)

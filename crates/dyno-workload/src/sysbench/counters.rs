@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use dyno_engine::request::QueryKind;
-use dyno_engine::workload::Place;
+use dyno_engine::workload::ClientIdentity;
 
 mod latencies;
 mod snapshot;
@@ -83,12 +83,12 @@ impl Counters {
         })
     }
 
-    /// The cells of one client. Only the load thread in `place` may use them.
+    /// The cells of one client. Only the load thread of `identity` may use them.
     #[must_use]
-    pub fn client(self: &Arc<Self>, place: Place) -> ClientCounters {
+    pub fn client(self: &Arc<Self>, identity: ClientIdentity) -> ClientCounters {
         ClientCounters {
-            thread: (place.thread as usize).min(self.threads.len()),
-            client: place.id as usize,
+            thread: (identity.thread as usize).min(self.threads.len()),
+            client: identity.id as usize,
             counters: Arc::clone(self),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 use thiserror::Error;
 
 /// Errors that restart an event, as sysbench has them.
@@ -62,7 +62,7 @@ impl IgnoredErrors {
 
     /// Whether `error` restarts the event.
     #[must_use]
-    pub fn ignores(&self, error: &Refusal) -> bool {
+    pub fn ignores(&self, error: &ServerError) -> bool {
         match error.number() {
             Some(number) => self.ignores_number(number),
             None => self.all || self.states.iter().any(|state| *state == error.code()),

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use dyno_engine::request::Statement;
-use dyno_engine::workload::{Client, Place, StatementId, Workload};
+use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 
 use super::client::SysbenchClient;
 use super::counters::Counters;
 use super::failure::{IgnoredErrors, OnError};
 use super::options::Options;
-use super::plan::Plan;
+use super::plan::TransactionPlan;
 use super::test::Test;
 use super::unique::Unique;
 
 /// One of the ten tests on tables that are there.
 #[derive(Debug)]
 pub struct Sysbench {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SysbenchShared>,
     types: [String; 1],
     statements: Vec<Statement>,
     counters: Option<Arc<Counters>>,
@@ -24,10 +24,10 @@ pub struct Sysbench {
 
 /// What all clients of a load read.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SysbenchShared {
     pub(super) test: Test,
     pub(super) options: Options,
-    pub(super) plan: Plan,
+    pub(super) plan: TransactionPlan,
     /// The statements' texts by number with the placeholders of the server, for error messages.
     pub(super) texts: Vec<String>,
     pub(super) mysql: bool,
@@ -42,13 +42,13 @@ impl Sysbench {
     /// `mysql` says which protocol the server speaks. The options are to have passed [`Options::check`].
     #[must_use]
     pub fn new(test: Test, options: Options, mysql: bool) -> Self {
-        let plan = Plan::new(test, &options, mysql);
+        let plan = TransactionPlan::new(test, &options, mysql);
         let texts = plan.texts(&options);
         Self {
             types: [test.name().to_owned()],
             statements: texts.iter().map(|text| Statement::new(text)).collect(),
             counters: None,
-            shared: Arc::new(Shared {
+            shared: Arc::new(SysbenchShared {
                 test,
                 options,
                 plan,
@@ -95,7 +95,7 @@ impl Sysbench {
     }
 
     /// Before the first client is made nobody else holds it.
-    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut SysbenchShared)) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             change(shared);
         }
@@ -137,9 +137,9 @@ impl Workload for Sysbench {
         plan.is_transactional().then(|| StatementId(plan.rollback()))
     }
 
-    fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
-        let counters = self.counters.as_ref().map(|counters| counters.client(place));
-        Box::new(SysbenchClient::new(Arc::clone(&self.shared), place.id, seed, counters))
+    fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
+        let counters = self.counters.as_ref().map(|counters| counters.client(identity));
+        Box::new(SysbenchClient::new(Arc::clone(&self.shared), identity.id, seed, counters))
     }
 }
 

@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use super::distribution::Distribution;
-use super::plan::Plan;
+use super::plan::TransactionPlan;
 use super::test::Test;
 
 /// Options of the tests; one of them uses only some.
@@ -95,7 +95,7 @@ impl Options {
         if let Some(why) = self.distribution.unusable() {
             return Err(OptionsError::Distribution { why });
         }
-        let plan = Plan::new(test, self, false);
+        let plan = TransactionPlan::new(test, self, false);
         if plan.is_empty() {
             return Err(OptionsError::NothingToDo { test: test.name() });
         }

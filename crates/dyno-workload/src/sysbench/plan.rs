@@ -7,7 +7,7 @@ use super::test::Test;
 
 /// A statement with parameters, of which each table has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StatementKind {
     Point,
     SimpleRange,
     SumRange,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     RandomRanges,
 }
 
-impl Kind {
+impl StatementKind {
     /// The statement's text for table number `table`, from 1.
     fn sql(self, table: u32, options: &Options) -> String {
         let name = table_name(table);
@@ -66,11 +66,11 @@ impl Kind {
 
 /// What a group of statements of an event does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum StatementGroup {
     Begin,
     /// Statements of one kind on one table, as often as `count` says. `first` is the statement for the first table.
     Repeat {
-        kind: Kind,
+        kind: StatementKind,
         first: u16,
         count: u32,
     },
@@ -87,16 +87,16 @@ pub(super) enum Group {
 
 /// An event of a test, and the statements that a connection prepares for it.
 #[derive(Debug)]
-pub(super) struct Plan {
-    groups: Vec<Group>,
-    kinds: Vec<Kind>,
+pub(super) struct TransactionPlan {
+    groups: Vec<StatementGroup>,
+    kinds: Vec<StatementKind>,
     tables: u32,
     transactional: bool,
     mysql: bool,
     parameters_max: usize,
 }
 
-impl Plan {
+impl TransactionPlan {
     pub(super) fn new(test: Test, options: &Options, mysql: bool) -> Self {
         let transactional = test.is_transactional() && !options.skip_trx;
         let mut plan = Self {
@@ -108,11 +108,11 @@ impl Plan {
             parameters_max: 0,
         };
         if transactional {
-            plan.groups.push(Group::Begin);
+            plan.groups.push(StatementGroup::Begin);
         }
         plan.add_groups(test, options);
         if transactional {
-            plan.groups.push(Group::Commit);
+            plan.groups.push(StatementGroup::Commit);
         }
         plan.parameters_max = plan.kinds.iter().map(|kind| kind.parameters(options)).max().unwrap_or(0);
         plan
@@ -121,50 +121,55 @@ impl Plan {
     /// In sysbench's order.
     fn add_groups(&mut self, test: Test, options: &Options) {
         match test {
-            Test::PointSelect => self.repeat(Kind::Point, 1),
+            Test::PointSelect => self.repeat(StatementKind::Point, 1),
             Test::ReadOnly => self.reads(options),
             Test::ReadWrite => {
                 self.reads(options);
                 self.writes(options);
             }
             Test::WriteOnly => self.writes(options),
-            Test::Delete => self.repeat(Kind::Delete, 1),
-            Test::Insert => self.groups.push(Group::NewRow),
-            Test::UpdateIndex => self.repeat(Kind::IndexUpdate, options.index_updates),
-            Test::UpdateNonIndex => self.repeat(Kind::NonIndexUpdate, options.non_index_updates),
-            Test::SelectRandomPoints => self.repeat(Kind::RandomPoints, options.random_points.min(1)),
-            Test::SelectRandomRanges => self.repeat(Kind::RandomRanges, options.number_of_ranges.min(1)),
+            Test::Delete => self.repeat(StatementKind::Delete, 1),
+            Test::Insert => self.groups.push(StatementGroup::NewRow),
+            Test::UpdateIndex => self.repeat(StatementKind::IndexUpdate, options.index_updates),
+            Test::UpdateNonIndex => self.repeat(StatementKind::NonIndexUpdate, options.non_index_updates),
+            Test::SelectRandomPoints => {
+                self.repeat(StatementKind::RandomPoints, options.random_points.min(1));
+            }
+            Test::SelectRandomRanges => {
+                self.repeat(StatementKind::RandomRanges, options.number_of_ranges.min(1));
+            }
         }
     }
 
     fn reads(&mut self, options: &Options) {
-        self.repeat(Kind::Point, options.point_selects);
+        self.repeat(StatementKind::Point, options.point_selects);
         if options.range_selects {
-            self.repeat(Kind::SimpleRange, options.simple_ranges);
-            self.repeat(Kind::SumRange, options.sum_ranges);
-            self.repeat(Kind::OrderRange, options.order_ranges);
-            self.repeat(Kind::DistinctRange, options.distinct_ranges);
+            self.repeat(StatementKind::SimpleRange, options.simple_ranges);
+            self.repeat(StatementKind::SumRange, options.sum_ranges);
+            self.repeat(StatementKind::OrderRange, options.order_ranges);
+            self.repeat(StatementKind::DistinctRange, options.distinct_ranges);
         }
     }
 
     fn writes(&mut self, options: &Options) {
-        self.repeat(Kind::IndexUpdate, options.index_updates);
-        self.repeat(Kind::NonIndexUpdate, options.non_index_updates);
+        self.repeat(StatementKind::IndexUpdate, options.index_updates);
+        self.repeat(StatementKind::NonIndexUpdate, options.non_index_updates);
         if options.delete_inserts > 0 {
-            let (delete, insert) = (self.prepared(Kind::Delete), self.prepared(Kind::Insert));
-            self.groups.push(Group::DeleteInsert { delete, insert, count: options.delete_inserts });
+            let (delete, insert) =
+                (self.prepared(StatementKind::Delete), self.prepared(StatementKind::Insert));
+            self.groups.push(StatementGroup::DeleteInsert { delete, insert, count: options.delete_inserts });
         }
     }
 
-    fn repeat(&mut self, kind: Kind, count: u32) {
+    fn repeat(&mut self, kind: StatementKind, count: u32) {
         if count > 0 {
             let first = self.prepared(kind);
-            self.groups.push(Group::Repeat { kind, first, count });
+            self.groups.push(StatementGroup::Repeat { kind, first, count });
         }
     }
 
     /// The number of the kind's statement for the first table.
-    fn prepared(&mut self, kind: Kind) -> u16 {
+    fn prepared(&mut self, kind: StatementKind) -> u16 {
         self.kinds.push(kind);
         self.after_tables(self.kinds.len() - 1, 0)
     }
@@ -175,13 +180,13 @@ impl Plan {
         u16::try_from(kinds * self.tables as usize + beyond).unwrap_or(u16::MAX)
     }
 
-    pub(super) fn groups(&self) -> &[Group] {
+    pub(super) fn groups(&self) -> &[StatementGroup] {
         &self.groups
     }
 
     /// Whether an event sends no statement but BEGIN and COMMIT.
     pub(super) fn is_empty(&self) -> bool {
-        self.groups.iter().all(|group| matches!(group, Group::Begin | Group::Commit))
+        self.groups.iter().all(|group| matches!(group, StatementGroup::Begin | StatementGroup::Commit))
     }
 
     /// Statements for each table; at least 1.
@@ -214,8 +219,9 @@ impl Plan {
 
     /// The texts of all statements, by their numbers.
     pub(super) fn texts(&self, options: &Options) -> Vec<String> {
-        let of_kind =
-            |kind: &Kind| (1..=self.tables).map(|table| kind.sql(table, options)).collect::<Vec<_>>();
+        let of_kind = |kind: &StatementKind| {
+            (1..=self.tables).map(|table| kind.sql(table, options)).collect::<Vec<_>>()
+        };
         let mut texts: Vec<String> = self.kinds.iter().flat_map(of_kind).collect();
         if self.transactional {
             texts.extend(["COMMIT", "ROLLBACK"].map(str::to_owned));
@@ -232,13 +238,18 @@ mod tests {
     /// Reads, writes and others of an event.
     fn counts(test: Test, options: &Options) -> (u32, u32, u32) {
         let mut counts = (0, 0, 0);
-        for group in Plan::new(test, options, false).groups() {
+        for group in TransactionPlan::new(test, options, false).groups() {
             match *group {
-                Group::Begin | Group::Commit => counts.2 += 1,
-                Group::DeleteInsert { count, .. } => counts.1 += 2 * count,
-                Group::NewRow => counts.1 += 1,
-                Group::Repeat { kind, count, .. } => {
-                    let writes = [Kind::IndexUpdate, Kind::NonIndexUpdate, Kind::Delete, Kind::Insert];
+                StatementGroup::Begin | StatementGroup::Commit => counts.2 += 1,
+                StatementGroup::DeleteInsert { count, .. } => counts.1 += 2 * count,
+                StatementGroup::NewRow => counts.1 += 1,
+                StatementGroup::Repeat { kind, count, .. } => {
+                    let writes = [
+                        StatementKind::IndexUpdate,
+                        StatementKind::NonIndexUpdate,
+                        StatementKind::Delete,
+                        StatementKind::Insert,
+                    ];
                     *(if writes.contains(&kind) { &mut counts.1 } else { &mut counts.0 }) += count;
                 }
             }
@@ -281,7 +292,7 @@ mod tests {
     fn every_number_finds_its_statement() {
         let options = Options { tables: 3, ..Options::default() };
         for mysql in [false, true] {
-            let plan = Plan::new(Test::ReadWrite, &options, mysql);
+            let plan = TransactionPlan::new(Test::ReadWrite, &options, mysql);
             let texts = plan.texts(&options);
             assert_eq!(texts.len(), 9 * 3 + if mysql { 2 } else { 3 });
             assert_eq!(texts[usize::from(plan.commit())], "COMMIT");
@@ -289,10 +300,10 @@ mod tests {
             assert_eq!(plan.begin().map(|id| texts[usize::from(id)].as_str()), (!mysql).then_some("BEGIN"));
             for group in plan.groups() {
                 match *group {
-                    Group::Repeat { kind, first, .. } => {
+                    StatementGroup::Repeat { kind, first, .. } => {
                         assert_eq!(texts[usize::from(first) + 1], kind.sql(2, &options));
                     }
-                    Group::DeleteInsert { delete, insert, .. } => {
+                    StatementGroup::DeleteInsert { delete, insert, .. } => {
                         assert_eq!(texts[usize::from(delete) + 2], "DELETE FROM sbtest3 WHERE id=$1");
                         assert!(
                             texts[usize::from(insert) + 2].starts_with("INSERT INTO sbtest3 (id, k, c, pad)")
@@ -307,7 +318,7 @@ mod tests {
     #[test]
     fn lists_are_as_long_as_asked_for() {
         let options = Options { random_points: 3, number_of_ranges: 2, ..Options::default() };
-        let text = |test| Plan::new(test, &options, false).texts(&options).remove(0);
+        let text = |test| TransactionPlan::new(test, &options, false).texts(&options).remove(0);
         assert_eq!(
             text(Test::SelectRandomPoints),
             "SELECT id, k, c, pad FROM sbtest1 WHERE k IN ($1, $2, $3)"
@@ -316,6 +327,6 @@ mod tests {
             text(Test::SelectRandomRanges),
             "SELECT count(k) FROM sbtest1 WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4"
         );
-        assert_eq!(Plan::new(Test::SelectRandomRanges, &options, false).parameters_max(), 4);
+        assert_eq!(TransactionPlan::new(Test::SelectRandomRanges, &options, false).parameters_max(), 4);
     }
 }

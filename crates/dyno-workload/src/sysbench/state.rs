@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use dyno_target::cause::Cause;
-use dyno_target::connection::{Connection, QueryError, Row};
+use dyno_target::connection::{Connection, QueryError, TextRow};
 use thiserror::Error;
 
 use crate::tpcb::grouped;
@@ -149,7 +149,7 @@ impl Catalog {
         );
         let [of_tables, keyed, indexes] =
             [&*of_tables, keyed, indexes].map(|sql| connection.query(sql).map_err(StateError::of));
-        let text = |row: &Row, at: usize| row.text(at).unwrap_or_default().to_owned();
+        let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
         let mut columns: HashMap<_, Vec<_>> = HashMap::new();
         for row in &of_tables? {
             columns.entry(text(row, 0)).or_default().push((text(row, 1), text(row, 2)));

@@ -1,7 +1,7 @@
 //! The load: each client draws what a transaction needs and plays its statements in pgbench's order.
 
 use dyno_engine::request::{Request, Statement};
-use dyno_engine::workload::{Answer, Client, Place, StatementId, Step, TransactionType, Workload};
+use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 
 use crate::random::Random;
 
@@ -30,34 +30,35 @@ enum Variable {
 }
 
 /// A statement of a script, its parameters in order, and whether it commits.
-struct Line {
+struct ScriptStatement {
     sql: &'static str,
     parameters: &'static [Variable],
     commits: bool,
 }
 
-const BEGIN: Line = line("BEGIN;", &[]);
-const END: Line = Line { sql: "END;", parameters: &[], commits: true };
-const UPDATE_ACCOUNT: Line = line(
+const BEGIN: ScriptStatement = statement("BEGIN;", &[]);
+const END: ScriptStatement = ScriptStatement { sql: "END;", parameters: &[], commits: true };
+const UPDATE_ACCOUNT: ScriptStatement = statement(
     "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2;",
     &[Variable::Delta, Variable::Aid],
 );
-const SELECT_ACCOUNT: Line = line("SELECT abalance FROM pgbench_accounts WHERE aid = $1;", &[Variable::Aid]);
-const UPDATE_TELLER: Line = line(
+const SELECT_ACCOUNT: ScriptStatement =
+    statement("SELECT abalance FROM pgbench_accounts WHERE aid = $1;", &[Variable::Aid]);
+const UPDATE_TELLER: ScriptStatement = statement(
     "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2;",
     &[Variable::Delta, Variable::Tid],
 );
-const UPDATE_BRANCH: Line = line(
+const UPDATE_BRANCH: ScriptStatement = statement(
     "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2;",
     &[Variable::Delta, Variable::Bid],
 );
-const INSERT_HISTORY: Line = line(
+const INSERT_HISTORY: ScriptStatement = statement(
     "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP);",
     &[Variable::Tid, Variable::Bid, Variable::Aid, Variable::Delta],
 );
 
-const fn line(sql: &'static str, parameters: &'static [Variable]) -> Line {
-    Line { sql, parameters, commits: false }
+const fn statement(sql: &'static str, parameters: &'static [Variable]) -> ScriptStatement {
+    ScriptStatement { sql, parameters, commits: false }
 }
 
 impl Script {
@@ -100,7 +101,7 @@ impl Script {
         self != Self::SelectOnly
     }
 
-    fn lines(self) -> &'static [Line] {
+    fn statements(self) -> &'static [ScriptStatement] {
         match self {
             Self::TpcbLike => {
                 &[BEGIN, UPDATE_ACCOUNT, SELECT_ACCOUNT, UPDATE_TELLER, UPDATE_BRANCH, INSERT_HISTORY, END]
@@ -125,8 +126,9 @@ impl TpcB {
     /// `scale` is the scale of the data that is there.
     #[must_use]
     pub fn new(script: Script, scale: u32) -> Self {
-        let lines = script.lines().iter().map(|line| line.sql);
-        let statements = lines.chain(script.writes().then_some("ROLLBACK")).map(Statement::new).collect();
+        let statements = script.statements().iter().map(|statement| statement.sql);
+        let statements =
+            statements.chain(script.writes().then_some("ROLLBACK")).map(Statement::new).collect();
         Self { script, scale, types: [script.name().to_owned()], statements }
     }
 
@@ -143,7 +145,7 @@ impl TpcB {
             branches: Table::Branches.rows(self.scale) as i64,
             random: Random::of_client(seed, id),
             draws: [0; 4],
-            line: 0,
+            statement: 0,
         }
     }
 }
@@ -158,11 +160,11 @@ impl Workload for TpcB {
     }
 
     fn recovery(&self) -> Option<StatementId> {
-        self.script.writes().then_some(StatementId(self.script.lines().len() as u16))
+        self.script.writes().then_some(StatementId(self.script.statements().len() as u16))
     }
 
-    fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
-        Box::new(self.make_client(place.id, seed))
+    fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
+        Box::new(self.make_client(identity.id, seed))
     }
 }
 
@@ -177,7 +179,7 @@ struct TpcBClient {
     /// The transaction's values, indexed by [`Variable`].
     draws: [i64; 4],
     /// The line that is sent next.
-    line: usize,
+    statement: usize,
 }
 
 impl Client for TpcBClient {
@@ -189,23 +191,23 @@ impl Client for TpcBClient {
             self.draws[Variable::Tid as usize] = self.random.between(1, self.tellers);
             self.draws[Variable::Delta as usize] = self.random.between(-DELTA_MAX, DELTA_MAX);
         }
-        self.line = 0;
+        self.statement = 0;
         TransactionType(0)
     }
 
     fn begin_again(&mut self) {
-        self.line = 0;
+        self.statement = 0;
     }
 
     fn next(&mut self, _answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
-        let Some(line) = self.script.lines().get(self.line) else { return Step::Done };
+        let Some(statement) = self.script.statements().get(self.statement) else { return Step::Done };
         let mut values = [0; PARAMETERS];
-        for (value, variable) in values.iter_mut().zip(line.parameters) {
+        for (value, variable) in values.iter_mut().zip(statement.parameters) {
             *value = self.draws[*variable as usize];
         }
-        request.execute(StatementId(self.line as u16), &values[..line.parameters.len()]);
-        self.line += 1;
-        if line.commits { Step::SendCommit } else { Step::Send }
+        request.execute(StatementId(self.statement as u16), &values[..statement.parameters.len()]);
+        self.statement += 1;
+        if statement.commits { Step::SendCommit } else { Step::Send }
     }
 }
 
@@ -238,9 +240,9 @@ mod tests {
         let mut client = client(Script::TpcbLike, 1000, 5);
         client.begin();
         let draws = client.draws;
-        client.line = 4;
+        client.statement = 4;
         client.begin_again();
-        assert_eq!((client.draws, client.line), (draws, 0));
+        assert_eq!((client.draws, client.statement), (draws, 0));
         client.begin();
         assert_ne!(client.draws, draws);
     }

@@ -18,7 +18,7 @@ pub use crate::benchmark::Progress;
 pub use digits::grouped;
 pub use load::{Script, TpcB};
 pub use prepare::{PrepareError, PrepareOptions, prepare};
-pub(crate) use rows::Rows;
+pub(crate) use rows::TpcbRows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
 pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH};

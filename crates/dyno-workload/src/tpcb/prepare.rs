@@ -12,7 +12,7 @@ use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
 use super::NAME;
-use super::rows::Rows;
+use super::rows::TpcbRows;
 use super::scale::{ScaleError, check_scale};
 use super::schema::{ALL_TABLES, Storage, Table};
 use super::state::{State, StateError, state};
@@ -86,7 +86,7 @@ pub fn prepare(
 
 /// What a step made.
 #[derive(Debug, Default)]
-struct Made {
+struct StepResult {
     rows: Option<u64>,
     bytes: Option<u64>,
 }
@@ -124,7 +124,7 @@ impl Preparation<'_> {
     fn step(
         &mut self,
         step: &'static str,
-        run: impl FnOnce(&mut Self) -> Result<Made, StepError>,
+        run: impl FnOnce(&mut Self) -> Result<StepResult, StepError>,
     ) -> Result<(), PrepareError> {
         self.go_on().map_err(|error| PrepareError::of(step, error))?;
         (self.progress)(Progress::Begun { step });
@@ -170,13 +170,13 @@ impl Preparation<'_> {
         self.connection.query_value(&sql)
     }
 
-    fn drop_tables(&mut self) -> Result<Made, StepError> {
+    fn drop_tables(&mut self) -> Result<StepResult, StepError> {
         // A role's time limit is meant for its queries; a large load would run into it.
         self.execute("set statement_timeout = 0")?;
         for table in Table::ALL {
             self.drop_table(table)?;
         }
-        Ok(Made::default())
+        Ok(StepResult::default())
     }
 
     fn drop_table(&mut self, table: Table) -> Result<(), StepError> {
@@ -192,17 +192,17 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    fn create_tables(&mut self) -> Result<Made, StepError> {
+    fn create_tables(&mut self) -> Result<StepResult, StepError> {
         let storage = Storage { fillfactor: self.options.fillfactor, unlogged: self.options.unlogged };
         for table in Table::ALL {
             self.execute(&table.create_sql(self.scale, storage))?;
         }
-        Ok(Made::default())
+        Ok(StepResult::default())
     }
 
     /// Loads all tables in one transaction that truncates them first, for only that lets COPY write rows as already
     /// frozen: nothing needs to be visited again.
-    fn load(&mut self) -> Result<Made, StepError> {
+    fn load(&mut self) -> Result<StepResult, StepError> {
         self.in_transaction(|this| {
             this.execute(&format!("truncate table {ALL_TABLES}"))?;
             let total = Table::ALL.iter().map(|table| table.rows(this.scale)).sum();
@@ -210,14 +210,14 @@ impl Preparation<'_> {
             for table in [Table::Branches, Table::Tellers, Table::Accounts] {
                 this.copy(table, &mut done, total)?;
             }
-            Ok(Made { rows: Some(done), bytes: this.size("pg_table_size")? })
+            Ok(StepResult { rows: Some(done), bytes: this.size("pg_table_size")? })
         })
     }
 
     fn copy(&mut self, table: Table, done: &mut u64, total: u64) -> Result<(), StepError> {
         self.go_on()?;
         let sql = format!("copy {} from stdin with (freeze on)", table.name());
-        let rows = Rows::of(table, self.scale);
+        let rows = TpcbRows::of(table, self.scale);
         transfer(self.connection, &sql, rows, self.options.stop, &mut |added| {
             *done += added;
             (self.progress)(Progress::Rows { done: *done, total });
@@ -226,20 +226,20 @@ impl Preparation<'_> {
     }
 
     /// After a load of frozen rows this visits hardly a page: it is there for the statistics.
-    fn vacuum(&mut self) -> Result<Made, StepError> {
+    fn vacuum(&mut self) -> Result<StepResult, StepError> {
         for table in Table::ALL {
             self.execute(&format!("vacuum analyze {}", table.name()))?;
         }
-        Ok(Made::default())
+        Ok(StepResult::default())
     }
 
-    fn add_keys(&mut self) -> Result<Made, StepError> {
+    fn add_keys(&mut self) -> Result<StepResult, StepError> {
         self.in_transaction(|this| {
             this.set_sort_memory()?;
             for sql in Table::ALL.into_iter().filter_map(Table::key_sql) {
                 this.execute(&sql)?;
             }
-            Ok(Made { rows: None, bytes: this.size("pg_indexes_size")? })
+            Ok(StepResult { rows: None, bytes: this.size("pg_indexes_size")? })
         })
     }
 
@@ -259,8 +259,8 @@ impl Preparation<'_> {
 
     fn in_transaction(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Made, StepError>,
-    ) -> Result<Made, StepError> {
+        run: impl FnOnce(&mut Self) -> Result<StepResult, StepError>,
+    ) -> Result<StepResult, StepError> {
         self.execute("begin")?;
         match run(self) {
             Ok(made) => {

@@ -5,13 +5,13 @@ use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 
 /// The rows of one table that are still to be written.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct TpcbRows {
     table: Table,
     next: u64,
     last: u64,
 }
 
-impl Rows {
+impl TpcbRows {
     pub(crate) fn of(table: Table, scale: u32) -> Self {
         Self { table, next: 1, last: table.rows(scale) }
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn all(table: Table, scale: u32, capacity: usize) -> (u64, String) {
-        let mut rows = Rows::of(table, scale);
+        let mut rows = TpcbRows::of(table, scale);
         let (mut buffer, mut text, mut count) = (Vec::with_capacity(capacity), Vec::new(), 0);
         loop {
             match rows.fill(&mut buffer) {

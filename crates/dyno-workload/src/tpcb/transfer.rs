@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_target::connection::{Connection, QueryError};
 
-use super::rows::Rows;
+use super::rows::TpcbRows;
 
 /// Size of a CopyData message: large enough that neither side is busy with messages, small enough for the caches.
 const COPY_BYTES: usize = 64 << 10;
@@ -25,7 +25,7 @@ pub(crate) enum TransferError {
 pub(crate) fn transfer(
     connection: &mut Connection,
     copy_sql: &str,
-    mut rows: Rows,
+    mut rows: TpcbRows,
     stop: Option<&AtomicBool>,
     sent: &mut dyn FnMut(u64),
 ) -> Result<(), TransferError> {

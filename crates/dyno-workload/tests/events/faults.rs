@@ -1,7 +1,7 @@
 //! Faults that a server's bug, or somebody else at the same time, would leave: each is found, by its own check.
 
 use dyno_results::spec::End;
-use dyno_workload::benchmark::{Done, Load};
+use dyno_workload::benchmark::{Done, SeriesLoad};
 use dyno_workload::events::Test;
 
 use crate::database::config;
@@ -23,7 +23,7 @@ fn drop_foreign_key(server: &Server) -> String {
 
 /// The checks that fail where `faults` happen within an otherwise faultless load.
 fn planted(server: &Server, test: Test, faults: &[&str]) -> String {
-    let loaded = |load: &dyn Load| {
+    let loaded = |load: &dyn SeriesLoad| {
         let done = server.run(load, 2, End::TransactionsPerClient(30), config(1)).done;
         assert_eq!((done.acknowledged, done.failed), (60, 0), "{}", server.name());
         server.execute(faults);

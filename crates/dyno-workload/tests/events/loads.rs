@@ -56,8 +56,9 @@ fn the_same_seed_asks_every_product_the_same() {
         assert_eq!(seen.done.acknowledged, 200, "{}: {:?}", server.name(), seen.errors);
         let sql = "SELECT customer_id, action FROM event WHERE id > 1000 ORDER BY id";
         let rows = server.open().query(sql).unwrap();
-        let line =
-            |row: &dyno_target::connection::Row| [0, 1].map(|at| row.text(at).unwrap().to_owned()).join(" ");
+        let line = |row: &dyno_target::connection::TextRow| {
+            [0, 1].map(|at| row.text(at).unwrap().to_owned()).join(" ")
+        };
         (server.name(), rows.iter().map(line).collect::<Vec<String>>())
     });
     for pair in asked.windows(2) {

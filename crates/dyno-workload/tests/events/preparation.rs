@@ -1,6 +1,6 @@
 //! The tables that are made: plain, the same on every product, keyed, and found again.
 
-use dyno_target::connection::Row;
+use dyno_target::connection::TextRow;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::benchmark::{Benchmark as _, EventsBenchmark, EventsWishes, Progress};
 use dyno_workload::events::Test;
@@ -8,7 +8,7 @@ use dyno_workload::events::Test;
 use crate::server::{Server, benchmark};
 
 fn rows(server: &Server, sql: &str) -> Vec<String> {
-    let line = |row: &Row| {
+    let line = |row: &TextRow| {
         row.iter().map(|(_, value)| value.unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join("|")
     };
     server.open().query(sql).unwrap().iter().map(line).collect()

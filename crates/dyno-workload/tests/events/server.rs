@@ -9,7 +9,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_target::Target;
 use dyno_workload::benchmark::{
-    Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsWishes, Load, Progress, Site,
+    Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsWishes, Progress, SeriesLoad, Site,
 };
 use dyno_workload::events::Test;
 
@@ -79,14 +79,18 @@ impl Server {
     }
 
     /// Runs `load` between the two looks at the data.
-    pub(crate) fn verified(&self, load: &dyn Load, run: impl FnOnce(&dyn Load) -> Done) -> Vec<Check> {
+    pub(crate) fn verified(
+        &self,
+        load: &dyn SeriesLoad,
+        run: impl FnOnce(&dyn SeriesLoad) -> Done,
+    ) -> Vec<Check> {
         let baseline = load.baseline(&mut self.open()).unwrap();
         let done = run(load);
         baseline.verify(&mut self.open(), "it", done).unwrap()
     }
 
     /// Runs a load for so many clients on the threads of `config`.
-    pub(crate) fn run(&self, load: &dyn Load, clients: u32, end: End, config: EngineConfig) -> Seen {
+    pub(crate) fn run(&self, load: &dyn SeriesLoad, clients: u32, end: End, config: EngineConfig) -> Seen {
         self.run_until(&AtomicBool::new(false), load, clients, end, config, &mut |_| {})
     }
 
@@ -95,7 +99,7 @@ impl Server {
     pub(crate) fn run_until(
         &self,
         stop: &AtomicBool,
-        load: &dyn Load,
+        load: &dyn SeriesLoad,
         clients: u32,
         end: End,
         config: EngineConfig,
@@ -143,7 +147,7 @@ pub(crate) fn benchmark(tests: &[Test], rows: u64, customers: u64) -> EventsBenc
 }
 
 /// The load of one test on data that is there.
-pub(crate) fn load(server: &Server, test: Test) -> Box<dyn Load> {
+pub(crate) fn load(server: &Server, test: Test) -> Box<dyn SeriesLoad> {
     let benchmark = EventsBenchmark::new(vec![test], EventsWishes::default()).unwrap();
     server.find(&benchmark).unwrap().loads().remove(0)
 }

@@ -78,7 +78,7 @@ fn damage(server: &Server) {
         let Address::Tcp(address) = endpoint.address else { panic!("{}", endpoint.address) };
         let proxy = Proxy::start(address, seed);
         let (endpoint, options) = (at(&endpoint, proxy.address), options.clone());
-        within_patience(seed, move || {
+        within_time_limit(seed, move || {
             talk(&endpoint);
             load(&endpoint, &options);
         });
@@ -114,7 +114,7 @@ fn at(endpoint: &Endpoint, address: SocketAddr) -> Endpoint {
 }
 
 /// Fails, and names the seed, if it panics or does not end.
-fn within_patience(seed: u64, meet: impl FnOnce() + Send + 'static) {
+fn within_time_limit(seed: u64, meet: impl FnOnce() + Send + 'static) {
     let (met, end) = channel();
     let meeting = thread::spawn(move || {
         meet();
@@ -183,7 +183,7 @@ fn invent(is_mysql: bool, url: &str, modes: [&str; 2]) {
         let inventor = Inventor::start(is_mysql, seed);
         let url = url.replace("ADDRESS", &inventor.address.to_string()) + modes[seed as usize % 2];
         let endpoint = Target::parse(&url, &Environment::empty()).unwrap().endpoint().unwrap();
-        within_patience(seed, move || {
+        within_time_limit(seed, move || {
             let told = match Connection::open(&endpoint) {
                 Err(error) => error.to_string(),
                 Ok(mut connection) => {

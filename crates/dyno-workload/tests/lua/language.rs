@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use dyno_workload::sysbench::lua::{DeclaredOption, Invocation, OptionKind, OptionValue, Script, Settings};
+use dyno_workload::sysbench::lua::{
+    DeclaredOption, Invocation, LuaScript, OptionKind, OptionValue, ScriptSettings,
+};
 
 use crate::run::{invocation, nowhere, read, wrong};
 
@@ -10,7 +12,7 @@ use crate::run::{invocation, nowhere, read, wrong};
 #[track_caller]
 fn holds(body: &str) {
     let mut script = read(&format!("function prepare() {body}\nend"));
-    script.configure(Settings { seed: 3, ..Settings::default() }).unwrap();
+    script.configure(ScriptSettings { seed: 3, ..ScriptSettings::default() }).unwrap();
     assert_eq!(script.run_command("prepare", 1, &nowhere), Ok(true));
 }
 
@@ -78,7 +80,7 @@ fn a_stream_follows_from_seed_and_thread_alone() {
             "function prepare() {body} local t = {{}} for i = 1, 8 do t[i] = sysbench.rand.uniform(1, 1e9) end \
              error(table.concat(t, ','), 0) end"
         ));
-        script.configure(Settings { seed, ..Settings::default() }).unwrap();
+        script.configure(ScriptSettings { seed, ..ScriptSettings::default() }).unwrap();
         script.run_command("prepare", 1, &nowhere).unwrap_err().message
     };
     assert_eq!(draws(1, ""), draws(1, ""));
@@ -138,10 +140,10 @@ fn modules_are_found_beside_the_script_and_by_the_users_path() {
     );
     let elsewhere = format!("{}/elsewhere/?.lua;;", directory.path().display());
     let invocation = Invocation { lua_path: Some(elsewhere), ..invocation("run") };
-    Script::load(&path, &invocation).unwrap();
-    assert_eq!(Script::find(path.to_str().unwrap(), &invocation).unwrap(), path);
-    assert_eq!(Script::find("far", &invocation).unwrap(), directory.path().join("elsewhere/far.lua"));
-    assert_eq!(Script::find("nosuch", &invocation), None);
+    LuaScript::load(&path, &invocation).unwrap();
+    assert_eq!(LuaScript::find(path.to_str().unwrap(), &invocation).unwrap(), path);
+    assert_eq!(LuaScript::find("far", &invocation).unwrap(), directory.path().join("elsewhere/far.lua"));
+    assert_eq!(LuaScript::find("nosuch", &invocation), None);
 }
 
 #[test]
@@ -180,7 +182,7 @@ fn options_are_declared_and_given() {
     };
     let options: Vec<(String, OptionValue)> = script.options_declared().iter().map(values).collect();
     assert_eq!(script.options_declared()[3].kind, OptionKind::Integer);
-    script.configure(Settings { options, ..Settings::default() }).unwrap();
+    script.configure(ScriptSettings { options, ..ScriptSettings::default() }).unwrap();
     assert_eq!(script.run_command("prepare", 1, &nowhere), Ok(true));
 }
 
@@ -264,6 +266,6 @@ fn the_driver_is_known_while_the_script_is_read() {
         let text =
             format!("assert(sysbench.sql.driver():name() == '{name}' and sysbench.sql.driver('{name}'))");
         let invocation = Invocation { mysql, ..invocation("run") };
-        Script::from_text("test.lua", text.into_bytes(), &invocation).unwrap();
+        LuaScript::from_text("test.lua", text.into_bytes(), &invocation).unwrap();
     }
 }

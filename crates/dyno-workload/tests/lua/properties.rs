@@ -1,6 +1,6 @@
 //! No text makes anything but an error of a script.
 
-use dyno_workload::sysbench::lua::{OptionValue, Script, Settings};
+use dyno_workload::sysbench::lua::{LuaScript, OptionValue, ScriptSettings};
 use proptest::prelude::*;
 
 use crate::run::{invocation, nowhere};
@@ -54,9 +54,9 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(pieces in prop::collection::vec(piece(), 0..12)) {
         let text = pieces.join(" ");
-        if let Ok(mut script) = Script::from_text("any.lua", text.into_bytes(), &invocation("run")) {
+        if let Ok(mut script) = LuaScript::from_text("any.lua", text.into_bytes(), &invocation("run")) {
             let options = script.options_declared().iter().map(|option| (option.key(), option.value_unset())).collect();
-            if script.configure(Settings { options, ..Settings::default() }).is_ok() {
+            if script.configure(ScriptSettings { options, ..ScriptSettings::default() }).is_ok() {
                 let _ = script.run_command("prepare", 2, &nowhere);
                 let _ = (script.has_function("event"), script.has_command("prepare"));
             }
@@ -65,16 +65,16 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Script::from_text("any.lua", bytes, &invocation("run"));
+        let _ = LuaScript::from_text("any.lua", bytes, &invocation("run"));
     }
 
     #[test]
     fn any_option_value_reaches_the_script(text in "[^\0]{0,20}", number in -1_000_000_000_i64..1_000_000_000) {
         let script = "function prepare() error(sysbench.opt.text .. '|' .. sysbench.opt.number, 0) end";
-        let mut script = Script::from_text("any.lua", script.as_bytes().to_vec(), &invocation("run")).unwrap();
+        let mut script = LuaScript::from_text("any.lua", script.as_bytes().to_vec(), &invocation("run")).unwrap();
         let options =
             vec![("text".to_owned(), OptionValue::Text(text.clone())), ("number".to_owned(), OptionValue::Integer(number))];
-        script.configure(Settings { options, ..Settings::default() }).unwrap();
+        script.configure(ScriptSettings { options, ..ScriptSettings::default() }).unwrap();
         let error = script.run_command("prepare", 1, &nowhere).unwrap_err();
         let whole = match (&error.file, error.line) {
             (Some(file), Some(line)) => format!("{file}:{line}: {}", error.message),
@@ -93,11 +93,11 @@ proptest! {
                end
                assert(#sysbench.rand.string(opt.template) == #opt.template)
             end"##;
-        let mut script = Script::from_text("any.lua", script.as_bytes().to_vec(), &invocation("run")).unwrap();
+        let mut script = LuaScript::from_text("any.lua", script.as_bytes().to_vec(), &invocation("run")).unwrap();
         let bounds = [("low", low), ("high", high)].map(|(name, bound)| (name.to_owned(), OptionValue::Double(bound)));
         let mut options = bounds.to_vec();
         options.push(("template".to_owned(), OptionValue::Text(template)));
-        script.configure(Settings { options, ..Settings::default() }).unwrap();
+        script.configure(ScriptSettings { options, ..ScriptSettings::default() }).unwrap();
         prop_assert_eq!(script.run_command("prepare", 1, &nowhere), Ok(true));
     }
 }

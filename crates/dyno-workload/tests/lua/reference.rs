@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use dyno_test_servers::{Recorded, Sysbench};
-use dyno_workload::sysbench::lua::{OptionValue, Report, ReportLatency};
+use dyno_workload::sysbench::lua::{LuaReport, OptionValue, ReportLatency};
 
 use crate::run::{Run, read};
 use crate::server::{DATABASE, Server, mysql, servers};
@@ -214,7 +214,7 @@ fn reports_reach_the_hooks() {
            error("seen")
         end"###,
     );
-    let report = Report {
+    let report = LuaReport {
         threads_running: 2,
         events: 30,
         reads: 60,
@@ -222,11 +222,11 @@ fn reports_reach_the_hooks() {
         time_interval_s: 1.5,
         latency_percentile_s: 0.0125,
         queue: Some((4, 1)),
-        ..Report::default()
+        ..LuaReport::default()
     };
     assert_eq!(script.report_intermediate(&report), Ok(true));
     let latency = ReportLatency { min_s: 0.001, max_s: 1.0, average_s: 0.1, sum_s: 3.0 };
-    let cumulative = Report { queue: None, latency: Some(latency), ..report };
+    let cumulative = LuaReport { queue: None, latency: Some(latency), ..report };
     let error = script.report_cumulative(&cumulative).unwrap_err();
     assert_eq!((error.hook.as_deref(), error.message.as_str()), (Some("report_cumulative"), "seen"));
     script.end_reports().unwrap();

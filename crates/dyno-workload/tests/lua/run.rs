@@ -10,15 +10,15 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::{ConnectError, Connection};
-use dyno_workload::sysbench::lua::{Invocation, LuaLoad, OptionValue, Script, ScriptError, Settings};
+use dyno_workload::sysbench::lua::{Invocation, LuaError, LuaLoad, LuaScript, OptionValue, ScriptSettings};
 use dyno_workload::sysbench::{Counters, IgnoredErrors, Snapshot};
 
 use crate::server::Server;
 
 /// A script with its command line.
 pub(crate) struct Run {
-    pub(crate) script: Script,
-    pub(crate) settings: Settings,
+    pub(crate) script: LuaScript,
+    pub(crate) settings: ScriptSettings,
     pub(crate) threads: u32,
     pub(crate) clients: u32,
     pub(crate) ignored: Option<IgnoredErrors>,
@@ -29,12 +29,12 @@ pub(crate) struct Run {
 /// How a run went.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    pub(crate) failure: Option<ScriptError>,
+    pub(crate) failure: Option<LuaError>,
     pub(crate) counts: Snapshot,
     pub(crate) aborted: u32,
     pub(crate) complete: bool,
     /// What `thread_done` came to.
-    pub(crate) finished: Result<(), ScriptError>,
+    pub(crate) finished: Result<(), LuaError>,
 }
 
 pub(crate) fn invocation(command: &str) -> Invocation {
@@ -42,13 +42,13 @@ pub(crate) fn invocation(command: &str) -> Invocation {
 }
 
 /// Reads a script that is right.
-pub(crate) fn read(text: &str) -> Script {
-    Script::from_text("test.lua", text.as_bytes().to_vec(), &invocation("run")).unwrap()
+pub(crate) fn read(text: &str) -> LuaScript {
+    LuaScript::from_text("test.lua", text.as_bytes().to_vec(), &invocation("run")).unwrap()
 }
 
 /// What is wrong with a script as it is read.
-pub(crate) fn wrong(text: &[u8]) -> ScriptError {
-    Script::from_text("test.lua", text.to_vec(), &invocation("run")).unwrap_err()
+pub(crate) fn wrong(text: &[u8]) -> LuaError {
+    LuaScript::from_text("test.lua", text.to_vec(), &invocation("run")).unwrap_err()
 }
 
 /// For scripts that need no server.
@@ -66,21 +66,22 @@ impl Run {
             log: Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()))),
             ..invocation("run")
         };
-        let script = Script::from_text("test.lua", text.as_bytes().to_vec(), &invocation).unwrap();
+        let script = LuaScript::from_text("test.lua", text.as_bytes().to_vec(), &invocation).unwrap();
         Self::with(script, log, server)
     }
 
     /// A script that is installed on this machine.
     pub(crate) fn of_file(path: &Path, server: &Server) -> Self {
-        let script = Script::load(path, &invocation("run")).unwrap();
+        let script = LuaScript::load(path, &invocation("run")).unwrap();
         Self::with(script, Arc::default(), server)
     }
 
-    fn with(script: Script, log: Arc<Mutex<Vec<String>>>, server: &Server) -> Self {
+    fn with(script: LuaScript, log: Arc<Mutex<Vec<String>>>, server: &Server) -> Self {
         let threads = ("threads".to_owned(), OptionValue::Integer(4));
         let declared = script.options_declared().iter().map(|option| (option.key(), option.value_unset()));
         let options = std::iter::once(threads).chain(declared).collect();
-        let settings = Settings { options, mysql: server.is_mysql(), seed: 11, ..Settings::default() };
+        let settings =
+            ScriptSettings { options, mysql: server.is_mysql(), seed: 11, ..ScriptSettings::default() };
         Self { script, settings, threads: 2, clients: 4, ignored: None, log }
     }
 
@@ -91,7 +92,7 @@ impl Run {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn command(mut self, name: &str, server: &Server) -> Result<bool, ScriptError> {
+    pub(crate) fn command(mut self, name: &str, server: &Server) -> Result<bool, LuaError> {
         self.script.configure(self.settings).unwrap();
         self.script.run_command(name, self.threads, &|| server.open())
     }

@@ -34,7 +34,7 @@ fn schema(server: &Server) -> Vec<String> {
     };
     let mut connection = server.open();
     let rows = [columns, indexes].map(|sql| connection.query(sql).unwrap());
-    let line = |row: &dyno_target::connection::Row| {
+    let line = |row: &dyno_target::connection::TextRow| {
         row.iter().map(|(_, value)| value.unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join(" ")
     };
     rows.iter().flatten().map(line).collect()

@@ -7,20 +7,20 @@ use dyno_results::event::{Event, Hook, HookTime};
 
 use super::Context;
 use super::describe;
-use super::lane::Lane;
+use super::system::System;
 use crate::failure::Failure;
 
 /// What a hook's action says for it.
 const COLD: &str = "cold";
 
 /// Restarts the embedded server of a target. What could not be dropped is told.
-pub(super) fn restart(context: &Context<'_>, lane: &mut Lane<'_>, series: &str) -> Result<(), Failure> {
+pub(super) fn restart(context: &Context<'_>, system: &mut System<'_>, series: &str) -> Result<(), Failure> {
     context.check_stopped()?;
-    let watched = lane.is_watched();
+    let watched = system.is_watched();
     // It would only tell that its server is gone for a while.
-    lane.unwatch();
-    let name = lane.name();
-    let Some(server) = &mut lane.rollers.embedded else { return Ok(()) };
+    system.unwatch();
+    let name = system.name();
+    let Some(server) = &mut system.server.embedded else { return Ok(()) };
     let started = Instant::now();
     let restarted = server.restart_cold(&mut |text| context.stream.activity(text));
     let (succeeded, said) = match &restarted {
@@ -39,9 +39,9 @@ pub(super) fn restart(context: &Context<'_>, lane: &mut Lane<'_>, series: &str) 
     if !restarted?.is_whole() {
         context.stream.notice(name, None, format!("--cold: {said}"));
     }
-    lane.rollers.wait_until_back(context)?;
+    system.server.wait_until_back(context)?;
     if watched {
-        lane.watch(context);
+        system.watch(context);
     }
-    describe::renew(context, lane)
+    describe::renew(context, system)
 }

@@ -31,7 +31,7 @@ const ASKED: &str = "a question at the terminal, which a hook cannot ask (`sudo 
                      instead)";
 
 /// How a command ended.
-pub(super) struct Ended {
+pub(super) struct CommandOutcome {
     pub(super) success: bool,
     /// `exit status 3`, `signal 15`
     pub(super) status: String,
@@ -45,7 +45,7 @@ pub(super) fn run(
     command: &str,
     variables: &[(&'static str, String)],
     stop: &AtomicBool,
-) -> io::Result<Ended> {
+) -> io::Result<CommandOutcome> {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).envs(variables.iter().map(|(name, value)| (name, value)));
     // What it prints is stored.
@@ -74,7 +74,7 @@ pub(super) fn run(
     let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
     let said = lines.iter().cloned().collect::<Vec<String>>().join("\n");
     let shown = if asked { ASKED.to_owned() } else { shown(status) };
-    Ok(Ended { success: status.success(), status: shown, said: (!said.is_empty()).then_some(said) })
+    Ok(CommandOutcome { success: status.success(), status: shown, said: (!said.is_empty()).then_some(said) })
 }
 
 /// The status, and whether it was ended because it wanted to read from the terminal.
@@ -197,7 +197,7 @@ fn shown(status: ExitStatus) -> String {
 mod tests {
     use super::*;
 
-    fn ran(command: &str) -> Ended {
+    fn ran(command: &str) -> CommandOutcome {
         run(command, &[("DYNO_TARGET", "pg".to_owned())], &AtomicBool::new(false)).unwrap()
     }
 

@@ -9,7 +9,7 @@ use dyno_workload::benchmark::{Dataset, Progress, Site};
 
 use super::Context;
 use super::admin::cancellable;
-use super::rollers::Rollers;
+use super::target_server::TargetServer;
 use crate::failure::Failure;
 use crate::plan::TargetPlan;
 
@@ -17,34 +17,34 @@ use crate::plan::TargetPlan;
 pub(super) fn provide(
     context: &Context<'_>,
     plan: &TargetPlan,
-    rollers: &mut Rollers,
+    server: &mut TargetServer,
 ) -> Result<Box<dyn Dataset>, Failure> {
     let benchmark = plan.benchmark.as_ref();
     let find = |connection: &mut Connection| benchmark.find(connection);
     if context.plan.prepare() != Prepare::Always
-        && let Some(found) = cancellable(context, &mut rollers.connection, find)?
+        && let Some(found) = cancellable(context, &mut server.connection, find)?
     {
         return Ok(found);
     }
     if context.plan.prepare() == Prepare::Never {
         return Err(benchmark.missing().into());
     }
-    prepare(context, plan, rollers)?;
-    let made = cancellable(context, &mut rollers.connection, find)?;
+    prepare(context, plan, server)?;
+    let made = cancellable(context, &mut server.connection, find)?;
     made.ok_or_else(|| benchmark.missing().into())
 }
 
-fn prepare(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> Result<(), Failure> {
+fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) -> Result<(), Failure> {
     let (stream, target) = (context.stream, plan.name.as_str());
-    let endpoint = rollers.endpoint.clone();
+    let endpoint = server.endpoint.clone();
     let open = || Connection::open(&endpoint);
     let site = Site {
         target,
         open: &open,
-        cpus: rollers.cpus,
-        memory_bytes: rollers.memory_bytes,
-        same_host: rollers.same_host == Some(true),
-        free_disk_bytes: rollers
+        cpus: server.cpus,
+        memory_bytes: server.memory_bytes,
+        same_host: server.same_host == Some(true),
+        free_disk_bytes: server
             .embedded
             .as_ref()
             .and_then(|server| dyno_target::host::free_bytes(server.data_directory()).ok()),
@@ -58,22 +58,22 @@ fn prepare(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> R
         Progress::Remark(text) => stream.notice(target, None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
-    cancellable(context, &mut rollers.connection, |connection| {
+    cancellable(context, &mut server.connection, |connection| {
         plan.benchmark.prepare(connection, &site, &mut tell)
     })?;
-    checkpoint(context, plan, rollers)
+    checkpoint(context, plan, server)
 }
 
 /// Has the server write what the preparation left in its cache, so that the load does not pay for it. Only on a
 /// server of dyno's own: elsewhere it may not be allowed, and disturbs others.
-fn checkpoint(context: &Context<'_>, plan: &TargetPlan, rollers: &mut Rollers) -> Result<(), Failure> {
-    if rollers.embedded.is_none() {
+fn checkpoint(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) -> Result<(), Failure> {
+    if server.embedded.is_none() {
         return Ok(());
     }
     context.stream.prepare_progress(&plan.name, "checkpoint", 0, None);
     let started = Instant::now();
-    let url = &rollers.url;
-    cancellable(context, &mut rollers.connection, |connection| {
+    let url = &server.url;
+    cancellable(context, &mut server.connection, |connection| {
         let failed = |source| Failure::query("CHECKPOINT", url, source);
         connection.execute("CHECKPOINT").map_err(failed)
     })?;

@@ -18,9 +18,9 @@ use dyno_wire::endpoint::Endpoint;
 use dyno_workload::benchmark::Dataset;
 
 use super::admin::cancellable;
-use super::lane::Lane;
-use super::rollers::{Remote, Rollers};
-use super::{Context, Stream};
+use super::system::System;
+use super::target_server::{Remote, TargetServer};
+use super::{Context, EventStream};
 use crate::failure::Failure;
 use crate::plan::TargetPlan;
 
@@ -30,20 +30,20 @@ const DRIVER: &str = "driver";
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Tells of every target what it is, and of the hosts that take part.
-pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
+pub(super) fn all(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
     let mut roles = vec![DRIVER.to_owned()];
-    for lane in &mut *lanes {
-        let name = lane.name();
-        let rollers = &mut lane.rollers;
-        let described = read(name, rollers, |event| context.stream.emit(event))?;
-        rollers.same_host = described.target.same_host;
-        rollers.described = Some(described);
-        if let Some((_, host)) = &rollers.remote {
+    for system in &mut *systems {
+        let name = system.name();
+        let server = &mut system.server;
+        let described = read(name, server, |event| context.stream.emit(event))?;
+        server.same_host = described.target.same_host;
+        server.described = Some(described);
+        if let Some((_, host)) = &server.remote {
             context.stream.emit(Event::Host(Host { roles: vec![name.to_owned()], ..host.clone() }));
-        } else if rollers.same_host == Some(true) {
+        } else if server.same_host == Some(true) {
             roles.push(name.to_owned());
         } else {
-            let why = match rollers.same_host {
+            let why = match server.same_host {
                 Some(_) => "it is not this one",
                 None => "it cannot be told whether it is this one",
             };
@@ -54,7 +54,7 @@ pub(super) fn all(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), F
             context.stream.notice(name, None, text);
         }
     }
-    let disk = lanes.iter().find_map(|lane| lane.rollers.data_directory.as_deref());
+    let disk = systems.iter().find_map(|system| system.server.data_directory.as_deref());
     this_host(context.stream, disk, roles);
     tell_idle_connections(context);
     Ok(())
@@ -135,9 +135,9 @@ impl Description {
     }
 
     /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
-    pub(crate) fn compare_again(&self, stream: &Stream, endpoint: &Endpoint) {
+    pub(crate) fn compare_again(&self, stream: &EventStream, endpoint: &Endpoint) {
         let (name, url) = (self.target.name.as_str(), self.target.url.as_str());
-        let read = Connection::open_behind(endpoint, AGAIN)
+        let read = Connection::open_after_load(endpoint, AGAIN)
             .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
             .and_then(|mut connection| {
                 let subject = Described { name, url, embedded: None, remote: None, disk_kind: None };
@@ -184,8 +184,8 @@ impl Description {
     }
 }
 
-fn read(name: &str, rollers: &mut Rollers, tell: impl Fn(Event)) -> Result<Description, Failure> {
-    let Rollers { connection, url, embedded, remote, data_directory, .. } = rollers;
+fn read(name: &str, server: &mut TargetServer, tell: impl Fn(Event)) -> Result<Description, Failure> {
+    let TargetServer { connection, url, embedded, remote, data_directory, .. } = server;
     let embedded = embedded.as_ref().map(EmbeddedServer::facts);
     let disk_kind = match remote {
         Some((_, host)) => host.disk_kind.clone(),
@@ -197,32 +197,32 @@ fn read(name: &str, rollers: &mut Rollers, tell: impl Fn(Event)) -> Result<Descr
 
 /// Tells what has become of a target under its load before the user has something done to it. Where that cannot be read,
 /// the server is away, and the user may be about to start it.
-pub(super) fn before_hook(context: &Context<'_>, lane: &mut Lane<'_>) {
-    if lane.stages.last().is_none() {
+pub(super) fn before_hook(context: &Context<'_>, system: &mut System<'_>) {
+    if system.stages.last().is_none() {
         return;
     }
-    again(context, std::slice::from_ref(lane));
-    if lane.rollers.reconnect_if_broken().is_ok()
-        && let Ok(now) = read(lane.name(), &mut lane.rollers, |_| {})
+    again(context, std::slice::from_ref(system));
+    if system.server.reconnect_if_broken().is_ok()
+        && let Ok(now) = read(system.name(), &mut system.server, |_| {})
     {
-        lane.rollers.described = Some(now);
+        system.server.described = Some(now);
     }
 }
 
 /// Reads what a target is again where the user has had something done to it. Before its first stage the report then says
 /// what was loaded; from then on, what was changed.
-pub(super) fn renew(context: &Context<'_>, lane: &mut Lane<'_>) -> Result<(), Failure> {
-    let now = read(lane.name(), &mut lane.rollers, |_| {})?;
-    let Some(before) = lane.rollers.described.replace(now) else { return Ok(()) };
-    let Some(now) = &lane.rollers.described else { return Ok(()) };
+pub(super) fn renew(context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
+    let now = read(system.name(), &mut system.server, |_| {})?;
+    let Some(before) = system.server.described.replace(now) else { return Ok(()) };
+    let Some(now) = &system.server.described else { return Ok(()) };
     let changes = before.changes(now);
-    if lane.stages.last().is_none() {
+    if system.stages.last().is_none() {
         if !changes.is_empty() || now.target != before.target {
             context.stream.emit(Event::Target(now.target.clone()));
             context.stream.emit(Event::Settings(now.settings.clone()));
         }
     } else if !changes.is_empty() {
-        let target = lane.name().to_owned();
+        let target = system.name().to_owned();
         let changed = ServerChanged { target, restarted: false, by_hook: true, changes };
         context.stream.emit(Event::ServerChanged(changed));
     }
@@ -230,10 +230,10 @@ pub(super) fn renew(context: &Context<'_>, lane: &mut Lane<'_>) -> Result<(), Fa
 }
 
 /// Compares with what it was before the load each target on which a stage has begun.
-pub(super) fn again(context: &Context<'_>, lanes: &[Lane<'_>]) {
-    for lane in lanes.iter().filter(|lane| lane.stages.last().is_some()) {
-        if let Some(described) = &lane.rollers.described {
-            described.compare_again(context.stream, &lane.rollers.endpoint);
+pub(super) fn again(context: &Context<'_>, systems: &[System<'_>]) {
+    for system in systems.iter().filter(|system| system.stages.last().is_some()) {
+        if let Some(described) = &system.server.described {
+            described.compare_again(context.stream, &system.server.endpoint);
         }
     }
 }
@@ -248,7 +248,7 @@ pub(crate) fn disk_kind(data_directory: Option<&Path>) -> Option<String> {
 }
 
 /// Tells what this host is, and who is on it.
-pub(crate) fn this_host(stream: &Stream, data_directory: Option<&Path>, roles: Vec<String>) {
+pub(crate) fn this_host(stream: &EventStream, data_directory: Option<&Path>, roles: Vec<String>) {
     stream.emit(Event::Host(Host { roles, ..host::facts(data_directory) }));
 }
 
@@ -256,10 +256,10 @@ pub(crate) fn this_host(stream: &Stream, data_directory: Option<&Path>, roles: V
 pub(super) fn data(
     context: &Context<'_>,
     plan: &TargetPlan,
-    rollers: &mut Rollers,
+    server: &mut TargetServer,
     dataset: &dyn Dataset,
 ) -> Result<(), Failure> {
-    let mut data = sizes(context, plan, rollers, dataset)?;
+    let mut data = sizes(context, plan, server, dataset)?;
     if let Some(known) = dataset.table_rows() {
         correct_estimates(&mut data, known);
         if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
@@ -276,7 +276,7 @@ pub(super) fn data(
 }
 
 /// What is known of the rows behind a load.
-pub(super) enum Rows {
+pub(super) enum RowCounts {
     /// Of each table.
     Counted(Vec<u64>),
     /// As the server estimates them, of tables that are as large as they were.
@@ -289,21 +289,21 @@ pub(super) enum Rows {
 pub(super) fn data_after_load(
     context: &Context<'_>,
     plan: &TargetPlan,
-    rollers: &mut Rollers,
+    server: &mut TargetServer,
     dataset: &dyn Dataset,
-    rows: Rows,
+    rows: RowCounts,
 ) -> Result<(), Failure> {
-    rollers.reconnect_if_broken()?;
-    let mut data = sizes(context, plan, rollers, dataset)?;
+    server.reconnect_if_broken()?;
+    let mut data = sizes(context, plan, server, dataset)?;
     if let Some(known) = dataset.table_rows() {
         correct_estimates(&mut data, known);
     }
     match rows {
-        Rows::Counted(rows) => {
+        RowCounts::Counted(rows) => {
             data.tables.iter_mut().zip(rows).for_each(|(table, rows)| table.rows = Some(rows));
         }
-        Rows::Estimated => {}
-        Rows::Unknown => data.tables.iter_mut().for_each(|table| table.rows = None),
+        RowCounts::Estimated => {}
+        RowCounts::Unknown => data.tables.iter_mut().for_each(|table| table.rows = None),
     }
     context.stream.emit(Event::Data(data));
     Ok(())
@@ -319,54 +319,59 @@ fn correct_estimates(data: &mut Data, known: u64) {
 fn sizes(
     context: &Context<'_>,
     plan: &TargetPlan,
-    rollers: &mut Rollers,
+    server: &mut TargetServer,
     dataset: &dyn Dataset,
 ) -> Result<Data, Failure> {
     let workload = plan.benchmark.name();
     let tables = dataset.tables();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    let url = rollers.url.clone();
+    let url = server.url.clone();
     // It waits for tables that others have locked.
-    let mut data = cancellable(context, &mut rollers.connection, |connection| {
+    let mut data = cancellable(context, &mut server.connection, |connection| {
         inspect::data(connection, &plan.name, workload, dataset.scale(), &tables)
             .map_err(|source| Failure::query("reading the sizes of the tables", &url, source))
     })?;
-    data.memory_bytes = rollers.server_memory_bytes();
+    data.memory_bytes = server.server_memory_bytes();
     Ok(data)
 }
 
 /// How many rows each table holds, where the family counts them.
 pub(super) fn count(
     context: &Context<'_>,
-    rollers: &mut Rollers,
+    server: &mut TargetServer,
     dataset: &dyn Dataset,
 ) -> Result<Option<Vec<u64>>, Failure> {
-    cancellable(context, rollers.reconnect_if_broken()?, |connection| dataset.count(connection))
+    cancellable(context, server.reconnect_if_broken()?, |connection| dataset.count(connection))
 }
 
 /// Begins to read host and database of a target once a second, until what it returns is dropped.
-pub(super) fn watch(stream: &Stream, name: &str, rollers: &Rollers, tables: Vec<String>) -> Option<Probe> {
-    let options = probe::Options {
-        database: Some(rollers.endpoint.clone()),
-        host: rollers.host_reading(),
+pub(super) fn watch(
+    stream: &EventStream,
+    name: &str,
+    server: &TargetServer,
+    tables: Vec<String>,
+) -> Option<Probe> {
+    let options = probe::ProbeOptions {
+        database: Some(server.endpoint.clone()),
+        host: server.host_reading(),
         tables,
-        ..probe::Options::new(name)
+        ..probe::ProbeOptions::new(name)
     };
     watched(stream, options)
 }
 
 /// Begins to read the driver's own host, unless it is that of every target: then it is read with them.
-pub(super) fn watch_driver(context: &Context<'_>, lanes: &[Lane<'_>]) -> Option<Probe> {
-    let shares = |lane: &Lane<'_>| matches!(lane.rollers.host_reading(), HostReading::This(_));
-    if context.plan.spec.no_telemetry || lanes.iter().all(shares) {
+pub(super) fn watch_driver(context: &Context<'_>, systems: &[System<'_>]) -> Option<Probe> {
+    let shares = |system: &System<'_>| matches!(system.server.host_reading(), HostReading::This(_));
+    if context.plan.spec.no_telemetry || systems.iter().all(shares) {
         return None;
     }
     let host = HostReading::This(HostOptions::default());
-    watched(context.stream, probe::Options { host, ..probe::Options::new(DRIVER) })
+    watched(context.stream, probe::ProbeOptions { host, ..probe::ProbeOptions::new(DRIVER) })
 }
 
 /// Starts a probe; a run goes on without one.
-pub(crate) fn watched(stream: &Stream, options: probe::Options) -> Option<Probe> {
+pub(crate) fn watched(stream: &EventStream, options: probe::ProbeOptions) -> Option<Probe> {
     let name = options.target.clone();
     let events = stream.clone();
     match Probe::start(options, move |event| events.emit(event)) {

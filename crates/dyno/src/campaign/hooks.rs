@@ -8,9 +8,9 @@ use dyno_wire::endpoint::Address;
 
 use super::Context;
 use super::admin::cancellable;
-use super::command::{self, Ended};
+use super::command::{self, CommandOutcome};
 use super::describe;
-use super::lane::Lane;
+use super::system::System;
 use crate::failure::Failure;
 use crate::plan::{Action, HookPlan, HookStage};
 use crate::secrets::{hidden_in_command, hidden_in_lines};
@@ -22,9 +22,9 @@ struct Surroundings<'a> {
 }
 
 /// Does what is wanted before or after the run, or one of its series, on a target.
-pub(super) fn run_lane(
+pub(super) fn run_for_system(
     context: &Context<'_>,
-    lane: &mut Lane<'_>,
+    system: &mut System<'_>,
     when: HookTime,
     stage: HookStage,
 ) -> Result<(), Failure> {
@@ -33,19 +33,19 @@ pub(super) fn run_lane(
         _ => None,
     };
     let is_meant = |hook: &HookPlan| hook.stage == stage;
-    run(context, lane, when, &Surroundings { series, stage: None }, is_meant)
+    run(context, system, when, &Surroundings { series, stage: None }, is_meant)
 }
 
 /// Does what is wanted before or after a stage of this kind.
 pub(super) fn run_stage(
     context: &Context<'_>,
-    lane: &mut Lane<'_>,
+    system: &mut System<'_>,
     when: HookTime,
     series: &str,
     kind: StageKind,
 ) -> Result<(), Failure> {
     let surroundings = Surroundings { series: Some(series), stage: Some(kind) };
-    run(context, lane, when, &surroundings, |hook| hook.stage.is_kind(kind))
+    run(context, system, when, &surroundings, |hook| hook.stage.is_kind(kind))
 }
 
 /// Whether [`run_stage`] would do anything.
@@ -56,24 +56,24 @@ pub(super) fn wanted_for_stage(context: &Context<'_>, target: &str, when: HookTi
 
 fn run(
     context: &Context<'_>,
-    lane: &mut Lane<'_>,
+    system: &mut System<'_>,
     when: HookTime,
     surroundings: &Surroundings<'_>,
     is_meant: impl Fn(&HookPlan) -> bool,
 ) -> Result<(), Failure> {
-    let name = lane.name();
+    let name = system.name();
     let hooks = context.plan.hooks.iter();
     let mut hooks = hooks.filter(|hook| hook.when == when && hook.is_for(name) && is_meant(hook)).peekable();
     if hooks.peek().is_none() {
         return Ok(());
     }
     // It may write to the tables, whatever becomes of it.
-    lane.forget_counts();
+    system.forget_counts();
     // What became of the server before is none of the hook's doing.
-    describe::before_hook(context, lane);
-    if let Err(failure) = hooks.try_for_each(|hook| run_one(context, lane, hook, surroundings)) {
+    describe::before_hook(context, system);
+    if let Err(failure) = hooks.try_for_each(|hook| run_one(context, system, hook, surroundings)) {
         // What it changed was meant also where it failed. If that cannot be read, its failure says more.
-        let _ = describe::renew(context, lane);
+        let _ = describe::renew(context, system);
         return Err(failure);
     }
     if when == HookTime::After && surroundings.series.is_none() {
@@ -81,16 +81,16 @@ fn run(
         return Ok(());
     }
     // It may have been a restart.
-    if lane.rollers.wait_until_back(context)? && lane.is_watched() {
-        lane.watch(context);
+    if system.server.wait_until_back(context)? && system.is_watched() {
+        system.watch(context);
     }
-    describe::renew(context, lane)
+    describe::renew(context, system)
 }
 
 /// Does one thing, and tells how it went.
 fn run_one(
     context: &Context<'_>,
-    lane: &mut Lane<'_>,
+    system: &mut System<'_>,
     hook: &HookPlan,
     surroundings: &Surroundings<'_>,
 ) -> Result<(), Failure> {
@@ -99,17 +99,19 @@ fn run_one(
     let started = Instant::now();
     let done = match &hook.action {
         Action::Command(command) => {
-            let variables = variables(lane, surroundings);
+            let variables = variables(system, surroundings);
             match command::run(command, &variables, context.stop) {
                 // A shell may repeat passwords in what it says.
-                Ok(Ended { success: true, said, .. }) => Ok(said.as_deref().map(hidden_in_lines)),
-                Ok(Ended { status, said, .. }) => Err((status, said.as_deref().map(hidden_in_lines))),
+                Ok(CommandOutcome { success: true, said, .. }) => Ok(said.as_deref().map(hidden_in_lines)),
+                Ok(CommandOutcome { status, said, .. }) => {
+                    Err((status, said.as_deref().map(hidden_in_lines)))
+                }
                 Err(error) => Err((error.to_string(), None)),
             }
         }
         Action::Sql(sql) => {
-            let url = lane.rollers.url.clone();
-            let connection = lane.rollers.reconnect_if_broken()?;
+            let url = system.server.url.clone();
+            let connection = system.server.reconnect_if_broken()?;
             let executed = cancellable(context, connection, |connection| {
                 let failed = |source| Failure::query("running a hook's SQL", &url, source);
                 connection.execute(sql).map_err(failed)
@@ -122,7 +124,7 @@ fn run_one(
         Ok(said) => (true, said.clone()),
         Err((status, said)) => (false, said.clone().or_else(|| Some(status.clone()))),
     };
-    let target = lane.name().to_owned();
+    let target = system.name().to_owned();
     context.stream.emit(Event::Hook(Hook {
         target: target.clone(),
         about: hook.stage.name().to_owned(),
@@ -137,8 +139,8 @@ fn run_one(
 }
 
 /// What a command finds in its environment. Never a password.
-fn variables(lane: &Lane<'_>, surroundings: &Surroundings<'_>) -> Vec<(&'static str, String)> {
-    let (host, port) = match &lane.rollers.endpoint.address {
+fn variables(system: &System<'_>, surroundings: &Surroundings<'_>) -> Vec<(&'static str, String)> {
+    let (host, port) = match &system.server.endpoint.address {
         Address::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
         Address::Unix(socket) => {
             let directory = socket.parent().map(|path| path.display().to_string()).unwrap_or_default();
@@ -149,8 +151,8 @@ fn variables(lane: &Lane<'_>, surroundings: &Surroundings<'_>) -> Vec<(&'static 
     };
     let stage = surroundings.stage.map(|kind| HookStage::Kind(kind).name()).unwrap_or_default();
     vec![
-        ("DYNO_TARGET", lane.name().to_owned()),
-        ("DYNO_URL", lane.rollers.url.clone()),
+        ("DYNO_TARGET", system.name().to_owned()),
+        ("DYNO_URL", system.server.url.clone()),
         ("DYNO_HOST", host),
         ("DYNO_PORT", port),
         ("DYNO_SERIES", surroundings.series.unwrap_or_default().to_owned()),

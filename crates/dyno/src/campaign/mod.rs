@@ -1,22 +1,22 @@
-//! The story of a run: each database is put on the rollers, described and filled; then they are loaded series by
+//! The story of a run: each database is connected to, described and filled; then they are loaded series by
 //! series, in turn or together, verified and judged. Each step is told to the stream as it happens; measuring itself is
 //! the engine's and the probe's. A database that is lost under way is given up, and the others go on.
 
 pub(crate) mod admin;
+mod barrier;
 mod cold;
 mod command;
-mod course;
 mod data;
 pub(crate) mod describe;
 mod hooks;
-mod lane;
 mod neighbours;
-pub(crate) mod rollers;
 mod room;
 mod series;
+mod stage_planner;
 pub(crate) mod stages;
-mod start_line;
 mod stream;
+mod system;
+pub(crate) mod target_server;
 mod turns;
 mod verification;
 
@@ -25,15 +25,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dyno_results::event::{Event, Finished, HookTime, Outcome};
 use dyno_results::judge::judge;
 
-pub(crate) use self::stream::Stream;
+pub(crate) use self::stream::EventStream;
 use crate::failure::Failure;
 use crate::plan::{HookStage, Plan};
-use lane::Lane;
+use system::System;
 
-/// What every part of the campaign needs. It knows no target: those are in their lanes.
+/// What every part of the campaign needs. It knows no target: each is in its [`System`].
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
-    pub(crate) stream: &'a Stream,
+    pub(crate) stream: &'a EventStream,
     /// Set when the user asks to stop.
     pub(crate) stop: &'a AtomicBool,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
 }
 
 /// Ends a run's stream with what is to be found in it, and why it ended if that was too early.
-pub(crate) fn finish(stream: &Stream, reason: Option<String>) {
+pub(crate) fn finish(stream: &EventStream, reason: Option<String>) {
     let outcome = if reason.is_none() { Outcome::Complete } else { Outcome::Incomplete };
     let finished = Finished { outcome, reason, seconds: stream.seconds() };
     for finding in judge(&stream.report_ending(&finished)) {
@@ -71,67 +71,67 @@ pub(crate) fn finish(stream: &Stream, reason: Option<String>) {
 }
 
 fn measure(context: &Context<'_>) -> Result<(), Failure> {
-    let mut lanes = Vec::new();
-    let measured = set_up(context, &mut lanes).and_then(|()| load_and_verify(context, &mut lanes));
-    for lane in &mut lanes {
-        lane.unwatch();
+    let mut systems = Vec::new();
+    let measured = set_up(context, &mut systems).and_then(|()| load_and_verify(context, &mut systems));
+    for system in &mut systems {
+        system.unwatch();
     }
-    for lane in lanes {
-        lane.clear(context);
+    for system in systems {
+        system.clear(context);
     }
     measured
 }
 
 /// Starts or connects to every target, one after the other: before any is described, all of them are known to be there.
-fn set_up<'a>(context: &Context<'a>, lanes: &mut Vec<Lane<'a>>) -> Result<(), Failure> {
+fn set_up<'a>(context: &Context<'a>, systems: &mut Vec<System<'a>>) -> Result<(), Failure> {
     let targets = &context.plan.targets;
     let remotes = targets.iter().map(describe::remote).collect::<Result<Vec<_>, _>>()?;
     for (target, remote) in targets.iter().zip(remotes) {
         context.check_stopped()?;
-        lanes.push(Lane::set_up(context, target, remote)?);
+        systems.push(System::set_up(context, target, remote)?);
     }
     Ok(())
 }
 
-fn load_and_verify(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    neighbours::refuse_same_tables(context, lanes)?;
-    neighbours::share(lanes);
-    describe::all(context, lanes)?;
+fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
+    neighbours::refuse_same_tables(context, systems)?;
+    neighbours::share(systems);
+    describe::all(context, systems)?;
     // Before the data, which may take long to make.
-    for lane in &mut *lanes {
+    for system in &mut *systems {
         for phase in &context.plan.phases {
-            room::connections(&phase.stream, &mut lane.rollers)?;
+            room::connections(&phase.stream, &mut system.server)?;
         }
     }
-    for lane in &mut *lanes {
-        lane.provide_data(context)?;
+    for system in &mut *systems {
+        system.provide_data(context)?;
     }
-    verification::same_data(context, lanes)?;
-    let _driver = describe::watch_driver(context, lanes);
-    for lane in &mut *lanes {
-        lane.watch(context);
-        hooks::run_lane(context, lane, HookTime::Before, HookStage::Run)?;
+    verification::same_data(context, systems)?;
+    let _driver = describe::watch_driver(context, systems);
+    for system in &mut *systems {
+        system.watch(context);
+        hooks::run_for_system(context, system, HookTime::Before, HookStage::Run)?;
     }
-    let loaded = load(context, lanes);
+    let loaded = load(context, systems);
     // Targets that were given up are told also where something else ended the run.
-    Failure::of_all([loaded, lane::tell_lost(lanes)].into_iter().filter_map(Result::err).collect())
+    Failure::of_all([loaded, system::tell_lost(systems)].into_iter().filter_map(Result::err).collect())
 }
 
 /// Runs every series on every target that is left, and what is to be done behind them.
-fn load(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    let count = lanes.iter().map(Lane::series_count).max().unwrap_or(0);
+fn load(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
+    let count = systems.iter().map(System::series_count).max().unwrap_or(0);
     let ran = (0..count).try_for_each(|series| {
         context.check_stopped()?;
-        turns::run(context, lanes, series)
+        turns::run(context, systems, series)
     });
-    lanes.iter_mut().for_each(Lane::unwatch);
+    systems.iter_mut().for_each(System::unwatch);
     // What broke off was measured on the same server, or not.
-    describe::again(context, lanes);
+    describe::again(context, systems);
     ran?;
     let mut failures = Vec::new();
-    for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
-        let ran = hooks::run_lane(context, lane, HookTime::After, HookStage::Run);
-        failures.extend(ran.or_else(|failure| lane.fail(context, failure)).err());
+    for system in systems.iter_mut().filter(|system| system.is_live()) {
+        let ran = hooks::run_for_system(context, system, HookTime::After, HookStage::Run);
+        failures.extend(ran.or_else(|failure| system.fail(context, failure)).err());
     }
     Failure::of_all(failures)
 }

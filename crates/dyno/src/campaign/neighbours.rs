@@ -3,7 +3,7 @@
 use dyno_target::inspect::Identity;
 
 use super::Context;
-use super::lane::Lane;
+use super::system::System;
 use crate::failure::Failure;
 
 /// Targets that share something of a server, each counted for itself: 1 where nobody else does.
@@ -39,25 +39,25 @@ impl Sharers {
 }
 
 /// Lets each target that is left have its part of what its server has room for.
-pub(super) fn share(lanes: &mut [Lane<'_>]) {
-    let live = lanes.iter().filter(|lane| lane.is_live());
+pub(super) fn share(systems: &mut [System<'_>]) {
+    let live = systems.iter().filter(|system| system.is_live());
     let all: Vec<(String, Identity)> =
-        live.map(|lane| (lane.name().to_owned(), lane.rollers.identity().clone())).collect();
-    for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
-        let sharers = Sharers::of(lane.rollers.identity(), &all);
-        lane.rollers.set_sharers(sharers);
+        live.map(|system| (system.name().to_owned(), system.server.identity().clone())).collect();
+    for system in systems.iter_mut().filter(|system| system.is_live()) {
+        let sharers = Sharers::of(system.server.identity(), &all);
+        system.server.set_sharers(sharers);
     }
 }
 
 /// Refuses targets that are the same tables under two names where the load writes: what one has written would be found
 /// in the other. Where their URLs are the same, that is refused before any connection.
-pub(super) fn refuse_same_tables(context: &Context<'_>, lanes: &[Lane<'_>]) -> Result<(), Failure> {
+pub(super) fn refuse_same_tables(context: &Context<'_>, systems: &[System<'_>]) -> Result<(), Failure> {
     context.check_stopped()?;
-    for (at, lane) in lanes.iter().enumerate() {
-        let writes = lane.plan.benchmark.series().iter().any(|series| series.writes);
-        let is_same = |other: &&Lane<'_>| other.rollers.identity().has_same_tables(lane.rollers.identity());
-        if let Some(other) = lanes[..at].iter().find(is_same).filter(|_| writes) {
-            return Err(Failure::same_database(other.name(), lane.name()));
+    for (at, system) in systems.iter().enumerate() {
+        let writes = system.plan.benchmark.series().iter().any(|series| series.writes);
+        let is_same = |other: &&System<'_>| other.server.identity().has_same_tables(system.server.identity());
+        if let Some(other) = systems[..at].iter().find(is_same).filter(|_| writes) {
+            return Err(Failure::same_database(other.name(), system.name()));
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::spec::{Arrivals, Course, Protocol, Quantity, Rungs};
 use dyno_target::connection::QueryError;
 
-use super::rollers::Rollers;
+use super::target_server::TargetServer;
 use crate::failure::Failure;
 use crate::plan::StreamPlan;
 
@@ -40,15 +40,15 @@ impl Room {
 
 /// Refuses a load that the server has no connections for, and says which would fit; returns how many it has room for,
 /// where it says.
-pub(super) fn connections(stream: &StreamPlan, rollers: &mut Rollers) -> Result<Option<u32>, Failure> {
-    let wanted = stream.connections_of(clients_wanted(stream, rollers.cpus));
-    let room = rollers.free_connections(wanted)?;
+pub(super) fn connections(stream: &StreamPlan, server: &mut TargetServer) -> Result<Option<u32>, Failure> {
+    let wanted = stream.connections_of(clients_wanted(stream, server.cpus));
+    let room = server.free_connections(wanted)?;
     let named = stream.clients_named().map(|clients| stream.connections_of(clients)).or(stream.connections);
     let (Some(wanted), Some(free)) = (named, room) else { return Ok(room) };
     if wanted <= free {
         return Ok(room);
     }
-    let (url, sharing) = (rollers.url.clone(), rollers.sharers().names.clone());
+    let (url, sharing) = (server.url.clone(), server.sharers().names.clone());
     if stream.connections.is_some() {
         return Err(Failure::TooFewToShare { url, wanted, free, sharing });
     }
@@ -58,25 +58,25 @@ pub(super) fn connections(stream: &StreamPlan, rollers: &mut Rollers) -> Result<
 /// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
 pub(super) fn of_load(
     stream: &StreamPlan,
-    rollers: &mut Rollers,
+    server: &mut TargetServer,
     workload: &dyn Workload,
 ) -> Result<Room, Failure> {
-    let free = connections(stream, rollers)?;
+    let free = connections(stream, server)?;
     // More clients need no more connections than those that they share.
     let clients = if stream.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
-    let prepares = rollers.is_mysql() && stream.protocol == Protocol::Prepared;
+    let prepares = server.is_mysql() && stream.protocol == Protocol::Prepared;
     let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
     if !prepares || each == 0 {
         return Ok(by_connections);
     }
-    let clients_wanted = clients_wanted(stream, rollers.cpus).min(by_connections.most());
+    let clients_wanted = clients_wanted(stream, server.cpus).min(by_connections.most());
     let goal = u64::from(stream.connections_of(clients_wanted));
-    let Some(free) = free_statements_for(rollers, goal * each)? else { return Ok(by_connections) };
+    let Some(free) = free_statements_for(server, goal * each)? else { return Ok(by_connections) };
     let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
     let wanted = stream.connections_of(stream.clients_named().or(stream.connections).unwrap_or(1));
     if wanted > fits {
-        let (url, sharing) = (rollers.url.clone(), rollers.sharers().names.clone());
+        let (url, sharing) = (server.url.clone(), server.sharers().names.clone());
         let fits = if stream.connections.is_some() { Vec::new() } else { fitting(stream, fits) };
         return Err(Failure::TooFewStatements { url, wanted, each, free, sharing, fits });
     }
@@ -92,10 +92,10 @@ pub(super) fn of_load(
 
 /// Statements that may still be prepared. Sessions of the load before may be closing, so where there is no room for as many
 /// as are wanted, it is waited for a little.
-fn free_statements_for(rollers: &mut Rollers, wanted: u64) -> Result<Option<u64>, Failure> {
+fn free_statements_for(server: &mut TargetServer, wanted: u64) -> Result<Option<u64>, Failure> {
     let started = Instant::now();
     loop {
-        match free_statements(rollers)? {
+        match free_statements(server)? {
             Some(free) if free < wanted && started.elapsed() < CLOSING_WAIT => {
                 std::thread::sleep(CLOSING_LOOK);
             }
@@ -106,10 +106,10 @@ fn free_statements_for(rollers: &mut Rollers, wanted: u64) -> Result<Option<u64>
 
 /// Statements that may still be prepared on a MySQL server, which counts those of all its sessions together; the part of
 /// one target, where others are on it too. `None` where it does not say.
-fn free_statements(rollers: &mut Rollers) -> Result<Option<u64>, Failure> {
-    let url = rollers.url.clone();
-    let sharers = u64::from(rollers.sharers().server);
-    let connection = rollers.reconnect_if_broken()?;
+fn free_statements(server: &mut TargetServer) -> Result<Option<u64>, Failure> {
+    let url = server.url.clone();
+    let sharers = u64::from(server.sharers().server);
+    let connection = server.reconnect_if_broken()?;
     let mut ask = |sql: &str, column: usize| match connection.query(sql) {
         Ok(rows) => Ok(rows.first().and_then(|row| row.text(column)?.parse::<u64>().ok())),
         // A relative that has no such limit.

@@ -6,7 +6,7 @@ use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
-use dyno_results::statistics::saturation::Step;
+use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
 use dyno_workload::benchmark::Done;
 use rustix::io::Errno;
@@ -35,7 +35,7 @@ struct Lost {
 }
 
 /// What a stage is, beside its kind and load.
-pub(super) struct Subject<'a> {
+pub(super) struct StageSubject<'a> {
     pub(super) target: &'a str,
     pub(super) series: &'a str,
     pub(super) workload: &'a str,
@@ -60,7 +60,7 @@ pub(super) struct StageSum {
     pub(super) id: u32,
     pub(super) order: StageOrder,
     /// As the report has it; `None` where nothing was measured, or the stage did not run to its end.
-    pub(super) step: Option<Step>,
+    pub(super) step: Option<LoadStep>,
     /// What the clients were told, in the drain too.
     pub(super) told: Done,
     /// False where the engine broke off: more may have been done than was counted.
@@ -79,7 +79,7 @@ impl Stages {
         &mut self,
         context: &Context<'_>,
         engine: &mut Engine,
-        subject: &Subject<'_>,
+        subject: &StageSubject<'_>,
         mut order: StageOrder,
         sums: &mut Vec<StageSum>,
         signals: Signals<'_>,
@@ -142,7 +142,8 @@ impl Stages {
             _ => return failure,
         };
         // Idle connections are lost without a word of it in any stage.
-        let idle = || Some(Lost { during: "a pause between stages".to_owned(), said: refusal(&failure)? });
+        let idle =
+            || Some(Lost { during: "a pause between stages".to_owned(), said: lost_server(&failure)? });
         match self.lost.take().or_else(|| self.last.and_then(|_| idle())) {
             Some(Lost { during, said }) => Failure::ServerGone { url, during, said },
             None => failure,
@@ -161,7 +162,7 @@ impl Stages {
 }
 
 /// What a stage met that could not begin because nobody took its connections.
-fn refusal(failure: &Failure) -> Option<String> {
+fn lost_server(failure: &Failure) -> Option<String> {
     let Failure::Engine { source, .. } = failure else { return None };
     let EngineError::Connect { source, .. } = &**source else { return None };
     let is_gone = match source {
@@ -193,7 +194,7 @@ fn connect(
 
 /// Why a stage has ended that was told to.
 fn ended_early(context: &Context<'_>) -> Failure {
-    if context.is_stopped() { Failure::Interrupted } else { Failure::CalledOff }
+    if context.is_stopped() { Failure::Interrupted } else { Failure::Cancelled }
 }
 
 /// Tells the stream what the engine sees, and adds up what the campaign itself needs.
@@ -308,7 +309,7 @@ fn kind_name(kind: StageKind) -> &'static str {
 }
 
 /// The stage as it is announced; its number is given when that is done.
-fn announced(subject: &Subject<'_>, order: &StageOrder) -> Stage {
+fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage {
     let (planned_s, planned_transactions) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),

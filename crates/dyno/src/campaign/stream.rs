@@ -9,13 +9,13 @@ use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
 use dyno_results::fold::Fold;
-use dyno_results::statistics::saturation::Step;
+use dyno_results::statistics::saturation::LoadStep;
 use dyno_results::store::{RunWriter, StoreError};
 
 /// A handle on the stream; cheap to clone, for any thread. It is no part of the load path: the engine hands over
 /// an interval a second.
 #[derive(Clone)]
-pub(crate) struct Stream(Arc<Mutex<Inner>>);
+pub(crate) struct EventStream(Arc<Mutex<Inner>>);
 
 /// What lies under the stream's lock knows nothing of the stream, so no call in there can come back to wait for it;
 /// and no lock is taken around it: the probe's threads, which emit, are joined by who holds none.
@@ -32,7 +32,7 @@ struct Inner {
     measured: bool,
 }
 
-impl Stream {
+impl EventStream {
     pub(crate) fn new(writer: RunWriter, live: Live) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             started: Instant::now(),
@@ -101,8 +101,8 @@ impl Stream {
     }
 
     /// A stage as the report will judge it, with what was read of its host until now.
-    pub(crate) fn step(&self, stage: u32) -> Option<Step> {
-        Step::of(&self.lock().fold.stage(stage)?)
+    pub(crate) fn step(&self, stage: u32) -> Option<LoadStep> {
+        LoadStep::of(&self.lock().fold.stage(stage)?)
     }
 
     /// Seconds since the run started.
@@ -150,7 +150,7 @@ impl Inner {
         }
         self.fold.add(&stamped);
         if self.store_failure.is_none() {
-            self.writer.keep(&self.fold);
+            self.writer.cache_fold(&self.fold);
         }
         self.live.event(&stamped);
         self.tell_gap();

@@ -5,55 +5,55 @@
 
 use dyno_results::event::HookTime;
 
-use super::lane::Lane;
+use super::barrier::Barrier;
 use super::series::SeriesRun;
 use super::stages::Signals;
-use super::start_line::StartLine;
+use super::system::System;
 use super::{Context, hooks, neighbours};
 use crate::failure::Failure;
 use crate::plan::{HookStage, PhasePlan};
 
 /// Runs a series on every target that is left.
-pub(super) fn run(context: &Context<'_>, lanes: &mut [Lane<'_>], series: usize) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, systems: &mut [System<'_>], series: usize) -> Result<(), Failure> {
     // A target that was given up has left its part to the others.
-    neighbours::share(lanes);
+    neighbours::share(systems);
     let Some(phase) = context.plan.phases.get(series) else { return Ok(()) };
-    let mut drives = Vec::new();
-    for lane in lanes.iter_mut().filter(|lane| lane.is_live()) {
-        drives.extend(Drive::begin(context, lane, phase, series)?);
+    let mut runs = Vec::new();
+    for system in systems.iter_mut().filter(|system| system.is_live()) {
+        runs.extend(SystemRun::begin(context, system, phase, series)?);
     }
-    let mut failures = if phase.together && drives.len() > 1 {
-        together(context, &mut drives)
+    let mut failures = if phase.together && runs.len() > 1 {
+        together(context, &mut runs)
     } else {
-        in_turn(context, &mut drives).err().into_iter().collect()
+        in_turn(context, &mut runs).err().into_iter().collect()
     };
     // What was measured is checked also where the run ends here. A server that was lost may be waited for: it comes last.
-    drives.sort_by_key(|drive| drive.failed);
-    failures.extend(drives.into_iter().filter_map(|drive| drive.end(context).err()));
+    runs.sort_by_key(|run| run.failed);
+    failures.extend(runs.into_iter().filter_map(|run| run.end(context).err()));
     Failure::of_all(failures)
 }
 
-/// A target with the series that it runs.
-struct Drive<'l, 'a, 'c> {
-    lane: &'l mut Lane<'a>,
+/// A series under way on a system.
+struct SystemRun<'l, 'a, 'c> {
+    system: &'l mut System<'a>,
     run: SeriesRun<'c>,
     over: bool,
     /// The load has failed, which was told.
     failed: bool,
 }
 
-impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
+impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     /// `None` where the target was given up.
     fn begin(
         context: &Context<'c>,
-        lane: &'l mut Lane<'a>,
+        system: &'l mut System<'a>,
         phase: &'c PhasePlan,
         series: usize,
     ) -> Result<Option<Self>, Failure> {
-        let Some(load) = lane.load(series) else { return Ok(None) };
-        match SeriesRun::begin(context, lane, phase, load.as_ref()) {
-            Ok(run) => Ok(Some(Self { lane, run, over: false, failed: false })),
-            Err(failure) => lane.fail(context, failure).map(|()| None),
+        let Some(load) = system.load(series) else { return Ok(None) };
+        match SeriesRun::begin(context, system, phase, load.as_ref()) {
+            Ok(run) => Ok(Some(Self { system, run, over: false, failed: false })),
+            Err(failure) => system.fail(context, failure).map(|()| None),
         }
     }
 
@@ -62,54 +62,54 @@ impl<'l, 'a, 'c> Drive<'l, 'a, 'c> {
         if self.over {
             return Ok(());
         }
-        match self.run.turn(context, self.lane, signals) {
+        match self.run.turn(context, self.system, signals) {
             Ok(more) => {
                 self.over = !more;
                 Ok(())
             }
-            Err(Failure::CalledOff) => {
+            Err(Failure::Cancelled) => {
                 // Nothing is wrong with this target: what it has done is kept and checked.
                 self.over = true;
                 let text =
                     "the load ended here before its time: the run ends with a failure on another target";
-                context.stream.notice(self.lane.name(), self.lane.stages.last(), text.to_owned());
+                context.stream.notice(self.system.name(), self.system.stages.last(), text.to_owned());
                 Ok(())
             }
             Err(failure) => {
                 (self.over, self.failed) = (true, true);
                 self.run.disconnect();
-                self.lane.fail(context, failure)
+                self.system.fail(context, failure)
             }
         }
     }
 
     /// Checks what the load has left, where it failed too: when no other target has to wait for a server that may come back.
     fn end(self, context: &Context<'_>) -> Result<(), Failure> {
-        let Self { lane, run, failed, .. } = self;
+        let Self { system, run, failed, .. } = self;
         let series = run.series();
-        let checked = run.end(context, lane);
+        let checked = run.end(context, system);
         if failed {
             // A check that could not be made after a broken load is no news beside what broke it.
             return Ok(());
         }
         let ended = checked.and_then(|()| {
             context.check_stopped()?;
-            lane.describe_data_again(context, series.writes);
-            hooks::run_lane(context, lane, HookTime::After, HookStage::Series(series.name))
+            system.describe_data_again(context, series.writes);
+            hooks::run_for_system(context, system, HookTime::After, HookStage::Series(series.name))
         });
-        ended.or_else(|failure| lane.fail(context, failure))
+        ended.or_else(|failure| system.fail(context, failure))
     }
 }
 
 /// A stage of each target in turn, until no target has any left.
-fn in_turn(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Result<(), Failure> {
+fn in_turn(context: &Context<'_>, runs: &mut [SystemRun<'_, '_, '_>]) -> Result<(), Failure> {
     for round in 0.. {
-        for place in order(round, drives.len()) {
-            if let Some(drive) = drives.get_mut(place) {
-                drive.turn(context, Signals { ready: &mut || true, end: context.stop })?;
+        for place in order(round, runs.len()) {
+            if let Some(run) = runs.get_mut(place) {
+                run.turn(context, Signals { ready: &mut || true, end: context.stop })?;
             }
         }
-        if drives.iter().all(|drive| drive.over) {
+        if runs.iter().all(|run| run.over) {
             break;
         }
     }
@@ -122,33 +122,33 @@ fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
 }
 
 /// All targets at the same time, each on a thread of its own. What failed on each of them.
-fn together(context: &Context<'_>, drives: &mut [Drive<'_, '_, '_>]) -> Vec<Failure> {
-    let line = StartLine::new(drives.len());
-    let drive = |drive: &mut Drive<'_, '_, '_>| {
-        let entrant = line.enter();
-        while !drive.over && !line.is_called_off() {
-            let signals = Signals { ready: &mut || entrant.wait(), end: line.called_off() };
-            let turned = drive.turn(context, signals);
+fn together(context: &Context<'_>, runs: &mut [SystemRun<'_, '_, '_>]) -> Vec<Failure> {
+    let barrier = Barrier::new(runs.len());
+    let run_all = |run: &mut SystemRun<'_, '_, '_>| {
+        let participant = barrier.register();
+        while !run.over && !barrier.is_cancelled() {
+            let signals = Signals { ready: &mut || participant.wait(), end: barrier.cancelled() };
+            let turned = run.turn(context, signals);
             if turned.is_err() {
-                line.call_off();
+                barrier.cancel();
                 return turned;
             }
         }
         Ok(())
     };
     std::thread::scope(|scope| {
-        let drive = &drive;
-        let begin = |one| std::thread::Builder::new().spawn_scoped(scope, move || drive(one));
-        let threads: std::io::Result<Vec<_>> = drives.iter_mut().map(begin).collect();
+        let run_all = &run_all;
+        let begin = |one| std::thread::Builder::new().spawn_scoped(scope, move || run_all(one));
+        let threads: std::io::Result<Vec<_>> = runs.iter_mut().map(begin).collect();
         let threads = match threads {
             Ok(threads) => threads,
             Err(error) => {
-                line.call_off();
+                barrier.cancel();
                 return vec![Failure::NoThread(error)];
             }
         };
-        line.attend(context.stop);
-        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Failure::LaneBroken)));
+        barrier.wait_until_all_left(context.stop);
+        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Failure::SystemBroken)));
         ended.filter_map(Result::err).collect()
     })
 }

@@ -2,12 +2,12 @@
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
 use dyno_results::event::{Check, Event};
-use dyno_workload::benchmark::{Baseline, Done, Load, Series};
+use dyno_workload::benchmark::{Baseline, Done, Series, SeriesLoad};
 
 use super::Context;
 use super::admin::{cancellable, telling};
-use super::lane::Lane;
 use super::stages::StageSum;
+use super::system::System;
 use crate::failure::Failure;
 
 /// Stands for all checks of a load where none could be made.
@@ -26,15 +26,15 @@ impl Verification {
     /// Reads the data before the load.
     pub(super) fn begin(
         context: &Context<'_>,
-        lane: &mut Lane<'_>,
-        load: &dyn Load,
+        system: &mut System<'_>,
+        load: &dyn SeriesLoad,
     ) -> Result<Self, Failure> {
         let series = load.series();
         if context.plan.spec.no_verify {
             return Ok(Self { series, baseline: None });
         }
-        let what = format!("reading the data of {} before the load", lane.name());
-        let connection = lane.rollers.reconnect_if_broken()?;
+        let what = format!("reading the data of {} before the load", system.name());
+        let connection = system.server.reconnect_if_broken()?;
         let read = || cancellable(context, connection, |connection| load.baseline(connection));
         let baseline = telling(context, &what, read)?;
         Ok(Self { series, baseline: Some(baseline) })
@@ -44,7 +44,7 @@ impl Verification {
     pub(super) fn end(
         self,
         context: &Context<'_>,
-        lane: &mut Lane<'_>,
+        system: &mut System<'_>,
         sums: &[StageSum],
     ) -> Result<(), Failure> {
         if sums.is_empty() {
@@ -59,14 +59,14 @@ impl Verification {
                 "the load broke off before all that was acknowledged was counted"
             }
             Some(baseline) => {
-                let checked = compare(context, lane, baseline.as_ref(), sums);
+                let checked = compare(context, system, baseline.as_ref(), sums);
                 if let Err(failure) = &checked {
-                    self.tell_not_made(context, lane.name(), &failure.to_string());
+                    self.tell_not_made(context, system.name(), &failure.to_string());
                 }
                 return checked;
             }
         };
-        self.tell_not_made(context, lane.name(), why_not);
+        self.tell_not_made(context, system.name(), why_not);
         Ok(())
     }
 
@@ -88,14 +88,14 @@ impl Verification {
 
 fn compare(
     context: &Context<'_>,
-    lane: &mut Lane<'_>,
+    system: &mut System<'_>,
     baseline: &dyn Baseline,
     sums: &[StageSum],
 ) -> Result<(), Failure> {
     let mut done = Done::default();
     sums.iter().for_each(|sum| done.add(&sum.told));
-    let name = lane.name();
-    let connection = lane.rollers.reconnect_when_back(context)?;
+    let name = system.name();
+    let connection = system.server.reconnect_when_back(context)?;
     let verify = || cancellable(context, connection, |connection| baseline.verify(connection, name, done));
     let checks = telling(context, &format!("verifying {name}"), verify)?;
     for check in checks {
@@ -116,22 +116,23 @@ struct Contents {
 
 /// Checks that all targets hold the same data before they are compared. Where a family of workloads counts no rows,
 /// nothing is said.
-pub(super) fn same_data(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    if lanes.len() < 2 || context.plan.spec.no_verify {
+pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
+    if systems.len() < 2 || context.plan.spec.no_verify {
         return Ok(());
     }
     context.stream.activity("comparing the data of the targets");
-    let contents = lanes.iter_mut().map(|lane| contents(context, lane)).collect::<Result<Vec<_>, _>>()?;
-    let ((first, expected), others) = match lanes.iter().zip(&contents).collect::<Vec<_>>().split_first() {
+    let contents =
+        systems.iter_mut().map(|system| contents(context, system)).collect::<Result<Vec<_>, _>>()?;
+    let ((first, expected), others) = match systems.iter().zip(&contents).collect::<Vec<_>>().split_first() {
         Some((first, others)) => (*first, others.to_vec()),
         None => return Ok(()),
     };
-    for (lane, found) in others {
+    for (system, found) in others {
         if let (Some(expected_rows), Some(found_rows)) = (&expected.rows, &found.rows) {
             // What loads of before have added matters to none that only adds.
-            let only_writes = lane.plan.benchmark.series().iter().all(|series| series.writes);
+            let only_writes = system.plan.benchmark.series().iter().all(|series| series.writes);
             let (same, verdict) = expected.compare(found, only_writes);
-            let detail = format!("before the load {} and {} {verdict}", first.name(), lane.name());
+            let detail = format!("before the load {} and {} {verdict}", first.name(), system.name());
             let (expected, found) =
                 (named(&expected.tables, expected_rows), named(&found.tables, found_rows));
             if !same {
@@ -139,8 +140,8 @@ pub(super) fn same_data(context: &Context<'_>, lanes: &mut [Lane<'_>]) -> Result
                 return Err(Failure::DataDiffer { detail, expected, found });
             }
             context.stream.emit(Event::Check(Check {
-                target: lane.name().to_owned(),
-                workload: lane.plan.benchmark.name().to_owned(),
+                target: system.name().to_owned(),
+                workload: system.plan.benchmark.name().to_owned(),
                 name: SAME_DATA.to_owned(),
                 passed: Some(same),
                 expected: Some(expected),
@@ -171,9 +172,9 @@ impl Contents {
     }
 }
 
-fn contents(context: &Context<'_>, lane: &mut Lane<'_>) -> Result<Contents, Failure> {
-    let counted = lane.count(context)?;
-    let Some(data) = lane.data() else {
+fn contents(context: &Context<'_>, system: &mut System<'_>) -> Result<Contents, Failure> {
+    let counted = system.count(context)?;
+    let Some(data) = system.data() else {
         return Ok(Contents { rows: None, recipe: None, tables: Vec::new() });
     };
     let tables = data.tables();

@@ -8,9 +8,9 @@ use dyno_results::store::Store;
 use crate::failure::Failure;
 
 /// Makes ready what a page will ask for of a long run. What fails is made again when it is asked for.
-pub(crate) fn keep_for_pages(store: &Store, report: &Report) {
+pub(crate) fn cache_for_pages(store: &Store, report: &Report) {
     #[cfg(feature = "serve")]
-    let _ = dyno_report::serve::keep(store, report);
+    let _ = dyno_report::serve::cache_document(store, report);
     #[cfg(not(feature = "serve"))]
     let _ = (store, report);
 }
@@ -28,9 +28,9 @@ impl LivePage {
 
     /// Begins to serve, before the run begins: what is wrong with the address is no reason to end one.
     pub(crate) fn open(store: &Path, listen: &str) -> Result<Self, Failure> {
-        use dyno_report::serve::{self, Options};
+        use dyno_report::serve::{self, ServeOptions};
         let token = std::env::var("DYNO_TOKEN").ok().filter(|token| !token.is_empty());
-        let server = serve::spawn(Options { token, ..Options::new(store.to_owned(), listen) })?;
+        let server = serve::spawn(ServeOptions { token, ..ServeOptions::new(store.to_owned(), listen) })?;
         Ok(Self { server })
     }
 

@@ -16,9 +16,9 @@ use dyno_results::spec::RunSpec;
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
-use super::live::{LivePage, keep_for_pages};
+use super::live::{LivePage, cache_for_pages};
 use super::{print, print_json, tell};
-use crate::campaign::{self, Context, Stream};
+use crate::campaign::{self, Context, EventStream};
 use crate::cli::{RunArguments, WhatArguments};
 use crate::failure::Failure;
 use crate::flags::targets_in_file;
@@ -52,12 +52,12 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let stop = interrupt::stop_flag();
     let store = place::open_store(&store)?;
     let live = live.map(|listen| LivePage::open(store.path(), &listen)).transpose()?;
-    let wanted = Wanted { json, html: html.as_deref(), quiet, strict };
+    let outputs = ReportOutputs { json, html: html.as_deref(), quiet, strict };
     let mut names = Vec::new();
     let mut all = || {
         let mut code = DONE;
         for left in (0..runs).rev() {
-            let ended = once(&plan, &store, live.as_ref(), &wanted, &stop, &mut names)?;
+            let ended = once(&plan, &store, live.as_ref(), &outputs, &stop, &mut names)?;
             code = code.max(ended);
             // What ended one run early would end the next.
             if (ended != DONE && ended != INVALID) || stop.load(Ordering::Relaxed) {
@@ -110,7 +110,7 @@ fn run_front_end(command: &[String], store: &Path) -> Result<u8, Failure> {
 }
 
 /// What is to become of a run's report.
-struct Wanted<'a> {
+struct ReportOutputs<'a> {
     json: bool,
     html: Option<&'a Path>,
     quiet: bool,
@@ -122,7 +122,7 @@ fn once(
     plan: &Plan,
     store: &Store,
     live: Option<&LivePage>,
-    wanted: &Wanted<'_>,
+    outputs: &ReportOutputs<'_>,
     stop: &AtomicBool,
     names: &mut Vec<String>,
 ) -> Result<u8, Failure> {
@@ -132,8 +132,8 @@ fn once(
     if let Some(live) = live {
         eprintln!("live      {}", live.url(&name));
     }
-    let mode = if wanted.quiet { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
-    let stream = Stream::new(writer, Live::new(mode, None));
+    let mode = if outputs.quiet { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
+    let stream = EventStream::new(writer, Live::new(mode, None));
     stream.emit(started(&name, &now, command_line(), (plan.spec.clone(), plan.resolved.clone()), plan.seed));
     let ended = campaign::run(&Context { plan, stream: &stream, stop });
     stream.close_live();
@@ -145,15 +145,15 @@ fn once(
         return Ok(NOT_STARTED);
     }
     names.push(name);
-    let pages = Pages::write(&report, store.path(), wanted.html);
-    keep_for_pages(store, &report);
-    if wanted.json {
+    let pages = Pages::write(&report, store.path(), outputs.html);
+    cache_for_pages(store, &report);
+    if outputs.json {
         print_json(&report)?;
-    } else if !wanted.quiet {
+    } else if !outputs.quiet {
         print(&summary::render(&report, pages.written.as_deref(), Terminal::stdout()))?;
     }
-    let mut code = exit_code(&report, ended.is_ok(), measured, wanted.strict);
-    if code == INVALID && wanted.quiet && !wanted.json {
+    let mut code = exit_code(&report, ended.is_ok(), measured, outputs.strict);
+    if code == INVALID && outputs.quiet && !outputs.json {
         tell(&Failure::Strict {
             evidence: invalid(&report).map(|finding| finding.evidence.clone()).collect(),
         });

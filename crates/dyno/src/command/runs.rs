@@ -1,6 +1,6 @@
 //! `dyno runs`: what is stored.
 
-use dyno_report::runs::{self, Ended, Filter};
+use dyno_report::runs::{self, Filter, RunEnd};
 use dyno_report::terminal::Terminal;
 use serde_json::json;
 
@@ -32,9 +32,9 @@ fn filter(arguments: &RunsArguments) -> Filter {
         workload: arguments.workload.clone(),
         text: arguments.text.clone(),
         ended: arguments.ended.map(|ended| match ended {
-            EndedArgument::Complete => Ended::Complete,
-            EndedArgument::Incomplete => Ended::Incomplete,
-            EndedArgument::No => Ended::Not,
+            EndedArgument::Complete => RunEnd::Complete,
+            EndedArgument::Incomplete => RunEnd::Incomplete,
+            EndedArgument::No => RunEnd::Not,
         }),
     }
 }

@@ -19,7 +19,7 @@ mod serving {
     use std::thread;
     use std::time::Duration;
 
-    use dyno_report::serve::{self, Options};
+    use dyno_report::serve::{self, ServeOptions};
 
     use super::{Failure, ServeArguments};
     use crate::command::print;
@@ -35,7 +35,8 @@ mod serving {
             store => store?,
         };
         let stop = interrupt::stop_flag();
-        let options = Options { token: token(arguments)?, ..Options::new(store.clone(), &arguments.listen) };
+        let options =
+            ServeOptions { token: token(arguments)?, ..ServeOptions::new(store.clone(), &arguments.listen) };
         let server = serve::spawn(options)?;
         print(&format!("{} serves the runs of {}; Ctrl-C ends it\n", server.url(), store.display()))?;
         while !stop.load(Ordering::Relaxed) {

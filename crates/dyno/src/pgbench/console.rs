@@ -5,12 +5,12 @@ use std::io::Write as _;
 use dyno_engine::error::SessionError;
 use dyno_workload::pgbench::load::Console;
 
-use super::connect::Server;
+use super::connect::PgbenchServer;
 
 /// Standard error.
 pub(crate) struct StandardError {
     /// Where the run connects to, for what is said of connections.
-    pub(crate) server: Server,
+    pub(crate) server: PgbenchServer,
 }
 
 impl Console for StandardError {

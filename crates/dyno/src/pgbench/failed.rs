@@ -8,9 +8,9 @@ use dyno_workload::script::ScriptError;
 
 /// What is printed before the program ends with status 1.
 #[derive(Debug)]
-pub(crate) struct Failed(String);
+pub(crate) struct PgbenchFailed(String);
 
-impl Failed {
+impl PgbenchFailed {
     /// From a message that belongs behind `pgbench: error: `.
     pub(crate) fn new(message: impl std::fmt::Display) -> Self {
         Self(format!("pgbench: error: {}\n", message.to_string().trim_end()))
@@ -39,32 +39,32 @@ impl Failed {
     }
 }
 
-impl From<ScriptError> for Failed {
+impl From<ScriptError> for PgbenchFailed {
     fn from(error: ScriptError) -> Self {
         Self::new(error)
     }
 }
 
-impl From<LogError> for Failed {
+impl From<LogError> for PgbenchFailed {
     fn from(error: LogError) -> Self {
         Self::new(error)
     }
 }
 
-impl From<EngineError> for Failed {
+impl From<EngineError> for PgbenchFailed {
     fn from(error: EngineError) -> Self {
         Self::new(error)
     }
 }
 
-impl From<BeforeError> for Failed {
+impl From<BeforeError> for PgbenchFailed {
     fn from(error: BeforeError) -> Self {
         let hint = error.hint();
         Self::new(error).with("hint", hint)
     }
 }
 
-impl From<InitializeError> for Failed {
+impl From<InitializeError> for PgbenchFailed {
     fn from(error: InitializeError) -> Self {
         let detail = error.detail();
         Self::new(error).with("detail", detail)

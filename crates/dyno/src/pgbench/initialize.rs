@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use dyno_workload::pgbench::initialize::InitializeError;
 
-use super::failed::Failed;
+use super::failed::PgbenchFailed;
 use super::options::InitializeOptions;
 use super::{connect, console};
 use crate::interrupt;
 
-pub(super) fn run(options: &InitializeOptions) -> Result<(), Failed> {
+pub(super) fn run(options: &InitializeOptions) -> Result<(), PgbenchFailed> {
     let mut opened = connect::open(&options.connection, &mut console::raw)
-        .map_err(|failure| Failed::lines(failure.stderr("initialization")))?;
+        .map_err(|failure| PgbenchFailed::lines(failure.stderr("initialization")))?;
     let stop = interrupt::stop_flag();
     let terminal = std::io::stderr().is_terminal();
     let made = options.initialization.run(&mut opened.connection, terminal, &stop, &mut console::raw);

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dyno_workload::pgbench::tally::Counts;
 
-use super::options::Progress;
+use super::options::ProgressOptions;
 
 /// Which parts of a line the options ask for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Parts {
+pub(crate) struct ProgressParts {
     pub(crate) lag: bool,
     pub(crate) skipped: bool,
     pub(crate) retries: bool,
@@ -21,8 +21,8 @@ pub(crate) fn print_until(
     end: &Receiver<()>,
     start: Instant,
     counts: &dyn Fn() -> Counts,
-    progress: Progress,
-    parts: Parts,
+    progress: ProgressOptions,
+    parts: ProgressParts,
     say: &dyn Fn(&str),
 ) {
     let (mut last, mut last_at) = (Counts::default(), Duration::ZERO);
@@ -50,7 +50,7 @@ pub(crate) fn print_until(
     }
 }
 
-fn line(time: &str, counts: &Counts, took: Duration, parts: Parts) -> String {
+fn line(time: &str, counts: &Counts, took: Duration, parts: ProgressParts) -> String {
     let tps = counts.done as f64 / took.as_secs_f64();
     let (mean_ms, deviation_ms) = counts.latency.mean_and_deviation_ms().unwrap_or_default();
     let mut text = format!(
@@ -82,8 +82,8 @@ mod tests {
             drop(running);
             let start = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
             let lines = std::cell::Cell::new(0);
-            let progress = Progress { every: Duration::from_secs(10), timestamps: false };
-            let none = Parts { lag: false, skipped: false, retries: false };
+            let progress = ProgressOptions { every: Duration::from_secs(10), timestamps: false };
+            let none = ProgressParts { lag: false, skipped: false, retries: false };
             print_until(&end, start, &Counts::default, progress, none, &|_| lines.set(lines.get() + 1));
             lines.get()
         };
@@ -96,12 +96,12 @@ mod tests {
         counts.latency.add(1000.0);
         counts.latency.add(3000.0);
         let second = Duration::from_secs(1);
-        let none = Parts { lag: false, skipped: false, retries: false };
+        let none = ProgressParts { lag: false, skipped: false, retries: false };
         assert_eq!(
             line("1.0 s", &counts, second, none),
             "progress: 1.0 s, 10.0 tps, lat 2.000 ms stddev 1.000, 0 failed\n"
         );
-        let all = Parts { lag: true, skipped: true, retries: true };
+        let all = ProgressParts { lag: true, skipped: true, retries: true };
         assert_eq!(
             line("1.0 s", &Counts::default(), second, all),
             "progress: 1.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed, lag 0.000 ms, 0 skipped, 0 retried, \

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use dyno_workload::pgbench::load::WeightedScript;
-use dyno_workload::pgbench::tally::{CommandCounts, Counts, Spread};
+use dyno_workload::pgbench::tally::{CommandCounts, Counts, LatencySpread};
 use dyno_workload::script::Protocol;
 
 /// What the report is made of.
@@ -215,7 +215,7 @@ impl Results<'_> {
 }
 
 /// As `-M` has it.
-fn write_spread(out: &mut String, indent: &str, times: &Spread) -> std::fmt::Result {
+fn write_spread(out: &mut String, indent: &str, times: &LatencySpread) -> std::fmt::Result {
     match times.mean_and_deviation_ms() {
         Some((mean_ms, deviation_ms)) => {
             writeln!(out, "{indent}latency average = {mean_ms:.3} ms")?;

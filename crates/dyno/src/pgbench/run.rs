@@ -17,17 +17,17 @@ use dyno_results::event::{Distribution, StageKind};
 use dyno_target::connection::Connection;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
-use dyno_workload::pgbench::load::{Load, LoadOptions, WeightedScript};
+use dyno_workload::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::Names;
 use dyno_workload::tpcb::Table;
 
 use super::VERSION;
-use super::connect::{self, Opened, Server};
+use super::connect::{self, OpenedConnection, PgbenchServer};
 use super::console::{self, StandardError};
-use super::failed::Failed;
+use super::failed::PgbenchFailed;
 use super::options::{Length, LogKind, RunOptions, ScriptSource, Vacuum};
-use super::progress::{self, Parts};
+use super::progress::{self, ProgressParts};
 use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored::{self, STAGE};
@@ -41,11 +41,11 @@ const STOPPED_WAIT: Duration = Duration::from_secs(1);
 const WAIT_FOREVER: Duration = Duration::MAX;
 
 /// `typed` is the command line behind the program's name.
-pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Failed> {
+pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, PgbenchFailed> {
     let mut names = Names::new();
     let scripts = read_scripts(options, &mut names)?;
     let opened = connect::open(&options.connection, &mut console::raw)
-        .map_err(|failure| Failed::lines(failure.stderr("setup")))?;
+        .map_err(|failure| PgbenchFailed::lines(failure.stderr("setup")))?;
     if options.debug {
         tell_what_is_run(options, &opened.server);
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Failed
         }
         (Err(failed), Some(recording)) if recording.has_measured() => {
             // What was measured until then is kept.
-            let ended = Ended { code: INCOMPLETE, reason: Some("the load broke off".to_owned()) };
+            let ended = PgbenchExit { code: INCOMPLETE, reason: Some("the load broke off".to_owned()) };
             tell_recorded(recording, &ended, options.extras);
             Err(failed)
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Failed
     }
 }
 
-fn tell_what_is_run(options: &RunOptions, server: &Server) {
+fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
     let length = match options.length {
         Length::Transactions(count) => format!("nxacts: {count}"),
         Length::Duration(duration) => format!("duration: {}", duration.as_secs()),
@@ -85,7 +85,7 @@ fn tell_what_is_run(options: &RunOptions, server: &Server) {
 }
 
 /// How a run ended.
-struct Ended {
+struct PgbenchExit {
     code: u8,
     /// Why it is incomplete.
     reason: Option<String>,
@@ -95,11 +95,11 @@ fn load(
     options: &RunOptions,
     scripts: Vec<WeightedScript>,
     names: Names,
-    opened: Opened,
+    opened: OpenedConnection,
     stop: &Arc<AtomicBool>,
     recording: &mut Option<Recording>,
-) -> Result<Ended, Failed> {
-    let Opened { mut connection, server } = opened;
+) -> Result<PgbenchExit, PgbenchFailed> {
+    let OpenedConnection { mut connection, server } = opened;
     print_banner(&connection)?;
     let looked = look_at_tables(options, &mut connection).map(|tables| {
         let given = options.scale.map_or(1, |scale| i64::from(scale.get()));
@@ -115,12 +115,12 @@ fn load(
         (tables, scale)
     });
     if stop.load(Ordering::Relaxed) {
-        return Err(Failed::new("interrupted before the load began"));
+        return Err(PgbenchFailed::new("interrupted before the load began"));
     }
     let (tables, scale) = looked?;
     drop(connection);
     let console = Arc::new(StandardError { server: server.clone() });
-    let load = Load::new(load_options(options, scripts, names, scale, stop), console)?;
+    let load = PgbenchLoad::new(load_options(options, scripts, names, scale, stop), console)?;
     let run = Run { options, server: &server, load: &load, scale, tables, stop };
     let mut ended = run.measure(recording)?;
     if let Err(error) = load.finish_logs() {
@@ -129,16 +129,19 @@ fn load(
     Ok(ended)
 }
 
-impl Ended {
+impl PgbenchExit {
     /// The run itself is whole; what could not be written is told.
-    fn not_written(&mut self, failed: &Failed) {
+    fn not_written(&mut self, failed: &PgbenchFailed) {
         console::raw(failed.stderr());
         self.code = self.code.max(NOT_WRITTEN);
     }
 }
 
 /// Looks at the tables of the builtin scripts and vacuums them, as far as the options ask for that.
-fn look_at_tables(options: &RunOptions, connection: &mut Connection) -> Result<Option<TableFacts>, Failed> {
+fn look_at_tables(
+    options: &RunOptions,
+    connection: &mut Connection,
+) -> Result<Option<TableFacts>, PgbenchFailed> {
     let uses_tables = options.scripts.iter().any(|it| matches!(it.source, ScriptSource::Builtin(_)));
     let tables = uses_tables
         .then(|| before::table_facts(connection, options.scale.is_some(), &mut console::raw))
@@ -193,15 +196,15 @@ fn load_options(
 /// What a measurement needs.
 struct Run<'a> {
     options: &'a RunOptions,
-    server: &'a Server,
-    load: &'a Load,
+    server: &'a PgbenchServer,
+    load: &'a PgbenchLoad,
     scale: i64,
     tables: Option<TableFacts>,
     stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
-    fn measure(&self, recording: &mut Option<Recording>) -> Result<Ended, Failed> {
+    fn measure(&self, recording: &mut Option<Recording>) -> Result<PgbenchExit, PgbenchFailed> {
         let clients = self.options.clients.get();
         let workload: Arc<dyn Workload> = Arc::new(self.load.clone());
         let started = Instant::now();
@@ -224,7 +227,7 @@ impl Run<'_> {
         if aborted && self.options.exit_on_abort {
             let thread = self.load.aborted_thread().unwrap_or_default();
             console::error(&format!("Run was aborted due to an error in thread {thread}"));
-            return Ok(Ended { code: INCOMPLETE, reason: Some("a client was aborted".to_owned()) });
+            return Ok(PgbenchExit { code: INCOMPLETE, reason: Some("a client was aborted".to_owned()) });
         }
         let printed = self.print_report(&outcome, connecting);
         let mut ended = self.judge(&outcome);
@@ -235,8 +238,12 @@ impl Run<'_> {
     }
 
     /// Runs the load, with lines of progress beside it.
-    fn drive(&self, engine: &mut Engine, recording: &Option<Recording>) -> Result<StageOutcome, Failed> {
-        let parts = Parts {
+    fn drive(
+        &self,
+        engine: &mut Engine,
+        recording: &Option<Recording>,
+    ) -> Result<StageOutcome, PgbenchFailed> {
+        let parts = ProgressParts {
             lag: self.options.rate.is_some(),
             skipped: self.options.latency_limit.is_some(),
             retries: self.options.max_tries.is_none_or(|tries| tries.get() != 1),
@@ -302,17 +309,17 @@ impl Run<'_> {
     }
 
     /// The client that could not connect, in pgbench's words.
-    fn not_connected(&self, error: EngineError) -> Failed {
+    fn not_connected(&self, error: EngineError) -> PgbenchFailed {
         match error {
             EngineError::Connect { connected, source, .. } => {
-                let failure = Failed::new(self.server.failure(&source));
+                let failure = PgbenchFailed::new(self.server.failure(&source));
                 failure.and(format!("could not create connection for client {connected}"))
             }
-            other => Failed::from(other),
+            other => PgbenchFailed::from(other),
         }
     }
 
-    fn print_report(&self, outcome: &StageOutcome, connecting: Duration) -> Result<(), Failed> {
+    fn print_report(&self, outcome: &StageOutcome, connecting: Duration) -> Result<(), PgbenchFailed> {
         let options = self.options;
         let (transactions, duration_s) = match options.length {
             Length::Transactions(count) => (Some(count.get()), 0),
@@ -342,10 +349,10 @@ impl Run<'_> {
         print(&report::render(&results))
     }
 
-    fn judge(&self, outcome: &StageOutcome) -> Ended {
+    fn judge(&self, outcome: &StageOutcome) -> PgbenchExit {
         let interrupted = self.stop.load(Ordering::Relaxed);
         if outcome.clients_aborted == 0 && outcome.complete {
-            return Ended { code: DONE, reason: None };
+            return PgbenchExit { code: DONE, reason: None };
         }
         console::error("Run was aborted; the above results are incomplete.");
         let reason = if interrupted {
@@ -353,12 +360,12 @@ impl Run<'_> {
         } else {
             format!("{} of {} clients were aborted", outcome.clients_aborted, self.options.clients)
         };
-        Ended { code: INCOMPLETE, reason: Some(reason) }
+        PgbenchExit { code: INCOMPLETE, reason: Some(reason) }
     }
 }
 
 /// The first line, as soon as the server is known.
-fn print_banner(connection: &Connection) -> Result<(), Failed> {
+fn print_banner(connection: &Connection) -> Result<(), PgbenchFailed> {
     let server = connection.parameter("server_version").unwrap_or_default();
     if server == VERSION {
         print(&format!("pgbench ({VERSION})\n"))
@@ -367,13 +374,14 @@ fn print_banner(connection: &Connection) -> Result<(), Failed> {
     }
 }
 
-pub(super) fn print(text: &str) -> Result<(), Failed> {
+pub(super) fn print(text: &str) -> Result<(), PgbenchFailed> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // A reader that hung up early (`| head`) is no error.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failed::new(format!("could not write to standard output: {}", libpq_text::system(&error))))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(PgbenchFailed::new(format!(
+            "could not write to standard output: {}",
+            libpq_text::system(&error)
+        ))),
         _ => Ok(()),
     }
 }
@@ -396,7 +404,7 @@ fn describe(
     extras: Extras,
     recording: &mut Option<Recording>,
     connection: &mut Connection,
-    server: &Server,
+    server: &PgbenchServer,
     tables: Option<(i64, &str)>,
 ) {
     let names = Table::ALL.map(Table::name);
@@ -412,7 +420,7 @@ fn describe(
     }
 }
 
-fn tell_recorded(recording: Recording, ended: &Ended, extras: Extras) {
+fn tell_recorded(recording: Recording, ended: &PgbenchExit, extras: Extras) {
     match recording.finish(ended.reason.clone()) {
         Ok(finished) if extras == Extras::Full => {
             // A reader that hung up has no more to read.

@@ -5,11 +5,14 @@ use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::script::{self, Names};
 
-use super::failed::Failed;
+use super::failed::PgbenchFailed;
 use super::options::{RunOptions, ScriptChoice, ScriptSource};
 
 /// Reads and parses the scripts, in the order in which they were named.
-pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Vec<WeightedScript>, Failed> {
+pub(super) fn read_scripts(
+    options: &RunOptions,
+    names: &mut Names,
+) -> Result<Vec<WeightedScript>, PgbenchFailed> {
     let read = |choice: &ScriptChoice| {
         let (name, text) = match &choice.source {
             ScriptSource::Builtin(builtin) => {
@@ -21,7 +24,7 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Ve
                 let failed = |doing| {
                     let name = &name;
                     move |error| {
-                        Failed::new(format!(
+                        PgbenchFailed::new(format!(
                             "could not {doing} file \"{name}\": {}",
                             libpq_text::system(&error)
                         ))
@@ -38,7 +41,8 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Ve
     options.scripts.iter().map(read).collect()
 }
 
-fn read_standard_input() -> Result<Vec<u8>, Failed> {
-    files::read_all(std::io::stdin().lock())
-        .map_err(|error| Failed::new(format!("could not read file \"-\": {}", libpq_text::system(&error))))
+fn read_standard_input() -> Result<Vec<u8>, PgbenchFailed> {
+    files::read_all(std::io::stdin().lock()).map_err(|error| {
+        PgbenchFailed::new(format!("could not read file \"-\": {}", libpq_text::system(&error)))
+    })
 }

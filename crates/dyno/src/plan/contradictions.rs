@@ -4,7 +4,7 @@ use dyno_results::spec::Protocol;
 
 use super::{PhasePlan, TargetPlan};
 use crate::failure::Failure;
-use crate::plan::Place;
+use crate::plan::TargetSource;
 
 /// Refuses what does not go together, and says what would.
 pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
                 ),
             });
         }
-        if cold && matches!(target.place, Place::Named(_)) {
+        if cold && matches!(target.source, TargetSource::Named(_)) {
             return Err(Failure::Absurd {
                 what: format!(
                     "--cold restarts servers of dyno's own, and {name} is not: say how it is restarted, for instance \

@@ -34,7 +34,7 @@ pub(crate) fn short_name(mysql: bool) -> &'static str {
 pub(crate) struct TargetPlan {
     /// The short name in the report.
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) source: TargetSource,
     /// Dialects differ, so each has its own.
     pub(crate) benchmark: Box<dyn Benchmark>,
     /// Where its host is read, if the user says so.
@@ -43,7 +43,7 @@ pub(crate) struct TargetPlan {
 
 /// Which database.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum TargetSource {
     Embedded { server: Option<ServerSpec>, profile: Profile, directory: Option<PathBuf> },
     Named(Box<Target>),
 }
@@ -51,19 +51,19 @@ pub(crate) enum Place {
 impl TargetPlan {
     /// Whether it is reached by MySQL's protocol.
     pub(crate) fn is_mysql(&self) -> bool {
-        self.place.is_mysql()
+        self.source.is_mysql()
     }
 
     /// Without a password; `None` of an embedded server.
     pub(super) fn url(&self) -> Option<String> {
-        match &self.place {
-            Place::Named(target) => Some(target.url()),
-            Place::Embedded { .. } => None,
+        match &self.source {
+            TargetSource::Named(target) => Some(target.url()),
+            TargetSource::Embedded { .. } => None,
         }
     }
 }
 
-impl Place {
+impl TargetSource {
     fn is_mysql(&self) -> bool {
         matches!(self, Self::Named(target) if target.is_mysql())
     }
@@ -135,13 +135,13 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
             )));
         }
         system.name.clone_from(&target.name);
-        let place = place(target)?;
+        let source = source(target)?;
         let host_metrics = target.host_metrics.as_deref().map(NodeExporter::parse).transpose()?;
         target.host_metrics = host_metrics.as_ref().map(|exporter| exporter.url().to_owned());
         plans.push(TargetPlan {
             name: target.name.clone(),
-            benchmark: benchmark(system, selection.clone(), place.is_mysql())?,
-            place,
+            benchmark: benchmark(system, selection.clone(), source.is_mysql())?,
+            source,
             host_metrics,
         });
     }
@@ -158,7 +158,7 @@ fn absurd(what: &str) -> Failure {
     Failure::Absurd { what: what.to_owned() }
 }
 
-fn place(spec: &mut TargetSpec) -> Result<Place, Failure> {
+fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
     match (&mut spec.url, &spec.embedded) {
         (Some(_), Some(_)) => Err(absurd(&format!(
             "the target {} has a URL and is embedded: leave out the one or the other",
@@ -171,12 +171,12 @@ fn place(spec: &mut TargetSpec) -> Result<Place, Failure> {
                 return Err(Failure::NoDatabase { url: target.url() });
             }
             *url = storable(url, &target);
-            Ok(Place::Named(Box::new(target)))
+            Ok(TargetSource::Named(Box::new(target)))
         }
         (None, _) => {
             let EmbeddedSpec { server, profile, data_dir } = spec.embedded.get_or_insert_default();
             let profile = profile.get_or_insert_with(|| PROFILE_DEFAULT.to_owned());
-            Ok(Place::Embedded {
+            Ok(TargetSource::Embedded {
                 server: server.as_deref().map(str::parse).transpose()?,
                 profile: profile.parse()?,
                 directory: data_dir.clone(),

@@ -7,7 +7,7 @@ use super::*;
 use crate::flags::Flags;
 
 #[derive(Debug, Parser)]
-struct Line {
+struct TestArguments {
     named: Option<String>,
     #[command(flatten)]
     flags: Flags,
@@ -20,7 +20,7 @@ pub(crate) fn specification(line: &str) -> Result<RunSpec, Failure> {
         let quoted = at % 2 == 1;
         words.extend(if quoted { vec![part] } else { part.split_whitespace().collect() });
     }
-    let Line { named, flags } = Line::try_parse_from(words).unwrap();
+    let TestArguments { named, flags } = TestArguments::try_parse_from(words).unwrap();
     flags.specification(named.as_deref(), None)
 }
 
@@ -170,8 +170,8 @@ fn options_over_what_was_stored_are_options_over_what_was_typed() {
         let json = serde_json::to_string(&stored).unwrap();
         for option in options {
             let over = |base: RunSpec| {
-                let Line { flags, .. } =
-                    Line::try_parse_from(["dyno"].into_iter().chain(option.split(' '))).unwrap();
+                let TestArguments { flags, .. } =
+                    TestArguments::try_parse_from(["dyno"].into_iter().chain(option.split(' '))).unwrap();
                 let planned = flags.specification(None, Some(base)).and_then(|spec| Plan::resolve(spec, 1));
                 planned.map(|plan| plan.resolved).map_err(|failure| failure.to_string())
             };

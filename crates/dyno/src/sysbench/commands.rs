@@ -139,11 +139,11 @@ fn dialect(context: &Context, connection: &mut Connection) -> Result<Dialect, Re
 /// A statement that failed, in the words of sysbench's drivers.
 fn failed(context: &Context, function: &str, error: &QueryError) -> Refused {
     let fatal = |text: &str| context.console.fatal(text);
-    let QueryError::Server { error: refusal, statement } = error else {
+    let QueryError::Server { error: server_error, statement } = error else {
         return context.refuse(&format!("`{function}' function failed: {error}"));
     };
-    let message = refusal.message();
-    match refusal.number() {
+    let message = server_error.message();
+    match server_error.number() {
         Some(number) => {
             fatal(&format!("mysql_drv_query() returned error {number} ({message}) for query '{statement}'"));
         }
@@ -152,7 +152,7 @@ fn failed(context: &Context, function: &str, error: &QueryError) -> Refused {
             fatal(&format!("failed query was: {statement}"));
         }
     }
-    let (number, state) = (refusal.number().unwrap_or(0), refusal.state());
+    let (number, state) = (server_error.number().unwrap_or(0), server_error.state());
     fatal(&format!(
         "`{function}' function failed: SQL error, errno = {number}, state = '{}': {message}",
         state.as_str()

@@ -7,7 +7,7 @@ use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
 use dyno_wire::endpoint::{Address, Endpoint};
 
-use super::console::Console;
+use super::console::SysbenchConsole;
 use super::options::Options;
 use crate::secrets;
 
@@ -19,7 +19,7 @@ const PROGRAM_NAME: &str = "sysbench";
 /// A database as the options name it. Nothing was tried yet.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
-    places: Vec<Place>,
+    servers: Vec<SysbenchServer>,
     /// `auto`: statements are prepared where that is possible.
     pub(super) prepared: bool,
     pub(super) mysql: bool,
@@ -27,7 +27,7 @@ pub(super) struct Database {
 
 /// One server, or one of several that are given to the threads in turn.
 #[derive(Debug, Clone)]
-struct Place {
+struct SysbenchServer {
     target: Target,
     /// As messages name it: `host 'db1', port 3306`.
     name: String,
@@ -37,12 +37,12 @@ struct Place {
 
 /// No session came about: in sysbench's words, and the error itself.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct ConnectFailed {
     pub(super) told: NotConnected,
     pub(super) error: ConnectError,
 }
 
-impl Failed {
+impl ConnectFailed {
     /// No place is named.
     fn nowhere() -> Box<Self> {
         let error = TargetError::NotATarget { found: String::new() }.into();
@@ -52,7 +52,7 @@ impl Failed {
 
 /// A server that let us in.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedServer {
     pub(super) connection: Connection,
     /// Where all of the places are, this one first.
     pub(super) endpoints: Vec<Endpoint>,
@@ -67,72 +67,74 @@ impl Database {
             "disable" => false,
             other => return Err(NotConnected::no_driver(format!("Invalid value for db-ps-mode: {other}"))),
         };
-        let (places, mysql) = match options.text("db-driver").unwrap_or_default() {
+        let (servers, mysql) = match options.text("db-driver").unwrap_or_default() {
             "mysql" => (mysql(options, environment)?, true),
             "pgsql" => (vec![postgres(options, environment)?], false),
             other => return Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
         };
-        for target in places.iter().map(|place| &place.target) {
+        for target in servers.iter().map(|server| &server.target) {
             secrets::remember(target.passwords(), target.user(), target.database());
         }
-        Ok(Self { places, prepared, mysql })
+        Ok(Self { servers, prepared, mysql })
     }
 
     /// Opens a session at the first place.
     pub(super) fn open(&self) -> Result<Connection, NotConnected> {
-        self.places.first().ok_or_else(NotConnected::nowhere)?.open()
+        self.servers.first().ok_or_else(NotConnected::nowhere)?.open()
     }
 
     /// The same for who wants to know the error itself, too.
-    pub(super) fn try_open(&self) -> Result<Connection, Box<Failed>> {
-        self.places.first().ok_or_else(Failed::nowhere)?.try_open()
+    pub(super) fn try_open(&self) -> Result<Connection, Box<ConnectFailed>> {
+        self.servers.first().ok_or_else(ConnectFailed::nowhere)?.try_open()
     }
 
     /// Opens a session at each place, keeps the first, and tells where they are.
-    pub(super) fn open_all(&self) -> Result<Opened, NotConnected> {
-        let (first, further) = self.places.split_first().ok_or_else(NotConnected::nowhere)?;
+    pub(super) fn open_all(&self) -> Result<OpenedServer, NotConnected> {
+        let (first, further) = self.servers.split_first().ok_or_else(NotConnected::nowhere)?;
         let connection = first.open()?;
         let mut endpoints = vec![connection.endpoint().clone()];
-        for place in further {
-            endpoints.push(place.open()?.endpoint().clone());
+        for server in further {
+            endpoints.push(server.open()?.endpoint().clone());
         }
-        Ok(Opened { connection, endpoints, url: first.target.url() })
+        Ok(OpenedServer { connection, endpoints, url: first.target.url() })
     }
 
     /// Where all of the places are, without looking whether there is a server.
     pub(super) fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
-        let first = |place: &Place| Ok(place.endpoints()?.into_iter().next().map(|(_, endpoint)| endpoint));
-        self.places.iter().filter_map(|place| first(place).transpose()).collect()
+        let first = |server: &SysbenchServer| {
+            Ok(server.endpoints()?.into_iter().next().map(|(_, endpoint)| endpoint))
+        };
+        self.servers.iter().filter_map(|server| first(server).transpose()).collect()
     }
 
     /// Why a session of the engine was not opened, worded like a first one's failure.
     pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
-        match self.places.first() {
-            Some(place) => place.refused(address, error),
+        match self.servers.first() {
+            Some(server) => server.refused(address, error),
             None => NotConnected::nowhere(),
         }
     }
 
     /// Tells of what the user should know and is no error.
-    pub(super) fn warn(&self, console: &Console) {
-        for warning in self.places.iter().flat_map(|place| place.target.warnings()) {
+    pub(super) fn warn(&self, console: &SysbenchConsole) {
+        for warning in self.servers.iter().flat_map(|server| server.target.warnings()) {
             console.warning(warning);
         }
     }
 }
 
-impl Place {
+impl SysbenchServer {
     fn open(&self) -> Result<Connection, NotConnected> {
         self.try_open().map_err(|failed| failed.told)
     }
 
     /// Tries one address after the other. One that can be reached and refuses the login is the last.
-    fn try_open(&self) -> Result<Connection, Box<Failed>> {
+    fn try_open(&self) -> Result<Connection, Box<ConnectFailed>> {
         let endpoints = self.endpoints().map_err(|error| {
             let told = self.no_target(&error);
-            Box::new(Failed { told, error: error.into() })
+            Box::new(ConnectFailed { told, error: error.into() })
         })?;
-        let mut failed: Option<Box<Failed>> = None;
+        let mut failed: Option<Box<ConnectFailed>> = None;
         for (name, endpoint) in endpoints {
             let error = match Connection::open(&endpoint) {
                 Ok(connection) => return Ok(connection),
@@ -144,12 +146,12 @@ impl Place {
                 Some(before) if !self.target.is_mysql() => told.after(&before.told),
                 _ => told,
             };
-            failed = Some(Box::new(Failed { told, error }));
+            failed = Some(Box::new(ConnectFailed { told, error }));
             if is_last {
                 break;
             }
         }
-        Err(failed.unwrap_or_else(Failed::nowhere))
+        Err(failed.unwrap_or_else(ConnectFailed::nowhere))
     }
 
     /// The addresses, each with the name that was resolved to get it.
@@ -166,7 +168,7 @@ impl Place {
     }
 }
 
-fn postgres(options: &Options, environment: &Environment) -> Result<Place, NotConnected> {
+fn postgres(options: &Options, environment: &Environment) -> Result<SysbenchServer, NotConnected> {
     let text = |name| options.text(name).unwrap_or_default();
     let mut parameters = vec![
         ("host", text("pgsql-host")),
@@ -183,11 +185,11 @@ fn postgres(options: &Options, environment: &Environment) -> Result<Place, NotCo
     let target = TargetSettings::from_parameters(&parameters, environment)
         .map_err(|error| NotConnected::postgres_target(&error))?;
     let host = text("pgsql-host").to_owned();
-    Ok(Place { target: Target::Postgres(target), name: format!("host '{host}'"), host })
+    Ok(SysbenchServer { target: Target::Postgres(target), name: format!("host '{host}'"), host })
 }
 
 /// Every host with every port, or where there are sockets, these.
-fn mysql(options: &Options, environment: &Environment) -> Result<Vec<Place>, NotConnected> {
+fn mysql(options: &Options, environment: &Environment) -> Result<Vec<SysbenchServer>, NotConnected> {
     for refused in ["mysql-compression", "mysql-dry-run"] {
         if options.flag(refused) {
             return Err(NotConnected::no_driver(format!("--{refused} is not supported: nothing is sent so")));
@@ -196,39 +198,39 @@ fn mysql(options: &Options, environment: &Environment) -> Result<Vec<Place>, Not
     let ports: Vec<_> = options.list("mysql-port").into_iter().map(port).collect();
     let hosts = options.list("mysql-host");
     let sockets = options.list("mysql-socket");
-    let mut places = Vec::new();
+    let mut servers = Vec::new();
     if sockets.is_empty() {
         for (host, port) in hosts.iter().flat_map(|host| ports.iter().map(move |port| (*host, *port))) {
             let name = format!("host '{host}', port {port}");
             let target = mysql_target(options, &[("host", host), ("port", &port.to_string())], environment);
-            places.push(place(target, name, host)?);
+            servers.push(server(target, name, host)?);
         }
     }
     for socket in sockets {
         let target = mysql_target(options, &[("socket", socket)], environment);
-        places.push(place(target, format!("socket '{socket}'"), socket)?);
+        servers.push(server(target, format!("socket '{socket}'"), socket)?);
     }
-    Ok(places)
+    Ok(servers)
 }
 
-fn place(
+fn server(
     target: Result<MySqlSettings, TargetError>,
     name: String,
     host: &str,
-) -> Result<Place, NotConnected> {
+) -> Result<SysbenchServer, NotConnected> {
     match target {
-        Ok(target) => Ok(Place { target: Target::MySql(target), name, host: host.to_owned() }),
+        Ok(target) => Ok(SysbenchServer { target: Target::MySql(target), name, host: host.to_owned() }),
         Err(error) => Err(NotConnected::mysql_target(&name, &error)),
     }
 }
 
 fn mysql_target(
     options: &Options,
-    place: &[(&str, &str)],
+    server: &[(&str, &str)],
     environment: &Environment,
 ) -> Result<MySqlSettings, TargetError> {
     let text = |name| options.text(name).unwrap_or_default();
-    let mut given = place.to_vec();
+    let mut given = server.to_vec();
     given.extend([
         ("user", text("mysql-user")),
         ("password", text("mysql-password")),

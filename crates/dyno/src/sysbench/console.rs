@@ -28,7 +28,7 @@ impl Level {
 
 /// Messages to standard output. Shared by all threads; each message is written whole.
 #[derive(Debug)]
-pub(super) struct Console {
+pub(super) struct SysbenchConsole {
     verbosity: AtomicU8,
     last: Mutex<Last>,
     /// Standard output takes no more: whoever read it has gone.
@@ -45,7 +45,7 @@ struct Last {
 /// The verbosity of a command line that says nothing of it.
 const VERBOSITY: u8 = Level::Notice as u8;
 
-impl Default for Console {
+impl Default for SysbenchConsole {
     fn default() -> Self {
         Self {
             verbosity: AtomicU8::new(VERBOSITY),
@@ -55,7 +55,7 @@ impl Default for Console {
     }
 }
 
-impl Console {
+impl SysbenchConsole {
     pub(super) fn set_verbosity(&self, verbosity: u8) {
         self.verbosity.store(verbosity, Ordering::Relaxed);
     }

@@ -21,9 +21,9 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use connection::Database;
-use console::Console;
-use options::{CommandLine, Declared, Options, Settings};
-use test::Subject;
+use console::SysbenchConsole;
+use options::{CommandLine, Declared, Options, SysbenchSettings};
+use test::TestSubject;
 
 use dyno_target::Environment;
 
@@ -38,8 +38,8 @@ const COMMANDS: [&str; 5] = ["prepare", "prewarm", "run", "cleanup", "help"];
 /// What every command needs.
 struct Context {
     options: Options,
-    settings: Settings,
-    console: Arc<Console>,
+    settings: SysbenchSettings,
+    console: Arc<SysbenchConsole>,
     /// The command line behind the program's name.
     typed: Vec<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
             return NOT_STARTED;
         }
     };
-    let console = Console::default();
+    let console = SysbenchConsole::default();
     if line.options.flag("help") {
         console.print(&help::help());
         return DONE;
@@ -71,7 +71,8 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
         return DONE;
     }
     let extras = std::env::var("DYNO_SYSBENCH").ok();
-    let settings = Settings::new(&line.options, extras.as_deref(), &mut |warning| console.warning(warning));
+    let settings =
+        SysbenchSettings::new(&line.options, extras.as_deref(), &mut |warning| console.warning(warning));
     let settings = match settings {
         Ok(settings) => settings,
         Err(error) => {
@@ -96,8 +97,8 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
 
 impl Context {
     fn perform(&mut self, name: &str, command: Option<&str>) -> Result<u8, Refused> {
-        match Subject::find(name).map_err(|error| self.refuse(&error.to_string()))? {
-            Subject::Builtin(test) => {
+        match TestSubject::find(name).map_err(|error| self.refuse(&error.to_string()))? {
+            TestSubject::Builtin(test) => {
                 let Some(command) = command else {
                     let commands = COMMANDS.join(", ");
                     return Err(self.refuse(&format!("Command is required. Supported commands: {commands}")));
@@ -115,7 +116,7 @@ impl Context {
                     _ => Err(unknown(command)),
                 }
             }
-            Subject::Script(source) => script::perform(self, &source, &source.shown_name(name), command),
+            TestSubject::Script(source) => script::perform(self, &source, &source.shown_name(name), command),
         }
     }
 

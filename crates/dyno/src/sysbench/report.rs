@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dyno_workload::sysbench::{Latencies, Snapshot};
 
-use super::options::Settings;
+use super::options::SysbenchSettings;
 
 /// Columns of a line on latency.
 const LATENCY_WIDTH: usize = 53;
@@ -15,7 +15,7 @@ const BAR_WIDTH: usize = 40;
 
 /// What the numbers of a report are printed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct ReportForm {
     /// There are queries to be counted: a script may well have none.
     pub(super) sql: bool,
     /// 1 to 100; 0 for none.
@@ -25,7 +25,7 @@ pub(super) struct Form {
 
 /// What was counted over some time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counted<'a> {
+pub(super) struct PeriodCounts<'a> {
     pub(super) counts: &'a Snapshot,
     pub(super) over: Duration,
     /// Events that were cut off; `None` where none were to be.
@@ -39,21 +39,21 @@ pub(super) struct Queue {
     pub(super) concurrency: u64,
 }
 
-impl Form {
-    pub(super) fn new(settings: &Settings, sql: bool) -> Self {
+impl ReportForm {
+    pub(super) fn new(settings: &SysbenchSettings, sql: bool) -> Self {
         Self { sql, percentile: settings.percentile, histogram: settings.histogram }
     }
 
     /// The report at the end, and at a checkpoint.
-    pub(super) fn report(self, counted: &Counted<'_>) -> String {
+    pub(super) fn report(self, counted: &PeriodCounts<'_>) -> String {
         let mut text = String::new();
         // Writing into a string cannot fail.
         let _ = self.write_report(&mut text, counted);
         text
     }
 
-    fn write_report(self, out: &mut String, counted: &Counted<'_>) -> fmt::Result {
-        let Counted { counts, over, unfinished } = *counted;
+    fn write_report(self, out: &mut String, counted: &PeriodCounts<'_>) -> fmt::Result {
+        let PeriodCounts { counts, over, unfinished } = *counted;
         if self.histogram {
             write_histogram(out, &counts.latencies)?;
         }
@@ -98,8 +98,8 @@ impl Form {
     }
 
     /// A line of figures over an interval that ended `at_s` seconds after the start.
-    pub(super) fn intermediate(self, at_s: u64, counted: &Counted<'_>, threads: u64) -> String {
-        let Counted { counts, over, .. } = *counted;
+    pub(super) fn intermediate(self, at_s: u64, counted: &PeriodCounts<'_>, threads: u64) -> String {
+        let PeriodCounts { counts, over, .. } = *counted;
         let per_s = |count: u64| count as f64 / over.as_secs_f64();
         let percentile = self.percentile;
         let latency_ms =
@@ -159,7 +159,7 @@ fn write_queries(out: &mut String, counts: &Snapshot, over: Duration) -> fmt::Re
 
 #[cfg(test)]
 mod tests {
-    use dyno_engine::workload::Place;
+    use dyno_engine::workload::ClientIdentity;
     use dyno_workload::sysbench::Counters;
 
     use super::*;
@@ -168,7 +168,7 @@ mod tests {
     fn counts() -> Snapshot {
         let counters = Counters::new(1, 2);
         for (id, ms) in [(0, 2), (1, 4)] {
-            let client = counters.client(Place { id, thread: 0 });
+            let client = counters.client(ClientIdentity { id, thread: 0 });
             client.event_begun();
             client.read();
             client.write();
@@ -179,12 +179,12 @@ mod tests {
         counters.read()
     }
 
-    const FORM: Form = Form { sql: true, percentile: 95, histogram: false };
+    const FORM: ReportForm = ReportForm { sql: true, percentile: 95, histogram: false };
 
     #[test]
     fn the_report_is_that_of_sysbench() {
         let counts = counts();
-        let counted = Counted { counts: &counts, over: Duration::from_secs(2), unfinished: None };
+        let counted = PeriodCounts { counts: &counts, over: Duration::from_secs(2), unfinished: None };
         assert_eq!(
             FORM.report(&counted),
             "SQL statistics:
@@ -220,8 +220,8 @@ Threads fairness:
     #[test]
     fn what_was_not_asked_for_is_left_out_and_what_was_is_there() {
         let counts = counts();
-        let counted = Counted { counts: &counts, over: Duration::from_secs(2), unfinished: Some(3) };
-        let form = Form { sql: false, percentile: 0, histogram: true };
+        let counted = PeriodCounts { counts: &counts, over: Duration::from_secs(2), unfinished: Some(3) };
+        let form = ReportForm { sql: false, percentile: 0, histogram: true };
         let text = form.report(&counted);
         assert!(
             text.starts_with("Latency histogram (values are in milliseconds)\n       value  ---"),
@@ -235,7 +235,7 @@ Threads fairness:
             (5, "          5th percentile:                        2.00\n"),
             (100, "        100th percentile:                        4.03\n"),
         ] {
-            let text = Form { percentile, ..form }.report(&counted);
+            let text = ReportForm { percentile, ..form }.report(&counted);
             assert!(text.contains(line), "{text}");
         }
     }
@@ -243,7 +243,7 @@ Threads fairness:
     #[test]
     fn lines_while_it_lasts() {
         let counts = counts();
-        let counted = Counted { counts: &counts, over: Duration::from_secs(2), unfinished: None };
+        let counted = PeriodCounts { counts: &counts, over: Duration::from_secs(2), unfinished: None };
         assert_eq!(
             FORM.intermediate(2, &counted, 2),
             "[ 2s ] thds: 2 tps: 1.00 qps: 4.00 (r/w/o: 1.00/1.00/2.00) lat (ms,95%): 4.03 err/s: 0.00 \
@@ -251,7 +251,7 @@ Threads fairness:
         );
         let queue = Queue { length: 3, concurrency: 2 };
         assert_eq!(FORM.queue(2, queue), "[ 2s ] queue length: 3, concurrency: 2");
-        let plain = Form { sql: false, ..FORM };
+        let plain = ReportForm { sql: false, ..FORM };
         assert_eq!(plain.intermediate(2, &counted, 2), "[ 2s ] thds: 2 eps: 1.00 lat (ms,95%): 4.03");
         assert_eq!(plain.queue(2, queue), "[ 2s ] queue length: 3 concurrency: 2");
     }

@@ -16,17 +16,17 @@ use dyno_results::event::{Distribution, StageKind};
 use dyno_target::Environment;
 use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
-use dyno_workload::sysbench::lua::ScriptError;
+use dyno_workload::sysbench::lua::LuaError;
 use dyno_workload::sysbench::{
     Counters, FatalError, FatalErrors, IgnoredErrors, OnError, Snapshot, Sysbench, Test,
 };
 
-use super::connection::{Database, NotConnected, Opened};
-use super::options::Settings;
-use super::report::{Counted, Form};
+use super::connection::{Database, NotConnected, OpenedServer};
+use super::options::SysbenchSettings;
+use super::report::{PeriodCounts, ReportForm};
 use super::script::ScriptLoad;
 use super::stored::{self, Recorded};
-use super::watch::{Backlog, Watch, Watched, without_last_end};
+use super::watch::{EventBacklog, LoadWatch, Watched, without_last_end};
 use super::{Context, Refused, tables};
 use crate::{DONE, INCOMPLETE, NOT_STARTED, interrupt};
 
@@ -43,10 +43,10 @@ const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker thre
 const COUNT_MARGIN: Duration = Duration::from_millis(100);
 
 /// What is run.
-pub(super) struct Load {
+pub(super) struct RunLoad {
     pub(super) workload: Arc<dyn Workload>,
     pub(super) counters: Arc<Counters>,
-    pub(super) kind: Kind,
+    pub(super) kind: LoadKind,
     /// Tables that it uses; 0 where that is not known, as of scripts.
     pub(super) tables: u32,
     /// A lost connection is opened again.
@@ -57,13 +57,13 @@ pub(super) struct Load {
 }
 
 /// What belongs to a load beside its clients.
-pub(super) enum Kind {
+pub(super) enum LoadKind {
     /// One of the ten, with the error that ends its run.
     Builtin(Arc<FatalErrors>),
     Script(ScriptLoad),
 }
 
-impl Kind {
+impl LoadKind {
     /// A client has met an error that ends the run.
     pub(super) fn has_failed(&self) -> bool {
         match self {
@@ -81,7 +81,7 @@ impl Kind {
 }
 
 /// So many load threads are enough: as many as there are processors, and not more than clients.
-pub(super) fn load_threads(settings: &Settings) -> u32 {
+pub(super) fn load_threads(settings: &SysbenchSettings) -> u32 {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     u32::try_from(processors).unwrap_or(u32::MAX).min(settings.threads.get())
 }
@@ -105,21 +105,28 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
         .with_on_error(OnError::EndRun(Arc::clone(&fatal)))
         .with_segments(settings.threads.get())
         .with_unique_seed(seed);
-    let load = Load {
+    let load = RunLoad {
         workload: Arc::new(sysbench),
         counters,
-        kind: Kind::Builtin(fatal),
+        kind: LoadKind::Builtin(fatal),
         tables,
         reconnects,
         series: test.name().to_owned(),
         name: test.workload().to_owned(),
     };
-    let run = Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() };
+    let run = SysbenchRun {
+        context,
+        load: &load,
+        database: &database,
+        seed,
+        stop,
+        backlog: EventBacklog::default(),
+    };
     run.perform(&opened.endpoints, Some((opened.connection, opened.url)))
 }
 
 /// Opens the first connections.
-fn open(context: &Context) -> Result<(Database, Opened), Refused> {
+fn open(context: &Context) -> Result<(Database, OpenedServer), Refused> {
     let opened = Database::new(&context.options, &Environment::of_process()).and_then(|database| {
         database.warn(&context.console);
         let opened = database.open_all()?;
@@ -128,7 +135,7 @@ fn open(context: &Context) -> Result<(Database, Opened), Refused> {
     opened.map_err(|failure| not_started(context, &failure))
 }
 
-pub(super) fn seed(settings: &Settings) -> u64 {
+pub(super) fn seed(settings: &SysbenchSettings) -> u64 {
     let time = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     // Nanoseconds of now: the low bits are what matters.
     settings.seed.unwrap_or_else(|| time().as_nanos() as u64)
@@ -183,24 +190,24 @@ pub(super) fn print_banner(context: &Context) {
 }
 
 /// A run from the first connection to the report.
-pub(super) struct Run<'a> {
+pub(super) struct SysbenchRun<'a> {
     pub(super) context: &'a Context,
-    pub(super) load: &'a Load,
+    pub(super) load: &'a RunLoad,
     pub(super) database: &'a Database,
     pub(super) seed: u64,
     /// The first signal sets it, and an error that ends the run.
     pub(super) stop: Arc<AtomicBool>,
-    pub(super) backlog: Backlog,
+    pub(super) backlog: EventBacklog,
 }
 
 /// How a run ended.
-struct Ended {
+struct SysbenchExit {
     code: u8,
     /// Why it is incomplete.
     reason: Option<String>,
 }
 
-impl Run<'_> {
+impl SysbenchRun<'_> {
     /// `first` is a session to describe the server by, with the server's URL. Without one the run is not stored.
     pub(super) fn perform(
         &self,
@@ -338,7 +345,7 @@ impl Run<'_> {
         recorded: &Recorded,
         base: Snapshot,
     ) -> Result<(StageOutcome, Watched), EngineError> {
-        let watch = Watch {
+        let watch = LoadWatch {
             console: &self.context.console,
             settings: &self.context.settings,
             counters: &self.load.counters,
@@ -378,12 +385,12 @@ impl Run<'_> {
     }
 
     /// Tells how it ended: the error that ended it, or the report.
-    fn end(&self, outcome: &StageOutcome, watched: &Watched) -> Ended {
+    fn end(&self, outcome: &StageOutcome, watched: &Watched) -> SysbenchExit {
         let console = &self.context.console;
-        let failed = |reason: String| Ended { code: NOT_STARTED, reason: Some(reason) };
+        let failed = |reason: String| SysbenchExit { code: NOT_STARTED, reason: Some(reason) };
         // That events were cut off is no error of theirs.
         let was_cut = watched.unfinished.is_some();
-        if let Kind::Builtin(fatal) = &self.load.kind
+        if let LoadKind::Builtin(fatal) = &self.load.kind
             && !was_cut
             && let Some(error) = fatal.first()
         {
@@ -402,19 +409,19 @@ impl Run<'_> {
         self.tell_why_it_ended(took);
         self.report(took, watched);
         if self.stop.load(Ordering::Relaxed) {
-            return Ended { code: INCOMPLETE, reason: Some("interrupted".to_owned()) };
+            return SysbenchExit { code: INCOMPLETE, reason: Some("interrupted".to_owned()) };
         }
         match watched.unfinished {
-            Some(count) => Ended {
+            Some(count) => SysbenchExit {
                 code: INCOMPLETE,
                 reason: Some(format!("{count} events were cut off behind the run's time")),
             },
-            None => Ended { code: DONE, reason: None },
+            None => SysbenchExit { code: DONE, reason: None },
         }
     }
 
     /// Has a script's threads end; the error that ended the run, or that comes of it.
-    fn end_script(&self) -> Option<ScriptError> {
+    fn end_script(&self) -> Option<LuaError> {
         let script = self.load.kind.script()?;
         let failure = script.failure().cloned();
         failure.or_else(|| script.end_threads(self.database, &self.context.console).err())
@@ -424,13 +431,13 @@ impl Run<'_> {
         let settings = &self.context.settings;
         let counts = self.load.counters.read().since(&watched.since);
         let over = took.saturating_sub(watched.since_at);
-        let counted = Counted { counts: &counts, over, unfinished: watched.unfinished };
+        let counted = PeriodCounts { counts: &counts, over, unfinished: watched.unfinished };
         let console = &self.context.console;
         if let Some(script) = self.load.kind.script() {
             script.report(settings, &counted, took, true, console);
             script.done(self.database, console);
         } else {
-            console.notice(without_last_end(&Form::new(settings, true).report(&counted)));
+            console.notice(without_last_end(&ReportForm::new(settings, true).report(&counted)));
         }
     }
 

@@ -5,24 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_engine::error::SessionError;
-use dyno_engine::workload::Place;
+use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::files;
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Distributions, Invocation, LuaLoad, Opener, OptionKind, OptionValue, Report,
-    ReportLatency, Script, ScriptError, Settings as ScriptSettings,
+    DeclaredOption, Distributions, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind,
+    OptionValue, ReportLatency, ScriptSettings,
 };
 use dyno_workload::sysbench::{Counters, Distribution};
 
 use super::connection::Database;
-use super::console::{self, Console};
-use super::options::known::{Group, KNOWN};
-use super::options::{Declared, Kind, Options, Settings, values};
-use super::report::{Counted, Form, Queue};
-use super::run::{self, Load, Run, load_threads};
-use super::test::{BULK_INSERT, ScriptSource};
-use super::watch::{Backlog, without_last_end};
+use super::console::{self, SysbenchConsole};
+use super::options::known::{KNOWN, OptionGroup};
+use super::options::{Declared, Options, SysbenchSettings, ValueKind, values};
+use super::report::{PeriodCounts, Queue, ReportForm};
+use super::run::{self, RunLoad, SysbenchRun, load_threads};
+use super::test::{BULK_INSERT, LuaSource};
+use super::watch::{EventBacklog, without_last_end};
 use super::{Context, Refused, help, unknown};
 use crate::{DONE, interrupt};
 
@@ -35,7 +35,7 @@ const WORKLOAD: &str = "sysbench-script";
 /// Carries out a command of a script, which is called `name`.
 pub(super) fn perform(
     context: &mut Context,
-    source: &ScriptSource,
+    source: &LuaSource,
     name: &str,
     command: Option<&str>,
 ) -> Result<u8, Refused> {
@@ -72,9 +72,9 @@ pub(super) fn perform(
 /// The script, and what its threads will count with.
 fn read(
     context: &Context,
-    source: &ScriptSource,
+    source: &LuaSource,
     command: Option<&str>,
-) -> Result<(Script, Arc<Counters>), ScriptError> {
+) -> Result<(LuaScript, Arc<Counters>), LuaError> {
     let console = Arc::clone(&context.console);
     let threads = context.settings.threads.get();
     let counters = Counters::new(load_threads(&context.settings), threads);
@@ -88,17 +88,17 @@ fn read(
         log: Some(Arc::new(move |line: &str| console.fatal(line.strip_prefix("FATAL: ").unwrap_or(line)))),
         open: opener_while_read(context),
         // Before the load and behind it no load thread counts.
-        counters: Some(counters.client(Place { id: 0, thread: 0 })),
+        counters: Some(counters.client(ClientIdentity { id: 0, thread: 0 })),
     };
     let script = match source {
-        ScriptSource::Builtin(_) => {
-            Script::from_text(&format!("{BULK_INSERT}.lua"), BULK_INSERT_TEXT.into(), &invocation)
+        LuaSource::Builtin(_) => {
+            LuaScript::from_text(&format!("{BULK_INSERT}.lua"), BULK_INSERT_TEXT.into(), &invocation)
         }
-        ScriptSource::File(path) => Script::load(path, &invocation),
-        ScriptSource::StandardInput => {
+        LuaSource::File(path) => LuaScript::load(path, &invocation),
+        LuaSource::StandardInput => {
             let text = files::read_all(std::io::stdin().lock())
-                .map_err(|error| ScriptError::unreadable(STANDARD_INPUT, &error))?;
-            Script::from_text(STANDARD_INPUT, text, &invocation)
+                .map_err(|error| LuaError::unreadable(STANDARD_INPUT, &error))?;
+            LuaScript::from_text(STANDARD_INPUT, text, &invocation)
         }
     };
     script.map(|script| (script, counters))
@@ -112,7 +112,7 @@ fn opener_while_read(context: &Context) -> Option<Arc<Opener<'static>>> {
 }
 
 /// A command of the script's own, in as many threads as it wants.
-fn carry_out(context: &Context, script: &Script, command: &str) -> Result<u8, Refused> {
+fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8, Refused> {
     // A plain function is called by its name, others through the table of commands.
     let function = if script.has_function(command) { command } else { "sysbench.cmdline.call_command" };
     let database = context.database(function)?;
@@ -122,20 +122,20 @@ fn carry_out(context: &Context, script: &Script, command: &str) -> Result<u8, Re
     }
     let open = || opener(&database, &context.console);
     script.run_command(command, threads, &open).map(|_| DONE).map_err(|error| {
-        let error = ScriptError { hook: Some(function.to_owned()), ..error };
+        let error = LuaError { hook: Some(function.to_owned()), ..error };
         context.refuse(&error.to_string())
     })
 }
 
 /// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
-fn opener(database: &Database, console: &Console) -> Result<Connection, ConnectError> {
+fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, ConnectError> {
     database.try_open().map_err(|failed| {
         failed.told.tell_lines(console);
         failed.error
     })
 }
 
-fn run(context: &Context, script: Arc<Script>, counters: Arc<Counters>, seed: u64) -> Result<u8, Refused> {
+fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed: u64) -> Result<u8, Refused> {
     let settings = &context.settings;
     let database = context.database("init")?;
     let before = script.call("init", &|| opener(&database, &context.console));
@@ -155,7 +155,7 @@ fn run(context: &Context, script: Arc<Script>, counters: Arc<Counters>, seed: u6
     let reconnects = ignored.reconnects();
     let (places, console) = (database.clone(), Arc::clone(&context.console));
     let address = endpoints.first().map(|endpoint| endpoint.address.clone());
-    let refusal = move |error: &SessionError| match (&failure, &address) {
+    let on_connect_error = move |error: &SessionError| match (&failure, &address) {
         (Some(failure), _) => failure.tell_lines(&console),
         (None, Some(address)) => places.refused(address, error).tell_lines(&console),
         (None, None) => {}
@@ -163,60 +163,67 @@ fn run(context: &Context, script: Arc<Script>, counters: Arc<Counters>, seed: u6
     let load = LuaLoad::new(Arc::clone(&script), load_threads(settings), settings.threads.get())
         .with_counters(Arc::clone(&counters))
         .with_ignored_errors(ignored)
-        .with_refusal(Arc::new(refusal))
+        .with_on_connect_error(Arc::new(on_connect_error))
         .with_stop(Arc::clone(&stop));
-    let load = Load {
+    let load = RunLoad {
         workload: Arc::new(load.clone()),
         counters,
         series: script.name(),
-        kind: run::Kind::Script(ScriptLoad { script, load }),
+        kind: run::LoadKind::Script(ScriptLoad { script, load }),
         tables: 0,
         reconnects,
         name: WORKLOAD.to_owned(),
     };
-    let run = Run { context, load: &load, database: &database, seed, stop, backlog: Backlog::default() };
+    let run = SysbenchRun {
+        context,
+        load: &load,
+        database: &database,
+        seed,
+        stop,
+        backlog: EventBacklog::default(),
+    };
     run.perform(&endpoints, opened)
 }
 
 /// A script that is run.
 pub(super) struct ScriptLoad {
-    script: Arc<Script>,
+    script: Arc<LuaScript>,
     load: LuaLoad,
 }
 
 impl ScriptLoad {
     /// The error of a client that ended the run.
-    pub(super) fn failure(&self) -> Option<&ScriptError> {
+    pub(super) fn failure(&self) -> Option<&LuaError> {
         self.load.failure()
     }
 
     /// `thread_done` of each thread.
-    pub(super) fn end_threads(&self, database: &Database, console: &Console) -> Result<(), ScriptError> {
+    pub(super) fn end_threads(&self, database: &Database, console: &SysbenchConsole) -> Result<(), LuaError> {
         self.load.finish(&|| opener(database, console))
     }
 
     /// Whether the script itself tells of an interval.
     pub(super) fn report_interval(
         &self,
-        settings: &Settings,
-        counted: &Counted<'_>,
+        settings: &SysbenchSettings,
+        counted: &PeriodCounts<'_>,
         now: Duration,
         queue: Option<Queue>,
-        console: &Console,
+        console: &SysbenchConsole,
     ) -> bool {
         let queue = queue.map(|queue| (queue.length, queue.concurrency));
-        let report = Report { queue, ..report(settings, counted, now) };
+        let report = LuaReport { queue, ..report(settings, counted, now) };
         told(self.script.report_intermediate(&report), console)
     }
 
     /// A whole report, at the end or before, by the script itself or as sysbench has it.
     pub(super) fn report(
         &self,
-        settings: &Settings,
-        counted: &Counted<'_>,
+        settings: &SysbenchSettings,
+        counted: &PeriodCounts<'_>,
         took: Duration,
         ends: bool,
-        console: &Console,
+        console: &SysbenchConsole,
     ) {
         let latencies = &counted.counts.latencies;
         let (min_ns, max_ns) = latencies.extremes_ns.unwrap_or_default();
@@ -228,19 +235,19 @@ impl ScriptLoad {
             sum_s,
         };
         let threads_running = if ends { 0 } else { settings.threads.get().into() };
-        let whole = Report { latency: Some(latency), threads_running, ..report(settings, counted, took) };
+        let whole = LuaReport { latency: Some(latency), threads_running, ..report(settings, counted, took) };
         if ends {
             told(self.script.end_reports().map(|()| true), console);
         }
         if !told(self.script.report_cumulative(&whole), console) {
-            let form = Form::new(settings, self.uses_driver());
+            let form = ReportForm::new(settings, self.uses_driver());
             console.notice(without_last_end(&form.report(counted)));
         }
         told(self.script.end_reports().map(|()| true), console);
     }
 
     /// `done` of the script.
-    pub(super) fn done(&self, database: &Database, console: &Console) {
+    pub(super) fn done(&self, database: &Database, console: &SysbenchConsole) {
         told(self.script.call("done", &|| opener(database, console)), console);
     }
 
@@ -251,17 +258,17 @@ impl ScriptLoad {
 }
 
 /// Whether a hook told; one that failed has told at least of that.
-fn told(hook: Result<bool, ScriptError>, console: &Console) -> bool {
+fn told(hook: Result<bool, LuaError>, console: &SysbenchConsole) -> bool {
     hook.unwrap_or_else(|error| {
         console.fatal(&error.to_string());
         true
     })
 }
 
-fn report(settings: &Settings, counted: &Counted<'_>, now: Duration) -> Report {
+fn report(settings: &SysbenchSettings, counted: &PeriodCounts<'_>, now: Duration) -> LuaReport {
     let counts = counted.counts;
     let percentile = f64::from(settings.percentile);
-    Report {
+    LuaReport {
         threads_running: settings.threads.get().into(),
         events: counts.events,
         reads: counts.reads,
@@ -277,7 +284,7 @@ fn report(settings: &Settings, counted: &Counted<'_>, now: Duration) -> Report {
     }
 }
 
-fn settings(context: &Context, script: &Script, seed: u64) -> ScriptSettings {
+fn settings(context: &Context, script: &LuaScript, seed: u64) -> ScriptSettings {
     let (options, settings) = (&context.options, &context.settings);
     let number = |name| u32::try_from(options.integer(name)).unwrap_or(0);
     let iterations = number("rand-spec-iter");
@@ -309,7 +316,9 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     for (name, value) in options.all_typed().filter(|(name, _)| super::options::known::find(name).is_none()) {
         exported.push((key(name), OptionValue::Text(value.unwrap_or_default().to_owned())));
     }
-    for known in KNOWN.iter().filter(|known| known.group != Group::Hidden && known.kind != Kind::File) {
+    for known in
+        KNOWN.iter().filter(|known| known.group != OptionGroup::Hidden && known.kind != ValueKind::File)
+    {
         exported.push((key(known.name), value_of(options, known.name, known.kind)));
     }
     for option in declared {
@@ -325,26 +334,28 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     exported
 }
 
-fn value_of(options: &Options, name: &str, kind: Kind) -> OptionValue {
+fn value_of(options: &Options, name: &str, kind: ValueKind) -> OptionValue {
     match kind {
-        Kind::Flag => OptionValue::Bool(options.flag(name)),
-        Kind::Integer => OptionValue::Integer(options.integer(name)),
-        Kind::Double => OptionValue::Double(options.double(name)),
-        Kind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
-        Kind::Text | Kind::File => OptionValue::Text(options.text(name).unwrap_or_default().to_owned()),
-        Kind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
+        ValueKind::Flag => OptionValue::Bool(options.flag(name)),
+        ValueKind::Integer => OptionValue::Integer(options.integer(name)),
+        ValueKind::Double => OptionValue::Double(options.double(name)),
+        ValueKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
+        ValueKind::Text | ValueKind::File => {
+            OptionValue::Text(options.text(name).unwrap_or_default().to_owned())
+        }
+        ValueKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
     }
 }
 
 impl From<&DeclaredOption> for Declared {
     fn from(option: &DeclaredOption) -> Self {
         let kind = match option.kind {
-            OptionKind::Bool => Kind::Flag,
-            OptionKind::Integer => Kind::Integer,
-            OptionKind::Size => Kind::Size,
-            OptionKind::Double => Kind::Double,
-            OptionKind::Text => Kind::Text,
-            OptionKind::List => Kind::List,
+            OptionKind::Bool => ValueKind::Flag,
+            OptionKind::Integer => ValueKind::Integer,
+            OptionKind::Size => ValueKind::Size,
+            OptionKind::Double => ValueKind::Double,
+            OptionKind::Text => ValueKind::Text,
+            OptionKind::List => ValueKind::List,
         };
         let (name, about) = (option.name.clone(), option.help.clone());
         Self { name, about, default: option.default_text(), kind }

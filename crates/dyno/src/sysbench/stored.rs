@@ -9,7 +9,7 @@ use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench;
 
 use super::Context;
-use super::run::{Run, load_threads};
+use super::run::{SysbenchRun, load_threads};
 use crate::plan::short_name;
 use crate::recording::{Extras, Recording, Tables};
 use crate::secrets;
@@ -24,7 +24,7 @@ pub(super) const BEFORE: u32 = 2;
 pub(super) struct Recorded(Option<Recording>);
 
 impl Recorded {
-    pub(super) fn begin(run: &Run<'_>) -> Self {
+    pub(super) fn begin(run: &SysbenchRun<'_>) -> Self {
         let context = run.context;
         let extras = context.settings.extras;
         if extras == Extras::Off {
@@ -42,7 +42,7 @@ impl Recorded {
     }
 
     /// Tells what is under test.
-    pub(super) fn describe(&mut self, connection: &mut Connection, url: &str, run: &Run<'_>) {
+    pub(super) fn describe(&mut self, connection: &mut Connection, url: &str, run: &SysbenchRun<'_>) {
         let Some(recording) = &mut self.0 else { return };
         let names: Vec<_> = (1..=run.load.tables).map(sysbench::table_name).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
@@ -60,7 +60,7 @@ impl Recorded {
         }
     }
 
-    pub(super) fn stage_begins(&self, run: &Run<'_>, kind: StageKind, id: u32) {
+    pub(super) fn stage_begins(&self, run: &SysbenchRun<'_>, kind: StageKind, id: u32) {
         if let Some(recording) = &self.0 {
             recording.load_begins(stage(run, kind, id));
         }
@@ -125,7 +125,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// What decides the run, as the store keeps it.
-fn specification(run: &Run<'_>) -> RunSpec {
+fn specification(run: &SysbenchRun<'_>) -> RunSpec {
     let (context, settings) = (run.context, &run.context.settings);
     let declared = context.options.declared().iter();
     let options: serde_json::Map<_, _> = declared
@@ -158,11 +158,11 @@ fn specification(run: &Run<'_>) -> RunSpec {
     spec
 }
 
-fn protocol(run: &Run<'_>) -> Protocol {
+fn protocol(run: &SysbenchRun<'_>) -> Protocol {
     if run.database.prepared { Protocol::Prepared } else { Protocol::Simple }
 }
 
-fn stage(run: &Run<'_>, kind: StageKind, id: u32) -> Stage {
+fn stage(run: &SysbenchRun<'_>, kind: StageKind, id: u32) -> Stage {
     let (settings, load) = (&run.context.settings, run.load);
     let arrival = match settings.rate {
         None => Arrival::Closed { think_time_ms: 0.0 },

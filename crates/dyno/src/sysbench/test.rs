@@ -5,19 +5,19 @@ use std::path::PathBuf;
 
 use dyno_workload::sysbench::Test;
 
-use super::options::{Declared, Kind};
+use super::options::{Declared, ValueKind};
 
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum TestSubject {
     /// One of the ten, which dyno has by itself.
     Builtin(Test),
-    Script(ScriptSource),
+    Script(LuaSource),
 }
 
 /// Where a script's text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ScriptSource {
+pub(super) enum LuaSource {
     /// One that comes with dyno, by its name.
     Builtin(&'static str),
     File(PathBuf),
@@ -46,7 +46,7 @@ fn names_of_tests() -> String {
     Test::ALL.map(Test::name).join(", ")
 }
 
-impl Subject {
+impl TestSubject {
     /// The test of that name, or the script in that file or in `NAME.lua`.
     pub(super) fn find(name: &str) -> Result<Self, NoTest> {
         if WITHOUT_DATABASE.contains(&name) {
@@ -56,20 +56,20 @@ impl Subject {
             return Ok(Self::Builtin(test));
         }
         if name == "-" || name == "/dev/stdin" {
-            return Ok(Self::Script(ScriptSource::StandardInput));
+            return Ok(Self::Script(LuaSource::StandardInput));
         }
         if name == BULK_INSERT {
-            return Ok(Self::Script(ScriptSource::Builtin(BULK_INSERT)));
+            return Ok(Self::Script(LuaSource::Builtin(BULK_INSERT)));
         }
         let as_typed = PathBuf::from(name);
         let as_module = (!name.contains('/')).then(|| PathBuf::from(format!("{name}.lua")));
         let file = std::iter::once(as_typed).chain(as_module).find(|path| path.is_file());
-        file.map(|path| Self::Script(ScriptSource::File(path)))
+        file.map(|path| Self::Script(LuaSource::File(path)))
             .ok_or_else(|| NoTest::Unknown { name: name.to_owned() })
     }
 }
 
-impl ScriptSource {
+impl LuaSource {
     /// As help and messages call it: a file's name where `typed` is its path, else the module's.
     pub(super) fn shown_name(&self, typed: &str) -> String {
         match self {
@@ -94,37 +94,39 @@ pub(super) fn options_of(test: Test) -> Vec<Declared> {
 }
 
 /// Name, kind, default and what it is.
-type Row = (&'static str, Kind, Option<&'static str>, &'static str);
+type OptionDeclaration = (&'static str, ValueKind, Option<&'static str>, &'static str);
 
-fn declared(&(name, kind, default, about): &Row) -> Declared {
+fn declared(&(name, kind, default, about): &OptionDeclaration) -> Declared {
     let (name, about, default) = (name.to_owned(), about.to_owned(), default.map(str::to_owned));
     Declared { name, about, default, kind }
 }
 
 #[rustfmt::skip]
-const OPTIONS: [Row; 18] = [
-    ("auto_inc", Kind::Flag, Some("on"), "Whether the database gives the ids of rows that are inserted; off: they are drawn"),
-    ("create_secondary", Kind::Flag, Some("on"), "Whether prepare makes the index on k"),
-    ("delete_inserts", Kind::Integer, Some("1"), "DELETE and INSERT of a row, so often in a transaction"),
-    ("distinct_ranges", Kind::Integer, Some("1"), "SELECT DISTINCT of a range, so often in a transaction"),
-    ("index_updates", Kind::Integer, Some("1"), "UPDATE of the column with the index, so often in a transaction"),
-    ("mysql_storage_engine", Kind::Text, Some("innodb"), "MySQL's storage engine of the tables"),
-    ("non_index_updates", Kind::Integer, Some("1"), "UPDATE of a column without index, so often in a transaction"),
-    ("order_ranges", Kind::Integer, Some("1"), "SELECT of a range with ORDER BY, so often in a transaction"),
-    ("pgsql_variant", Kind::Text, None, "'redshift': no index on k, and no DELETE and INSERT"),
-    ("point_selects", Kind::Integer, Some("10"), "SELECT of a row, so often in a transaction"),
-    ("range_selects", Kind::Flag, Some("on"), "Whether there are SELECTs of ranges at all"),
-    ("range_size", Kind::Integer, Some("100"), "Rows of a range"),
-    ("secondary", Kind::Flag, Some("off"), "A plain index on id in place of the primary key"),
-    ("simple_ranges", Kind::Integer, Some("1"), "SELECT of a range, so often in a transaction"),
-    ("skip_trx", Kind::Flag, Some("off"), "No BEGIN and no COMMIT: each statement is a transaction"),
-    ("sum_ranges", Kind::Integer, Some("1"), "SELECT SUM() of a range, so often in a transaction"),
-    ("table_size", Kind::Integer, Some("10000"), "Rows of a table"),
-    ("tables", Kind::Integer, Some("1"), "Tables"),
+const OPTIONS: [OptionDeclaration; 18] = [
+    ("auto_inc", ValueKind::Flag, Some("on"), "Whether the database gives the ids of rows that are inserted; off: they are drawn"),
+    ("create_secondary", ValueKind::Flag, Some("on"), "Whether prepare makes the index on k"),
+    ("delete_inserts", ValueKind::Integer, Some("1"), "DELETE and INSERT of a row, so often in a transaction"),
+    ("distinct_ranges", ValueKind::Integer, Some("1"), "SELECT DISTINCT of a range, so often in a transaction"),
+    ("index_updates", ValueKind::Integer, Some("1"), "UPDATE of the column with the index, so often in a transaction"),
+    ("mysql_storage_engine", ValueKind::Text, Some("innodb"), "MySQL's storage engine of the tables"),
+    ("non_index_updates", ValueKind::Integer, Some("1"), "UPDATE of a column without index, so often in a transaction"),
+    ("order_ranges", ValueKind::Integer, Some("1"), "SELECT of a range with ORDER BY, so often in a transaction"),
+    ("pgsql_variant", ValueKind::Text, None, "'redshift': no index on k, and no DELETE and INSERT"),
+    ("point_selects", ValueKind::Integer, Some("10"), "SELECT of a row, so often in a transaction"),
+    ("range_selects", ValueKind::Flag, Some("on"), "Whether there are SELECTs of ranges at all"),
+    ("range_size", ValueKind::Integer, Some("100"), "Rows of a range"),
+    ("secondary", ValueKind::Flag, Some("off"), "A plain index on id in place of the primary key"),
+    ("simple_ranges", ValueKind::Integer, Some("1"), "SELECT of a range, so often in a transaction"),
+    ("skip_trx", ValueKind::Flag, Some("off"), "No BEGIN and no COMMIT: each statement is a transaction"),
+    ("sum_ranges", ValueKind::Integer, Some("1"), "SELECT SUM() of a range, so often in a transaction"),
+    ("table_size", ValueKind::Integer, Some("10000"), "Rows of a table"),
+    ("tables", ValueKind::Integer, Some("1"), "Tables"),
 ];
-const RANDOM_POINTS: Row = ("random_points", Kind::Integer, Some("10"), "Values of k in a SELECT");
-const DELTA: Row = ("delta", Kind::Integer, Some("5"), "How far a range of k goes");
-const NUMBER_OF_RANGES: Row = ("number_of_ranges", Kind::Integer, Some("10"), "Ranges of k in a SELECT");
+const RANDOM_POINTS: OptionDeclaration =
+    ("random_points", ValueKind::Integer, Some("10"), "Values of k in a SELECT");
+const DELTA: OptionDeclaration = ("delta", ValueKind::Integer, Some("5"), "How far a range of k goes");
+const NUMBER_OF_RANGES: OptionDeclaration =
+    ("number_of_ranges", ValueKind::Integer, Some("10"), "Ranges of k in a SELECT");
 
 #[cfg(test)]
 mod tests {
@@ -132,21 +134,26 @@ mod tests {
 
     #[test]
     fn the_ten_are_found_by_name_and_files_by_path() {
-        assert_eq!(Subject::find("oltp_read_write"), Ok(Subject::Builtin(Test::ReadWrite)));
-        assert_eq!(Subject::find("bulk_insert"), Ok(Subject::Script(ScriptSource::Builtin(BULK_INSERT))));
+        assert_eq!(TestSubject::find("oltp_read_write"), Ok(TestSubject::Builtin(Test::ReadWrite)));
+        assert_eq!(
+            TestSubject::find("bulk_insert"),
+            Ok(TestSubject::Script(LuaSource::Builtin(BULK_INSERT)))
+        );
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mine.lua");
         std::fs::write(&file, "").unwrap();
-        let Ok(Subject::Script(found)) = Subject::find(file.to_str().unwrap()) else { panic!("no script") };
+        let Ok(TestSubject::Script(found)) = TestSubject::find(file.to_str().unwrap()) else {
+            panic!("no script")
+        };
         assert_eq!(found.shown_name(file.to_str().unwrap()), "mine.lua");
         let without = directory.path().join("mine");
-        assert!(matches!(Subject::find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
+        assert!(matches!(TestSubject::find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
     }
 
     #[test]
     fn tests_without_a_database_are_told_apart_from_nonsense() {
-        assert!(matches!(Subject::find("cpu"), Err(NoTest::NoDatabase { .. })));
-        assert!(matches!(Subject::find("cpus"), Err(NoTest::Unknown { .. })));
+        assert!(matches!(TestSubject::find("cpu"), Err(NoTest::NoDatabase { .. })));
+        assert!(matches!(TestSubject::find("cpus"), Err(NoTest::Unknown { .. })));
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use dyno_workload::sysbench::{Counters, Snapshot};
 
-use super::console::Console;
-use super::options::Settings;
-use super::report::{Counted, Form, Queue};
-use super::run::Kind;
+use super::console::SysbenchConsole;
+use super::options::SysbenchSettings;
+use super::report::{PeriodCounts, Queue, ReportForm};
+use super::run::LoadKind;
 use super::script::ScriptLoad;
 
 /// How often it is looked whether a client has met an error that ends the run.
@@ -23,13 +23,13 @@ const BACKLOG_MAX: u64 = 100_000;
 
 /// What the engine says of an open load's queue, second by second.
 #[derive(Debug, Default)]
-pub(super) struct Backlog {
+pub(super) struct EventBacklog {
     length: AtomicU64,
     /// Until when that is known, milliseconds from the start.
     until_ms: AtomicU64,
 }
 
-impl Backlog {
+impl EventBacklog {
     pub(super) fn set(&self, length: u64, until_ms: u64) {
         self.length.store(length, Ordering::Relaxed);
         self.until_ms.store(until_ms, Ordering::Release);
@@ -51,12 +51,12 @@ impl Backlog {
 }
 
 /// Watches one load.
-pub(super) struct Watch<'a> {
-    pub(super) console: &'a Console,
-    pub(super) settings: &'a Settings,
+pub(super) struct LoadWatch<'a> {
+    pub(super) console: &'a SysbenchConsole,
+    pub(super) settings: &'a SysbenchSettings,
     pub(super) counters: &'a Counters,
-    pub(super) kind: &'a Kind,
-    pub(super) backlog: &'a Backlog,
+    pub(super) kind: &'a LoadKind,
+    pub(super) backlog: &'a EventBacklog,
     /// Set to end the load.
     pub(super) stop: &'a AtomicBool,
 }
@@ -71,7 +71,7 @@ pub(super) struct Watched {
     pub(super) unfinished: Option<u64>,
 }
 
-impl Watch<'_> {
+impl LoadWatch<'_> {
     /// Watches until the other end of `end` hangs up. `base` are the counts at the start.
     pub(super) fn until(&self, end: &Receiver<()>, start: Instant, base: Snapshot) -> Watched {
         let mut watched = Watched { since: base.clone(), since_at: Duration::ZERO, unfinished: None };
@@ -105,8 +105,8 @@ impl Watch<'_> {
     }
 
     /// A script has queries once it has asked for the driver.
-    fn form(&self) -> Form {
-        Form::new(self.settings, self.kind.script().is_none_or(ScriptLoad::uses_driver))
+    fn form(&self) -> ReportForm {
+        ReportForm::new(self.settings, self.kind.script().is_none_or(ScriptLoad::uses_driver))
     }
 
     fn checkpoint(&self, at: Duration, now: Duration, watched: &mut Watched) {
@@ -115,7 +115,7 @@ impl Watch<'_> {
         let since = counts.since(&watched.since);
         let over = now.saturating_sub(watched.since_at);
         self.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
-        let counted = Counted { counts: &since, over, unfinished: None };
+        let counted = PeriodCounts { counts: &since, over, unfinished: None };
         match self.kind.script() {
             Some(script) => script.report(self.settings, &counted, now, false, self.console),
             None => self.console.notice(without_last_end(&self.form().report(&counted))),
@@ -128,7 +128,7 @@ impl Watch<'_> {
         let since = counts.since(&interval.since);
         let over = now.saturating_sub(interval.since_at);
         let (at, threads) = (interval.next, u64::from(self.settings.threads.get()));
-        let counted = Counted { counts: &since, over, unfinished: None };
+        let counted = PeriodCounts { counts: &since, over, unfinished: None };
         let open = self.settings.rate.is_some();
         let queue = open.then(|| Queue { length: self.backlog.length_at(at), concurrency: counts.running });
         let told_by_script = self

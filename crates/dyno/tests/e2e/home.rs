@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::report::Report;
 
 /// How long a test waits for what must come sooner or later; no measure of anything.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(300);
 /// A run gives up a server that stays away for 10 s.
 const RECONNECTING: Duration = Duration::from_secs(8);
 
@@ -27,7 +27,7 @@ const RECONNECTING: Duration = Duration::from_secs(8);
 pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !so() {
-        assert!(begun.elapsed() < PATIENCE, "it did not come to this: {what}");
+        assert!(begun.elapsed() < TIMEOUT, "it did not come to this: {what}");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -151,7 +151,7 @@ impl Running<'_> {
                 let Ended { called, code, out, err } = self.collect();
                 panic!("`dyno {called}` ended with {code:?} before {what}:\n--- out\n{out}--- err\n{err}");
             }
-            assert!(begun.elapsed() < PATIENCE, "`dyno {}` did not come to {what}", self.called);
+            assert!(begun.elapsed() < TIMEOUT, "`dyno {}` did not come to {what}", self.called);
             thread::sleep(Duration::from_millis(20));
         }
     }

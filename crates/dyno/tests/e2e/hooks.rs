@@ -4,7 +4,7 @@ use dyno_test_servers::{MysqlProduct, Postgres, Setup};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::{Home, PATIENCE, wait_until};
+use crate::home::{Home, TIMEOUT, wait_until};
 use crate::mysql;
 use crate::processes::lives;
 use crate::server::{database, shared, url, value};
@@ -149,7 +149,7 @@ fn an_interrupt_ends_a_hook() {
         if let Some(pid) = written {
             break pid;
         }
-        assert!(begun.elapsed() < PATIENCE, "the hook did not begin");
+        assert!(begun.elapsed() < TIMEOUT, "the hook did not begin");
         std::thread::sleep(std::time::Duration::from_millis(50));
     };
     running.signal(Signal::INT);

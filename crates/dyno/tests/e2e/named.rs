@@ -46,8 +46,8 @@ fn a_ladder_climbs_what_it_was_told_and_holds_the_peak() {
         assert_eq!(series["ladder"].as_array().unwrap().len(), 2);
     }
     let held = |series: &Value| format!("hold {}", series["peak"]["clients"]);
-    let climbed = ["warm-up 2", "ladder 1", "ladder 2"].map(str::to_owned);
-    let expected = [&climbed[..], &[held(read)], &climbed[..], &[held(write)]].concat();
+    let steps = ["warm-up 2", "ladder 1", "ladder 2"].map(str::to_owned);
+    let expected = [&steps[..], &[held(read)], &steps[..], &[held(write)]].concat();
     assert_eq!(report.stage_names(), expected);
     assert_eq!(report.document()["data"][0]["scale"], 1.0);
     assert_eq!(report.document()["targets"][0]["embedded"], Value::Null);

@@ -10,7 +10,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::home::{Home, PATIENCE};
+use crate::home::{Home, TIMEOUT};
 use crate::server::{database, shared};
 
 /// A load in three stages.
@@ -51,7 +51,7 @@ impl Serving {
 
     fn open(&self, path: &str, lines: &str) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let request = format!("GET {path} HTTP/1.0\r\nHost: {}\r\n{lines}\r\n", self.address);
         stream.write_all(request.as_bytes()).unwrap();
         BufReader::new(stream)
@@ -124,7 +124,7 @@ fn a_run_is_watched_from_outside_while_it_goes() {
     assert!(asked.len() > 15, "{asked:?}");
     let (mut updates, mut missing, begun) = (0, asked, Instant::now());
     while updates < 3 || !missing.is_empty() {
-        assert!(begun.elapsed() < PATIENCE, "{updates} updates, and /metrics had all but {missing:?}");
+        assert!(begun.elapsed() < TIMEOUT, "{updates} updates, and /metrics had all but {missing:?}");
         let (kind, data) = next_event(&mut stream);
         assert_eq!(kind, "update");
         assert!(data["append"].is_array());

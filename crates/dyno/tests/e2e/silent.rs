@@ -1,5 +1,5 @@
 //! Servers that fall silent, and servers that are stopped: dyno gives them up, and a signal ends it in good order. What
-//! hangs is ended by the test's own patience.
+//! hangs is ended by the test's own timeout.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -92,7 +92,7 @@ fn the_time_for_connecting_is_the_targets() {
 #[test]
 fn a_signal_ends_the_wait_for_a_silent_server() {
     let address = silent_behind_login();
-    // Without heeding the signal it would hang until the test's patience is over.
+    // Without heeding the signal it would hang until the test's timeout is over.
     let target = format!("postgres://u@{address}/d?sslmode=disable&connect_timeout={PATIENT_S}");
     let (host, port) = address.split_once(':').unwrap();
     let at = ["-h", host, "-p", port, "-U", "u"];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use dyno_target::connection::{Connection, Row};
+use dyno_target::connection::{Connection, TextRow};
 use dyno_test_servers::{Postgres, Setup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
@@ -98,8 +98,9 @@ impl Database {
     /// Runs statements; returns the values, a line for each row.
     pub(crate) fn run(&self, sql: &str) -> String {
         let rows = self.connection.lock().unwrap().query(sql).unwrap();
-        let line =
-            |row: &Row| row.iter().map(|(_, value)| value.unwrap_or("NULL")).collect::<Vec<_>>().join("|");
+        let line = |row: &TextRow| {
+            row.iter().map(|(_, value)| value.unwrap_or("NULL")).collect::<Vec<_>>().join("|")
+        };
         rows.iter().map(|row| line(row) + "\n").collect()
     }
 

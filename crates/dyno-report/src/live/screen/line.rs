@@ -9,15 +9,15 @@ const BAR_WIDTH_MIN: usize = 6;
 const GAP: usize = 2;
 
 /// A line in the making. Lines that are set together have the same parts, some of them empty.
-pub(super) struct Line {
+pub(super) struct ScreenLine {
     /// How much of the bar is filled, 0 to 1.
     pub(super) share: f64,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<LinePart>,
 }
 
 /// A part of a line.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct LinePart {
     text: String,
     /// A form for narrow terminals.
     short: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Part {
     colour: fn(Paint, &str) -> String,
 }
 
-impl Part {
+impl LinePart {
     pub(super) fn must(text: &str) -> Self {
         Self { text: text.to_owned(), short: None, expendable: None, colour: uncoloured }
     }
@@ -46,7 +46,7 @@ impl Part {
 
 /// Sets lines under each other. Where they do not fit, the bars shrink first; then the most expendable parts take
 /// their short form, and then they go, in all lines alike.
-pub(super) fn set(mut lines: Vec<Line>, room: usize, paint: Paint) -> Vec<String> {
+pub(super) fn set(mut lines: Vec<ScreenLine>, room: usize, paint: Paint) -> Vec<String> {
     let count = lines.iter().map(|line| line.parts.len()).max().unwrap_or(0);
     let mut shown: Vec<bool> =
         (0..count).map(|index| column(&lines, index).any(|part| !part.text.is_empty())).collect();
@@ -65,7 +65,7 @@ pub(super) fn set(mut lines: Vec<Line>, room: usize, paint: Paint) -> Vec<String
     }
     let bar_width = room.saturating_sub(taken(&lines, &shown)).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX);
     let widths: Vec<usize> = (0..count).map(|index| column_width(&lines, index)).collect();
-    let text = |line: &Line| {
+    let text = |line: &ScreenLine| {
         let mut text = bar(line.share, bar_width, paint);
         for (index, part) in line.parts.iter().enumerate().filter(|(index, _)| shown[*index]) {
             text.push_str(&" ".repeat(GAP));
@@ -76,20 +76,20 @@ pub(super) fn set(mut lines: Vec<Line>, room: usize, paint: Paint) -> Vec<String
     lines.iter().map(text).collect()
 }
 
-fn column(lines: &[Line], index: usize) -> impl Iterator<Item = &Part> {
+fn column(lines: &[ScreenLine], index: usize) -> impl Iterator<Item = &LinePart> {
     lines.iter().filter_map(move |line| line.parts.get(index))
 }
 
-fn column_width(lines: &[Line], index: usize) -> usize {
+fn column_width(lines: &[ScreenLine], index: usize) -> usize {
     column(lines, index).map(|part| width(&part.text)).max().unwrap_or(0)
 }
 
 /// A part that must stay in one line stays in all.
-fn expendable(lines: &[Line], index: usize) -> Option<u8> {
+fn expendable(lines: &[ScreenLine], index: usize) -> Option<u8> {
     column(lines, index).map(|part| part.expendable).min().flatten()
 }
 
-fn taken(lines: &[Line], shown: &[bool]) -> usize {
+fn taken(lines: &[ScreenLine], shown: &[bool]) -> usize {
     let columns = shown.iter().enumerate().filter(|(_, shown)| **shown);
     columns.map(|(index, _)| column_width(lines, index) + GAP).sum()
 }
@@ -115,10 +115,11 @@ mod tests {
 
     #[test]
     fn what_one_line_must_show_stays_in_all() {
-        let line = |text: &str, part: Part| Line { share: 0.5, parts: vec![Part::must(text), part] };
-        let lines = || vec![line("one", Part::may("fine", 9)), line("three", Part::must("2 failed"))];
+        let line =
+            |text: &str, part: LinePart| ScreenLine { share: 0.5, parts: vec![LinePart::must(text), part] };
+        let lines = || vec![line("one", LinePart::may("fine", 9)), line("three", LinePart::must("2 failed"))];
         assert_eq!(set(lines(), 23, PLAIN), ["━━━───  one    fine    ", "━━━───  three  2 failed"]);
-        let fine = || vec![line("one", Part::may("fine", 9)), line("three", Part::may("fine", 9))];
+        let fine = || vec![line("one", LinePart::may("fine", 9)), line("three", LinePart::may("fine", 9))];
         assert_eq!(set(fine(), 14, PLAIN), ["━━━━───  one  ", "━━━━───  three"]);
     }
 }

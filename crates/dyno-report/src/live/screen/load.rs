@@ -3,22 +3,22 @@
 
 use dyno_results::event::{Pool, Stage};
 
-use super::line::{self, Line, Part};
+use super::line::{self, LinePart, ScreenLine};
 use crate::format;
-use crate::live::board::{Board, Lost};
-use crate::live::pace::Progress;
+use crate::live::board::{Board, GivenUpTarget};
+use crate::live::pace::LadderProgress;
 use crate::live::processors::Busy;
-use crate::live::stage::{Ended, Moment, Running};
-use crate::subject::{self, Names};
+use crate::live::stage::{EndedStage, Moment, RunningStage};
+use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible, width};
 
 /// Draws the stage under way of the only target.
-pub(super) fn of_one(board: &Board, running: &Running, now_ms: u64, sheet: &mut Sheet) {
+pub(super) fn of_one(board: &Board, running: &RunningStage, now_ms: u64, sheet: &mut Sheet) {
     let (server, driver) = (board.busy(&running.stage.target), board.driver_cores());
     let (word, server) = busy_words(server);
     let cpu = format!("CPU {word} {server} driver {}", cores(driver));
     let short = format!("CPU {} {server} drv {}", if word == "server" { "srv" } else { word }, cores(driver));
-    let line = under_way(running, now_ms, Part::may(&cpu, 4).shorter(&short));
+    let line = under_way(running, now_ms, LinePart::may(&cpu, 4).shorter(&short));
     for text in line::set(vec![line], sheet.room(), sheet.paint) {
         sheet.row(subject::kind(running.stage.kind), &text);
     }
@@ -27,8 +27,8 @@ pub(super) fn of_one(board: &Board, running: &Running, now_ms: u64, sheet: &mut 
 /// Draws what all targets do.
 pub(super) fn of_several(
     board: &Board,
-    names: &Names<'_>,
-    progress: Option<Progress>,
+    names: &TargetNames<'_>,
+    progress: Option<LadderProgress>,
     now_ms: u64,
     sheet: &mut Sheet,
 ) {
@@ -50,7 +50,7 @@ pub(super) fn of_several(
 }
 
 /// `ingest · step 17 of 200 · at most 3 h 3 min left · driver CPU 0.6`, as much of it as fits.
-fn head(board: &Board, newest: &Stage, progress: Option<Progress>, sheet: &Sheet) -> String {
+fn head(board: &Board, newest: &Stage, progress: Option<LadderProgress>, sheet: &Sheet) -> String {
     let mut parts = vec![visible(&newest.series).into_owned()];
     parts.extend(progress.map(|progress| progress.words()));
     parts.extend(board.driver_cores().map(|cores| format!("driver CPU {cores:.1}")));
@@ -61,13 +61,13 @@ fn head(board: &Board, newest: &Stage, progress: Option<Progress>, sheet: &Sheet
 }
 
 /// What a target does, or that it waits; `None` where it was lost.
-fn of_target(board: &Board, name: &str, now_ms: u64) -> Option<Line> {
+fn of_target(board: &Board, name: &str, now_ms: u64) -> Option<ScreenLine> {
     if board.lost(name).is_some() {
         return None;
     }
     let (word, cores) = busy_words(board.busy(name));
     let cpu = if word == "server" { format!("CPU {cores}") } else { format!("CPU {word} {cores}") };
-    let cpu = Part::may(&cpu, 4);
+    let cpu = LinePart::may(&cpu, 4);
     Some(match board.running_on(name) {
         Some(running) => under_way(running, now_ms, cpu),
         None => waiting(board.rested.iter().find(|rested| rested.stage.target == name), cpu),
@@ -75,12 +75,12 @@ fn of_target(board: &Board, name: &str, now_ms: u64) -> Option<Line> {
 }
 
 /// `lost at 1 min 3 s: connection refused`
-pub(super) fn lost_words(lost: &Lost) -> String {
+pub(super) fn lost_words(lost: &GivenUpTarget) -> String {
     format!("lost at {}: {}", format::duration_s(lost.at_ms as f64 / 1e3), visible(&lost.lost.reason))
 }
 
 /// A stage under way: bar, clients, TPS, latency, errors, shared connections, processors.
-fn under_way(running: &Running, now_ms: u64, cpu: Part) -> Line {
+fn under_way(running: &RunningStage, now_ms: u64, cpu: LinePart) -> ScreenLine {
     let (share, progress) = progress(running, running.elapsed_s(now_ms));
     let last = running.last;
     let clients = u64::from(last.map_or(running.stage.clients, |moment| moment.clients));
@@ -90,24 +90,24 @@ fn under_way(running: &Running, now_ms: u64, cpu: Part) -> Line {
     let p99 = format!("p99 {}", latency(last.and_then(|moment| moment.p99_us)));
     let tally = &running.tally;
     let errors = if tally.failed > 0 {
-        Part::must(&format!("{} failed", format::count(tally.failed))).coloured(Paint::bad)
+        LinePart::must(&format!("{} failed", format::count(tally.failed))).coloured(Paint::bad)
     } else if tally.retries > 0 {
-        Part::may(&format!("{} retried", format::count(tally.retries)), 1).coloured(Paint::doubt)
+        LinePart::may(&format!("{} retried", format::count(tally.retries)), 1).coloured(Paint::doubt)
     } else {
-        Part::may("no errors", 5)
+        LinePart::may("no errors", 5)
     };
     let parts = vec![
-        Part::must(&progress),
-        Part::may(&format::counted(clients, "client"), clients_expendable(&running.stage)),
-        Part::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
-        Part::may(&p50, 3),
-        Part::may(&p99, 1),
+        LinePart::must(&progress),
+        LinePart::may(&format::counted(clients, "client"), clients_expendable(&running.stage)),
+        LinePart::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
+        LinePart::may(&p50, 3),
+        LinePart::may(&p99, 1),
         backlog(last),
         errors,
         pool(running.stage.connections, last.and_then(|moment| moment.pool)),
         cpu,
     ];
-    Line { share, parts }
+    ScreenLine { share, parts }
 }
 
 /// Where connections are shared, they say more than the clients, whom the ladder shows as well.
@@ -115,16 +115,16 @@ fn clients_expendable(stage: &Stage) -> u8 {
     if stage.connections.is_some() { 3 } else { 2 }
 }
 
-fn backlog(last: Option<Moment>) -> Part {
-    let Some(moment) = last.filter(|moment| moment.backlog > 0) else { return Part::may("", 0) };
+fn backlog(last: Option<Moment>) -> LinePart {
+    let Some(moment) = last.filter(|moment| moment.backlog > 0) else { return LinePart::may("", 0) };
     // Where clients wait for connections too, it must be said who waits.
     let word = if moment.pool.is_some() { "due" } else { "waiting" };
-    Part::may(&format!("{} {word}", format::count(moment.backlog)), 0).coloured(Paint::doubt)
+    LinePart::may(&format!("{} {word}", format::count(moment.backlog)), 0).coloured(Paint::doubt)
 }
 
 /// `40/40 conn,  12 waiting`: as wide before the first interval as after it.
-fn pool(connections: Option<u32>, pool: Option<Pool>) -> Part {
-    let Some(connections) = connections else { return Part::may("", 2) };
+fn pool(connections: Option<u32>, pool: Option<Pool>) -> LinePart {
+    let Some(connections) = connections else { return LinePart::may("", 2) };
     let digits = connections.to_string().len();
     let figure = |mean: Option<f64>, columns: usize| {
         pad_start(&mean.map_or_else(|| format::UNKNOWN.to_owned(), |mean| format!("{mean:.0}")), columns)
@@ -132,13 +132,15 @@ fn pool(connections: Option<u32>, pool: Option<Pool>) -> Part {
     let in_use = format!("{}/{connections}", figure(pool.map(|pool| pool.in_use_mean), digits));
     let waiting = figure(pool.map(|pool| pool.waiting_mean), 3);
     let short = format!("{in_use} conn");
-    Part::may(&format!("{short}, {waiting} waiting"), 2).shorter(&short)
+    LinePart::may(&format!("{short}, {waiting} waiting"), 2).shorter(&short)
 }
 
 /// A target whose turn it is not, with its last figures where it has some. Its parts are those of [`under_way`].
-fn waiting(rested: Option<&Ended>, cpu: Part) -> Line {
-    let waits = Part::must("waits");
-    let Some(rested) = rested else { return Line { share: 0.0, parts: vec![waits.coloured(Paint::faint)] } };
+fn waiting(rested: Option<&EndedStage>, cpu: LinePart) -> ScreenLine {
+    let waits = LinePart::must("waits");
+    let Some(rested) = rested else {
+        return ScreenLine { share: 0.0, parts: vec![waits.coloured(Paint::faint)] };
+    };
     let tps = rested.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
     let latency = |us: Option<f64>| pad_start(&format::latency_us_or_unknown(us), 6);
     let clients = format::counted(u64::from(rested.stage.clients), "client");
@@ -148,16 +150,16 @@ fn waiting(rested: Option<&Ended>, cpu: Part) -> Line {
     };
     let parts = [
         waits,
-        Part::may(&clients, clients_expendable(&rested.stage)),
-        Part::must(&format!("{} TPS", pad_start(&tps, 5))),
-        Part::may(&format!("p50 {}", latency(rested.p50_us)), 3),
-        Part::may(&format!("p99 {}", latency(rested.p99_us)), 1),
-        Part::may("", 0),
-        Part::may(&failed, 5),
+        LinePart::may(&clients, clients_expendable(&rested.stage)),
+        LinePart::must(&format!("{} TPS", pad_start(&tps, 5))),
+        LinePart::may(&format!("p50 {}", latency(rested.p50_us)), 3),
+        LinePart::may(&format!("p99 {}", latency(rested.p99_us)), 1),
+        LinePart::may("", 0),
+        LinePart::may(&failed, 5),
         pool(rested.stage.connections, rested.pool),
         cpu,
     ];
-    Line { share: 0.0, parts: parts.map(|part| part.coloured(Paint::faint)).to_vec() }
+    ScreenLine { share: 0.0, parts: parts.map(|part| part.coloured(Paint::faint)).to_vec() }
 }
 
 fn cores(value: Option<f64>) -> String {
@@ -174,7 +176,7 @@ fn busy_words(busy: Option<Busy>) -> (&'static str, String) {
 }
 
 /// How much of the stage has gone by, 0 to 1, and in words.
-fn progress(running: &Running, elapsed_s: f64) -> (f64, String) {
+fn progress(running: &RunningStage, elapsed_s: f64) -> (f64, String) {
     let stage = &running.stage;
     match (stage.planned_s, stage.planned_transactions) {
         (Some(planned), _) if planned > 0.0 => {

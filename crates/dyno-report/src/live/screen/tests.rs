@@ -11,7 +11,7 @@ fn screen_at(plan: &Plan, now_ms: u64, columns: usize, rows: usize) -> String {
     for stamped in plan.events().iter().filter(|stamped| stamped.at_ms <= now_ms) {
         board.apply(stamped);
     }
-    draw(&board, now_ms, Size { columns, rows }, PLAIN).join("\n")
+    draw(&board, now_ms, ScreenSize { columns, rows }, PLAIN).join("\n")
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn preparation_shows_rows_share_and_time_left() {
     }
     board.prepare_progress("pg", "data", 0, Some(5_000_000), 1_600);
     board.prepare_progress("pg", "data", 2_500_000, Some(5_000_000), 4_600);
-    let size = Size { columns: 91, rows: 30 };
+    let size = ScreenSize { columns: 91, rows: 30 };
     insta::assert_snapshot!(draw(&board, 4_600, size, PLAIN).join("\n"), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same ho…
     prepare   drop 0.1 s · tables 0.1 s
@@ -185,7 +185,7 @@ fn two_preparations_at_a_time() {
     board.prepare_progress("my", "data", 0, Some(1_010_000), 1_500);
     board.prepare_progress("pg", "tables", 0, None, 1_500);
     board.prepare_progress("my", "data", 300_000, Some(1_010_000), 4_500);
-    let size = Size { columns: 91, rows: 30 };
+    let size = ScreenSize { columns: 91, rows: 30 };
     insta::assert_snapshot!(draw(&board, 4_600, size, PLAIN).join("\n"), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the…
@@ -215,7 +215,7 @@ fn a_ramp_says_how_long_it_can_take() {
     for stamped in plan.events().iter().filter(|stamped| stamped.at_ms <= 180_000) {
         board.apply(stamped);
     }
-    let lines = draw(&board, 180_000, Size { columns: 81, rows: 30 }, PLAIN);
+    let lines = draw(&board, 180_000, ScreenSize { columns: 81, rows: 30 }, PLAIN);
     assert_eq!(lines.last().unwrap().trim(), "step 17 of 40 · at most 3 min 54 s left");
 }
 
@@ -236,7 +236,7 @@ fn every_moment_fits_every_size() {
             let mut board = Board::default();
             for stamped in &events {
                 board.apply(stamped);
-                let lines = draw(&board, stamped.at_ms + 300, Size { columns, rows }, PLAIN);
+                let lines = draw(&board, stamped.at_ms + 300, ScreenSize { columns, rows }, PLAIN);
                 assert!(lines.len() < rows, "{lines:?}");
                 for line in lines {
                     assert!(width(&line) < columns, "{columns}: {line}");
@@ -256,7 +256,7 @@ fn nothing_jumps_while_targets_take_turns() {
         board.apply(&stamped);
         // The ladder of the first series, after its first step.
         if (22_000..70_000).contains(&stamped.at_ms) {
-            let lines = draw(&board, stamped.at_ms, Size { columns: 121, rows: 40 }, PLAIN);
+            let lines = draw(&board, stamped.at_ms, ScreenSize { columns: 121, rows: 40 }, PLAIN);
             let place = |line: &String| Some(line[..line.find(" TPS  p50")?].chars().count());
             let bars: Vec<usize> = lines.iter().filter_map(place).collect();
             assert!(matches!(bars[..], [one, other] if one == other), "{lines:#?}");

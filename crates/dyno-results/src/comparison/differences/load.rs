@@ -2,7 +2,7 @@
 
 use super::{Aspect, joined, told, unequal_where_known};
 use crate::comparison::document::Difference;
-use crate::comparison::sections::Shared;
+use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Picked, Side};
 use crate::document::StageResult;
 use crate::event::{Arrival, Distribution, Severity, StageKind};
@@ -86,7 +86,7 @@ pub(super) const MADE_OF: [(&str, MadeOf); 8] = [
     ("", |stage| Some(stage.stage.workload.clone())),
 ];
 
-pub(super) fn differences(sides: &[Side], shared: &Shared<'_>) -> Vec<Difference> {
+pub(super) fn differences(sides: &[Side], shared: &SharedParts<'_>) -> Vec<Difference> {
     let headlines = shared.headline_picks();
     let mut found = vec![workload(sides, shared)];
     for picks in &headlines {
@@ -113,7 +113,7 @@ pub(super) fn differences(sides: &[Side], shared: &Shared<'_>) -> Vec<Difference
     found
 }
 
-fn workload(sides: &[Side], shared: &Shared<'_>) -> Option<Difference> {
+fn workload(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     let of_side = |side: &Vec<(&_, &crate::document::Series)>| {
         joined(side.iter().map(|(_, series)| series.workload.clone()))
     };
@@ -166,7 +166,7 @@ fn kind(kind: StageKind) -> &'static str {
     }
 }
 
-fn clients(sides: &[Side], shared: &Shared<'_>, picks: &[Picked<'_>]) -> Option<Difference> {
+fn clients(sides: &[Side], shared: &SharedParts<'_>, picks: &[Picked<'_>]) -> Option<Difference> {
     let own_peaks = picks.iter().zip(&shared.sides).all(|(picked, side)| {
         let at_peak = |(member, series): &(&_, &crate::document::Series)| {
             let stages = picked.0.iter().find(|(picked, _)| std::ptr::eq(*picked, *member));

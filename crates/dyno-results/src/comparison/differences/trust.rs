@@ -2,7 +2,7 @@
 
 use super::{Aspect, told, unequal, values};
 use crate::comparison::document::Difference;
-use crate::comparison::sections::Shared;
+use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Finding, Outcome, Severity};
 use crate::words::list;
@@ -35,7 +35,7 @@ const SHARED_DOUBTS: Aspect = Aspect {
 /// Compared by other rules.
 const ELSEWHERE: [&str; 3] = ["durability-off", "durability-relaxed", "incomplete"];
 
-pub(super) fn differences(sides: &[Side], shared: &[Shared<'_>]) -> Vec<Difference> {
+pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Difference> {
     let mut found = vec![
         outcome(sides),
         unequal(sides, &DYNO, values(sides, |member| Some(member.report().run.dyno_version.clone()))),
@@ -64,7 +64,7 @@ fn outcome(sides: &[Side]) -> Option<Difference> {
     (!complete).then(|| told(sides, &OUTCOME, outcomes))
 }
 
-fn invalid(sides: &[Side], shared: &[Shared<'_>]) -> Option<Difference> {
+fn invalid(sides: &[Side], shared: &[SharedParts<'_>]) -> Option<Difference> {
     let codes = codes(sides, shared, Severity::Invalid);
     if codes.iter().all(Vec::is_empty) {
         return None;
@@ -72,7 +72,7 @@ fn invalid(sides: &[Side], shared: &[Shared<'_>]) -> Option<Difference> {
     Some(told(sides, &INVALID, codes.iter().map(|codes| text(codes)).collect()))
 }
 
-fn doubts(sides: &[Side], shared: &[Shared<'_>]) -> [Option<Difference>; 2] {
+fn doubts(sides: &[Side], shared: &[SharedParts<'_>]) -> [Option<Difference>; 2] {
     let all = codes(sides, shared, Severity::Doubt);
     let is_shared = |code: &String| all.iter().all(|codes| codes.contains(code));
     let (common, own): (Vec<Vec<String>>, Vec<Vec<String>>) =
@@ -89,7 +89,7 @@ fn text(codes: &[String]) -> Option<String> {
 }
 
 /// Codes of this severity that concern each side.
-fn codes(sides: &[Side], shared: &[Shared<'_>], severity: Severity) -> Vec<Vec<String>> {
+fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<Vec<String>> {
     let of_side = |(index, side): (usize, &Side)| {
         let series = |member: &Member| -> Vec<&str> {
             let of_side = shared.iter().flat_map(|shared| shared.sides.get(index).into_iter().flatten());

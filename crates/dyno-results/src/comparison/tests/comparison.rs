@@ -4,51 +4,51 @@ use std::sync::Arc;
 
 use super::*;
 use crate::event::{Event, Severity, StageKind};
-use crate::planted::{Load, Script, clean_script, wobble};
+use crate::fixture::{Fixture, FixtureStage, clean_fixture, wobble};
 
-fn side(name: &str, script: &Script) -> Side {
-    of_runs(name, &[script])
+fn side(name: &str, fixture: &Fixture) -> Side {
+    of_runs(name, &[fixture])
 }
 
-fn of_runs(name: &str, scripts: &[&Script]) -> Side {
-    let member = |script: &&Script| Member {
-        evidence: Arc::new(Evidence::of_events(&script.events)),
+fn of_runs(name: &str, fixtures: &[&Fixture]) -> Side {
+    let member = |fixture: &&Fixture| Member {
+        evidence: Arc::new(Evidence::of_events(&fixture.events)),
         target: "pg".to_owned(),
     };
-    Side { name: name.to_owned(), members: scripts.iter().map(member).collect(), series: None }
+    Side { name: name.to_owned(), members: fixtures.iter().map(member).collect(), series: None }
 }
 
-fn rename(script: &mut Script, name: &str) {
-    if let Some(Event::Started(started)) = script.events.first_mut().map(|stamped| &mut stamped.event) {
+fn rename(fixture: &mut Fixture, name: &str) {
+    if let Some(Event::Started(started)) = fixture.events.first_mut().map(|stamped| &mut stamped.event) {
         started.run = name.to_owned();
     }
 }
 
 /// A run of a ladder and a hold of reads.
-fn run(name: &str, ladder: &[(u32, u64)], hold: (u32, u64), seconds: usize) -> Script {
-    let mut script = clean_script();
-    script.events.retain(|stamped| {
+fn run(name: &str, ladder: &[(u32, u64)], hold: (u32, u64), seconds: usize) -> Fixture {
+    let mut fixture = clean_fixture();
+    fixture.events.retain(|stamped| {
         !matches!(
             stamped.event,
             Event::StageStarted(_) | Event::Interval(_) | Event::StageFinished(_) | Event::Finished(_)
         )
     });
-    rename(&mut script, name);
+    rename(&mut fixture, name);
     for (clients, level) in ladder {
-        script.play(&Load::read(StageKind::Ladder, *clients, &wobble(*level, 10)));
+        fixture.play(&FixtureStage::read(StageKind::Ladder, *clients, &wobble(*level, 10)));
     }
-    script.play(&Load::read(StageKind::Hold, hold.0, &wobble(hold.1, seconds)));
-    script.finish();
-    script
+    fixture.play(&FixtureStage::read(StageKind::Hold, hold.0, &wobble(hold.1, seconds)));
+    fixture.finish();
+    fixture
 }
 
-fn row<'a>(section: &'a Section, key: &str) -> &'a Row {
+fn row<'a>(section: &'a Section, key: &str) -> &'a FigureRow {
     section.rows.iter().find(|row| row.key == key).unwrap()
 }
 
 #[test]
 fn two_single_runs_are_told_and_not_tested() {
-    let (a, mut b) = (clean_script(), clean_script());
+    let (a, mut b) = (clean_fixture(), clean_fixture());
     rename(&mut b, "2026-11-20-2");
     let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
     let series = &comparison.series[0];
@@ -69,8 +69,8 @@ fn two_single_runs_are_told_and_not_tested() {
 #[test]
 fn disk_traffic_of_other_things_has_no_ratio() {
     let counting = |keys: &[&str]| {
-        let mut script = clean_script();
-        for stamped in &mut script.events {
+        let mut fixture = clean_fixture();
+        for stamped in &mut fixture.events {
             if let Event::Sample(sample) = &mut stamped.event
                 && sample.source == "host"
             {
@@ -78,11 +78,11 @@ fn disk_traffic_of_other_things_has_no_ratio() {
                 sample.values.extend(keys.iter().map(|key| ((*key).to_owned(), counted)));
             }
         }
-        script
+        fixture
     };
     let device = counting(&["disk_write_bytes_total"]);
     let server = counting(&["disk_write_bytes_total", "server_disk_write_bytes_total"]);
-    let cell = |other: &Script| {
+    let cell = |other: &Fixture| {
         let comparison = compare(&[side("a", &device), side("b", other)], 0).unwrap();
         row(&comparison.series[0].sections[0], "disk_write_bytes").cells[1]
     };
@@ -94,10 +94,10 @@ fn disk_traffic_of_other_things_has_no_ratio() {
 #[test]
 fn what_is_proposed_can_be_typed_without_the_password_that_is_not_stored() {
     let proposed = |words: &[&str]| {
-        let (mut a, mut b) = (clean_script(), clean_script());
+        let (mut a, mut b) = (clean_fixture(), clean_fixture());
         rename(&mut b, "2026-11-20-2");
-        for script in [&mut a, &mut b] {
-            for stamped in &mut script.events {
+        for fixture in [&mut a, &mut b] {
+            for stamped in &mut fixture.events {
                 if let Event::Started(started) = &mut stamped.event {
                     started.command =
                         ["dyno", "run"].iter().chain(words).map(|&word| word.to_owned()).collect();
@@ -116,7 +116,7 @@ fn what_is_proposed_can_be_typed_without_the_password_that_is_not_stored() {
 }
 
 /// So many runs of a hold, a little different from each other.
-fn several(name: &str, levels: &[u64], hold: u32) -> Vec<Script> {
+fn several(name: &str, levels: &[u64], hold: u32) -> Vec<Fixture> {
     levels.iter().map(|level| run(&format!("{name}-{level}"), &[], (hold, *level), 30)).collect()
 }
 
@@ -218,19 +218,19 @@ fn repeated_runs_are_their_medians_and_say_so() {
 
 /// One run of two targets whose holds were repeated in this order.
 fn two_targets(order: &[&str]) -> [Side; 2] {
-    let mut script = clean_script();
-    script.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
-    let described = script.events.iter().find_map(|stamped| match &stamped.event {
+    let mut fixture = clean_fixture();
+    fixture.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
+    let described = fixture.events.iter().find_map(|stamped| match &stamped.event {
         Event::Target(target) => Some(target.clone()),
         _ => None,
     });
     let mut other = described.unwrap();
     other.name = "my".to_owned();
-    script.push(Event::Target(other));
+    fixture.push(Event::Target(other));
     for (index, target) in order.iter().enumerate() {
         let level = if *target == "pg" { 1000 } else { 700 } + 10 * index as u64;
-        script.play(&Load::read(StageKind::Hold, 4, &wobble(level, 10)));
-        for stamped in &mut script.events {
+        fixture.play(&FixtureStage::read(StageKind::Hold, 4, &wobble(level, 10)));
+        for stamped in &mut fixture.events {
             if let Event::StageStarted(stage) = &mut stamped.event
                 && stage.series == "read"
                 && stage.target == "pg"
@@ -239,13 +239,13 @@ fn two_targets(order: &[&str]) -> [Side; 2] {
             }
         }
     }
-    for stamped in &mut script.events {
+    for stamped in &mut fixture.events {
         if let Event::StageStarted(stage) = &mut stamped.event {
             stage.target = stage.target.trim_start_matches('*').to_owned();
         }
     }
-    script.finish();
-    let evidence = Arc::new(Evidence::of_events(&script.events));
+    fixture.finish();
+    let evidence = Arc::new(Evidence::of_events(&fixture.events));
     ["pg", "my"].map(|target| Side {
         name: target.to_owned(),
         members: vec![Member { evidence: Arc::clone(&evidence), target: target.to_owned() }],
@@ -287,13 +287,13 @@ fn repeats_of_one_run_that_took_turns_are_told_as_such() {
 
 #[test]
 fn what_one_side_lacks_is_named_and_nothing_in_common_is_an_error() {
-    let write = clean_script();
+    let write = clean_fixture();
     let read = run("b", &[(1, 1000), (2, 2000)], (2, 2000), 10);
     let error = compare(&[side("a", &write), side("b", &read)], 0).unwrap_err().to_string();
     assert!(error.contains("a has write") && error.contains("b has read"), "{error}");
 
-    let mut both = clean_script();
-    both.play(&Load::read(StageKind::Hold, 2, &wobble(2000, 10)));
+    let mut both = clean_fixture();
+    both.play(&FixtureStage::read(StageKind::Hold, 2, &wobble(2000, 10)));
     let comparison = compare(&[side("a", &both), side("b", &read)], 0).unwrap();
     assert_eq!(comparison.series.len(), 1);
     let absent = &comparison.absent[0];
@@ -311,7 +311,7 @@ fn what_one_side_lacks_is_named_and_nothing_in_common_is_an_error() {
 
 #[test]
 fn series_that_were_named_belong_together_whatever_they_are_called() {
-    let (write, read) = (clean_script(), run("b", &[], (8, 2000), 20));
+    let (write, read) = (clean_fixture(), run("b", &[], (8, 2000), 20));
     let mut sides = [side("a", &write), side("b", &read)];
     sides[0].series = Some("write".to_owned());
     sides[1].series = Some("read".to_owned());
@@ -324,7 +324,7 @@ fn series_that_were_named_belong_together_whatever_they_are_called() {
 
 #[test]
 fn the_document_is_json_without_any_number_that_is_none() {
-    let (a, b) = (clean_script(), clean_script());
+    let (a, b) = (clean_fixture(), clean_fixture());
     let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
     let json = serde_json::to_value(&comparison).unwrap();
     assert_eq!(json["schema"], "dyno.comparison/1");

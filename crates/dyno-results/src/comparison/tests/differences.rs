@@ -8,11 +8,11 @@ use crate::event::{
     Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, Stage, Table, Target,
     TargetLost,
 };
-use crate::planted::{GIB, Script, clean_script};
+use crate::fixture::{Fixture, GIB, clean_fixture};
 
 /// Renames a run.
-fn named(script: &Script, name: &str) -> Vec<crate::event::Stamped> {
-    let mut events = script.events.clone();
+fn named(fixture: &Fixture, name: &str) -> Vec<crate::event::Stamped> {
+    let mut events = fixture.events.clone();
     if let Some(Event::Started(started)) = events.first_mut().map(|stamped| &mut stamped.event) {
         started.run = name.to_owned();
     }
@@ -20,17 +20,17 @@ fn named(script: &Script, name: &str) -> Vec<crate::event::Stamped> {
 }
 
 /// The differences of a clean run and of one in which this was changed.
-fn planted(change: impl FnOnce(&mut Script)) -> Vec<Difference> {
-    let mut changed = clean_script();
+fn with_change(change: impl FnOnce(&mut Fixture)) -> Vec<Difference> {
+    let mut changed = clean_fixture();
     change(&mut changed);
-    between(&clean_script(), &changed)
+    between(&clean_fixture(), &changed)
 }
 
-fn between(a: &Script, b: &Script) -> Vec<Difference> {
-    let side = |name: &str, script: &Script| Side {
+fn between(a: &Fixture, b: &Fixture) -> Vec<Difference> {
+    let side = |name: &str, fixture: &Fixture| Side {
         name: name.to_owned(),
         members: vec![Member {
-            evidence: Arc::new(Evidence::of_events(&named(script, name))),
+            evidence: Arc::new(Evidence::of_events(&named(fixture, name))),
             target: "pg".to_owned(),
         }],
         series: None,
@@ -39,8 +39,8 @@ fn between(a: &Script, b: &Script) -> Vec<Difference> {
 }
 
 /// Both runs changed alike at first, and then the second.
-fn after(both: impl Fn(&mut Script), change: impl FnOnce(&mut Script)) -> Vec<Difference> {
-    let (mut a, mut b) = (clean_script(), clean_script());
+fn after(both: impl Fn(&mut Fixture), change: impl FnOnce(&mut Fixture)) -> Vec<Difference> {
+    let (mut a, mut b) = (clean_fixture(), clean_fixture());
     both(&mut a);
     both(&mut b);
     change(&mut b);
@@ -58,32 +58,32 @@ fn assert_found(differences: &[Difference], aspect: &str, severity: Severity, wo
     }
 }
 
-fn targets(script: &mut Script, change: impl Fn(&mut Target)) {
-    for stamped in &mut script.events {
+fn targets(fixture: &mut Fixture, change: impl Fn(&mut Target)) {
+    for stamped in &mut fixture.events {
         if let Event::Target(target) = &mut stamped.event {
             change(target);
         }
     }
 }
 
-fn data(script: &mut Script, change: impl Fn(&mut Data)) {
-    for stamped in &mut script.events {
+fn data(fixture: &mut Fixture, change: impl Fn(&mut Data)) {
+    for stamped in &mut fixture.events {
         if let Event::Data(data) = &mut stamped.event {
             change(data);
         }
     }
 }
 
-fn stages(script: &mut Script, change: impl Fn(&mut Stage)) {
-    for stamped in &mut script.events {
+fn stages(fixture: &mut Fixture, change: impl Fn(&mut Stage)) {
+    for stamped in &mut fixture.events {
         if let Event::StageStarted(stage) = &mut stamped.event {
             change(stage);
         }
     }
 }
 
-fn set(script: &mut Script, name: &str, value: &str) {
-    for stamped in &mut script.events {
+fn set(fixture: &mut Fixture, name: &str, value: &str) {
+    for stamped in &mut fixture.events {
         if let Event::Settings(settings) = &mut stamped.event {
             for row in settings.rows.iter_mut().filter(|row| row.name == name) {
                 row.value = value.to_owned();
@@ -93,8 +93,8 @@ fn set(script: &mut Script, name: &str, value: &str) {
 }
 
 /// The server's own machine becomes known.
-fn known_host(script: &mut Script) {
-    host(script, |host| {
+fn known_host(fixture: &mut Fixture) {
+    host(fixture, |host| {
         host.roles.push("pg".to_owned());
         host.cpu_model = Some("Quick 1".to_owned());
         host.memory_bytes = Some(16 * GIB);
@@ -102,8 +102,8 @@ fn known_host(script: &mut Script) {
     });
 }
 
-fn host(script: &mut Script, change: impl Fn(&mut Host)) {
-    for stamped in &mut script.events {
+fn host(fixture: &mut Fixture, change: impl Fn(&mut Host)) {
+    for stamped in &mut fixture.events {
         if let Event::Host(host) = &mut stamped.event {
             change(host);
         }
@@ -112,15 +112,15 @@ fn host(script: &mut Script, change: impl Fn(&mut Host)) {
 
 #[test]
 fn two_clean_runs_that_are_alike_differ_in_nothing() {
-    assert_eq!(planted(|_| ()), []);
+    assert_eq!(with_change(|_| ()), []);
     assert_eq!(after(known_host, |_| ()), []);
 }
 
 #[test]
 fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
-    let found = planted(|script| data(script, |data| data.scale = Some(10.0)));
+    let found = with_change(|fixture| data(fixture, |data| data.scale = Some(10.0)));
     assert_found(&found, "scale", Severity::Invalid, &["5,000 (a)", "10 (b)"]);
-    let unknown = planted(|script| data(script, |data| data.scale = None));
+    let unknown = with_change(|fixture| data(fixture, |data| data.scale = None));
     assert_found(&unknown, "scale", Severity::Doubt, &["unknown (b)"]);
 
     let tables = |rows: &[(&str, u64)]| -> Vec<Table> {
@@ -135,8 +135,8 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
         rows.iter().map(table).collect()
     };
     let with = |rows: &'static [(&str, u64)]| {
-        move |script: &mut Script| {
-            data(script, |data| {
+        move |fixture: &mut Fixture| {
+            data(fixture, |data| {
                 data.scale = None;
                 data.tables = tables(rows);
             });
@@ -148,13 +148,13 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
     let found = after(base, with(&[("event", 1_150_000), ("customer", 100_000), ("note", 10)]));
     assert_found(&found, "rows", Severity::Doubt, &["1,150,000 in event"]);
     // What the load itself has added plays no part.
-    let grown = after(base, |script| {
+    let grown = after(base, |fixture| {
         let mut again =
-            script.events.iter().find(|stamped| matches!(stamped.event, Event::Data(_))).cloned().unwrap();
+            fixture.events.iter().find(|stamped| matches!(stamped.event, Event::Data(_))).cloned().unwrap();
         if let Event::Data(data) = &mut again.event {
             data.tables[0].rows = Some(9_000_000);
         }
-        script.events.push(again);
+        fixture.events.push(again);
     });
     assert_eq!(grown, []);
     let found = after(base, with(&[("event", 2_000_000), ("customer", 100_000), ("note", 10)]));
@@ -166,8 +166,8 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
 #[test]
 fn an_index_that_one_side_has_more_is_told() {
     let indexed = |columns: &'static [&str]| {
-        move |script: &mut Script| {
-            data(script, |data| {
+        move |fixture: &mut Fixture| {
+            data(fixture, |data| {
                 let columns = columns.iter().map(|&column| column.to_owned()).collect();
                 data.tables[0].indexed = Some(columns);
                 data.tables.truncate(1);
@@ -182,12 +182,12 @@ fn an_index_that_one_side_has_more_is_told() {
 
 #[test]
 fn data_that_lie_in_memory_on_one_side_only_are_doubted() {
-    let found = planted(|script| data(script, |data| data.cache_bytes = Some(100 * GIB)));
+    let found = with_change(|fixture| data(fixture, |data| data.cache_bytes = Some(100 * GIB)));
     assert_found(&found, "data against memory", Severity::Doubt, &["in the server's cache", "larger than"]);
-    let found = planted(|script| data(script, |data| data.memory_bytes = Some(200 * GIB)));
+    let found = with_change(|fixture| data(fixture, |data| data.memory_bytes = Some(200 * GIB)));
     assert_found(&found, "data against memory", Severity::Doubt, &["in the host's memory"]);
     // A cache of another size that changes nothing of that.
-    assert_eq!(planted(|script| data(script, |data| data.cache_bytes = Some(5 * GIB))), []);
+    assert_eq!(with_change(|fixture| data(fixture, |data| data.cache_bytes = Some(5 * GIB))), []);
 }
 
 #[test]
@@ -197,14 +197,14 @@ fn what_is_acknowledged_must_survive_on_both_or_neither() {
         ("synchronous_commit", "off", "relaxed"),
         ("full_page_writes", "off", "off"),
     ] {
-        let found = planted(|script| set(script, name, value));
+        let found = with_change(|fixture| set(fixture, name, value));
         let said = format!("{name} is off");
         assert_found(&found, "durability", Severity::Invalid, &["durable", class, &said]);
-        let both = after(|script| set(script, name, value), |_| ());
+        let both = after(|fixture| set(fixture, name, value), |_| ());
         assert!(both.iter().all(|difference| difference.aspect != "durability"), "{both:?}");
     }
-    let unknown = planted(|script| {
-        script.events.retain(|stamped| !matches!(stamped.event, Event::Settings(_)));
+    let unknown = with_change(|fixture| {
+        fixture.events.retain(|stamped| !matches!(stamped.event, Event::Settings(_)));
     });
     assert_found(&unknown, "durability", Severity::Note, &["unknown (b)"]);
 }
@@ -220,52 +220,53 @@ fn machines_that_differ_are_doubted() {
         ("disk of the server", |host| host.disk_kind = Some("hdd".to_owned()), "hdd (b)"),
     ];
     for (aspect, change, words) in changes {
-        let found = after(known_host, |script| host(script, change));
+        let found = after(known_host, |fixture| host(fixture, change));
         assert_found(&found, aspect, Severity::Doubt, &[words]);
     }
     assert_found(
-        &planted(known_host),
+        &with_change(known_host),
         "hardware of the server",
         Severity::Doubt,
         &["unknown (a), known (b)"],
     );
     let elsewhere =
-        planted(|script| targets(script, |target| target.url = "postgres://other/bench".to_owned()));
+        with_change(|fixture| targets(fixture, |target| target.url = "postgres://other/bench".to_owned()));
     assert_found(&elsewhere, "hardware of the server", Severity::Doubt, &["unknown, at other (b)"]);
-    let driver = planted(|script| host(script, |host| host.cpus = Some(64)));
+    let driver = with_change(|fixture| host(fixture, |host| host.cpus = Some(64)));
     assert_found(&driver, "processors of the driver", Severity::Doubt, &["4 (a), 64 (b)"]);
     // A firmware that keeps a little for itself is no other machine.
-    let near = after(known_host, |script| host(script, |host| host.memory_bytes = Some(16 * GIB - GIB / 10)));
+    let near =
+        after(known_host, |fixture| host(fixture, |host| host.memory_bytes = Some(16 * GIB - GIB / 10)));
     assert_eq!(near, []);
 }
 
 #[test]
 fn where_and_what_the_server_is_is_told() {
-    let found = planted(|script| targets(script, |target| target.same_host = Some(true)));
+    let found = with_change(|fixture| targets(fixture, |target| target.same_host = Some(true)));
     assert_found(&found, "place of the server", Severity::Doubt, &["on the driver's host (b)"]);
-    let found = planted(|script| targets(script, |target| target.tls = Some("TLSv1.3".to_owned())));
+    let found = with_change(|fixture| targets(fixture, |target| target.tls = Some("TLSv1.3".to_owned())));
     assert_found(&found, "encryption", Severity::Doubt, &["none (a), TLS (b)"]);
-    let found = planted(|script| targets(script, |target| target.version = Some("18.1".to_owned())));
+    let found = with_change(|fixture| targets(fixture, |target| target.version = Some("18.1".to_owned())));
     assert_found(&found, "version", Severity::Note, &["15.18 (a), 18.1 (b)"]);
-    let found = planted(|script| targets(script, |target| target.product = Some("MySQL".to_owned())));
+    let found = with_change(|fixture| targets(fixture, |target| target.product = Some("MySQL".to_owned())));
     assert_found(&found, "product", Severity::Note, &["PostgreSQL 15.18 (a)", "MySQL"]);
     assert!(found.iter().all(|difference| difference.aspect != "version"), "said once: {found:?}");
 
     let begins_with = |level: &'static str| {
-        move |script: &mut Script| targets(script, |target| target.isolation = Some(level.to_owned()))
+        move |fixture: &mut Fixture| targets(fixture, |target| target.isolation = Some(level.to_owned()))
     };
     let found = after(begins_with("read committed"), begins_with("serializable"));
     assert_found(&found, "isolation level", Severity::Doubt, &["read committed (a), serializable (b)"]);
-    let found = after(begins_with("read committed"), |script| {
-        begins_with("repeatable read")(script);
-        targets(script, |target| target.product = Some("MySQL".to_owned()));
+    let found = after(begins_with("read committed"), |fixture| {
+        begins_with("repeatable read")(fixture);
+        targets(fixture, |target| target.product = Some("MySQL".to_owned()));
     });
     assert_found(&found, "isolation level", Severity::Note, &["repeatable read (b)"]);
-    assert_eq!(planted(begins_with("read committed")), [], "an older run says nothing of it");
+    assert_eq!(with_change(begins_with("read committed")), [], "an older run says nothing of it");
 
     let embedded = |profile: &'static str| {
-        move |script: &mut Script| {
-            targets(script, |target| {
+        move |fixture: &mut Fixture| {
+            targets(fixture, |target| {
                 target.embedded = Some(Embedded {
                     profile: profile.to_owned(),
                     source: "/usr/lib".to_owned(),
@@ -281,8 +282,8 @@ fn where_and_what_the_server_is_is_told() {
 #[test]
 fn a_server_that_is_capped_on_one_side_only_is_told() {
     let capped = |key: &'static str, cap: f64| {
-        move |script: &mut Script| {
-            for stamped in &mut script.events {
+        move |fixture: &mut Fixture| {
+            for stamped in &mut fixture.events {
                 if let Event::Sample(sample) = &mut stamped.event
                     && sample.source == "host"
                 {
@@ -298,12 +299,12 @@ fn a_server_that_is_capped_on_one_side_only_is_told() {
         ("server_cgroup_disk_write_limit_bytes", 5e6, "4.8 MiB write each second (b)"),
         ("server_cgroup_disk_read_limit_operations", 100.0, "100 read operations/s (b)"),
     ] {
-        assert_found(&planted(capped(key, cap)), aspect, Severity::Doubt, &["none (a)", words]);
+        assert_found(&with_change(capped(key, cap)), aspect, Severity::Doubt, &["none (a)", words]);
         assert_eq!(after(capped(key, cap), |_| ()), []);
     }
     // Of a machine that is read from afar nothing is known of its groups.
-    let from_afar = |script: &mut Script| {
-        for stamped in &mut script.events {
+    let from_afar = |fixture: &mut Fixture| {
+        for stamped in &mut fixture.events {
             if let Event::Sample(sample) = &mut stamped.event {
                 sample.values.retain(|key, _| !key.starts_with("server_"));
             }
@@ -315,21 +316,23 @@ fn a_server_that_is_capped_on_one_side_only_is_told() {
 
 #[test]
 fn loads_that_differ_are_told() {
-    let found = planted(|script| stages(script, |stage| stage.workload = "tpcb/simple-update".to_owned()));
-    assert_found(&found, "workload", Severity::Invalid, &["tpcb/tpcb-like (a)", "tpcb/simple-update (b)"]);
-    let found = planted(|script| stages(script, |stage| stage.protocol = "simple".to_owned()));
-    assert_found(&found, "protocol mode", Severity::Doubt, &["prepared (a), simple (b)"]);
     let found =
-        planted(|script| stages(script, |stage| stage.arrival = Arrival::Closed { think_time_ms: 10.0 }));
+        with_change(|fixture| stages(fixture, |stage| stage.workload = "tpcb/simple-update".to_owned()));
+    assert_found(&found, "workload", Severity::Invalid, &["tpcb/tpcb-like (a)", "tpcb/simple-update (b)"]);
+    let found = with_change(|fixture| stages(fixture, |stage| stage.protocol = "simple".to_owned()));
+    assert_found(&found, "protocol mode", Severity::Doubt, &["prepared (a), simple (b)"]);
+    let found = with_change(|fixture| {
+        stages(fixture, |stage| stage.arrival = Arrival::Closed { think_time_ms: 10.0 });
+    });
     assert_found(&found, "think time", Severity::Doubt, &["none (a), 10.0 ms (b)"]);
-    let found = planted(|script| stages(script, |stage| stage.connections = Some(4)));
+    let found = with_change(|fixture| stages(fixture, |stage| stage.connections = Some(4)));
     assert_found(&found, "connections", Severity::Doubt, &["one for each client (a), 4 shared (b)"]);
     let open = |rate_per_s: f64, distribution: Distribution| {
-        move |script: &mut Script| {
-            stages(script, |stage| stage.arrival = Arrival::Open { rate_per_s, distribution });
+        move |fixture: &mut Fixture| {
+            stages(fixture, |stage| stage.arrival = Arrival::Open { rate_per_s, distribution });
         }
     };
-    let found = planted(open(900.0, Distribution::Poisson));
+    let found = with_change(open(900.0, Distribution::Poisson));
     assert_found(&found, "arrivals", Severity::Invalid, &["closed loop (a), open loop (b)"]);
     let found = after(open(900.0, Distribution::Poisson), open(900.0, Distribution::Constant));
     assert_found(&found, "distribution", Severity::Doubt, &["Poisson (a), evenly spaced (b)"]);
@@ -340,18 +343,18 @@ fn loads_that_differ_are_told() {
 #[test]
 fn clients_of_each_ones_own_peak_are_a_note_and_others_a_doubt() {
     let hold_at = |clients: u32| {
-        move |script: &mut Script| {
-            stages(script, |stage| {
+        move |fixture: &mut Fixture| {
+            stages(fixture, |stage| {
                 if stage.kind == crate::event::StageKind::Hold {
                     stage.clients = clients;
                 }
             });
         }
     };
-    let found = planted(hold_at(12));
+    let found = with_change(hold_at(12));
     assert_found(&found, "clients", Severity::Doubt, &["8 (a), 12 (b)"]);
-    let found = planted(|script| {
-        stages(script, |stage| {
+    let found = with_change(|fixture| {
+        stages(fixture, |stage| {
             if stage.clients == 8 {
                 stage.clients = 10;
             }
@@ -363,8 +366,8 @@ fn clients_of_each_ones_own_peak_are_a_note_and_others_a_doubt() {
 #[test]
 fn a_hold_of_another_length_is_told() {
     let shorter = |seconds: f64| {
-        move |script: &mut Script| {
-            for stamped in &mut script.events {
+        move |fixture: &mut Fixture| {
+            for stamped in &mut fixture.events {
                 if let Event::StageFinished(finished) = &mut stamped.event
                     && finished.seconds > 10.0
                 {
@@ -373,15 +376,15 @@ fn a_hold_of_another_length_is_told() {
             }
         }
     };
-    assert_eq!(planted(shorter(19.0)), []);
-    assert_found(&planted(shorter(15.0)), "duration", Severity::Note, &["20 s (a), 15 s (b)"]);
-    assert_found(&planted(shorter(8.0)), "duration", Severity::Doubt, &["8 s (b)"]);
+    assert_eq!(with_change(shorter(19.0)), []);
+    assert_found(&with_change(shorter(15.0)), "duration", Severity::Note, &["20 s (a), 15 s (b)"]);
+    assert_found(&with_change(shorter(8.0)), "duration", Severity::Doubt, &["8 s (b)"]);
 }
 
 #[test]
 fn cold_caches_on_one_side_only_are_told() {
-    let found = planted(|script| {
-        script.push(Event::Hook(Hook {
+    let found = with_change(|fixture| {
+        fixture.push(Event::Hook(Hook {
             target: "pg".to_owned(),
             about: "hold".to_owned(),
             when: HookTime::Before,
@@ -397,7 +400,7 @@ fn cold_caches_on_one_side_only_are_told() {
 #[test]
 fn sides_that_ran_at_the_same_time_on_one_host_are_doubted() {
     // Twice the same run: its stages lie over each other in time.
-    let evidence = Arc::new(Evidence::of_events(&clean_script().events));
+    let evidence = Arc::new(Evidence::of_events(&clean_fixture().events));
     let side = |name: &str| Side {
         name: name.to_owned(),
         members: vec![Member { evidence: Arc::clone(&evidence), target: "pg".to_owned() }],
@@ -409,8 +412,8 @@ fn sides_that_ran_at_the_same_time_on_one_host_are_doubted() {
 
 #[test]
 fn a_run_that_is_doubted_itself_is_doubted_here() {
-    let found = planted(|script| {
-        for stamped in &mut script.events {
+    let found = with_change(|fixture| {
+        for stamped in &mut fixture.events {
             if let Event::Finished(finished) = &mut stamped.event {
                 finished.outcome = Outcome::Incomplete;
                 finished.reason = Some("interrupted".to_owned());
@@ -418,8 +421,8 @@ fn a_run_that_is_doubted_itself_is_doubted_here() {
         }
     });
     assert_found(&found, "outcome", Severity::Doubt, &["complete (a)", "incomplete, interrupted (b)"]);
-    let found = planted(|script| {
-        script.push(Event::TargetLost(TargetLost {
+    let found = with_change(|fixture| {
+        fixture.push(Event::TargetLost(TargetLost {
             target: "pg".to_owned(),
             stage: None,
             reason: "it is gone".to_owned(),
@@ -427,25 +430,25 @@ fn a_run_that_is_doubted_itself_is_doubted_here() {
     });
     assert_found(&found, "outcome", Severity::Doubt, &["given up in mid-run, it is gone (b)"]);
 
-    let failed_check = |script: &mut Script| {
-        for stamped in &mut script.events {
+    let failed_check = |fixture: &mut Fixture| {
+        for stamped in &mut fixture.events {
             if let Event::Check(check) = &mut stamped.event {
                 check.passed = Some(false);
             }
         }
     };
     let aspect = "figures that must not be used";
-    assert_found(&planted(failed_check), aspect, Severity::Invalid, &["none (a), data-check-failed (b)"]);
+    assert_found(&with_change(failed_check), aspect, Severity::Invalid, &["none (a), data-check-failed (b)"]);
     assert_found(&after(failed_check, |_| ()), aspect, Severity::Invalid, &["data-check-failed (a, b)"]);
 
-    let unchecked = |script: &mut Script| {
-        for stamped in &mut script.events {
+    let unchecked = |fixture: &mut Fixture| {
+        for stamped in &mut fixture.events {
             if let Event::Check(check) = &mut stamped.event {
                 check.passed = None;
             }
         }
     };
-    let found = planted(unchecked);
+    let found = with_change(unchecked);
     assert_found(&found, "doubts of one side only", Severity::Doubt, &["data-check-not-made (b)"]);
     let found = after(unchecked, |_| ());
     assert_found(&found, "doubts of every side", Severity::Note, &["data-check-not-made (a, b)"]);
@@ -453,8 +456,8 @@ fn a_run_that_is_doubted_itself_is_doubted_here() {
 
 #[test]
 fn another_dyno_is_told() {
-    let found = planted(|script| {
-        if let Some(Event::Started(started)) = script.events.first_mut().map(|stamped| &mut stamped.event) {
+    let found = with_change(|fixture| {
+        if let Some(Event::Started(started)) = fixture.events.first_mut().map(|stamped| &mut stamped.event) {
             started.dyno_version = "0.2.0".to_owned();
         }
     });
@@ -463,11 +466,11 @@ fn another_dyno_is_told() {
 
 #[test]
 fn settings_of_one_product_that_were_changed_are_noted() {
-    let found = planted(|script| {
-        for stamped in &mut script.events {
+    let found = with_change(|fixture| {
+        for stamped in &mut fixture.events {
             if let Event::Settings(settings) = &mut stamped.event {
-                settings.rows.push(crate::planted::setting("work_mem", "64MB", true, false));
-                settings.rows.push(crate::planted::setting("port", "5433", true, false));
+                settings.rows.push(crate::fixture::setting("work_mem", "64MB", true, false));
+                settings.rows.push(crate::fixture::setting("port", "5433", true, false));
             }
         }
     });
@@ -477,10 +480,10 @@ fn settings_of_one_product_that_were_changed_are_noted() {
 
 #[test]
 fn the_gravest_comes_first_and_each_is_a_finding() {
-    let found = planted(|script| {
-        set(script, "fsync", "off");
-        targets(script, |target| target.version = Some("18.1".to_owned()));
-        stages(script, |stage| stage.protocol = "simple".to_owned());
+    let found = with_change(|fixture| {
+        set(fixture, "fsync", "off");
+        targets(fixture, |target| target.version = Some("18.1".to_owned()));
+        stages(fixture, |stage| stage.protocol = "simple".to_owned());
     });
     let severities: Vec<Severity> = found.iter().map(|difference| difference.severity).collect();
     assert!(severities.is_sorted_by(|left, right| left >= right), "{severities:?}");

@@ -7,17 +7,17 @@ use crate::statistics::noise::Noise;
 
 const TRIALS: u32 = 600;
 
-fn repeated(values: &[f64]) -> Known {
-    Known::of(&values.iter().map(|value| Some((*value, None))).collect::<Vec<_>>()).unwrap()
+fn repeated(values: &[f64]) -> SideFigure {
+    SideFigure::of(&values.iter().map(|value| Some((*value, None))).collect::<Vec<_>>()).unwrap()
 }
 
 /// Runs that differ from one another by so much.
-fn runs(noise: &mut Noise, level: f64, deviation: f64, runs: usize) -> Known {
+fn runs(noise: &mut Noise, level: f64, deviation: f64, runs: usize) -> SideFigure {
     repeated(&(0..runs).map(|_| level * (1.0 + deviation * noise.normal())).collect::<Vec<_>>())
 }
 
 /// Rounds of two sides that meet the same weather, each with a noise of its own.
-fn rounds(noise: &mut Noise, truth: f64, weather: f64, own: f64, rounds: usize) -> (Known, Known) {
+fn rounds(noise: &mut Noise, truth: f64, weather: f64, own: f64, rounds: usize) -> (SideFigure, SideFigure) {
     let round = |noise: &mut Noise| {
         let both = 1000.0 * (weather * noise.normal()).exp();
         (both * (own * noise.normal()).exp(), truth * both * (own * noise.normal()).exp())
@@ -26,12 +26,12 @@ fn rounds(noise: &mut Noise, truth: f64, weather: f64, own: f64, rounds: usize) 
     (repeated(&base), repeated(&other))
 }
 
-fn ratio(base: &Known, other: &Known, unit: Unit) -> Ratio {
+fn ratio(base: &SideFigure, other: &SideFigure, unit: Unit) -> Ratio {
     Contrast::of(base, other, unit).unwrap().said(ALPHA, Better::Higher)
 }
 
 /// Share of ratios whose interval holds the true one, and share of those that show a difference.
-fn simulate(truth: f64, unit: Unit, mut pair: impl FnMut() -> (Known, Known)) -> (f64, f64) {
+fn simulate(truth: f64, unit: Unit, mut pair: impl FnMut() -> (SideFigure, SideFigure)) -> (f64, f64) {
     let (mut held, mut shown) = (0, 0);
     for _ in 0..TRIALS {
         let (base, other) = pair();
@@ -93,7 +93,7 @@ fn ten_percent_are_shown_with_enough_runs() {
 }
 
 /// A table of a thing and itself, or of the first rows so many times as high.
-fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<Row> {
+fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<FigureRow> {
     let draft = |row: usize| {
         let truth = if row == 0 {
             primary
@@ -105,7 +105,12 @@ fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<R
         let (base, other) = rounds(noise, truth, 0.05, 0.02, 5);
         let contrast = Contrast::of(&base, &other, Unit::Pairs);
         Draft {
-            row: Row { key: "", unit: "", better: Better::Higher, cells: vec![base.cell(), other.cell()] },
+            row: FigureRow {
+                key: "",
+                unit: "",
+                better: Better::Higher,
+                cells: vec![base.cell(), other.cell()],
+            },
             contrasts: vec![None, contrast],
             primary: row == 0,
         }
@@ -113,7 +118,7 @@ fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<R
     decide(vec![(0..20).map(draft).collect()]).remove(0)
 }
 
-fn said(row: &Row) -> Verdict {
+fn said(row: &FigureRow) -> Verdict {
     row.cells[1].ratio.unwrap().verdict
 }
 
@@ -155,7 +160,7 @@ fn what_was_not_repeated_is_not_tested_however_well_its_seconds_know_it() {
         samples: 60,
         effective_samples: Some(60.0),
     });
-    let single = |value: f64| Known::of(&[Some((value, spread))]).unwrap();
+    let single = |value: f64| SideFigure::of(&[Some((value, spread))]).unwrap();
     let far = ratio(&single(1000.0), &single(2000.0), Unit::Untested);
     assert_eq!((far.value, far.interval, far.verdict), (2.0, None, Verdict::NotTested));
 }
@@ -169,7 +174,7 @@ fn a_figure_of_one_run_has_the_interval_of_its_report() {
             samples: 30,
             effective_samples: Some(9.0),
         };
-        let known = Known::of(&[Some((500.0, Spread::of_estimate(&estimate)))]).unwrap();
+        let known = SideFigure::of(&[Some((500.0, Spread::of_estimate(&estimate)))]).unwrap();
         let [lowest, highest] = known.interval().unwrap();
         assert!(((highest - lowest) / 1000.0 - share).abs() < 1e-6, "{lowest} to {highest}");
     }
@@ -180,7 +185,7 @@ fn a_side_of_several_runs_is_their_median() {
     let three = repeated(&[120.0, 100.0, 101.0]);
     assert_eq!((three.value, three.repeats), (101.0, 3));
     assert_eq!(repeated(&[100.0, 104.0]).value, 102.0);
-    assert_eq!(Known::of(&[]), None);
+    assert_eq!(SideFigure::of(&[]), None);
     // Three runs that agree to the last digit.
     let alike = repeated(&[7.0; 3]);
     for unit in [Unit::Runs, Unit::Pairs] {
@@ -207,7 +212,7 @@ fn the_direction_is_known() {
 fn nothing_has_no_ratio_and_a_round_that_lacks_a_figure_is_no_pair() {
     assert_eq!(Contrast::of(&repeated(&[0.0]), &repeated(&[3.0]), Unit::Untested), None);
     assert_eq!(Contrast::of(&repeated(&[3.0]), &repeated(&[0.0]), Unit::Untested), None);
-    let lacking = Known::of(&[Some((3.0, None)), None, Some((3.0, None))]).unwrap();
+    let lacking = SideFigure::of(&[Some((3.0, None)), None, Some((3.0, None))]).unwrap();
     for unit in [Unit::Runs, Unit::Pairs] {
         let without = ratio(&repeated(&[2.0; 3]), &lacking, unit);
         assert_eq!((without.value, without.interval, without.verdict), (1.5, None, Verdict::NoInterval));

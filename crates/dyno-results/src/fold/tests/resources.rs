@@ -15,13 +15,13 @@ fn stage_on(
     growth: &[(&'static str, f64)],
     gauges: &[(&str, f64)],
 ) -> StageResult {
-    let mut script = Script::started("2026-11-20-1");
-    let target = crate::event::Target { same_host: Some(same_host), ..crate::planted::target("pg") };
-    script.push(Event::Target(target));
-    growth.iter().for_each(|(key, per_second)| script.grow(source, key, *per_second));
-    gauges.iter().for_each(|(key, value)| script.read(source, key, *value));
-    script.play(&Load::write(StageKind::Hold, 4, &[100; 5]));
-    fold(&script.events).stages.remove(0)
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let target = crate::event::Target { same_host: Some(same_host), ..crate::fixture::target("pg") };
+    fixture.push(Event::Target(target));
+    growth.iter().for_each(|(key, per_second)| fixture.grow(source, key, *per_second));
+    gauges.iter().for_each(|(key, value)| fixture.read(source, key, *value));
+    fixture.play(&FixtureStage::write(StageKind::Hold, 4, &[100; 5]));
+    fold(&fixture.events).stages.remove(0)
 }
 
 fn costs(stage: StageResult) -> Costs {
@@ -30,14 +30,14 @@ fn costs(stage: StageResult) -> Costs {
 
 #[test]
 fn means_are_of_the_stage_alone() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for (per_second, level) in [(1e6, 10.0), (3e6, 30.0)] {
-        script.grow("database", "wal_bytes_total", per_second);
-        script.read("database", "waits_sessions[Lock]", level);
-        script.read("database", "table_bytes[event]", 1e9);
-        script.play(&Load::write(StageKind::Hold, 4, &[100; 5]));
+        fixture.grow("database", "wal_bytes_total", per_second);
+        fixture.read("database", "waits_sessions[Lock]", level);
+        fixture.read("database", "table_bytes[event]", 1e9);
+        fixture.play(&FixtureStage::write(StageKind::Hold, 4, &[100; 5]));
     }
-    let report = fold(&script.events);
+    let report = fold(&fixture.events);
     for (stage, times) in report.stages.iter().zip([1.0, 3.0]) {
         assert_eq!(stage.resources["wal_bytes_per_s"], times * 1e6);
         assert_eq!(stage.resources["waits_sessions[Lock]"], times * 10.0);
@@ -83,20 +83,20 @@ fn seconds_become_what_they_mean() {
 
 #[test]
 fn the_drivers_own_host_is_told_from_the_servers() {
-    let mut script = Script::started("2026-11-20-1");
-    script.push(Event::Target(crate::planted::target("pg")));
-    script.read("host", "memory_available_bytes", 8e9);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.push(Event::Target(crate::fixture::target("pg")));
+    fixture.read("host", "memory_available_bytes", 8e9);
     for target in ["pg", "driver"] {
         // The driver's probe reads dyno itself as well.
-        script.target = target;
+        fixture.target = target;
         if target == "driver" {
-            script.read("host", "driver_memory_bytes", 1e6);
-            script.read("host", "memory_available_bytes", 2e9);
+            fixture.read("host", "driver_memory_bytes", 1e6);
+            fixture.read("host", "memory_available_bytes", 2e9);
         }
-        script.play(&Load::write(StageKind::Hold, 4, &[100; 3]));
+        fixture.play(&FixtureStage::write(StageKind::Hold, 4, &[100; 3]));
     }
     // Both are there in the span of the driver's stage; only the target's own stage counts here.
-    let report = fold(&script.events);
+    let report = fold(&fixture.events);
     let resources = &report.stages[0].resources;
     assert_eq!(resources["memory_available_bytes"], 8e9);
     let metrics = &report.timelines[0].metrics;
@@ -167,23 +167,23 @@ fn what_another_targets_load_takes_of_a_host_is_no_cost() {
         ("network_receive_bytes_total", 1e5),
     ];
     let costs_beside = |source: &str, together: bool| {
-        let mut script = Script::started("2026-11-20-1");
+        let mut fixture = Fixture::started("2026-11-20-1");
         for (name, source) in [("pg", "http://db:9100/metrics"), ("my", source)] {
-            let target = crate::planted::target(name);
+            let target = crate::fixture::target(name);
             let host_source = Some(source.to_owned());
-            script.push(Event::Target(crate::event::Target { host_source, ..target }));
+            fixture.push(Event::Target(crate::event::Target { host_source, ..target }));
         }
-        script.read("host", "cpus", 4.0);
-        host.iter().for_each(|(key, per_second)| script.grow("host", key, *per_second));
-        let load = Load::write(StageKind::Hold, 4, &[100; 5]);
+        fixture.read("host", "cpus", 4.0);
+        host.iter().for_each(|(key, per_second)| fixture.grow("host", key, *per_second));
+        let load = FixtureStage::write(StageKind::Hold, 4, &[100; 5]);
         if together {
-            script.target = "my";
-            let id = script.start_stage(&load);
-            script.push(Event::Interval(crate::planted::interval(&load, id, 0, 100)));
-            script.target = "pg";
+            fixture.target = "my";
+            let id = fixture.start_stage(&load);
+            fixture.push(Event::Interval(crate::fixture::interval(&load, id, 0, 100)));
+            fixture.target = "pg";
         }
-        let id = script.play(&load);
-        fold(&script.events).stages.remove(id as usize).costs
+        let id = fixture.play(&load);
+        fold(&fixture.events).stages.remove(id as usize).costs
     };
     let alone = costs_beside("http://db:9100/metrics", false).unwrap();
     assert_eq!((alone.host_cpu_us, alone.disk_write_bytes), (Some(10_000.0), Some(1000.0)));
@@ -193,10 +193,10 @@ fn what_another_targets_load_takes_of_a_host_is_no_cost() {
 
 #[test]
 fn nothing_that_ended_costs_nothing_that_is_known() {
-    let mut script = Script::started("2026-11-20-1");
-    script.grow("host", "server_cpu_seconds_total", 1.0);
-    script.play(&Load::write(StageKind::Hold, 4, &[0; 3]));
-    assert_eq!(fold(&script.events).stages[0].costs, None);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.grow("host", "server_cpu_seconds_total", 1.0);
+    fixture.play(&FixtureStage::write(StageKind::Hold, 4, &[0; 3]));
+    assert_eq!(fold(&fixture.events).stages[0].costs, None);
     assert_eq!(clean_report().stages[5].costs.as_ref().unwrap().wal_bytes.map(f64::round), Some(8084.0));
 }
 
@@ -211,9 +211,9 @@ fn rows_take_what_was_last_read_of_them() {
         indexed: None,
     };
     let sizes = |tables: Vec<Table>| {
-        let mut script = Script::started("2026-11-20-1");
+        let mut fixture = Fixture::started("2026-11-20-1");
         for tables in [vec![table(Some(1), Some(1), Some(1))], tables] {
-            script.push(Event::Data(Data {
+            fixture.push(Event::Data(Data {
                 target: "pg".to_owned(),
                 workload: "events".to_owned(),
                 scale: None,
@@ -223,7 +223,7 @@ fn rows_take_what_was_last_read_of_them() {
                 tables,
             }));
         }
-        fold(&script.events).sizes
+        fold(&fixture.events).sizes
     };
     let known = sizes(vec![
         table(Some(1000), Some(60_000), Some(20_000)),

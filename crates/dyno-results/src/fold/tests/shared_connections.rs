@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn over_a_pool() -> Load<'static> {
+fn over_a_pool() -> FixtureStage<'static> {
     let pool = Pool { connections: 4, in_use_mean: 3.0, in_use_max: 4, waiting_mean: 2.0, waiting_max: 9 };
-    Load { pool: Some((pool, 4000)), ..Load::write(StageKind::Hold, 40, &[100; 4]) }
+    FixtureStage { pool: Some((pool, 4000)), ..FixtureStage::write(StageKind::Hold, 40, &[100; 4]) }
 }
 
 #[test]
@@ -39,11 +39,11 @@ fn a_pool_is_told_over_time_and_without_its_drain() {
 
 #[test]
 fn the_timeline_has_columns_of_the_pool_from_the_first_stage_that_has_one() {
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load::write(StageKind::Hold, 4, &[100; 2]));
-    script.play(&over_a_pool());
-    script.play(&Load::write(StageKind::Hold, 4, &[100; 1]));
-    let report = fold(&script.events);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::Hold, 4, &[100; 2]));
+    fixture.play(&over_a_pool());
+    fixture.play(&FixtureStage::write(StageKind::Hold, 4, &[100; 1]));
+    let report = fold(&fixture.events);
     let load = &report.timelines[0].load;
     let pool = load.pool.as_ref().unwrap();
     let seven = |inner: f64| [None, None, Some(inner), Some(inner), Some(inner), Some(inner), None];
@@ -60,12 +60,15 @@ fn the_timeline_has_columns_of_the_pool_from_the_first_stage_that_has_one() {
 #[test]
 fn a_ladder_of_rates_stands_by_rate_and_its_end_by_the_rate_that_was_not_met() {
     let play = |rates: &[f64]| {
-        let mut script = Script::started("2026-11-20-1");
+        let mut fixture = Fixture::started("2026-11-20-1");
         for rate in rates {
             let tps = [rate.min(600.0) as u64; 10];
-            script.play(&Load { open: Some((*rate, 0)), ..Load::write(StageKind::Ladder, 8, &tps) });
+            fixture.play(&FixtureStage {
+                open: Some((*rate, 0)),
+                ..FixtureStage::write(StageKind::Ladder, 8, &tps)
+            });
         }
-        fold(&script.events).series.remove(0)
+        fold(&fixture.events).series.remove(0)
     };
     let met = play(&[300.0, 100.0, 200.0]);
     assert_eq!(met.ladder, [1, 2, 0]);
@@ -80,17 +83,17 @@ fn a_ladder_of_rates_stands_by_rate_and_its_end_by_the_rate_that_was_not_met() {
 
 #[test]
 fn two_targets_have_a_series_and_a_timeline_each() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for name in ["pg", "my"] {
-        script.push(Event::Target(crate::planted::target(name)));
+        fixture.push(Event::Target(crate::fixture::target(name)));
     }
     for clients in [1, 2] {
         for target in ["pg", "my"] {
-            script.target = target;
-            script.play(&Load::write(StageKind::Ladder, clients, &[100; 3]));
+            fixture.target = target;
+            fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &[100; 3]));
         }
     }
-    let report = fold(&script.events);
+    let report = fold(&fixture.events);
     let ladders: Vec<_> =
         report.series.iter().map(|series| (series.target.as_str(), series.ladder.clone())).collect();
     assert_eq!(ladders, [("pg", vec![0, 2]), ("my", vec![1, 3])]);

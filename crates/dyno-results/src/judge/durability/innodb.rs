@@ -1,7 +1,7 @@
 //! What the settings of InnoDB and the binary log come to. Only products that heed them have them among their durability
 //! settings.
 
-use super::{Settings, Verdict};
+use super::{DurabilityFacts, Settings};
 use crate::words::list;
 
 pub(super) const COMMIT: &str = "innodb_flush_log_at_trx_commit";
@@ -13,7 +13,7 @@ const NO_FLUSH: [&str; 2] = ["nosync", "littlesync"];
 /// Pages that were torn by a crash can be mended from their copies.
 const PAGES_WHOLE: [&str; 3] = ["ON", "1", "DETECT_AND_RECOVER"];
 
-pub(super) fn judge(settings: &Settings<'_>) -> Verdict {
+pub(super) fn judge(settings: &Settings<'_>) -> DurabilityFacts {
     let says = |name: &str, so: &dyn Fn(&str) -> bool| {
         settings.value(name).filter(|value| so(value)).map(|value| format!("{name} is {value}"))
     };
@@ -26,7 +26,7 @@ pub(super) fn judge(settings: &Settings<'_>) -> Verdict {
     let binary_log =
         says("sync_binlog", &|value| value != "1").filter(|_| settings.value("log_bin") == Some("ON"));
     let relaxed = [says(COMMIT, &|value| !is_flushed(value)), binary_log];
-    Verdict {
+    DurabilityFacts {
         off: off.into_iter().flatten().collect(),
         relaxed: relaxed.into_iter().flatten().collect(),
         durable: durable(settings),

@@ -1,15 +1,15 @@
 //! What PostgreSQL's settings come to.
 
-use super::{Settings, Verdict};
+use super::{DurabilityFacts, Settings};
 use crate::words::list;
 
 /// Without these a crash of the machine may corrupt the data, or lose any part of them.
 const AGAINST_CORRUPTION: [&str; 2] = ["fsync", "full_page_writes"];
 
-pub(super) fn judge(settings: &Settings<'_>) -> Verdict {
+pub(super) fn judge(settings: &Settings<'_>) -> DurabilityFacts {
     let off = AGAINST_CORRUPTION.iter().filter(|name| settings.value(name) == Some("off"));
     let commit = settings.value("synchronous_commit");
-    Verdict {
+    DurabilityFacts {
         off: off.map(|name| format!("{name} is off")).collect(),
         relaxed: commit
             .filter(|value| *value == "off")

@@ -17,11 +17,11 @@ fn a_headline_that_scatters_is_found() {
 
 #[test]
 fn a_headline_of_a_few_transactions_is_found() {
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load::write(StageKind::Hold, 1, &[3, 3]));
-    script.finish();
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::Hold, 1, &[3, 3]));
+    fixture.finish();
     must_find(
-        &fold(&script.events),
+        &fold(&fixture.events),
         "noisy",
         Severity::Doubt,
         &["only 6 transactions ended well", "too short"],
@@ -32,27 +32,27 @@ fn a_headline_of_a_few_transactions_is_found() {
 fn a_hold_far_below_its_own_ladder_is_found() {
     let slow = wobble(750, 20);
     must_find(
-        &with_hold(&Load::write(StageKind::Hold, 8, &slow)),
+        &with_hold(&FixtureStage::write(StageKind::Hold, 8, &slow)),
         "noisy",
         Severity::Doubt,
         &["25 % below the 998 TPS of its own ladder at 8 clients"],
     );
-    must_be_silent(&with_hold(&Load::write(StageKind::Hold, 8, &wobble(950, 20))), "noisy");
+    must_be_silent(&with_hold(&FixtureStage::write(StageKind::Hold, 8, &wobble(950, 20))), "noisy");
     // Fewer clients, or a rate, are chosen to be slower.
-    must_be_silent(&with_hold(&Load::write(StageKind::Hold, 2, &slow)), "noisy");
-    let mut load = Load::write(StageKind::Hold, 8, &slow);
+    must_be_silent(&with_hold(&FixtureStage::write(StageKind::Hold, 2, &slow)), "noisy");
+    let mut load = FixtureStage::write(StageKind::Hold, 8, &slow);
     load.open = Some((750.0, 20));
     must_be_silent(&with_hold(&load), "noisy");
 }
 
 #[test]
 fn what_the_driver_took_of_a_ramp_is_known() {
-    let mut script = clean_script();
-    script.events.retain(|stamped| {
+    let mut fixture = clean_fixture();
+    fixture.events.retain(|stamped| {
         !matches!(stamped.event, Event::StageStarted(_) | Event::Interval(_) | Event::StageFinished(_))
     });
-    script.play(&Load::read(StageKind::Ramp, 8, &[5000; 10]));
-    let mut report = fold(&script.events);
+    fixture.play(&FixtureStage::read(StageKind::Ramp, 8, &[5000; 10]));
+    let mut report = fold(&fixture.events);
     report.targets[0].same_host = Some(true);
     must_find(&report, "shared-host", Severity::Doubt, &["the driver took"]);
     assert!(!found(&report, "shared-host").unwrap().evidence.contains("not known"));
@@ -60,23 +60,23 @@ fn what_the_driver_took_of_a_ramp_is_known() {
 
 #[test]
 fn a_hold_without_a_ladder_is_made_longer_by_its_duration() {
-    let mut script = Script::started("2026-11-20-1");
-    script.read("database", "checkpoints_timed_total", 3.0);
-    script.grow("database", "tuples_updated_total", 3000.0);
-    script.play(&Load::write(StageKind::Hold, 8, &[1000; 10]));
-    script.finish();
-    assert!(found(&fold(&script.events), "too-short").unwrap().advice.ends_with("--duration"));
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.read("database", "checkpoints_timed_total", 3.0);
+    fixture.grow("database", "tuples_updated_total", 3000.0);
+    fixture.play(&FixtureStage::write(StageKind::Hold, 8, &[1000; 10]));
+    fixture.finish();
+    assert!(found(&fold(&fixture.events), "too-short").unwrap().advice.ends_with("--duration"));
 }
 
 /// The clean run with its hold in place of so many.
 fn repeated(times: usize, change: impl Fn(usize, &mut crate::document::StageResult)) -> Report {
-    let mut script = clean_script();
-    script.events.pop();
+    let mut fixture = clean_fixture();
+    fixture.events.pop();
     for _ in 1..times {
-        script.play(&Load::write(StageKind::Hold, 8, &wobble(990, 20)));
+        fixture.play(&FixtureStage::write(StageKind::Hold, 8, &wobble(990, 20)));
     }
-    script.finish();
-    let mut report = fold(&script.events);
+    fixture.finish();
+    let mut report = fold(&fixture.events);
     let holds = report.stages.iter_mut().filter(|result| result.stage.kind == StageKind::Hold);
     holds.enumerate().for_each(|(index, result)| change(index + 1, result));
     report

@@ -4,36 +4,36 @@ use super::*;
 
 #[test]
 fn a_ladder_that_ends_while_rising_is_found() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for (clients, level) in [(4, 400), (8, 700), (16, 1200)] {
-        script.play(&Load::write(StageKind::Ladder, clients, &wobble(level, 5)));
+        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &wobble(level, 5)));
     }
-    script.finish();
+    fixture.finish();
     let words = ["ended at 16 clients", "1,198 TPS at 16 clients"];
-    must_find(&fold(&script.events), "peak-not-reached", Severity::Doubt, &words);
+    must_find(&fold(&fixture.events), "peak-not-reached", Severity::Doubt, &words);
 }
 
 #[test]
 fn a_ladder_that_begins_too_high_is_found() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for (clients, level) in [(32, 1000), (64, 800)] {
-        script.play(&Load::write(StageKind::Ladder, clients, &wobble(level, 5)));
+        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &wobble(level, 5)));
     }
-    script.finish();
-    must_find(&fold(&script.events), "peak-not-reached", Severity::Doubt, &["lowest count, 32 clients"]);
+    fixture.finish();
+    must_find(&fold(&fixture.events), "peak-not-reached", Severity::Doubt, &["lowest count, 32 clients"]);
 }
 
 #[test]
 fn a_single_rung_is_no_search() {
-    let mut script = Script::started("2026-11-20-1");
-    script.play(&Load::write(StageKind::Ladder, 8, &wobble(1000, 5)));
-    script.finish();
-    must_be_silent(&fold(&script.events), "peak-not-reached");
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::Ladder, 8, &wobble(1000, 5)));
+    fixture.finish();
+    must_be_silent(&fold(&fixture.events), "peak-not-reached");
 }
 
 #[test]
 fn a_rate_that_was_not_met_is_found() {
-    let mut load = Load::write(StageKind::Hold, 8, &[900; 10]);
+    let mut load = FixtureStage::write(StageKind::Hold, 8, &[900; 10]);
     load.open = Some((1000.0, 500_000));
     must_find(
         &with_hold(&load),
@@ -42,7 +42,7 @@ fn a_rate_that_was_not_met_is_found() {
         &["900 transactions a second", "where 1,000 were due", "10 %"],
     );
     // Within what Poisson arrivals vary by: 4 standard deviations of 100 are 40 %.
-    load = Load::write(StageKind::Hold, 8, &[8; 10]);
+    load = FixtureStage::write(StageKind::Hold, 8, &[8; 10]);
     load.open = Some((10.0, 20));
     must_be_silent(&with_hold(&load), "rate-not-met");
     must_be_silent(&clean_report(), "rate-not-met");
@@ -50,7 +50,7 @@ fn a_rate_that_was_not_met_is_found() {
 
 #[test]
 fn a_transaction_that_was_never_begun_is_found_however_few() {
-    let mut load = Load::write(StageKind::Hold, 8, &[1000; 10]);
+    let mut load = FixtureStage::write(StageKind::Hold, 8, &[1000; 10]);
     load.open = Some((1000.0, 20));
     let mut report = with_hold(&load);
     must_be_silent(&report, "rate-not-met");
@@ -65,7 +65,7 @@ fn a_transaction_that_was_never_begun_is_found_however_few() {
 
 #[test]
 fn a_transaction_that_was_skipped_is_found_however_few() {
-    let mut load = Load::write(StageKind::Hold, 8, &[1000; 10]);
+    let mut load = FixtureStage::write(StageKind::Hold, 8, &[1000; 10]);
     load.open = Some((1000.0, 20));
     let mut report = with_hold(&load);
     must_be_silent(&report, "rate-not-met");
@@ -76,7 +76,8 @@ fn a_transaction_that_was_skipped_is_found_however_few() {
 
 #[test]
 fn a_ramp_is_held_to_the_mean_of_its_rates() {
-    let mut load = Load::write(StageKind::Ramp, 8, &[500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400]);
+    let mut load =
+        FixtureStage::write(StageKind::Ramp, 8, &[500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400]);
     load.open = Some((500.0, 20));
     let mut report = with_hold(&load);
     let ramp = report.stages.last_mut().unwrap();
@@ -95,7 +96,7 @@ fn a_ramp_is_held_to_the_mean_of_its_rates() {
 
 #[test]
 fn a_driver_is_found_to_bound_a_ramp() {
-    let mut report = with_hold(&Load::write(StageKind::Ramp, 8, &[100; 10]));
+    let mut report = with_hold(&FixtureStage::write(StageKind::Ramp, 8, &[100; 10]));
     must_be_silent(&report, "driver-bound");
     report.stages.last_mut().unwrap().driver_thread_busy_max = Some(0.95);
     must_find(&report, "driver-bound", Severity::Doubt, &["95 % of the ramp of 10 s"]);

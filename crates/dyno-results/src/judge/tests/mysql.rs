@@ -3,7 +3,7 @@
 use super::{clean_report, found, hold, must_be_silent, must_find, set};
 use crate::document::Report;
 use crate::event::Severity;
-use crate::planted::{GIB, setting};
+use crate::fixture::{GIB, setting};
 
 /// The clean run on a server with InnoDB, durable as it stands.
 fn on_innodb() -> Report {

@@ -3,19 +3,19 @@
 use super::{must_be_silent, must_find, set};
 use crate::document::Report;
 use crate::event::{Event, Queries, Severity};
+use crate::fixture::{clean_fixture, clean_report};
 use crate::fold::fold;
-use crate::planted::{clean_report, clean_script};
 
 /// The clean run with what its transactions' queries did, by how many of them there were in a second.
 fn with_queries(queries: impl Fn(u64) -> Queries) -> Report {
-    let mut script = clean_script();
-    for stamped in &mut script.events {
+    let mut fixture = clean_fixture();
+    for stamped in &mut fixture.events {
         if let Event::Interval(interval) = &mut stamped.event {
             let of_type = &mut interval.types[0];
             of_type.queries = Some(queries(of_type.done));
         }
     }
-    fold(&script.events)
+    fold(&fixture.events)
 }
 
 /// Each transaction is one delete, and so many of a thousand find no row.

@@ -2,18 +2,18 @@
 
 use super::*;
 use crate::event::{Arrival, Pool};
-use crate::planted::{saturated_ladder, target};
+use crate::fixture::{saturated_ladder, target};
 
 /// A ladder that gave way at 8 clients on a server of 8 processors, of which so much was used when it could do no more.
 fn ladder(busy: f64) -> Report {
-    let mut script = Script::started("2026-11-20-1");
-    saturated_ladder(&mut script, |script, load| {
-        script.read("host", "cpus", 8.0);
-        script.grow("host", "cpu_user_seconds_total", 8.0 * busy * load);
-        script.grow("host", "cpu_idle_seconds_total", 8.0 * (1.0 - busy * load));
+    let mut fixture = Fixture::started("2026-11-20-1");
+    saturated_ladder(&mut fixture, |fixture, load| {
+        fixture.read("host", "cpus", 8.0);
+        fixture.grow("host", "cpu_user_seconds_total", 8.0 * busy * load);
+        fixture.grow("host", "cpu_idle_seconds_total", 8.0 * (1.0 - busy * load));
     });
-    script.finish();
-    fold(&script.events)
+    fixture.finish();
+    fold(&fixture.events)
 }
 
 #[test]
@@ -38,15 +38,15 @@ fn what_gave_way_and_what_held_it_up_are_named() {
 #[test]
 fn processors_that_other_programs_took_are_not_the_servers_end() {
     let advice = |server: f64| {
-        let mut script = Script::started("2026-11-20-1");
-        script.push(Event::Target(target("pg")));
-        saturated_ladder(&mut script, |script, load| {
-            script.read("host", "cpus", 8.0);
-            script.grow("host", "cpu_user_seconds_total", 8.0 * 0.98 * load);
-            script.grow("host", "cpu_idle_seconds_total", 8.0 * (1.0 - 0.98 * load));
-            script.grow("host", "server_cpu_seconds_total", server * load);
+        let mut fixture = Fixture::started("2026-11-20-1");
+        fixture.push(Event::Target(target("pg")));
+        saturated_ladder(&mut fixture, |fixture, load| {
+            fixture.read("host", "cpus", 8.0);
+            fixture.grow("host", "cpu_user_seconds_total", 8.0 * 0.98 * load);
+            fixture.grow("host", "cpu_idle_seconds_total", 8.0 * (1.0 - 0.98 * load));
+            fixture.grow("host", "server_cpu_seconds_total", server * load);
         });
-        found(&fold(&script.events), "saturated").unwrap().advice
+        found(&fold(&fixture.events), "saturated").unwrap().advice
     };
     assert!(advice(0.12).contains("other programs took most of the processors"), "{}", advice(0.12));
     assert!(advice(6.0).contains("more or faster processors"), "{}", advice(6.0));
@@ -55,30 +55,30 @@ fn processors_that_other_programs_took_are_not_the_servers_end() {
 #[test]
 fn what_cannot_be_told_is_told_to_be_so() {
     must_find(&ladder(0.3), "saturated", Severity::Note, &["nothing that was read was at its bound"]);
-    let mut script = Script::started("2026-11-20-1");
-    saturated_ladder(&mut script, |_, _| {});
-    let report = fold(&script.events);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    saturated_ladder(&mut fixture, |_, _| {});
+    let report = fold(&fixture.events);
     must_find(&report, "saturated", Severity::Note, &["cannot be told: its host was not read"]);
     assert!(found(&report, "saturated").unwrap().advice.contains("--host-metrics"));
 }
 
 #[test]
 fn a_ladder_that_did_not_give_way_is_not_found() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for clients in [1, 2, 4, 8, 16] {
-        script.play(&Load::write(StageKind::Ladder, clients, &wobble(u64::from(clients) * 100, 5)));
+        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &wobble(u64::from(clients) * 100, 5)));
     }
-    must_be_silent(&fold(&script.events), "saturated");
+    must_be_silent(&fold(&fixture.events), "saturated");
     must_be_silent(&clean_report(), "saturated");
 }
 
-fn over_a_pool(wait_us: u64, in_use_mean: f64) -> Load<'static> {
+fn over_a_pool(wait_us: u64, in_use_mean: f64) -> FixtureStage<'static> {
     let pool = Pool { connections: 4, in_use_mean, in_use_max: 4, waiting_mean: 20.0, waiting_max: 40 };
-    Load { pool: Some((pool, wait_us)), ..Load::write(StageKind::Hold, 100, &[1000; 10]) }
+    FixtureStage { pool: Some((pool, wait_us)), ..FixtureStage::write(StageKind::Hold, 100, &[1000; 10]) }
 }
 
 /// [`with_hold`], of clients that think before each transaction.
-fn with_thoughtful_hold(load: &Load<'_>) -> Report {
+fn with_thoughtful_hold(load: &FixtureStage<'_>) -> Report {
     let mut report = with_hold(load);
     report.stages.last_mut().unwrap().stage.arrival = Arrival::Closed { think_time_ms: 50.0 };
     report
@@ -124,13 +124,16 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
 #[test]
 fn a_ladder_of_rates_ends_in_rates() {
     let play = |rates: &[f64], most: f64| {
-        let mut script = Script::started("2026-11-20-1");
+        let mut fixture = Fixture::started("2026-11-20-1");
         for rate in rates {
             let tps = [rate.min(most) as u64; 10];
-            script.play(&Load { open: Some((*rate, 0)), ..Load::write(StageKind::Ladder, 8, &tps) });
+            fixture.play(&FixtureStage {
+                open: Some((*rate, 0)),
+                ..FixtureStage::write(StageKind::Ladder, 8, &tps)
+            });
         }
-        script.finish();
-        fold(&script.events)
+        fixture.finish();
+        fold(&fixture.events)
     };
     let rates: Vec<f64> = (1..=8).map(|step| f64::from(step) * 500.0).collect();
     let met = play(&rates, 1e9);
@@ -155,10 +158,10 @@ fn a_ladder_of_rates_ends_in_rates() {
 
 #[test]
 fn steps_of_one_client_do_not_pass_a_peak_within_their_noise() {
-    let mut script = Script::started("2026-11-20-1");
+    let mut fixture = Fixture::started("2026-11-20-1");
     for clients in 40..=48 {
-        script.play(&Load::write(StageKind::Ladder, clients, &wobble(u64::from(clients) * 100, 5)));
+        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &wobble(u64::from(clients) * 100, 5)));
     }
-    script.finish();
-    must_find(&fold(&script.events), "peak-not-reached", Severity::Doubt, &["ended at 48 clients"]);
+    fixture.finish();
+    must_find(&fold(&fixture.events), "peak-not-reached", Severity::Doubt, &["ended at 48 clients"]);
 }

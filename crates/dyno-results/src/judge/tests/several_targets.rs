@@ -2,19 +2,19 @@
 
 use super::*;
 use crate::event::{Target, TargetLost};
-use crate::planted::target;
+use crate::fixture::target;
 
 /// A hold of 10 s on each of `pg` and `my`, one after the other.
-fn in_turn(same_host: Option<bool>) -> Script {
-    let mut script = Script::started("2026-11-20-1");
+fn in_turn(same_host: Option<bool>) -> Fixture {
+    let mut fixture = Fixture::started("2026-11-20-1");
     for name in ["pg", "my"] {
-        script.push(Event::Target(Target { same_host, ..target(name) }));
+        fixture.push(Event::Target(Target { same_host, ..target(name) }));
     }
     for name in ["pg", "my"] {
-        script.target = name;
-        script.play(&Load::write(StageKind::Hold, 8, &[1000; 10]));
+        fixture.target = name;
+        fixture.play(&FixtureStage::write(StageKind::Hold, 8, &[1000; 10]));
     }
-    script
+    fixture
 }
 
 fn all(report: &Report, code: &str) -> Vec<Finding> {
@@ -30,19 +30,19 @@ fn series_are_named_with_their_targets() {
 
 #[test]
 fn a_lost_target_is_named_and_the_others_are_whole() {
-    let mut script = in_turn(None);
-    let id = script.start_stage(&Load::write(StageKind::Hold, 8, &[]));
-    script.push(Event::TargetLost(TargetLost {
+    let mut fixture = in_turn(None);
+    let id = fixture.start_stage(&FixtureStage::write(StageKind::Hold, 8, &[]));
+    fixture.push(Event::TargetLost(TargetLost {
         target: "my".to_owned(),
         stage: Some(id),
         reason: "the server has gone away.".to_owned(),
     }));
-    script.push(Event::Finished(Finished {
+    fixture.push(Event::Finished(Finished {
         outcome: Outcome::Incomplete,
         reason: Some("my was lost: the server has gone away".to_owned()),
         seconds: 20.0,
     }));
-    let report = fold(&script.events);
+    let report = fold(&fixture.events);
     let findings = all(&report, "incomplete");
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!((findings[0].about.as_deref(), findings[0].severity), (Some("my"), Severity::Doubt));
@@ -54,20 +54,20 @@ fn a_lost_target_is_named_and_the_others_are_whole() {
 
 #[test]
 fn a_run_that_was_stopped_after_a_loss_is_incomplete_as_well() {
-    let mut script = in_turn(None);
-    script.push(Event::TargetLost(TargetLost {
+    let mut fixture = in_turn(None);
+    fixture.push(Event::TargetLost(TargetLost {
         target: "my".to_owned(),
         stage: None,
         reason: "gone".to_owned(),
     }));
-    script.target = "pg";
-    script.start_stage(&Load::write(StageKind::Hold, 8, &[]));
-    script.push(Event::Finished(Finished {
+    fixture.target = "pg";
+    fixture.start_stage(&FixtureStage::write(StageKind::Hold, 8, &[]));
+    fixture.push(Event::Finished(Finished {
         outcome: Outcome::Incomplete,
         reason: Some("interrupted".to_owned()),
         seconds: 20.0,
     }));
-    let findings = all(&fold(&script.events), "incomplete");
+    let findings = all(&fold(&fixture.events), "incomplete");
     let about: Vec<_> = findings.iter().map(|finding| finding.about.as_deref()).collect();
     assert_eq!(about, [Some("my"), None]);
     assert!(findings[1].evidence.contains("cut short: pg: the hold of 0 s at 8 clients"), "{findings:?}");
@@ -75,10 +75,10 @@ fn a_run_that_was_stopped_after_a_loss_is_incomplete_as_well() {
 
 #[test]
 fn servers_beside_the_driver_are_told_of_one_another() {
-    let mut script = in_turn(Some(true));
+    let mut fixture = in_turn(Some(true));
     let roles = ["driver", "pg", "my"].map(str::to_owned).to_vec();
-    script.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
-    let findings = all(&fold(&script.events), "shared-host");
+    fixture.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
+    let findings = all(&fold(&fixture.events), "shared-host");
     assert_eq!(findings.len(), 2);
     let told = "driver and pg share 2 processors; the driver took 28 % of them; my ran there as well, without load at the \
                 time, and kept its memory and its work in the background";
@@ -88,10 +88,10 @@ fn servers_beside_the_driver_are_told_of_one_another() {
 
 #[test]
 fn servers_on_a_host_of_their_own_are_found_to_share_it() {
-    let mut script = in_turn(Some(false));
+    let mut fixture = in_turn(Some(false));
     let roles = ["pg", "my"].map(str::to_owned).to_vec();
-    script.push(Event::Host(Host { roles, cpus: Some(16), ..Host::default() }));
-    let report = fold(&script.events);
+    fixture.push(Event::Host(Host { roles, cpus: Some(16), ..Host::default() }));
+    let report = fold(&fixture.events);
     let findings = all(&report, "shared-host");
     assert_eq!(findings.len(), 2);
     assert_eq!((findings[0].about.as_deref(), findings[0].severity), (Some("pg"), Severity::Note));
@@ -110,9 +110,9 @@ fn servers_on_a_host_of_their_own_are_found_to_share_it() {
 
 #[test]
 fn servers_apart_share_nothing() {
-    let mut script = in_turn(Some(false));
+    let mut fixture = in_turn(Some(false));
     for role in ["pg", "my"] {
-        script.push(Event::Host(Host { roles: vec![role.to_owned()], cpus: Some(16), ..Host::default() }));
+        fixture.push(Event::Host(Host { roles: vec![role.to_owned()], cpus: Some(16), ..Host::default() }));
     }
-    assert_eq!(all(&fold(&script.events), "shared-host"), []);
+    assert_eq!(all(&fold(&fixture.events), "shared-host"), []);
 }

@@ -4,7 +4,7 @@
 //! the first, 0 where further ones bring nothing. It is fitted to all steps from a candidate on, since between steps that
 //! differ by one client every rise is within the noise. The noise is what the steps themselves show.
 
-use super::{BEYOND_MIN, BEYOND_S_MIN, Sign, Step, lasted};
+use super::{BEYOND_MIN, BEYOND_S_MIN, LoadStep, Sign, lasted};
 use crate::document::SaturationSign;
 use crate::statistics::peak::{UNCERTAINTY_MIN, UNCERTAINTY_UNKNOWN};
 use crate::statistics::repeats::median;
@@ -37,7 +37,7 @@ const RESIDUALS_MIN: usize = 5;
 const NOTHING: f64 = 0.01;
 
 /// The first step from which on more load brought no more throughput.
-pub(super) fn find(steps: &[&Step]) -> Option<Sign> {
+pub(super) fn find(steps: &[&LoadStep]) -> Option<Sign> {
     let scatter = scatter(steps);
     let mut candidates =
         (0..steps.len().checked_sub(BEYOND_MIN)?).filter(|at| gives_way(steps, *at, scatter)).peekable();
@@ -53,7 +53,7 @@ pub(super) fn find(steps: &[&Step]) -> Option<Sign> {
     Some(Sign { at, sign: SaturationSign::ThroughputFlat, evidence: evidence(steps, at) })
 }
 
-fn gives_way(steps: &[&Step], at: usize, scatter: f64) -> bool {
+fn gives_way(steps: &[&LoadStep], at: usize, scatter: f64) -> bool {
     let tail = &steps[at..];
     let growth = tail[tail.len() - 1].load() / tail[0].load();
     let enough = tail.len() > BEYOND_MIN + 1 || growth >= GROWTH_FEW;
@@ -70,7 +70,7 @@ fn gives_way(steps: &[&Step], at: usize, scatter: f64) -> bool {
 
 /// Whether a step beyond is higher: by more than both their intervals, or at all where only two speak for the candidate.
 /// Nothing makes a machine faster for a moment.
-fn refuted(tail: &[&Step], noise: f64) -> bool {
+fn refuted(tail: &[&LoadStep], noise: f64) -> bool {
     let interval = if tail.len() > BEYOND_MIN + 1 { HALF_WIDTH_DEVIATIONS * noise } else { 0.0 };
     let upper = tail[0].throughput.mean * (1.0 + interval);
     tail[1..].iter().any(|step| step.throughput.mean * (1.0 - interval) > upper)
@@ -78,7 +78,7 @@ fn refuted(tail: &[&Step], noise: f64) -> bool {
 
 /// Whether the steps beyond lasted for longer than what disturbs a machine for a moment. That makes it slow, and does not
 /// hold it at one level: what lies clearly below the level counts only where there is as much of the other, or where it lasts.
-fn outlasts(tail: &[&Step], level: f64, noise: f64) -> bool {
+fn outlasts(tail: &[&LoadStep], level: f64, noise: f64) -> bool {
     let part = 1.0 - FALL_MIN.max(3.0 * noise);
     let (low, beyond) = (level * part, &tail[1..]);
     let (low_s, level_s) = beyond.iter().fold((0.0, 0.0), |(low_s, level_s), step| {
@@ -89,7 +89,7 @@ fn outlasts(tail: &[&Step], level: f64, noise: f64) -> bool {
 }
 
 /// Whether every step beyond is clearly lower. That needs no fit, and a cliff shows after few steps.
-fn fell(steps: &[&Step], at: usize, noise: f64) -> bool {
+fn fell(steps: &[&LoadStep], at: usize, noise: f64) -> bool {
     let before = median(steps[at.saturating_sub(2)..=at].iter().map(|step| step.throughput.mean).collect());
     let low = before.unwrap_or(0.0) * (1.0 - FALL_MIN.max(3.0 * noise));
     steps[at + 1..].iter().all(|step| step.throughput.mean < low)
@@ -97,7 +97,7 @@ fn fell(steps: &[&Step], at: usize, noise: f64) -> bool {
 
 /// Whether the fitted elasticity is flat, and known well enough to say that it does not rise: also without any one of the
 /// steps, which may have met a neighbour.
-fn is_flat(tail: &[&Step], level: f64, noise: f64) -> bool {
+fn is_flat(tail: &[&LoadStep], level: f64, noise: f64) -> bool {
     let points = points(tail, level, noise);
     let Some(fit) = Fit::of(&points) else { return false };
     let deviation = noise.max(fit.deviation(&points));
@@ -115,7 +115,7 @@ fn is_flat(tail: &[&Step], level: f64, noise: f64) -> bool {
 
 /// Logarithms of load and throughput. A step far below what fewer clients reached is lifted to it: it is no rise either
 /// way, and a dip must not tilt the fit.
-fn points(tail: &[&Step], level: f64, noise: f64) -> Vec<(f64, f64)> {
+fn points(tail: &[&LoadStep], level: f64, noise: f64) -> Vec<(f64, f64)> {
     let (mut highest, mut second) = (0.0, 0.0);
     tail.iter()
         .map(|step| {
@@ -175,12 +175,12 @@ impl Fit {
 
 /// How much throughput varies from step to step, as a share: by how far steps lie off the line between their neighbours.
 /// 0 where there are too few to say.
-fn scatter(steps: &[&Step]) -> f64 {
-    let off = |three: &[&Step]| {
+fn scatter(steps: &[&LoadStep]) -> f64 {
+    let off = |three: &[&LoadStep]| {
         let [before, step, after] = three else { return None };
         let span = (after.load() / before.load()).ln();
         let part = (step.load() / before.load()).ln() / span;
-        let y = |step: &Step| step.throughput.mean.ln();
+        let y = |step: &LoadStep| step.throughput.mean.ln();
         let off = y(step) - (1.0 - part) * y(before) - part * y(after);
         let off = off.abs() / (1.0 + part.powi(2) + (1.0 - part).powi(2)).sqrt();
         (span > 0.0 && off.is_finite()).then_some(off)
@@ -196,7 +196,7 @@ fn robust_deviation(residuals: Vec<f64>) -> f64 {
 }
 
 /// Standard deviation of one step's mean, as a share of it.
-fn noise(step: &Step) -> f64 {
+fn noise(step: &LoadStep) -> f64 {
     let share = match step.throughput.half_width {
         Some(half_width) if step.throughput.mean > 0.0 => half_width / step.throughput.mean,
         _ => UNCERTAINTY_UNKNOWN,
@@ -205,7 +205,7 @@ fn noise(step: &Step) -> f64 {
 }
 
 /// One step may have been lucky.
-fn second_highest(steps: &[&Step]) -> f64 {
+fn second_highest(steps: &[&LoadStep]) -> f64 {
     let mut means: Vec<f64> = steps.iter().map(|step| step.throughput.mean).collect();
     means.sort_by(|left, right| right.total_cmp(left));
     means.get(1).or(means.first()).copied().unwrap_or(0.0)
@@ -213,16 +213,16 @@ fn second_highest(steps: &[&Step]) -> f64 {
 
 /// p99 about a step, and in the later half of those beyond it; medians, microseconds. Where nothing ended it is without
 /// end.
-fn latency(steps: &[&Step], at: usize) -> Option<(f64, f64)> {
-    let p99 = |steps: &[&Step]| {
-        let known = |step: &&Step| if step.done == 0 { Some(f64::INFINITY) } else { step.p99_us };
+fn latency(steps: &[&LoadStep], at: usize) -> Option<(f64, f64)> {
+    let p99 = |steps: &[&LoadStep]| {
+        let known = |step: &&LoadStep| if step.done == 0 { Some(f64::INFINITY) } else { step.p99_us };
         median(steps.iter().filter_map(known).collect())
     };
     let beyond = &steps[at + 1..];
     Some((p99(&steps[at.saturating_sub(2)..=at])?, p99(&beyond[beyond.len() / 2..])?))
 }
 
-fn evidence(steps: &[&Step], at: usize) -> String {
+fn evidence(steps: &[&LoadStep], at: usize) -> String {
     let beyond = &steps[at + 1..];
     let mean = beyond.iter().map(|step| step.throughput.mean).sum::<f64>() / beyond.len() as f64;
     let latency = match latency(steps, at) {

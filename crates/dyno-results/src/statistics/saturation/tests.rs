@@ -18,8 +18,8 @@ fn doubling_far() -> Vec<u32> {
     (0..=12).map(|power| 1 << power).collect()
 }
 
-fn step(stage: usize, clients: u32, tps: f64, p99_us: f64) -> Step {
-    Step {
+fn step(stage: usize, clients: u32, tps: f64, p99_us: f64) -> LoadStep {
+    LoadStep {
         stage: stage as u32,
         clients,
         rate_per_s: None,
@@ -37,8 +37,8 @@ fn step(stage: usize, clients: u32, tps: f64, p99_us: f64) -> Step {
 }
 
 /// The same, of steps of so many seconds. Shorter than three they have no interval.
-fn lasting(seconds: u32, steps: Vec<Step>) -> Vec<Step> {
-    let short = |step: Step| Step {
+fn lasting(seconds: u32, steps: Vec<LoadStep>) -> Vec<LoadStep> {
+    let short = |step: LoadStep| LoadStep {
         done: (step.throughput.mean * f64::from(seconds)) as u64,
         throughput: Estimate {
             samples: seconds,
@@ -51,7 +51,7 @@ fn lasting(seconds: u32, steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// The same, while others took the processors from the server in these steps, and left it a part of its throughput.
-fn beside(mut steps: Vec<Step>, slowed: std::ops::Range<usize>, part: f64, told: bool) -> Vec<Step> {
+fn beside(mut steps: Vec<LoadStep>, slowed: std::ops::Range<usize>, part: f64, told: bool) -> Vec<LoadStep> {
     for (index, step) in steps.iter_mut().enumerate() {
         let taken = slowed.contains(&index);
         if taken {
@@ -67,7 +67,7 @@ fn beside(mut steps: Vec<Step>, slowed: std::ops::Range<usize>, part: f64, told:
 
 /// Steps of a closed load without think time, of a throughput that is `curve` of the clients but for noise: a client
 /// then waits as long as Little's law says, and p99 is twice that.
-fn play(clients: &[u32], curve: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Vec<Step> {
+fn play(clients: &[u32], curve: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Vec<LoadStep> {
     let mut source = Noise::seeded(seed);
     let steps = clients.iter().enumerate().map(|(index, clients)| {
         let tps = curve(f64::from(*clients)) * (noise * source.normal()).exp();
@@ -78,11 +78,11 @@ fn play(clients: &[u32], curve: impl Fn(f64) -> f64, noise: f64, seed: u64) -> V
 }
 
 /// Where a campaign that asks behind each step would stop, and what it would be told.
-fn live(steps: &[Step]) -> Option<(usize, Found)> {
+fn live(steps: &[LoadStep]) -> Option<(usize, SaturationPoint)> {
     (1..=steps.len()).find_map(|tried| Some((tried - 1, decide(&steps[..tried])?)))
 }
 
-fn never(steps: &[Step], what: &str) {
+fn never(steps: &[LoadStep], what: &str) {
     if let Some((stopped, found)) = live(steps) {
         panic!("{what}: stopped behind step {stopped}: {found:?}");
     }
@@ -179,7 +179,7 @@ fn a_lucky_step_is_no_summit() {
 
 #[test]
 fn a_step_beyond_that_is_higher_refutes_the_point() {
-    let ladder = |steps: &[(u32, f64)]| -> Vec<Step> {
+    let ladder = |steps: &[(u32, f64)]| -> Vec<LoadStep> {
         let p99_us = |(clients, tps): &(u32, f64)| 2e6 * f64::from(*clients) / tps;
         steps.iter().enumerate().map(|(at, s)| step(at, s.0, s.1, p99_us(s))).collect()
     };
@@ -211,19 +211,19 @@ fn a_throughput_that_is_flat_from_the_first_step_on_is_told_so() {
 #[test]
 fn a_throughput_that_is_flat_while_latency_is_not_rising_is_no_saturation() {
     // The driver sends no more: every client is served as fast as before.
-    let flat: Vec<Step> =
+    let flat: Vec<LoadStep> =
         doubling().iter().enumerate().map(|(index, clients)| step(index, *clients, 1000.0, 2000.0)).collect();
     assert_eq!(decide(&flat), None);
     // Without latencies nothing is known of it.
-    let unknown: Vec<Step> =
-        play(&doubling(), knee, 0.0, 1).into_iter().map(|step| Step { p99_us: None, ..step }).collect();
+    let unknown: Vec<LoadStep> =
+        play(&doubling(), knee, 0.0, 1).into_iter().map(|step| LoadStep { p99_us: None, ..step }).collect();
     assert_eq!(decide(&unknown), None);
 }
 
 #[test]
 fn think_time_does_not_hide_a_knee() {
     // 9 ms of thought to 1 ms of work on 4 processors: linear up to 40 clients, with a latency that stays.
-    let steps: Vec<Step> = ramp()
+    let steps: Vec<LoadStep> = ramp()
         .iter()
         .enumerate()
         .map(|(index, clients)| {
@@ -296,7 +296,7 @@ fn a_limit_is_found_soon_in_short_steps_and_beside_others() {
 #[test]
 fn others_hide_no_limit_while_processors_are_idle() {
     let mut steps = beside(lasting(1, play(&doubling(), |_| 100.0, 0.02, 1)), 3..30, 1.0, true);
-    let stopped = |steps: &[Step]| live(steps).map(|(stopped, _)| stopped);
+    let stopped = |steps: &[LoadStep]| live(steps).map(|(stopped, _)| stopped);
     assert_eq!(stopped(&steps), None, "they may be what it is");
     for step in &mut steps {
         step.processors.as_mut().unwrap().idle_share = 0.2;
@@ -318,7 +318,7 @@ fn errors_end_a_ramp_whoever_takes_the_processors() {
 fn a_server_from_which_nothing_comes_any_more_is_found() {
     let mut steps = play(&[1, 2, 4, 8], linear, 0.0, 1);
     for (index, clients) in [16, 32, 64].into_iter().enumerate() {
-        steps.push(Step { p99_us: None, done: 0, ..step(4 + index, clients, 0.0, 0.0) });
+        steps.push(LoadStep { p99_us: None, done: 0, ..step(4 + index, clients, 0.0, 0.0) });
     }
     let found = decide(&steps).unwrap();
     assert_eq!(found.at, 3);
@@ -327,8 +327,9 @@ fn a_server_from_which_nothing_comes_any_more_is_found() {
 
 #[test]
 fn errors_that_begin_are_found_and_those_that_were_always_there_are_not() {
-    let failing = |share: &dyn Fn(u32) -> f64| -> Vec<Step> {
-        let fail = |step: Step| Step { failed: (step.done as f64 * share(step.clients)) as u64, ..step };
+    let failing = |share: &dyn Fn(u32) -> f64| -> Vec<LoadStep> {
+        let fail =
+            |step: LoadStep| LoadStep { failed: (step.done as f64 * share(step.clients)) as u64, ..step };
         play(&[10, 20, 40, 80, 160], linear, 0.01, 1).into_iter().map(fail).collect()
     };
     let found = decide(&failing(&|clients| if clients < 40 { 0.0 } else { 0.05 })).unwrap();
@@ -343,10 +344,10 @@ fn errors_that_begin_are_found_and_those_that_were_always_there_are_not() {
 }
 
 /// Steps of an open load with a server that does no more than 5,000 a second.
-fn open(rates: &[f64], served: impl Fn(f64) -> f64) -> Vec<Step> {
+fn open(rates: &[f64], served: impl Fn(f64) -> f64) -> Vec<LoadStep> {
     let steps = rates.iter().enumerate().map(|(index, rate)| {
         let step = step(index, 50, served(*rate), 10_000.0);
-        Step { rate_per_s: Some(*rate), ..step }
+        LoadStep { rate_per_s: Some(*rate), ..step }
     });
     steps.collect()
 }
@@ -365,10 +366,10 @@ fn a_rate_that_is_no_longer_met_is_found() {
 fn a_rate_that_is_not_met_once_is_silent() {
     let rates: Vec<f64> = (1..=20).map(|step| f64::from(step) * 500.0).collect();
     let mut steps = open(&rates, |rate| rate);
-    steps[7] = Step { rate_per_s: Some(4000.0), ..step(7, 50, 2500.0, 900_000.0) };
+    steps[7] = LoadStep { rate_per_s: Some(4000.0), ..step(7, 50, 2500.0, 900_000.0) };
     never(&steps, "one rate missed");
     // Ninety of a hundred arrivals, give or take ten.
-    let few: Vec<Step> = open(&[1.0, 2.0, 3.0], |rate| rate * 0.93);
+    let few: Vec<LoadStep> = open(&[1.0, 2.0, 3.0], |rate| rate * 0.93);
     assert_eq!(decide(&few), None);
 }
 
@@ -398,8 +399,8 @@ proptest! {
     fn an_answer_is_about_steps_that_are_there(
         measured in prop::collection::vec((1_u32..500, 0.0_f64..1e5, prop::option::of(0.0_f64..1e7), 0_u64..1000), 0..40)
     ) {
-        let steps: Vec<Step> = measured.iter().enumerate().map(|(index, (clients, tps, p99_us, failed))| {
-            Step { p99_us: *p99_us, failed: *failed, ..step(index, *clients, *tps, 0.0) }
+        let steps: Vec<LoadStep> = measured.iter().enumerate().map(|(index, (clients, tps, p99_us, failed))| {
+            LoadStep { p99_us: *p99_us, failed: *failed, ..step(index, *clients, *tps, 0.0) }
         }).collect();
         if let Some(found) = decide(&steps) {
             let higher = steps.iter().filter(|step| step.clients >= steps[found.at].clients).count();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::files::{Traffic, blkio, field, io_limit, io_stat, throttled_seconds};
 use super::{Controller, Group, Groups};
 use crate::host::source::{number, text};
-use crate::host::values::{Values, put};
+use crate::host::values::{HostValues, put};
 
 /// The groups of a server that are not dyno's own.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl ServerGroups {
         groups
     }
 
-    pub(in crate::host) fn read(&self, values: &mut Values) {
+    pub(in crate::host) fn read(&self, values: &mut HostValues) {
         for (key, limit) in &self.limits {
             put(values, key, Some(*limit));
         }
@@ -66,7 +66,7 @@ impl ServerGroups {
         }
     }
 
-    fn read_io(&self, own: &Path, version: u8, values: &mut Values) {
+    fn read_io(&self, own: &Path, version: u8, values: &mut HostValues) {
         let traffic = if version == 2 {
             text(own.join("io.stat")).map(|stat| io_stat(&stat, &self.disks))
         } else {
@@ -108,7 +108,7 @@ fn apart(server: Groups, driver: &Groups) -> Vec<Group> {
 }
 
 /// Time used by the group itself, and what quotas of it and of those above held back.
-fn read_cpu(levels: &[PathBuf], version: u8, values: &mut Values) {
+fn read_cpu(levels: &[PathBuf], version: u8, values: &mut HostValues) {
     let stats: Vec<String> = levels.iter().filter_map(|level| text(level.join("cpu.stat"))).collect();
     if version == 2 {
         let used_s = stats.first().and_then(|stat| field(stat, "usage_usec")).map(|us| us as f64 / 1e6);
@@ -133,15 +133,15 @@ mod tests {
 
     use super::*;
 
-    fn read(server: &str, driver: &str, mounts: &str) -> Values {
+    fn read(server: &str, driver: &str, mounts: &str) -> HostValues {
         let (server, driver) = (Groups::resolve(server, mounts), Groups::resolve(driver, mounts));
-        let mut values = Values::new();
+        let mut values = HostValues::new();
         ServerGroups::between(server, &driver, &["254:0".to_owned()]).read(&mut values);
         values
     }
 
-    fn assert_values(values: &Values, expected: &[(&str, f64)]) {
-        let expected: Values = expected.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+    fn assert_values(values: &HostValues, expected: &[(&str, f64)]) {
+        let expected: HostValues = expected.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
         assert_eq!(*values, expected);
     }
 
@@ -239,9 +239,9 @@ mod tests {
     }
 
     /// A group of this machine's own, removed again.
-    struct Made(PathBuf, Child);
+    struct TestGroup(PathBuf, Child);
 
-    impl Drop for Made {
+    impl Drop for TestGroup {
         fn drop(&mut self) {
             let _ = self.1.kill();
             let _ = self.1.wait();
@@ -261,7 +261,7 @@ mod tests {
         if fs::create_dir(&directory).is_err() {
             return println!("skipped: no right to make control groups");
         }
-        let made = Made(directory.clone(), busy());
+        let made = TestGroup(directory.clone(), busy());
         let v2 = directory.join("cpu.max");
         let capped = if v2.exists() {
             fs::write(v2, "10000 100000")
@@ -274,7 +274,7 @@ mod tests {
             return println!("skipped: no right to cap a control group");
         }
         let groups = ServerGroups::of(made.1.id(), &[]);
-        let mut values = Values::new();
+        let mut values = HostValues::new();
         for _ in 0..600 {
             groups.read(&mut values);
             if values.get("server_cgroup_throttled_periods_total").is_some_and(|periods| *periods >= 2.0) {

@@ -5,25 +5,25 @@ use std::borrow::Cow;
 
 /// A value with its name and labels.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sample<'a> {
+pub(super) struct ExposedSample<'a> {
     pub(super) name: &'a str,
     labels: Vec<(&'a str, Cow<'a, str>)>,
     /// May be no number or infinite.
     pub(super) value: f64,
 }
 
-impl Sample<'_> {
+impl ExposedSample<'_> {
     pub(super) fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
     }
 }
 
 /// The samples of a page whose names begin with `prefix`.
-pub(super) fn samples<'a>(page: &'a str, prefix: &'a str) -> impl Iterator<Item = Sample<'a>> {
+pub(super) fn samples<'a>(page: &'a str, prefix: &'a str) -> impl Iterator<Item = ExposedSample<'a>> {
     page.lines().map(str::trim_start).filter(move |line| line.starts_with(prefix)).filter_map(sample)
 }
 
-fn sample(line: &str) -> Option<Sample<'_>> {
+fn sample(line: &str) -> Option<ExposedSample<'_>> {
     let name_end = line.find(['{', ' ', '\t'])?;
     let (name, rest) = line.split_at(name_end);
     let rest = rest.trim_start();
@@ -33,7 +33,7 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     };
     // A timestamp may follow the value, or in OpenMetrics an exemplar.
     let value = number(rest.split_whitespace().next()?)?;
-    Some(Sample { name, labels, value })
+    Some(ExposedSample { name, labels, value })
 }
 
 /// The labels, and what follows their closing bracket.
@@ -93,7 +93,7 @@ mod tests {
             \tnode_spaced { a = \"b\" , } 3\n\
             go_gc 5\n\
             node_exemplar{le=\"1\"} 17 # {trace_id=\"KOO5\"} 0.5\n";
-        let read: Vec<Sample<'_>> = samples(page, "node_").collect();
+        let read: Vec<ExposedSample<'_>> = samples(page, "node_").collect();
         let named: Vec<(&str, f64)> = read.iter().map(|sample| (sample.name, sample.value)).collect();
         assert_eq!(
             named,
@@ -136,7 +136,7 @@ mod tests {
             // What else ends a line ends a sample; Go's exporter never writes it.
             prop_assume!(!value.contains('\r'));
             let page = format!("node_x{{a=\"{escaped}\",b=\"c\"}} {number:?}\n");
-            let read: Vec<Sample<'_>> = samples(&page, "node_").collect();
+            let read: Vec<ExposedSample<'_>> = samples(&page, "node_").collect();
             prop_assert_eq!(read.len(), 1);
             prop_assert_eq!((read[0].label("a"), read[0].label("b")), (Some(value.as_str()), Some("c")));
             prop_assert!(read[0].value == number || number.is_nan());

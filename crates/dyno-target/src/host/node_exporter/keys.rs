@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::Host;
 
-use super::exposition::{Sample, samples};
-use crate::host::values::{Values, put};
+use super::exposition::{ExposedSample, samples};
+use crate::host::values::{HostValues, put};
 use crate::host::{cpu, disk};
 
 /// The collectors that are read.
@@ -84,12 +84,12 @@ const UNREAL_INTERFACES: &[&str] = &[
 
 /// A page of a node_exporter.
 #[derive(Debug)]
-pub(super) struct Page<'a>(Vec<Sample<'a>>);
+pub(super) struct Page<'a>(Vec<ExposedSample<'a>>);
 
 impl<'a> Page<'a> {
     /// `None` for a page that is no node_exporter's.
     pub(super) fn read(text: &'a str) -> Option<Self> {
-        let samples: Vec<Sample<'a>> = samples(text, "node_").collect();
+        let samples: Vec<ExposedSample<'a>> = samples(text, "node_").collect();
         samples.iter().any(|sample| sample.name == CPU).then_some(Self(samples))
     }
 
@@ -99,8 +99,8 @@ impl<'a> Page<'a> {
     }
 
     /// One reading; `devices` are the disks that count, all real ones where none is named.
-    pub(super) fn values(&self, devices: &[String]) -> Values {
-        let mut values = Values::new();
+    pub(super) fn values(&self, devices: &[String]) -> HostValues {
+        let mut values = HostValues::new();
         self.read_cpus(&mut values);
         for sample in &self.0 {
             self.read_sample(sample, devices, &mut values);
@@ -111,12 +111,12 @@ impl<'a> Page<'a> {
 
     /// For how long each of the disks that count had something to do.
     pub(super) fn busy_by_disk(&self, devices: &[String]) -> BTreeMap<String, f64> {
-        let of_disk = |sample: &Sample<'_>| Some((sample.label("device")?.to_owned(), sample.value));
+        let of_disk = |sample: &ExposedSample<'_>| Some((sample.label("device")?.to_owned(), sample.value));
         let disks = self.named(DISK_BUSY).filter_map(of_disk);
         disks.filter(|(disk, seconds)| seconds.is_finite() && self.counts(disk, devices)).collect()
     }
 
-    fn read_cpus(&self, values: &mut Values) {
+    fn read_cpus(&self, values: &mut HostValues) {
         let mut cpus = BTreeSet::new();
         for sample in self.named(CPU) {
             let state = match sample.label("mode") {
@@ -131,7 +131,7 @@ impl<'a> Page<'a> {
         put(values, "cpus", Some(cpus.len() as f64).filter(|count| *count > 0.0));
     }
 
-    fn read_sample(&self, sample: &Sample<'_>, devices: &[String], values: &mut Values) {
+    fn read_sample(&self, sample: &ExposedSample<'_>, devices: &[String], values: &mut HostValues) {
         let key_of = |keys: &[(&str, &'static str)]| {
             keys.iter().find(|(name, _)| *name == sample.name).map(|(_, key)| *key)
         };
@@ -202,7 +202,7 @@ impl<'a> Page<'a> {
         )
     }
 
-    fn named(&self, name: &str) -> impl Iterator<Item = &Sample<'a>> {
+    fn named(&self, name: &str) -> impl Iterator<Item = &ExposedSample<'a>> {
         self.0.iter().filter(move |sample| sample.name == name)
     }
 }
@@ -212,7 +212,7 @@ fn is_unreal_interface(name: &str) -> bool {
     name.contains('.') || UNREAL_INTERFACES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-fn add(values: &mut Values, key: &str, value: f64) {
+fn add(values: &mut HostValues, key: &str, value: f64) {
     *values.entry(key.to_owned()).or_insert(0.0) += value;
 }
 

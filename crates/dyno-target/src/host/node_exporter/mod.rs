@@ -15,7 +15,7 @@ use std::io;
 use dyno_results::event;
 
 pub use error::NodeExporterError;
-pub(crate) use reader::Reader;
+pub(crate) use reader::NodeExporterReader;
 
 use crate::interruption::Apart;
 
@@ -61,7 +61,7 @@ impl NodeExporter {
     pub fn check(&self) -> Result<event::Host, NodeExporterError> {
         let exporter = self.clone();
         let reason = |error: io::Error| error.to_string();
-        let check = Apart::begin("node_exporter", move || Reader::new(exporter)?.host())
+        let check = Apart::begin("node_exporter", move || NodeExporterReader::new(exporter)?.host())
             .map_err(|error| NodeExporterError::NoThread { reason: reason(error) })?;
         check.end().map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => NodeExporterError::Interrupted,

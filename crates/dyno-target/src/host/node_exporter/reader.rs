@@ -10,7 +10,7 @@ use ureq::{Agent, Body, http};
 use super::keys::{COLLECTORS, Page};
 use super::{NodeExporter, NodeExporterError};
 use crate::host::traffic::{Busiest, DISK_BUSY};
-use crate::host::values::{Values, put};
+use crate::host::values::{HostValues, put};
 use crate::tls::system_roots;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -22,7 +22,7 @@ const REDIRECTS_MAX: u32 = 3;
 
 /// Reads one node_exporter again and again.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct NodeExporterReader {
     exporter: NodeExporter,
     agent: Agent,
     /// Whether only the collectors that are needed are asked for.
@@ -31,7 +31,7 @@ pub(crate) struct Reader {
     busiest: Busiest,
 }
 
-impl Reader {
+impl NodeExporterReader {
     /// # Errors
     /// This machine trusts no authority at all, for a URL of TLS.
     pub(crate) fn new(exporter: NodeExporter) -> Result<Self, NodeExporterError> {
@@ -69,7 +69,7 @@ impl Reader {
     }
 
     /// One reading.
-    pub(crate) fn sample(&mut self) -> Result<Values, NodeExporterError> {
+    pub(crate) fn sample(&mut self) -> Result<HostValues, NodeExporterError> {
         let text = self.page()?;
         let page = self.understood(&text)?;
         let mut values = page.values(&self.exporter.devices);
@@ -171,9 +171,9 @@ mod tests {
             // Until the other side has had enough.
             while stream.write_all(b"node_cpu_seconds_total{cpu=\"0\"} 1\n").is_ok() {}
         });
-        let reader = Reader::new(NodeExporter::parse(&url).unwrap()).unwrap();
+        let reader = NodeExporterReader::new(NodeExporter::parse(&url).unwrap()).unwrap();
         // So few that no machine is too slow to get there in time.
-        let mut reader = Reader { page_bytes_max: 2000, ..reader };
+        let mut reader = NodeExporterReader { page_bytes_max: 2000, ..reader };
         let error = reader.host().unwrap_err();
         assert!(matches!(error, NodeExporterError::TooLarge { limit_bytes: 2000, .. }), "{error}");
         drop(reader);

@@ -11,7 +11,7 @@ pub(super) use limits::limits;
 pub(super) use place::{same_host, server_process};
 pub(super) use settings::settings;
 pub(super) use sizes::sizes;
-pub(super) use statistics::Statistics;
+pub(super) use statistics::MySqlStatistics;
 
 use super::known;
 use crate::connection::{Connection, QueryError};

@@ -6,7 +6,7 @@ use dyno_results::event;
 
 use super::super::settings::NOT_SHOWN;
 use super::{known, named_values};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 use crate::product::Recognised;
 
 /// Where the server lives, how it names things and in which language it speaks, by how the names begin.
@@ -204,7 +204,7 @@ fn plain(name: String, value: String) -> event::Setting {
     event::Setting { name, value, unit: None, default: None, source: None, changed: false, durability: true }
 }
 
-fn described(row: &Row, durability: &[&str]) -> Option<event::Setting> {
+fn described(row: &TextRow, durability: &[&str]) -> Option<event::Setting> {
     let name = row.get("name")?.to_owned();
     let value = row.get("value")?;
     let origin = row.get("source");

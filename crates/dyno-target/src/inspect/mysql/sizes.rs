@@ -6,7 +6,7 @@ use dyno_results::event;
 use super::super::sizes::mark_indexed;
 use super::files::FileSizes;
 use super::{known, literal};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 use crate::product;
 
 /// Engines by whether a crash leaves their tables whole: those without a log may be emptied or corrupted by it.
@@ -26,9 +26,9 @@ pub(in crate::inspect) fn sizes(
         Some(sql) => known(connection.query_value(sql))?,
         None => None,
     };
-    let places = Places::of(connection, tables.iter().copied())?;
-    let Sizes { database_bytes, mut tables } = places.sizes(connection)?;
-    places.add_indexes(connection, &mut tables)?;
+    let table_names = TableNames::of(connection, tables.iter().copied())?;
+    let Sizes { database_bytes, mut tables } = table_names.sizes(connection)?;
+    table_names.add_indexes(connection, &mut tables)?;
     Ok(event::Data {
         target: String::new(),
         workload: String::new(),
@@ -54,14 +54,14 @@ pub(super) fn refresh(connection: &mut Connection) -> Result<(), QueryError> {
 
 /// Where tables are.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct TableNames {
     /// The session's database; `None` where it has none.
     database: Option<String>,
-    tables: Vec<Place>,
+    tables: Vec<TableName>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct TableName {
     /// As the caller named it.
     name: String,
     database: String,
@@ -75,21 +75,21 @@ pub(super) struct Sizes {
     pub(super) tables: Vec<event::Table>,
 }
 
-impl Places {
+impl TableNames {
     pub(super) fn of<'a>(
         connection: &mut Connection,
         tables: impl Iterator<Item = &'a str>,
     ) -> Result<Self, QueryError> {
         let database: Option<String> = known(connection.query_value("SELECT DATABASE()"))?;
-        let place = |name: &str| {
+        let table_name = |name: &str| {
             let plain = name.replace('`', "");
             let (schema, table) = match plain.split_once('.') {
                 Some((schema, table)) => (schema.to_owned(), table.to_owned()),
                 None => (database.clone().unwrap_or_default(), plain),
             };
-            Place { name: name.to_owned(), database: schema, table }
+            TableName { name: name.to_owned(), database: schema, table }
         };
-        let tables = tables.map(place).collect();
+        let tables = tables.map(table_name).collect();
         Ok(Self { database, tables })
     }
 
@@ -98,7 +98,8 @@ impl Places {
         &self,
         connection: &mut Connection,
     ) -> Result<Result<FileSizes, super::files::NoFiles>, QueryError> {
-        let mut databases: Vec<&str> = self.tables.iter().map(|place| place.database.as_str()).collect();
+        let mut databases: Vec<&str> =
+            self.tables.iter().map(|table_name| table_name.database.as_str()).collect();
         databases.extend(self.database.as_deref());
         databases.sort_unstable();
         databases.dedup();
@@ -117,10 +118,11 @@ impl Places {
             Some(sql) => known(connection.query(&sql).map(Some))?.unwrap_or_default(),
             None => Vec::new(),
         };
-        let table = |(index, place): (usize, &Place)| {
+        let table = |(index, table_name): (usize, &TableName)| {
             let row = rows.iter().find(|row| row.get("place") == Some(&index.to_string()));
-            let file = files.as_ref().and_then(|files| files.of_table(&place.database, &place.table));
-            described(&place.name, row, file)
+            let file =
+                files.as_ref().and_then(|files| files.of_table(&table_name.database, &table_name.table));
+            described(&table_name.name, row, file)
         };
         Ok(Sizes { database_bytes, tables: self.tables.iter().enumerate().map(table).collect() })
     }
@@ -131,12 +133,12 @@ impl Places {
         connection: &mut Connection,
         tables: &mut [event::Table],
     ) -> Result<(), QueryError> {
-        let one = |(index, place): (usize, &Place)| {
+        let one = |(index, table_name): (usize, &TableName)| {
             format!(
                 "SELECT '{index}' AS place, column_name AS `column` FROM information_schema.statistics
                  WHERE table_schema = {} AND table_name = {} AND seq_in_index = 1 AND index_name <> 'PRIMARY'",
-                literal(&place.database),
-                literal(&place.table)
+                literal(&table_name.database),
+                literal(&table_name.table)
             )
         };
         let all: Vec<String> = self.tables.iter().enumerate().map(one).collect();
@@ -149,13 +151,13 @@ impl Places {
 
     /// A look at each by its name: to look for several at once makes servers look at all that there are.
     fn statement(&self) -> Option<String> {
-        let one = |(index, place): (usize, &Place)| {
+        let one = |(index, table_name): (usize, &TableName)| {
             format!(
                 "SELECT {index} AS place, table_rows AS table_rows, data_length AS table_bytes,
                         index_length AS index_bytes, engine AS engine
                  FROM information_schema.tables WHERE table_schema = {} AND table_name = {}",
-                literal(&place.database),
-                literal(&place.table)
+                literal(&table_name.database),
+                literal(&table_name.table)
             )
         };
         let all: Vec<String> = self.tables.iter().enumerate().map(one).collect();
@@ -163,14 +165,15 @@ impl Places {
     }
 }
 
-fn described(name: &str, row: Option<&Row>, file_bytes: Option<u64>) -> event::Table {
+fn described(name: &str, row: Option<&TextRow>, file_bytes: Option<u64>) -> event::Table {
     let told = |column| row.and_then(|row| row.get(column)?.parse().ok());
     let engine = row.and_then(|row| row.get("engine"));
     let logged = engine.and_then(|engine| {
         LOGGED.iter().find(|(known, _)| known.eq_ignore_ascii_case(engine)).map(|(_, logged)| *logged)
     });
-    let counted = Counted::of(told("table_rows"), told("table_bytes"), told("index_bytes"), logged.is_some());
-    let Counted { rows, table_bytes, index_bytes } = match file_bytes {
+    let counted =
+        TableStatistics::of(told("table_rows"), told("table_bytes"), told("index_bytes"), logged.is_some());
+    let TableStatistics { rows, table_bytes, index_bytes } = match file_bytes {
         Some(bytes) => counted.brought_to(bytes),
         None => counted,
     };
@@ -179,13 +182,13 @@ fn described(name: &str, row: Option<&Row>, file_bytes: Option<u64>) -> event::T
 
 /// What the server's statistics say of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Counted {
+struct TableStatistics {
     rows: Option<u64>,
     table_bytes: Option<u64>,
     index_bytes: Option<u64>,
 }
 
-impl Counted {
+impl TableStatistics {
     /// A server that counts nothing says 0. One whose engine is known counts: of a table that has a size, no bytes of
     /// indexes are no indexes beside the primary key.
     fn of(
@@ -222,28 +225,35 @@ mod tests {
 
     #[test]
     fn a_file_is_divided_as_the_statistics_divide_it() {
-        let counted =
-            |rows, table, index| Counted { rows: Some(rows), table_bytes: Some(table), index_bytes: index };
+        let counted = |rows, table, index| TableStatistics {
+            rows: Some(rows),
+            table_bytes: Some(table),
+            index_bytes: index,
+        };
         assert_eq!(
             counted(1000, 75 << 20, Some(25 << 20)).brought_to(120 << 20),
             counted(1000, 90 << 20, Some(30 << 20))
         );
         assert_eq!(counted(1000, 75 << 20, None).brought_to(80 << 20), counted(1000, 80 << 20, None));
         let behind = counted(10, 3 << 20, Some(1 << 20)).brought_to(400 << 20);
-        assert_eq!(behind, Counted { rows: None, ..counted(0, 300 << 20, Some(100 << 20)) });
-        let unknown = Counted { rows: None, table_bytes: None, index_bytes: None };
+        assert_eq!(behind, TableStatistics { rows: None, ..counted(0, 300 << 20, Some(100 << 20)) });
+        let unknown = TableStatistics { rows: None, table_bytes: None, index_bytes: None };
         let bare = counted(1000, 75 << 20, Some(0)).brought_to(80 << 20);
         assert_eq!(bare, counted(1000, 80 << 20, Some(0)));
-        assert_eq!(unknown.brought_to(7), Counted { table_bytes: Some(7), ..unknown });
+        assert_eq!(unknown.brought_to(7), TableStatistics { table_bytes: Some(7), ..unknown });
     }
 
     #[test]
     fn no_bytes_of_indexes_are_none_where_the_engine_counts() {
-        let of = |table, index, known| Counted::of(Some(3), Some(table), Some(index), known).index_bytes;
+        let of =
+            |table, index, known| TableStatistics::of(Some(3), Some(table), Some(index), known).index_bytes;
         assert_eq!(of(16384, 0, true), Some(0));
         assert_eq!(of(16384, 0, false), None, "seekdb, as long as rows are in memory");
         assert_eq!(of(0, 0, true), None);
         assert_eq!(of(16384, 16384, false), Some(16384));
-        assert_eq!(Counted::of(Some(0), None, None, true), Counted::of(None, None, None, true));
+        assert_eq!(
+            TableStatistics::of(Some(0), None, None, true),
+            TableStatistics::of(None, None, None, true)
+        );
     }
 }

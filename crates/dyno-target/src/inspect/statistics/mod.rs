@@ -10,7 +10,7 @@ mod views;
 use std::collections::BTreeMap;
 
 use super::{mysql, speaks_mysql};
-use crate::connection::{Connection, QueryError, Row};
+use crate::connection::{Connection, QueryError, TextRow};
 
 /// The size of the database needs a look at each of its files, so it is read only this often.
 pub(super) const SIZE_EVERY: u64 = 10;
@@ -26,8 +26,8 @@ pub struct Statistics {
 
 #[derive(Debug)]
 enum Source {
-    Postgres(postgres::Statistics),
-    MySql(mysql::Statistics),
+    Postgres(postgres::PostgresStatistics),
+    MySql(mysql::MySqlStatistics),
 }
 
 impl Statistics {
@@ -39,9 +39,9 @@ impl Statistics {
         let tables = &tables[..tables.len().min(TABLES_MAX)];
         let mut missing = Vec::new();
         let source = if speaks_mysql(connection) {
-            Source::MySql(mysql::Statistics::prepare(connection, tables, &mut missing)?)
+            Source::MySql(mysql::MySqlStatistics::prepare(connection, tables, &mut missing)?)
         } else {
-            Source::Postgres(postgres::Statistics::prepare(connection, tables, &mut missing)?)
+            Source::Postgres(postgres::PostgresStatistics::prepare(connection, tables, &mut missing)?)
         };
         Ok(Self { source, missing })
     }
@@ -65,7 +65,7 @@ impl Statistics {
 }
 
 /// The columns of a row that are numbers.
-pub(super) fn numbers(row: &Row) -> impl Iterator<Item = (String, f64)> {
+pub(super) fn numbers(row: &TextRow) -> impl Iterator<Item = (String, f64)> {
     row.iter().filter_map(|(key, value)| Some((key.to_owned(), value?.parse().ok()?)))
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::tables::TableSizes;
-use super::views::Views;
+use super::views::StatisticsViews;
 use super::{SIZE_EVERY, numbers, together};
-use crate::connection::{Connection, QueryError, Rows};
+use crate::connection::{Connection, QueryError, TextRows};
 use crate::inspect::known;
 
 const SIZE: &str = "SELECT pg_database_size(current_database()) AS database_bytes";
@@ -13,7 +13,7 @@ const SIZE: &str = "SELECT pg_database_size(current_database()) AS database_byte
 const MAY_SEE_OTHERS: &str = "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text";
 
 #[derive(Debug)]
-pub(super) struct Statistics {
+pub(super) struct PostgresStatistics {
     /// `None` where the server has nothing that is known here.
     plain: Option<Statement>,
     with_size: Option<Statement>,
@@ -21,13 +21,13 @@ pub(super) struct Statistics {
     readings: u64,
 }
 
-impl Statistics {
+impl PostgresStatistics {
     pub(super) fn prepare(
         connection: &mut Connection,
         tables: &[String],
         missing: &mut Vec<String>,
     ) -> Result<Self, QueryError> {
-        let views = Views::of(connection)?;
+        let views = StatisticsViews::of(connection)?;
         let mut parts = Vec::new();
         for candidate in views.candidates() {
             if is_one_row(connection, &candidate)? {
@@ -75,7 +75,7 @@ impl Statement {
         Ok(Some(Self { sql, execute: prepared.then(|| format!("EXECUTE {name}")) }))
     }
 
-    fn read(&mut self, connection: &mut Connection) -> Result<Rows, QueryError> {
+    fn read(&mut self, connection: &mut Connection) -> Result<TextRows, QueryError> {
         const NO_SUCH_STATEMENT: &str = "26000";
         if let Some(execute) = &self.execute {
             match connection.query(execute) {
@@ -94,7 +94,7 @@ fn is_one_row(connection: &mut Connection, sql: &str) -> Result<bool, QueryError
 
 fn tell_missing(
     connection: &mut Connection,
-    views: &Views,
+    views: &StatisticsViews,
     missing: &mut Vec<String>,
 ) -> Result<(), QueryError> {
     let user: Option<String> = known(connection.query_value("SELECT quote_ident(current_user)"))?;

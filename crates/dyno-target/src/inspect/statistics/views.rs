@@ -8,7 +8,7 @@ use crate::inspect::known;
 
 /// Columns of the views that exist and may be read: `pg_stat_wal.wal_bytes`.
 #[derive(Debug)]
-pub(super) struct Views {
+pub(super) struct StatisticsViews {
     columns: BTreeSet<String>,
     /// Views that exist and may not be read.
     pub(super) closed: Vec<String>,
@@ -76,7 +76,7 @@ const IO_CLASSES: &str = "CASE
     ELSE 'other' END";
 const IO_CLASS_NAMES: [&str; 4] = ["client", "writer", "autovacuum", "other"];
 
-impl Views {
+impl StatisticsViews {
     pub(super) fn of(connection: &mut Connection) -> Result<Self, QueryError> {
         let sql = "SELECT c.relname, a.attname, has_table_privilege(c.oid, 'SELECT')
                    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid

@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 10;
 
 /// A line `name` or `name=value` within a group that is of interest.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct OptionEntry {
     pub(super) group: String,
     pub(super) name: String,
     pub(super) value: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
 }
 
 /// The options of these groups, in order, with those of included files in between.
-pub(super) fn read(path: &Path, groups: &[&str], warnings: &mut Vec<String>) -> Vec<Entry> {
+pub(super) fn read(path: &Path, groups: &[&str], warnings: &mut Vec<String>) -> Vec<OptionEntry> {
     let mut reader = Reader { groups, warnings, options: Vec::new() };
     reader.read(path, 0);
     reader.options
@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path, groups: &[&str], warnings: &mut Vec<String>) -> 
 struct Reader<'r> {
     groups: &'r [&'r str],
     warnings: &'r mut Vec<String>,
-    options: Vec<Entry>,
+    options: Vec<OptionEntry>,
 }
 
 impl Reader<'_> {
@@ -41,23 +41,23 @@ impl Reader<'_> {
         for (index, line) in text.lines().enumerate() {
             let place = || format!("option file {}, line {}", path.display(), index + 1);
             match parse(line) {
-                Line::Blank => {}
-                Line::Group(name) => group = Some(name),
-                Line::Include(file) => self.include(vec![resolved(path, file)], depth, &place()),
-                Line::IncludeDirectory(directory) => {
+                FileLine::Blank => {}
+                FileLine::Group(name) => group = Some(name),
+                FileLine::Include(file) => self.include(vec![resolved(path, file)], depth, &place()),
+                FileLine::IncludeDirectory(directory) => {
                     let files = self.files_in(&resolved(path, directory), &place());
                     self.include(files, depth, &place());
                 }
-                Line::Option { name, value } => match group {
+                FileLine::Option { name, value } => match group {
                     // A line before any group belongs to nobody.
                     None => self.warnings.push(format!("{}: it stands before any [group]", place())),
                     Some(group) if self.groups.contains(&group) => {
                         let (group, name) = (group.to_owned(), name.to_owned());
-                        self.options.push(Entry { group, name, value, place: place() });
+                        self.options.push(OptionEntry { group, name, value, place: place() });
                     }
                     Some(_) => {}
                 },
-                Line::Malformed(what) => self.warnings.push(format!("{}: {what}", place())),
+                FileLine::Malformed(what) => self.warnings.push(format!("{}: {what}", place())),
             }
         }
     }
@@ -118,7 +118,7 @@ fn resolved(file: &Path, named: &str) -> PathBuf {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Line<'l> {
+enum FileLine<'l> {
     Blank,
     Group(&'l str),
     Include(&'l str),
@@ -127,38 +127,38 @@ enum Line<'l> {
     Malformed(&'static str),
 }
 
-fn parse(line: &str) -> Line<'_> {
+fn parse(line: &str) -> FileLine<'_> {
     let line = line.trim();
     if line.is_empty() || line.starts_with(['#', ';']) {
-        return Line::Blank;
+        return FileLine::Blank;
     }
     if let Some(directive) = line.strip_prefix('!') {
         return parse_directive(directive);
     }
     if let Some(rest) = line.strip_prefix('[') {
         return match rest.split_once(']') {
-            Some((name, _)) => Line::Group(name.trim()),
-            None => Line::Malformed("the `]` of a group is missing"),
+            Some((name, _)) => FileLine::Group(name.trim()),
+            None => FileLine::Malformed("the `]` of a group is missing"),
         };
     }
     let line = without_comment(line);
     // Nothing of a malformed line is repeated: it may be a password.
     match line.split_once('=') {
-        None => Line::Option { name: line.trim_end(), value: None },
-        Some((name, _)) if name.trim().is_empty() => Line::Malformed("an option has no name"),
+        None => FileLine::Option { name: line.trim_end(), value: None },
+        Some((name, _)) if name.trim().is_empty() => FileLine::Malformed("an option has no name"),
         Some((name, value)) => {
-            Line::Option { name: name.trim_end(), value: Some(unescape(unquote(value.trim()))) }
+            FileLine::Option { name: name.trim_end(), value: Some(unescape(unquote(value.trim()))) }
         }
     }
 }
 
-fn parse_directive(text: &str) -> Line<'_> {
+fn parse_directive(text: &str) -> FileLine<'_> {
     let (directive, path) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     match (directive, path.trim()) {
-        ("include" | "includedir", "") => Line::Malformed("it names nothing to include"),
-        ("include", path) => Line::Include(path),
-        ("includedir", path) => Line::IncludeDirectory(path),
-        _ => Line::Malformed("only !include and !includedir are known"),
+        ("include" | "includedir", "") => FileLine::Malformed("it names nothing to include"),
+        ("include", path) => FileLine::Include(path),
+        ("includedir", path) => FileLine::IncludeDirectory(path),
+        _ => FileLine::Malformed("only !include and !includedir are known"),
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
 
     fn value(line: &str) -> Option<String> {
         match parse(line) {
-            Line::Option { value, .. } => value,
+            FileLine::Option { value, .. } => value,
             other => panic!("{other:?}"),
         }
     }
@@ -236,20 +236,23 @@ mod tests {
         ] {
             assert_eq!(value(line).as_deref(), Some(expected), "{line}");
         }
-        assert_eq!(parse("local-infile"), Line::Option { name: "local-infile", value: None });
-        assert_eq!(parse("  skip-ssl # no"), Line::Option { name: "skip-ssl", value: None });
+        assert_eq!(parse("local-infile"), FileLine::Option { name: "local-infile", value: None });
+        assert_eq!(parse("  skip-ssl # no"), FileLine::Option { name: "skip-ssl", value: None });
     }
 
     #[test]
     fn groups_comments_and_directives() {
-        assert_eq!(parse(" [ client ] # it"), Line::Group("client"));
+        assert_eq!(parse(" [ client ] # it"), FileLine::Group("client"));
         for line in ["", "   ", "# x", ";x=y"] {
-            assert_eq!(parse(line), Line::Blank);
+            assert_eq!(parse(line), FileLine::Blank);
         }
-        assert_eq!(parse("!include /a b"), Line::Include("/a b"));
-        assert_eq!(parse("!includedir  /etc/mysql/conf.d/"), Line::IncludeDirectory("/etc/mysql/conf.d/"));
+        assert_eq!(parse("!include /a b"), FileLine::Include("/a b"));
+        assert_eq!(
+            parse("!includedir  /etc/mysql/conf.d/"),
+            FileLine::IncludeDirectory("/etc/mysql/conf.d/")
+        );
         for line in ["!include", "!other x", "[client", "=x"] {
-            assert!(matches!(parse(line), Line::Malformed(_)), "{line}");
+            assert!(matches!(parse(line), FileLine::Malformed(_)), "{line}");
         }
     }
 

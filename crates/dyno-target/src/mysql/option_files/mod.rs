@@ -5,7 +5,7 @@ mod file;
 
 use std::path::PathBuf;
 
-use super::parameters::{Parameters, is_known, plain};
+use super::parameters::{MySqlParameters, is_known, plain};
 use crate::settings::Environment;
 
 /// The groups that are read: those of every client, those of the client programs, and dyno's own.
@@ -15,7 +15,7 @@ const OWN_GROUP: &str = "dyno";
 /// What the files say.
 #[derive(Debug, Default)]
 pub(super) struct OptionFiles {
-    pub(super) parameters: Parameters,
+    pub(super) parameters: MySqlParameters,
     /// What the user should know of and is no error: a file that was ignored, an option that is not supported.
     pub(super) warnings: Vec<String>,
 }
@@ -33,8 +33,8 @@ impl OptionFiles {
         files
     }
 
-    fn take(&mut self, option: file::Entry) {
-        let file::Entry { group, name, value, place } = option;
+    fn take(&mut self, option: file::OptionEntry) {
+        let file::OptionEntry { group, name, value, place } = option;
         let (name, value) = meaning(&name, value);
         if !is_known(&name) {
             if group == OWN_GROUP {

@@ -13,6 +13,6 @@ pub use column::{Column, ColumnType, ValueType};
 pub use greeting::Greeting;
 pub use outcome::{EofPacket, OkPacket, SessionChange, parse_error};
 pub use prepared::Prepared;
-pub use row::Row;
+pub use row::ResultRow;
 
 pub use crate::pg::backend::Text;

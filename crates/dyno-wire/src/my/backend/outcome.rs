@@ -3,7 +3,7 @@
 use super::Text;
 use super::body::Body;
 use crate::my::capabilities::{Capabilities, StatusFlags};
-use crate::my::error::{ProtocolError, ServerError, SqlState};
+use crate::my::error::{MySqlError, ProtocolError, SqlState};
 
 /// A statement has ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl EofPacket {
 }
 
 /// Reads the payload of an error packet, 0xff at its beginning.
-pub fn parse_error(payload: &[u8]) -> Result<ServerError, ProtocolError> {
+pub fn parse_error(payload: &[u8]) -> Result<MySqlError, ProtocolError> {
     let mut body = Body::new("an error packet", payload);
     body.u8()?;
     let number = body.u16()?;
@@ -118,5 +118,5 @@ pub fn parse_error(payload: &[u8]) -> Result<ServerError, ProtocolError> {
     if body.peek().first() == Some(&b'#') && body.peek().len() > 5 {
         state = SqlState::from_bytes(&body.bytes(6)?[1..]);
     }
-    Ok(ServerError { number, state, message: String::from_utf8_lossy(body.rest()).into_owned() })
+    Ok(MySqlError { number, state, message: String::from_utf8_lossy(body.rest()).into_owned() })
 }

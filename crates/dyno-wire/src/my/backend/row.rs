@@ -10,7 +10,7 @@ use crate::my::value::{Value, read_binary};
 
 /// One row of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Row<'a> {
+pub struct ResultRow<'a> {
     types: &'a [ValueType],
     values: Values<'a>,
 }
@@ -26,7 +26,7 @@ enum Values<'a> {
 /// The bitmap of a binary row begins with two bits that mean nothing.
 const NULLS_OFFSET: usize = 2;
 
-impl<'a> Row<'a> {
+impl<'a> ResultRow<'a> {
     pub(in crate::my) fn text(payload: &'a [u8], types: &'a [ValueType]) -> Result<Self, ProtocolError> {
         let mut body = Body::new("a row", payload);
         for _ in types {
@@ -78,7 +78,7 @@ impl<'a> Row<'a> {
     }
 }
 
-impl fmt::Debug for Row<'_> {
+impl fmt::Debug for ResultRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.columns()).finish()
     }

@@ -3,17 +3,17 @@
 use thiserror::Error;
 
 use crate::link::LinkError;
-use crate::my::error::{ProtocolError, ServerError};
+use crate::my::error::{MySqlError, ProtocolError};
 
 /// Why no session came about. No variant holds a password.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum LoginError {
     /// The server said no: access denied (1045), unknown database (1049), host not allowed (1130), ….
     #[error("the server refused the login: {0}")]
-    Server(Box<ServerError>),
+    Server(Box<MySqlError>),
     /// No greeting could be given: too many connections (1040), host blocked (1129), ….
     #[error("the server refused the connection: {0}")]
-    Unwelcome(Box<ServerError>),
+    Unwelcome(Box<MySqlError>),
     #[error(
         "the server speaks PostgreSQL's protocol, not MySQL's; use a postgres:// URL, or the MySQL server's port"
     )]

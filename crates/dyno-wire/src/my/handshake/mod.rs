@@ -73,7 +73,7 @@ impl Default for Options {
 pub struct Handshake {
     login: Arc<Login>,
     options: Options,
-    state: State,
+    state: HandshakeState,
     link: Link,
     /// From the greeting on.
     authenticator: Option<Authenticator>,
@@ -108,7 +108,7 @@ pub struct Session {
 
 /// What the handshake waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum HandshakeState {
     /// The server's greeting.
     Greeting,
     /// The greeting never came; the answer to a question in PostgreSQL's words.
@@ -128,7 +128,7 @@ impl Handshake {
         Self {
             login,
             options,
-            state: State::Greeting,
+            state: HandshakeState::Greeting,
             link: Link::Plain,
             authenticator: None,
             sequence: 0,
@@ -150,7 +150,7 @@ impl Handshake {
             outcome = Err(LoginError::TooMuch { bytes: LOGIN_BYTES_MAX });
         }
         if outcome.is_err() {
-            self.state = State::Failed;
+            self.state = HandshakeState::Failed;
             // The alert that says why is owed to the server; without it there is nothing to be done.
             let _ = self.link.poll_output(&mut self.output);
         }
@@ -162,10 +162,10 @@ impl Handshake {
     /// [`LoginError::PostgreSql`]. No login comes of it any more, and without an answer within a second or so the
     /// driver gives up. True if there is something to be sent and waited for.
     pub fn handle_silence(&mut self) -> bool {
-        if self.state != State::Greeting || !self.input.is_empty() {
+        if self.state != HandshakeState::Greeting || !self.input.is_empty() {
             return false;
         }
-        self.state = State::Silence;
+        self.state = HandshakeState::Silence;
         crate::pg::frontend::ssl_request(&mut self.output);
         true
     }
@@ -178,7 +178,7 @@ impl Handshake {
     /// Whether the session is ready.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == HandshakeState::Done
     }
 
     /// The session, once [`is_done`](Self::is_done); before that it is of no use.
@@ -197,12 +197,12 @@ impl Handshake {
     fn advance(&mut self, network: &[u8]) -> Result<(), LoginError> {
         self.link.open(network, &mut self.input)?;
         self.link.poll_output(&mut self.output)?;
-        if self.state == State::TlsHandshake && self.tls_agreed() {
+        if self.state == HandshakeState::TlsHandshake && self.tls_agreed() {
             self.request_login()?;
         }
         match self.state {
-            State::Silence if !self.input.is_empty() => Err(stranger::after_silence(&self.input)),
-            State::Greeting => self.read_greeting(),
+            HandshakeState::Silence if !self.input.is_empty() => Err(stranger::after_silence(&self.input)),
+            HandshakeState::Greeting => self.read_greeting(),
             _ => Ok(()),
         }?;
         self.read_packets()
@@ -295,13 +295,13 @@ impl Handshake {
         self.sequence = frontend::ssl_request(&mut self.output, self.sequence, self.agreed);
         let session = ClientConnection::new(Arc::clone(&setup.config), setup.server_name.clone())?;
         self.link = Link::Tls(Box::new(session));
-        self.state = State::TlsHandshake;
+        self.state = HandshakeState::TlsHandshake;
         self.link.poll_output(&mut self.output)?;
         Ok(())
     }
 
     fn request_login(&mut self) -> Result<(), LoginError> {
-        self.state = State::Authenticating;
+        self.state = HandshakeState::Authenticating;
         let Some(authenticator) = &mut self.authenticator else { return Ok(()) };
         let answer = authenticator.answer(&self.login)?;
         let own = [("_client_name", "dyno"), ("_client_version", env!("CARGO_PKG_VERSION"))];
@@ -324,7 +324,7 @@ impl Handshake {
     fn read_packets(&mut self) -> Result<(), LoginError> {
         let input = std::mem::take(&mut self.input);
         let mut at = 0;
-        while self.state == State::Authenticating {
+        while self.state == HandshakeState::Authenticating {
             let Some((packet, taken)) = bounded_packet(&input[at..])? else { break };
             let (expected, got) = (self.sequence, packet.sequence);
             if expected != got {
@@ -348,7 +348,7 @@ impl Handshake {
         let answer = match payload {
             [0x00, ..] => {
                 self.status = OkPacket::parse(payload, self.agreed)?.status;
-                self.state = State::Done;
+                self.state = HandshakeState::Done;
                 return Ok(());
             }
             [0xff, ..] => return Err(LoginError::Server(Box::new(parse_error(payload)?))),

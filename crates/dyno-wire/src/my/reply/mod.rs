@@ -9,9 +9,9 @@ mod sink;
 use std::collections::VecDeque;
 
 pub use self::sink::ReplySink;
-use super::backend::{Body, Column, EofPacket, OkPacket, Prepared, Row, Text, ValueType, parse_error};
+use super::backend::{Body, Column, EofPacket, OkPacket, Prepared, ResultRow, Text, ValueType, parse_error};
 use super::capabilities::{Capabilities, StatusFlags};
-use super::error::{ProtocolError, ServerError};
+use super::error::{MySqlError, ProtocolError};
 use super::frontend::LocalInfile;
 use super::packet::{Header, PAYLOAD_BYTES_MAX};
 
@@ -71,7 +71,7 @@ pub struct ReplyScanner {
     long_row: Vec<u8>,
     totals: Totals,
     prepared: Option<Prepared>,
-    error: Option<Box<ServerError>>,
+    error: Option<Box<MySqlError>>,
 }
 
 /// What of a packet that nobody wants is still to come.
@@ -227,12 +227,12 @@ impl ReplyScanner {
 
     /// The first error of the request.
     #[must_use]
-    pub fn error(&self) -> Option<&ServerError> {
+    pub fn error(&self) -> Option<&MySqlError> {
         self.error.as_deref()
     }
 
     /// Takes the first error of the request.
-    pub fn take_error(&mut self) -> Option<Box<ServerError>> {
+    pub fn take_error(&mut self) -> Option<Box<MySqlError>> {
         self.error.take()
     }
 
@@ -362,8 +362,8 @@ impl ReplyScanner {
     fn row<S: ReplySink>(&mut self, payload: &[u8], sink: &mut S) -> Result<(), ProtocolError> {
         self.totals.rows = self.totals.rows.saturating_add(1);
         sink.row(match self.expect {
-            Expect::Binary => Row::binary(payload, &self.types)?,
-            Expect::Text | Expect::Prepared => Row::text(payload, &self.types)?,
+            Expect::Binary => ResultRow::binary(payload, &self.types)?,
+            Expect::Text | Expect::Prepared => ResultRow::text(payload, &self.types)?,
         });
         Ok(())
     }
@@ -450,7 +450,7 @@ impl ReplyScanner {
     }
 
     #[cold]
-    fn fail<S: ReplySink>(&mut self, error: ServerError, sink: &mut S) {
+    fn fail<S: ReplySink>(&mut self, error: MySqlError, sink: &mut S) {
         self.end_command();
         sink.error(&error);
         self.error.get_or_insert_with(|| Box::new(error));

@@ -1,7 +1,7 @@
 //! Who takes what a reply brings.
 
-use crate::my::backend::{Column, OkPacket, Prepared, Row, Text};
-use crate::my::error::ServerError;
+use crate::my::backend::{Column, OkPacket, Prepared, ResultRow, Text};
+use crate::my::error::MySqlError;
 
 /// Takes what a reply brings. All methods may be left out; without them a reply is only counted.
 pub trait ReplySink {
@@ -16,7 +16,7 @@ pub trait ReplySink {
     fn column(&mut self, column: Column<'_>) {
         let _ = column;
     }
-    fn row(&mut self, row: Row<'_>) {
+    fn row(&mut self, row: ResultRow<'_>) {
         let _ = row;
     }
     /// A statement has ended well; its rows, if it has any, came before.
@@ -24,7 +24,7 @@ pub trait ReplySink {
         let _ = ok;
     }
     /// A statement has failed, be it in the middle of its rows. What followed it in the same query is not run.
-    fn error(&mut self, error: &ServerError) {
+    fn error(&mut self, error: &MySqlError) {
         let _ = error;
     }
     fn prepared(&mut self, prepared: Prepared) {

@@ -7,7 +7,7 @@ use super::frame::Frame;
 use super::message::Text;
 use crate::pg::error::ProtocolError;
 
-/// An error's or notice's fields as they lie in the buffer. [`ServerError`](crate::pg::error::ServerError) is
+/// An error's or notice's fields as they lie in the buffer. [`PostgresError`](crate::pg::error::PostgresError) is
 /// made from it where it must be kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoticeFields<'a> {

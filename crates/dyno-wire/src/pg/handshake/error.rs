@@ -3,14 +3,14 @@
 use thiserror::Error;
 
 use crate::link::LinkError;
-use crate::pg::error::{ProtocolError, ServerError, Tag};
+use crate::pg::error::{PostgresError, ProtocolError, Tag};
 
 /// Why no session came about. No variant holds a password.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum LoginError {
     /// The server said no: wrong password (28P01), no such database (3D000), too many clients (53300), ….
     #[error("the server refused the login: {0}")]
-    Server(Box<ServerError>),
+    Server(Box<PostgresError>),
     #[error(
         "the server does not offer TLS, but the connection must be encrypted; \
          enable ssl on the server or choose sslmode=prefer or disable"

@@ -21,7 +21,7 @@ use rustls::ClientConnection;
 use self::authentication::Authenticator;
 pub use self::error::LoginError;
 use super::backend::{Frame, Message, next_frame};
-use super::error::{ProtocolError, ServerError, Tag};
+use super::error::{PostgresError, ProtocolError, Tag};
 use super::frontend;
 use crate::endpoint::{Login, Tls, TlsSetup};
 use crate::link::Link;
@@ -36,7 +36,7 @@ const LOGIN_BYTES_MAX: usize = 1024 * 1024;
 pub struct Handshake {
     login: Arc<Login>,
     purpose: Purpose,
-    state: State,
+    state: HandshakeState,
     link: Link,
     authenticator: Authenticator,
     /// Bytes from the server, decrypted, not yet used.
@@ -72,7 +72,7 @@ enum Purpose {
 
 /// What the handshake waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum HandshakeState {
     /// Nothing was sent; the first `poll_output` begins.
     New,
     /// The server's single byte: `S` for TLS, `N` for none.
@@ -105,7 +105,7 @@ impl Handshake {
         Self {
             login,
             purpose,
-            state: State::New,
+            state: HandshakeState::New,
             link: Link::Plain,
             authenticator: Authenticator::default(),
             input: Vec::new(),
@@ -125,7 +125,7 @@ impl Handshake {
             outcome = Err(LoginError::TooMuch { bytes: LOGIN_BYTES_MAX });
         }
         if outcome.is_err() {
-            self.state = State::Failed;
+            self.state = HandshakeState::Failed;
             // The alert that says why is owed to the server; without it there is nothing to be done.
             let _ = self.link.poll_output(&mut self.output);
         }
@@ -134,7 +134,7 @@ impl Handshake {
 
     /// Appends the bytes to be sent now, possibly none.
     pub fn poll_output(&mut self, out: &mut Vec<u8>) {
-        if self.state == State::New {
+        if self.state == HandshakeState::New {
             self.begin();
         }
         out.append(&mut self.output);
@@ -143,7 +143,7 @@ impl Handshake {
     /// Whether the session is ready (or the cancel request written).
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == HandshakeState::Done
     }
 
     /// The session, once [`is_done`](Self::is_done); before that it is of no use.
@@ -165,7 +165,7 @@ impl Handshake {
             self.output.extend_from_slice(&opening);
         } else {
             frontend::ssl_request(&mut self.output);
-            self.state = State::TlsAnswer;
+            self.state = HandshakeState::TlsAnswer;
         }
     }
 
@@ -175,11 +175,11 @@ impl Handshake {
         match &self.purpose {
             Purpose::Session => {
                 startup(&mut message, &self.login);
-                self.state = State::Authenticating;
+                self.state = HandshakeState::Authenticating;
             }
             Purpose::Cancel { process_id, secret_key } => {
                 frontend::cancel_request(&mut message, *process_id, secret_key);
-                self.state = State::Done;
+                self.state = HandshakeState::Done;
             }
         }
         message
@@ -188,17 +188,17 @@ impl Handshake {
     fn advance(&mut self, network: &[u8]) -> Result<(), LoginError> {
         // A MySQL server speaks first; its greeting would pass for a strange answer to what was sent.
         let nothing_before = self.link.is_plain() && self.input.is_empty();
-        if nothing_before && self.state != State::Starting && is_greeting(network) {
+        if nothing_before && self.state != HandshakeState::Starting && is_greeting(network) {
             return Err(LoginError::MySql);
         }
         let network = match self.state {
-            State::New if !network.is_empty() => return Err(LoginError::SpokeFirst),
-            State::TlsAnswer => self.tls_answer(network)?,
+            HandshakeState::New if !network.is_empty() => return Err(LoginError::SpokeFirst),
+            HandshakeState::TlsAnswer => self.tls_answer(network)?,
             _ => network,
         };
         self.link.open(network, &mut self.input)?;
         self.link.poll_output(&mut self.output)?;
-        if self.state == State::TlsHandshake && self.tls_agreed() {
+        if self.state == HandshakeState::TlsHandshake && self.tls_agreed() {
             let opening = self.opening();
             self.link.seal(&opening, &mut self.output)?;
         }
@@ -216,7 +216,7 @@ impl Handshake {
         match (answer, &self.login.tls) {
             (b'S', Tls::Prefer(setup) | Tls::Require(setup)) => {
                 self.link = Link::Tls(Box::new(client(setup)?));
-                self.state = State::TlsHandshake;
+                self.state = HandshakeState::TlsHandshake;
             }
             (b'N', Tls::Prefer(_)) => {
                 let opening = self.opening();
@@ -237,7 +237,7 @@ impl Handshake {
     fn read_messages(&mut self) -> Result<(), LoginError> {
         let input = std::mem::take(&mut self.input);
         let mut at = 0;
-        while matches!(self.state, State::Authenticating | State::Starting) {
+        while matches!(self.state, HandshakeState::Authenticating | HandshakeState::Starting) {
             let Some((frame, taken)) = bounded_frame(&input[at..])? else { break };
             at += taken;
             self.handle_frame(frame)?;
@@ -249,22 +249,24 @@ impl Handshake {
 
     fn handle_frame(&mut self, frame: Frame<'_>) -> Result<(), LoginError> {
         match Message::parse(frame)? {
-            Message::Authentication(request) if self.state == State::Authenticating => {
+            Message::Authentication(request) if self.state == HandshakeState::Authenticating => {
                 let mut answer = Vec::new();
                 if self.authenticator.handle(request, &self.login, &self.link, &mut answer)? {
-                    self.state = State::Starting;
+                    self.state = HandshakeState::Starting;
                 }
                 self.link.seal(&answer, &mut self.output)?;
             }
-            Message::BackendKeyData { process_id, secret_key } if self.state == State::Starting => {
+            Message::BackendKeyData { process_id, secret_key } if self.state == HandshakeState::Starting => {
                 self.process_id = process_id;
                 self.secret_key = secret_key.to_vec();
             }
-            Message::ParameterStatus { name, value } if self.state == State::Starting => {
+            Message::ParameterStatus { name, value } if self.state == HandshakeState::Starting => {
                 self.parameters.insert(name.lossy().into_owned(), value.lossy().into_owned());
             }
-            Message::ReadyForQuery(_) if self.state == State::Starting => self.state = State::Done,
-            Message::Error(fields) => return Err(LoginError::Server(Box::new(ServerError::from(fields)))),
+            Message::ReadyForQuery(_) if self.state == HandshakeState::Starting => {
+                self.state = HandshakeState::Done;
+            }
+            Message::Error(fields) => return Err(LoginError::Server(Box::new(PostgresError::from(fields)))),
             // Protocol 3.0 is the oldest there is and is what was asked for; options were not.
             Message::Notice(_) | Message::NegotiateProtocolVersion { .. } => {}
             _ => {

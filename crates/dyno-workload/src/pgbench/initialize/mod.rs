@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
-use crate::tpcb::{Rows, Table, TransferError, transfer};
+use crate::tpcb::{Table, TpcbRows, TransferError, transfer};
 
 use super::failure_text::failure_text;
 use progress::ProgressLines;
@@ -159,7 +159,7 @@ impl Execution<'_> {
         let mut lines =
             ProgressLines::new(table.name(), table.rows(options.scale), options.quiet, self.terminal);
         let (mut done, started) = (0, Instant::now());
-        let rows = Rows::of(table, options.scale);
+        let rows = TpcbRows::of(table, options.scale);
         let sent = transfer(self.connection, &sql, rows, Some(self.stop), &mut |added| {
             done += added;
             lines.advance(done, started.elapsed(), self.say);

@@ -48,16 +48,16 @@ enum Precedence {
     Sign,
 }
 
-enum Refusal<'a> {
+enum ParseFailure<'a> {
     Syntax,
     Exhausted,
     Lexical(LexicalError<'a>),
     Function { message: &'static str, name: String },
 }
 
-impl<'a> From<LexicalError<'a>> for Refusal<'a> {
+impl<'a> From<LexicalError<'a>> for ParseFailure<'a> {
     fn from(error: LexicalError<'a>) -> Self {
-        Refusal::Lexical(error)
+        ParseFailure::Lexical(error)
     }
 }
 
@@ -67,20 +67,20 @@ pub(in crate::script) fn parse(
     names: &mut Names,
 ) -> Result<Program, ExpressionError> {
     let mut parser = Parser { lexer: &mut lexer, names, symbols: Vec::new() };
-    let refusal = match parser.run() {
+    let failure = match parser.run() {
         Ok(program) => return Ok(program),
-        Err(refusal) => refusal,
+        Err(failure) => failure,
     };
     let offset = lexer.offset();
     // What is no token, further on in the command, takes the place of the error.
     if let Some((error, offset)) = lexer.finish() {
         return Err(ExpressionError { message: error.message, more: Some(lossy(error.text)), offset });
     }
-    let (message, more) = match refusal {
-        Refusal::Syntax => ("syntax error", None),
-        Refusal::Exhausted => ("memory exhausted", None),
-        Refusal::Lexical(error) => (error.message, Some(lossy(error.text))),
-        Refusal::Function { message, name } => (message, Some(name)),
+    let (message, more) = match failure {
+        ParseFailure::Syntax => ("syntax error", None),
+        ParseFailure::Exhausted => ("memory exhausted", None),
+        ParseFailure::Lexical(error) => (error.message, Some(lossy(error.text))),
+        ParseFailure::Function { message, name } => (message, Some(name)),
     };
     Err(ExpressionError { message, more, offset })
 }
@@ -103,7 +103,7 @@ enum Next<'a> {
 }
 
 impl<'a> Parser<'_, '_, 'a> {
-    fn run(&mut self) -> Result<Program, Refusal<'a>> {
+    fn run(&mut self) -> Result<Program, ParseFailure<'a>> {
         let mut next = Next::Operand(self.lexer.next()?);
         loop {
             next = match next {
@@ -114,27 +114,27 @@ impl<'a> Parser<'_, '_, 'a> {
         }
     }
 
-    fn push(&mut self, symbol: Symbol) -> Result<(), Refusal<'a>> {
+    fn push(&mut self, symbol: Symbol) -> Result<(), ParseFailure<'a>> {
         if self.symbols.len() >= SYMBOLS_MAX {
-            return Err(Refusal::Exhausted);
+            return Err(ParseFailure::Exhausted);
         }
         self.symbols.push(symbol);
         Ok(())
     }
 
     /// Pushes a symbol behind which an operand must come.
-    fn push_before_operand(&mut self, symbol: Symbol) -> Result<Next<'a>, Refusal<'a>> {
+    fn push_before_operand(&mut self, symbol: Symbol) -> Result<Next<'a>, ParseFailure<'a>> {
         self.push(symbol)?;
         Ok(Next::Operand(self.lexer.next()?))
     }
 
-    fn push_expression(&mut self, expression: Fragment) -> Result<Next<'a>, Refusal<'a>> {
+    fn push_expression(&mut self, expression: Fragment) -> Result<Next<'a>, ParseFailure<'a>> {
         self.push(Symbol::Expression(expression))?;
         Ok(Next::Operator(self.lexer.next()?))
     }
 
     /// Takes the beginning of an operand.
-    fn operand(&mut self, token: Token<'a>) -> Result<Next<'a>, Refusal<'a>> {
+    fn operand(&mut self, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
         match token {
             Token::Null => self.push_expression(Fragment::value(Value::Null)),
             Token::Boolean(value) => self.push_expression(Fragment::value(Value::Boolean(value))),
@@ -142,7 +142,7 @@ impl<'a> Parser<'_, '_, 'a> {
             Token::Double(value) => self.push_expression(Fragment::value(Value::Double(value))),
             Token::IntegerEnd => match self.symbols.pop() {
                 Some(Symbol::Minus) => self.push_expression(Fragment::value(Value::Integer(i64::MIN))),
-                _ => Err(Refusal::Syntax),
+                _ => Err(ParseFailure::Syntax),
             },
             Token::Variable(name) => {
                 let slot = self.names.slot_of_bytes(name);
@@ -158,20 +158,20 @@ impl<'a> Parser<'_, '_, 'a> {
                 self.push(Symbol::Case)?;
                 match self.lexer.next()? {
                     Token::When => self.push_before_operand(Symbol::When),
-                    _ => Err(Refusal::Syntax),
+                    _ => Err(ParseFailure::Syntax),
                 }
             }
-            _ => Err(Refusal::Syntax),
+            _ => Err(ParseFailure::Syntax),
         }
     }
 
-    fn function(&mut self, name: &[u8]) -> Result<Next<'a>, Refusal<'a>> {
+    fn function(&mut self, name: &[u8]) -> Result<Next<'a>, ParseFailure<'a>> {
         let Some(named) = Named::find(name) else {
-            return Err(Refusal::Function { message: "unexpected function name", name: lossy(name) });
+            return Err(ParseFailure::Function { message: "unexpected function name", name: lossy(name) });
         };
         self.push(Symbol::Function(named))?;
         if self.lexer.next()? != Token::Open {
-            return Err(Refusal::Syntax);
+            return Err(ParseFailure::Syntax);
         }
         self.push(Symbol::Open)?;
         match self.lexer.next()? {
@@ -186,15 +186,17 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     /// What to do with the expression on top of the stack, when this token is behind it.
-    fn behind_operand(&mut self, token: Token<'a>) -> Result<Next<'a>, Refusal<'a>> {
-        let Some(Symbol::Expression(expression)) = self.symbols.pop() else { return Err(Refusal::Syntax) };
+    fn behind_operand(&mut self, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
+        let Some(Symbol::Expression(expression)) = self.symbols.pop() else {
+            return Err(ParseFailure::Syntax);
+        };
         if let Some(of_rule) = self.symbols.last().and_then(Symbol::precedence) {
             match token {
                 Token::Operator(operator) if operator.precedence() > of_rule => {
                     return self.shift(expression, operator);
                 }
                 Token::Operator(operator) if operator.precedence() == of_rule && !of_rule.associates() => {
-                    return Err(Refusal::Syntax);
+                    return Err(ParseFailure::Syntax);
                 }
                 _ => {
                     let reduced = self.reduce(expression);
@@ -210,7 +212,7 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     /// Takes an operator that belongs to the expression before it.
-    fn shift(&mut self, expression: Fragment, operator: Operator) -> Result<Next<'a>, Refusal<'a>> {
+    fn shift(&mut self, expression: Fragment, operator: Operator) -> Result<Next<'a>, ParseFailure<'a>> {
         let null = Fragment::value(Value::Null);
         match operator {
             Operator::IsNull => self.push_expression(expression.binary(Binary::Is, null)),
@@ -224,7 +226,7 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     /// Takes what stands behind IS.
-    fn is(&mut self, expression: Fragment) -> Result<Next<'a>, Refusal<'a>> {
+    fn is(&mut self, expression: Fragment) -> Result<Next<'a>, ParseFailure<'a>> {
         let mut token = self.lexer.next()?;
         let negated = token == Token::Not;
         if negated {
@@ -233,7 +235,7 @@ impl<'a> Parser<'_, '_, 'a> {
         let what = match token {
             Token::Null => Value::Null,
             Token::Boolean(value) => Value::Boolean(value),
-            _ => return Err(Refusal::Syntax),
+            _ => return Err(ParseFailure::Syntax),
         };
         let is = expression.binary(Binary::Is, Fragment::value(what));
         self.push_expression(if negated { is.unary(Unary::Not) } else { is })
@@ -256,14 +258,14 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     /// Takes a token that ends an expression.
-    fn close(&mut self, expression: Fragment, token: Token<'a>) -> Result<Next<'a>, Refusal<'a>> {
+    fn close(&mut self, expression: Fragment, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
         match (self.symbols.last(), token) {
             (None, Token::EndOfCommand) => Ok(Next::Done(expression.finish())),
             (Some(Symbol::Open), Token::Close | Token::Comma) => self.close_parenthesis(expression, token),
             (Some(Symbol::Comma), Token::Close | Token::Comma) => {
                 self.symbols.pop();
                 let Some(Symbol::Arguments(mut arguments)) = self.symbols.pop() else {
-                    return Err(Refusal::Syntax);
+                    return Err(ParseFailure::Syntax);
                 };
                 arguments.push(expression);
                 self.go_on_with(arguments, token)
@@ -290,15 +292,15 @@ impl<'a> Parser<'_, '_, 'a> {
                 self.symbols.pop();
                 match self.symbols.pop() {
                     Some(Symbol::Branches(branches)) => self.case(branches, expression),
-                    _ => Err(Refusal::Syntax),
+                    _ => Err(ParseFailure::Syntax),
                 }
             }
-            _ => Err(Refusal::Syntax),
+            _ => Err(ParseFailure::Syntax),
         }
     }
 
     /// Behind a parenthesis and one expression: a function's first argument, or an expression in parentheses.
-    fn close_parenthesis(&mut self, first: Fragment, token: Token<'a>) -> Result<Next<'a>, Refusal<'a>> {
+    fn close_parenthesis(&mut self, first: Fragment, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
         let of_function = matches!(self.symbols.as_slice(), [.., Symbol::Function(_), Symbol::Open]);
         match token {
             _ if of_function => self.go_on_with(vec![first], token),
@@ -306,12 +308,16 @@ impl<'a> Parser<'_, '_, 'a> {
                 self.symbols.pop();
                 self.push_expression(first)
             }
-            _ => Err(Refusal::Syntax),
+            _ => Err(ParseFailure::Syntax),
         }
     }
 
     /// Behind an argument: the next one, or the end of the call.
-    fn go_on_with(&mut self, arguments: Vec<Fragment>, token: Token<'a>) -> Result<Next<'a>, Refusal<'a>> {
+    fn go_on_with(
+        &mut self,
+        arguments: Vec<Fragment>,
+        token: Token<'a>,
+    ) -> Result<Next<'a>, ParseFailure<'a>> {
         if token == Token::Close {
             return self.call(arguments);
         }
@@ -320,11 +326,11 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     /// A function and a parenthesis are on the stack, and the call is complete.
-    fn call(&mut self, mut arguments: Vec<Fragment>) -> Result<Next<'a>, Refusal<'a>> {
+    fn call(&mut self, mut arguments: Vec<Fragment>) -> Result<Next<'a>, ParseFailure<'a>> {
         self.symbols.pop();
-        let Some(Symbol::Function(named)) = self.symbols.pop() else { return Err(Refusal::Syntax) };
+        let Some(Symbol::Function(named)) = self.symbols.pop() else { return Err(ParseFailure::Syntax) };
         if let Some(message) = named.refuses(arguments.len()) {
-            return Err(Refusal::Function { message, name: named.name.to_owned() });
+            return Err(ParseFailure::Function { message, name: named.name.to_owned() });
         }
         if named.lacks_seed(arguments.len()) {
             arguments.push(Fragment::variable(self.names.slot("default_seed")));
@@ -343,9 +349,11 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     /// WHEN, a condition and THEN are on the stack, and the value is complete: the branches with this one.
-    fn branches(&mut self, value: Fragment) -> Result<Vec<Branch>, Refusal<'a>> {
+    fn branches(&mut self, value: Fragment) -> Result<Vec<Branch>, ParseFailure<'a>> {
         self.symbols.pop();
-        let Some(Symbol::Expression(condition)) = self.symbols.pop() else { return Err(Refusal::Syntax) };
+        let Some(Symbol::Expression(condition)) = self.symbols.pop() else {
+            return Err(ParseFailure::Syntax);
+        };
         self.symbols.pop();
         let mut branches = match self.symbols.pop() {
             Some(Symbol::Branches(branches)) => branches,
@@ -353,14 +361,14 @@ impl<'a> Parser<'_, '_, 'a> {
                 self.symbols.push(before);
                 Vec::new()
             }
-            None => return Err(Refusal::Syntax),
+            None => return Err(ParseFailure::Syntax),
         };
         branches.push(Branch { condition, value });
         Ok(branches)
     }
 
     /// CASE is on the stack, and everything up to END has been taken.
-    fn case(&mut self, branches: Vec<Branch>, otherwise: Fragment) -> Result<Next<'a>, Refusal<'a>> {
+    fn case(&mut self, branches: Vec<Branch>, otherwise: Fragment) -> Result<Next<'a>, ParseFailure<'a>> {
         self.symbols.pop();
         self.push_expression(Fragment::case(branches, otherwise))
     }

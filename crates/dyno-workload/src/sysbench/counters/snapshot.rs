@@ -68,14 +68,15 @@ impl Snapshot {
 
 #[cfg(test)]
 mod tests {
-    use dyno_engine::workload::Place;
+    use dyno_engine::workload::ClientIdentity;
 
     use super::super::Counters;
 
     #[test]
     fn what_is_counted_is_read_and_subtracted() {
         let counters = Counters::new(2, 3);
-        let clients = [(0, 0), (1, 1), (2, 0)].map(|(id, thread)| counters.client(Place { id, thread }));
+        let clients =
+            [(0, 0), (1, 1), (2, 0)].map(|(id, thread)| counters.client(ClientIdentity { id, thread }));
         for client in &clients {
             client.event_begun();
             client.read();
@@ -106,7 +107,7 @@ mod tests {
     fn fairness_is_over_the_clients() {
         let counters = Counters::new(1, 2);
         for (id, events) in [(0, 2), (1, 4)] {
-            let client = counters.client(Place { id, thread: 0 });
+            let client = counters.client(ClientIdentity { id, thread: 0 });
             for _ in 0..events {
                 client.event_ended(1_000_000_000);
             }
@@ -118,7 +119,7 @@ mod tests {
     #[test]
     fn who_was_not_announced_is_left_out() {
         let counters = Counters::new(1, 1);
-        let stranger = counters.client(Place { id: 9, thread: 9 });
+        let stranger = counters.client(ClientIdentity { id: 9, thread: 9 });
         stranger.event_begun();
         stranger.event_ended(1);
         assert_eq!(counters.read().events, 0);

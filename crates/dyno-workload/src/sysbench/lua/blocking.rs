@@ -8,11 +8,11 @@ use dyno_engine::request::QueryKind;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::interruption;
 
-use super::error::ScriptError;
+use super::error::LuaError;
 use super::kind::{kind_of, outcome};
-use super::question::{Keep, Question, Refused, Reply};
-use super::rows::Rows;
-use super::state::{Seat, State, Task};
+use super::question::{LuaReply, Question, Refused, RowsWanted};
+use super::rows::AnswerRows;
+use super::state::{LuaState, Seat, Task};
 use crate::sysbench::counters::ClientCounters;
 
 /// Opens a connection to the server.
@@ -21,37 +21,38 @@ pub type Opener<'a> = dyn Fn() -> Result<Connection, ConnectError> + Sync + 'a;
 /// Has a client do `task` to its end, with no server if there is no `open`; whether the script has what was to be run.
 /// What it asks the server is counted by `counters`.
 pub(super) fn converse(
-    state: &State,
+    state: &LuaState,
     seat: Seat,
     task: Task<'_>,
     open: Option<&Opener<'_>>,
     counters: Option<&ClientCounters>,
-) -> Result<bool, ScriptError> {
-    let mut line = Line { open, counters, connections: BTreeMap::new(), used: 0, rows: Rows::new() };
+) -> Result<bool, LuaError> {
+    let mut client =
+        ClientConnections { open, counters, connections: BTreeMap::new(), used: 0, rows: AnswerRows::new() };
     let mut question = state.start(seat, task);
     loop {
-        question = match line.answer(question)? {
-            Told::Done => state.resume(seat, &Reply::Done),
-            Told::Result(rows_count) => {
-                let (columns, rows) = (line.rows.columns, line.rows.bytes());
-                state.resume(seat, &Reply::Result { rows_count, columns, rows })
+        question = match client.answer(question)? {
+            BlockingAnswer::Done => state.resume(seat, &LuaReply::Done),
+            BlockingAnswer::Result(rows_count) => {
+                let (columns, rows) = (client.rows.columns, client.rows.bytes());
+                state.resume(seat, &LuaReply::Result { rows_count, columns, rows })
             }
-            Told::Refused(refused) => state.resume(seat, &Reply::Refused(&refused)),
-            Told::Ended { found } => return Ok(found),
+            BlockingAnswer::Refused(refused) => state.resume(seat, &LuaReply::Refused(&refused)),
+            BlockingAnswer::Ended { found } => return Ok(found),
         };
     }
 }
 
 /// A client's ways to the server, by their numbers; each is opened when it is first needed.
-struct Line<'a> {
+struct ClientConnections<'a> {
     open: Option<&'a Opener<'a>>,
     counters: Option<&'a ClientCounters>,
     connections: BTreeMap<u16, Connection>,
     used: u16,
-    rows: Rows,
+    rows: AnswerRows,
 }
 
-enum Told {
+enum BlockingAnswer {
     Done,
     /// With so many rows returned or changed.
     Result(u64),
@@ -61,32 +62,32 @@ enum Told {
     },
 }
 
-impl Line<'_> {
-    fn answer(&mut self, question: Question) -> Result<Told, ScriptError> {
+impl ClientConnections<'_> {
+    fn answer(&mut self, question: Question) -> Result<BlockingAnswer, LuaError> {
         Ok(match question {
-            Question::Query { sql, keep } => self.query(&sql.as_bytes(), keep),
+            Question::Query { sql, wanted } => self.query(&sql.as_bytes(), wanted),
             Question::Rollback => {
-                self.query(b"ROLLBACK", Keep::Nothing);
-                Told::Done
+                self.query(b"ROLLBACK", RowsWanted::Nothing);
+                BlockingAnswer::Done
             }
             Question::Connect { connection } | Question::Reconnect { connection } => {
                 self.used = connection;
                 self.connections.remove(&connection);
-                self.connected().map_or_else(Told::Refused, |_| Told::Done)
+                self.connected().map_or_else(BlockingAnswer::Refused, |_| BlockingAnswer::Done)
             }
             Question::Use { connection } => {
                 self.used = connection;
-                Told::Done
+                BlockingAnswer::Done
             }
             Question::Disconnect { connection } => {
                 self.connections.remove(&connection);
-                Told::Done
+                BlockingAnswer::Done
             }
-            Question::Sleep(time) if interruption::sleep(time) => Told::Done,
+            Question::Sleep(time) if interruption::sleep(time) => BlockingAnswer::Done,
             // What the script would do next is not begun.
-            Question::Sleep(_) => return Err(ScriptError::new(None, "interrupted")),
+            Question::Sleep(_) => return Err(LuaError::new(None, "interrupted")),
             // Statements of the load went with the load's connections.
-            Question::Prepare { .. } | Question::Execute { .. } => Told::Refused(plain_refusal(
+            Question::Prepare { .. } | Question::Execute { .. } => BlockingAnswer::Refused(plain_refusal(
                 "the run is over, and its prepared statements with it".to_owned(),
             )),
             Question::Forget { .. }
@@ -94,8 +95,8 @@ impl Line<'_> {
             | Question::Ready
             | Question::EventDone { .. }
             | Question::Restart
-            | Question::ThreadDone => Told::Done,
-            Question::Ended { found } => Told::Ended { found },
+            | Question::ThreadDone => BlockingAnswer::Done,
+            Question::Ended { found } => BlockingAnswer::Ended { found },
             Question::Failed(error) => return Err(error),
         })
     }
@@ -117,24 +118,24 @@ impl Line<'_> {
         }
     }
 
-    fn query(&mut self, sql: &[u8], keep: Keep) -> Told {
+    fn query(&mut self, sql: &[u8], wanted: RowsWanted) -> BlockingAnswer {
         let Ok(text) = std::str::from_utf8(sql) else {
-            return Told::Refused(plain_refusal("the query is not UTF-8".to_owned()));
+            return BlockingAnswer::Refused(plain_refusal("the query is not UTF-8".to_owned()));
         };
-        self.rows.start(keep);
+        self.rows.start(wanted);
         let connection = match self.connected() {
             Ok(connection) => connection,
-            Err(refused) => return Told::Refused(refused),
+            Err(refused) => return BlockingAnswer::Refused(refused),
         };
         let kind = kind_of(sql);
         // Of what changes rows their number is told, of all else the number of rows returned.
-        if kind == QueryKind::Write || (kind == QueryKind::Other && keep == Keep::Nothing) {
+        if kind == QueryKind::Write || (kind == QueryKind::Other && wanted == RowsWanted::Nothing) {
             return match connection.execute(text) {
                 Ok(affected) => {
                     self.count(kind, 0, affected);
-                    Told::Result(affected)
+                    BlockingAnswer::Result(affected)
                 }
-                Err(error) => Told::Refused(refused(&error)),
+                Err(error) => BlockingAnswer::Refused(refused(&error)),
             };
         }
         match connection.query(text) {
@@ -146,9 +147,9 @@ impl Line<'_> {
                     });
                 }
                 self.count(kind, rows.len() as u64, 0);
-                Told::Result(rows.len() as u64)
+                BlockingAnswer::Result(rows.len() as u64)
             }
-            Err(error) => Told::Refused(refused(&error)),
+            Err(error) => BlockingAnswer::Refused(refused(&error)),
         }
     }
 

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use dyno_engine::error::SessionError;
 use dyno_engine::request::{QueryKind, Request, Value};
 use dyno_engine::workload::{
-    Answer, Client, Ended, Failure, Reaction, Reply as Part, Step, TransactionStatus, TransactionType,
+    Answer, Client, EndedTransaction, Reaction, Reply as Part, StatementFailure, Step, TransactionStatus,
+    TransactionType,
 };
 
-use super::error::ScriptError;
+use super::error::LuaError;
 use super::kind::{commits, kind_of, outcome};
-use super::load::{Placed, Shared};
-use super::question::{Question, Refused, Reply, Values};
-use super::rows::Rows;
-use super::state::{Seat, State, Task, text_of};
+use super::load::{LuaShared, Placed};
+use super::question::{LuaReply, ParameterValues, Question, Refused};
+use super::rows::AnswerRows;
+use super::state::{LuaState, Seat, Task, text_of};
 use crate::sysbench::counters::ClientCounters;
 
 /// What MySQL's client library says of a lost connection.
@@ -26,7 +27,7 @@ const UNKNOWN_STATEMENT: u16 = 1243;
 const OWN_COUNTS_MAX: u64 = 1_000_000;
 
 pub(super) struct LuaClient {
-    shared: Arc<Shared>,
+    shared: Arc<LuaShared>,
     /// `None` where the state could not be made, which was told.
     place: Option<Placed>,
     counters: Option<ClientCounters>,
@@ -45,7 +46,7 @@ pub(super) struct LuaClient {
     lost: Vec<u16>,
     /// A connection that the script did not ask for is opened.
     reconnecting: bool,
-    rows: Rows,
+    rows: AnswerRows,
     /// What is prepared under the handles 1, 2, …, each with whether it commits.
     prepared: Vec<(QueryKind, bool)>,
     /// Handles to forget with the next request on their connection.
@@ -76,7 +77,11 @@ enum Wait {
 }
 
 impl LuaClient {
-    pub(super) fn new(shared: Arc<Shared>, place: Option<Placed>, counters: Option<ClientCounters>) -> Self {
+    pub(super) fn new(
+        shared: Arc<LuaShared>,
+        place: Option<Placed>,
+        counters: Option<ClientCounters>,
+    ) -> Self {
         Self {
             shared,
             place,
@@ -90,7 +95,7 @@ impl LuaClient {
             connection: 0,
             lost: Vec::new(),
             reconnecting: false,
-            rows: Rows::new(),
+            rows: AnswerRows::new(),
             prepared: Vec::new(),
             forgotten: Vec::new(),
         }
@@ -109,7 +114,7 @@ impl LuaClient {
     }
 
     /// Answers what the coroutine waits for, and returns what it wants next.
-    fn go_on(&mut self, answer: Option<&Answer>, state: &State, seat: Seat) -> Question {
+    fn go_on(&mut self, answer: Option<&Answer>, state: &LuaState, seat: Seat) -> Question {
         if let Some(question) = self.pending.take() {
             return question;
         }
@@ -119,11 +124,11 @@ impl LuaClient {
                     self.phase = Phase::Starting;
                     state.start(seat, Task::Load)
                 }
-                _ => state.resume(seat, &Reply::Done),
+                _ => state.resume(seat, &LuaReply::Done),
             };
         };
         if let Some(refused) = self.refused.take() {
-            return state.resume(seat, &Reply::Refused(&refused));
+            return state.resume(seat, &LuaReply::Refused(&refused));
         }
         match (wait, answer) {
             (Wait::Query(kind), Some(answer)) => {
@@ -131,38 +136,44 @@ impl LuaClient {
                 // As with sysbench, what changed rows has as many.
                 let rows_count = if answer.rows > 0 { answer.rows } else { answer.affected };
                 let rows = self.rows.bytes();
-                state.resume(seat, &Reply::Result { rows_count, columns: self.rows.columns, rows })
+                state.resume(seat, &LuaReply::Result { rows_count, columns: self.rows.columns, rows })
             }
-            _ => state.resume(seat, &Reply::Done),
+            _ => state.resume(seat, &LuaReply::Done),
         }
     }
 
     /// Asks the coroutine until it wants something of the engine.
-    fn run(&mut self, answer: Option<&Answer>, request: &mut Request<'_>, state: &State, seat: Seat) -> Step {
+    fn run(
+        &mut self,
+        answer: Option<&Answer>,
+        request: &mut Request<'_>,
+        state: &LuaState,
+        seat: Seat,
+    ) -> Step {
         let mut question = self.go_on(answer, state, seat);
         loop {
             if is_for_the_server(&question) && self.take_loss() {
                 let refused = self.lost_connection("the connection was lost, and opened anew");
-                question = state.resume(seat, &Reply::Refused(&refused));
+                question = state.resume(seat, &LuaReply::Refused(&refused));
                 continue;
             }
             let reply = match question {
-                Question::Query { sql, keep } => {
+                Question::Query { sql, wanted } => {
                     let sql = &*sql.as_bytes();
                     self.forget(request);
                     request.query(sql);
-                    return self.sends(kind_of(sql), commits(sql), keep, request);
+                    return self.sends(kind_of(sql), commits(sql), wanted, request);
                 }
                 Question::Execute { handle, .. } if !request.is_prepared(handle) => {
-                    question = state.resume(seat, &Reply::Refused(&self.unknown_statement()));
+                    question = state.resume(seat, &LuaReply::Refused(&self.unknown_statement()));
                     continue;
                 }
-                Question::Execute { handle, keep, values } => {
+                Question::Execute { handle, wanted, values } => {
                     let known = self.prepared.get(handle as usize).copied();
                     let (kind, commits) = known.unwrap_or((QueryKind::Other, false));
                     self.forget(request);
                     execute(handle, &values, request);
-                    return self.sends(kind, commits, keep, request);
+                    return self.sends(kind, commits, wanted, request);
                 }
                 Question::Prepare { handle, sql } => {
                     let sql = &*sql.as_bytes();
@@ -179,7 +190,7 @@ impl LuaClient {
                 }
                 Question::Forget { connection, handle } => {
                     self.forgotten.push((connection, handle));
-                    Reply::Done
+                    LuaReply::Done
                 }
                 Question::Connect { connection } | Question::Reconnect { connection } => {
                     if matches!(question, Question::Reconnect { .. }) {
@@ -216,7 +227,7 @@ impl LuaClient {
                 }
                 Question::Count { counter, by } => {
                     self.count_own(counter, by);
-                    Reply::Done
+                    LuaReply::Done
                 }
                 Question::Ready => return Step::Done,
                 Question::EventDone { stop: false } => return Step::Done,
@@ -244,11 +255,11 @@ impl LuaClient {
         &mut self,
         kind: QueryKind,
         commits: bool,
-        keep: super::question::Keep,
+        wanted: super::question::RowsWanted,
         request: &mut Request<'_>,
     ) -> Step {
         request.counts_as(kind);
-        self.rows.start(keep);
+        self.rows.start(wanted);
         if self.rows.bytes().is_some() {
             request.keep_rows();
         }
@@ -318,14 +329,14 @@ impl LuaClient {
         self.phase = Phase::Ended;
         let Refused { number, state, message, .. } = self.lost_connection(&error.to_string());
         let text = format!("SQL error, errno = {number}, state = '{state}': {message}");
-        self.shared.fail(ScriptError::new(Some("event".to_owned()), &text));
+        self.shared.fail(LuaError::new(Some("event".to_owned()), &text));
     }
 
     /// What the script waits for will not come.
     fn tell_lost(&mut self, refused: &Refused) {
         self.waits = None;
         let Some((state, seat)) = self.place.clone() else { return };
-        match state.resume(seat, &Reply::Refused(refused)) {
+        match state.resume(seat, &LuaReply::Refused(refused)) {
             Question::Failed(error) => {
                 self.phase = Phase::Ended;
                 self.shared.fail(error);
@@ -348,7 +359,7 @@ fn is_for_the_server(question: &Question) -> bool {
 
 /// Values stand in an array where there are few, as nearly always.
 #[inline]
-fn execute(handle: u32, values: &Values, request: &mut Request<'_>) {
+fn execute(handle: u32, values: &ParameterValues, request: &mut Request<'_>) {
     const FEW: usize = 4;
     let text = |index| values.get(index).and_then(text_of);
     if values.len() <= FEW {
@@ -412,7 +423,7 @@ impl Client for LuaClient {
         self.rows.take(&part);
     }
 
-    fn failed(&mut self, failure: &Failure<'_>) -> Reaction {
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let error = failure.error;
         self.counted(ClientCounters::ignored_error);
         self.refused = Some(Refused {
@@ -466,7 +477,7 @@ impl Client for LuaClient {
         true
     }
 
-    fn ended(&mut self, ended: &Ended) {
+    fn ended(&mut self, ended: &EndedTransaction) {
         match self.phase {
             Phase::InEvent if ended.well => {
                 self.phase = Phase::Ready;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// An error that a script raised or met.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptError {
+pub struct LuaError {
     /// The function of the script that dyno had called: `init`, `event`, …; none while the script was read.
     pub hook: Option<String>,
     /// As the script's path was given.
@@ -14,7 +14,7 @@ pub struct ScriptError {
     pub message: String,
 }
 
-impl ScriptError {
+impl LuaError {
     /// Takes Lua's words apart: `script.lua:12: what went wrong`.
     pub(super) fn new(hook: Option<String>, text: &str) -> Self {
         match split_location(text) {
@@ -54,7 +54,7 @@ fn split_location(text: &str) -> Option<(&str, u32, &str)> {
     (colon > 0).then(|| (&text[..colon], line, &text[after..]))
 }
 
-impl fmt::Display for ScriptError {
+impl fmt::Display for LuaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(hook) = &self.hook {
             // sysbench names the function that calls event(), and people look for that.
@@ -68,7 +68,7 @@ impl fmt::Display for ScriptError {
     }
 }
 
-impl std::error::Error for ScriptError {}
+impl std::error::Error for LuaError {}
 
 #[cfg(test)]
 mod tests {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn file_and_line_are_told_apart_from_the_message() {
-        let error = ScriptError::new(Some("event".to_owned()), "dir/a.lua:12: boom: 7: x");
+        let error = LuaError::new(Some("event".to_owned()), "dir/a.lua:12: boom: 7: x");
         assert_eq!((error.file.as_deref(), error.line), (Some("dir/a.lua"), Some(12)));
         assert_eq!(error.message, "boom: 7: x");
         assert_eq!(error.to_string(), "`thread_run' function failed: dir/a.lua:12: boom: 7: x");
@@ -87,7 +87,7 @@ mod tests {
         for text in
             ["boom", ":3: boom", "12: boom", "SQL error, errno = 0, state = '42601': no", "", "a:b", "ä:1"]
         {
-            let error = ScriptError::new(None, text);
+            let error = LuaError::new(None, text);
             assert_eq!((error.file, error.line, error.message.as_str()), (None, None, text));
         }
     }

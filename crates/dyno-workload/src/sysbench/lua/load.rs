@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use dyno_engine::error::SessionError;
 use dyno_engine::request::Statement;
-use dyno_engine::workload::{Client, Place, StatementId, Workload};
+use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 
 use super::blocking::{Opener, converse};
 use super::client::LuaClient;
-use super::error::ScriptError;
-use super::script::Script;
-use super::state::{Seat, State, Task};
+use super::error::LuaError;
+use super::script::LuaScript;
+use super::state::{LuaState, Seat, Task};
 use crate::random::Random;
 use crate::sysbench::counters::Counters;
 use crate::sysbench::failure::IgnoredErrors;
@@ -22,40 +22,40 @@ use crate::sysbench::failure::IgnoredErrors;
 /// each client run before the clock. All others are events.
 #[derive(Debug, Clone)]
 pub struct LuaLoad {
-    shared: Arc<Shared>,
+    shared: Arc<LuaShared>,
     types: [String; 1],
 }
 
 /// A client and the state that it runs in.
-pub(super) type Placed = (Arc<State>, Seat);
+pub(super) type Placed = (Arc<LuaState>, Seat);
 
 /// What all clients share.
-pub(super) struct Shared {
-    script: Arc<Script>,
+pub(super) struct LuaShared {
+    script: Arc<LuaScript>,
     pub(super) mysql: bool,
     pub(super) ignored: IgnoredErrors,
     counters: Option<Arc<Counters>>,
     /// One for each load thread, which makes it.
-    threads: Box<[OnceLock<Arc<State>>]>,
+    threads: Box<[OnceLock<Arc<LuaState>>]>,
     /// By the script's thread number.
     seats: Box<[OnceLock<Placed>]>,
-    failure: OnceLock<ScriptError>,
+    failure: OnceLock<LuaError>,
     stop: Option<Arc<AtomicBool>>,
-    refusal: Option<Arc<Refusal>>,
+    on_connect_error: Option<Arc<OnConnectError>>,
 }
 
 /// Hears why a connection that a thread asked for was not opened.
-pub type Refusal = dyn Fn(&SessionError) + Send + Sync;
+pub type OnConnectError = dyn Fn(&SessionError) + Send + Sync;
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for LuaShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("failure", &self.failure).finish_non_exhaustive()
+        f.debug_struct("LuaShared").field("failure", &self.failure).finish_non_exhaustive()
     }
 }
 
-impl Shared {
+impl LuaShared {
     /// Notes the first error of all clients, and asks the run to end.
-    pub(super) fn fail(&self, error: ScriptError) {
+    pub(super) fn fail(&self, error: LuaError) {
         // The others follow from the first, or would have come anyway.
         let _ = self.failure.set(error);
         if let Some(stop) = &self.stop {
@@ -64,12 +64,12 @@ impl Shared {
     }
 
     pub(super) fn tell_refusal(&self, error: &SessionError) {
-        if let Some(refusal) = &self.refusal {
-            refusal(error);
+        if let Some(on_connect_error) = &self.on_connect_error {
+            on_connect_error(error);
         }
     }
 
-    fn state(&self, thread: u32) -> Result<Arc<State>, ScriptError> {
+    fn state(&self, thread: u32) -> Result<Arc<LuaState>, LuaError> {
         let Some(cell) = self.threads.get(thread as usize) else {
             return self.script.new_state().map(Arc::new);
         };
@@ -80,10 +80,10 @@ impl Shared {
         Ok(Arc::clone(cell.get_or_init(|| state)))
     }
 
-    fn seat(&self, place: Place, seed: u64) -> Result<Placed, ScriptError> {
-        let state = self.state(place.thread)?;
-        let seat = state.spawn(place.id, Random::of_client(seed, place.id), false)?;
-        if let Some(cell) = self.seats.get(place.id as usize) {
+    fn seat(&self, identity: ClientIdentity, seed: u64) -> Result<Placed, LuaError> {
+        let state = self.state(identity.thread)?;
+        let seat = state.spawn(identity.id, Random::of_client(seed, identity.id), false)?;
+        if let Some(cell) = self.seats.get(identity.id as usize) {
             let _ = cell.set((Arc::clone(&state), seat));
         }
         Ok((state, seat))
@@ -94,12 +94,12 @@ impl LuaLoad {
     /// For a run of `clients` clients on `threads` load threads. Errors that restart an event are those that sysbench
     /// ignores.
     #[must_use]
-    pub fn new(script: Arc<Script>, threads: u32, clients: u32) -> Self {
+    pub fn new(script: Arc<LuaScript>, threads: u32, clients: u32) -> Self {
         let mysql = script.is_mysql();
         let name = script.name();
         Self {
             types: [name],
-            shared: Arc::new(Shared {
+            shared: Arc::new(LuaShared {
                 script,
                 mysql,
                 ignored: IgnoredErrors::usual(mysql),
@@ -108,7 +108,7 @@ impl LuaLoad {
                 seats: (0..clients).map(|_| OnceLock::new()).collect(),
                 failure: OnceLock::new(),
                 stop: None,
-                refusal: None,
+                on_connect_error: None,
             }),
         }
     }
@@ -133,12 +133,12 @@ impl LuaLoad {
 
     /// Hears of connections that were not opened, before the script does.
     #[must_use]
-    pub fn with_refusal(self, refusal: Arc<Refusal>) -> Self {
-        self.with(|shared| shared.refusal = Some(refusal))
+    pub fn with_on_connect_error(self, on_connect_error: Arc<OnConnectError>) -> Self {
+        self.with(|shared| shared.on_connect_error = Some(on_connect_error))
     }
 
     /// Before the first client is made nobody else holds it.
-    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut LuaShared)) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             change(shared);
         }
@@ -147,7 +147,7 @@ impl LuaLoad {
 
     /// The first error of a client that ended the run.
     #[must_use]
-    pub fn failure(&self) -> Option<&ScriptError> {
+    pub fn failure(&self) -> Option<&LuaError> {
         self.shared.failure.get()
     }
 
@@ -156,7 +156,7 @@ impl LuaLoad {
     ///
     /// # Errors
     /// The first error of a client; the others run all the same.
-    pub fn finish(&self, open: &Opener<'_>) -> Result<(), ScriptError> {
+    pub fn finish(&self, open: &Opener<'_>) -> Result<(), LuaError> {
         let mut outcome = Ok(());
         for (state, seat) in self.shared.seats.iter().filter_map(OnceLock::get) {
             if state.has(*seat, "thread_done") {
@@ -191,10 +191,10 @@ impl Workload for LuaLoad {
         true
     }
 
-    fn client(&self, place: Place, seed: u64) -> Box<dyn Client> {
+    fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
         let shared = &self.shared;
-        let counters = shared.counters.as_ref().map(|counters| counters.client(place));
-        let seat = match shared.seat(place, seed) {
+        let counters = shared.counters.as_ref().map(|counters| counters.client(identity));
+        let seat = match shared.seat(identity, seed) {
             Ok(seat) => Some(seat),
             Err(error) => {
                 shared.fail(error);

@@ -34,10 +34,10 @@ mod script;
 mod state;
 
 pub use blocking::Opener;
-pub use error::ScriptError;
-pub use load::{LuaLoad, Refusal};
+pub use error::LuaError;
+pub use load::{LuaLoad, OnConnectError};
 pub use options::{DeclaredOption, OptionKind, OptionValue};
 pub use random::Distributions;
-pub use report::{Report, ReportLatency};
-pub use script::{Invocation, Script, Settings};
-pub use state::Log;
+pub use report::{LuaReport, ReportLatency};
+pub use script::{Invocation, LuaScript, ScriptSettings};
+pub use state::LogSink;

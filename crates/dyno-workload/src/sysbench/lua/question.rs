@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mlua::{Lua, LuaString, MultiValue, Table, Value};
 
-use super::error::ScriptError;
+use super::error::LuaError;
 
 /// Numbers of the questions. They reach Lua as `core.op`.
 const OPS: [(&str, i64); 17] = [
@@ -59,13 +59,13 @@ pub(super) fn constants(lua: &Lua) -> mlua::Result<(Table, Table)> {
 
 /// What of an answer's rows is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum RowsWanted {
     Nothing,
     All,
     First,
 }
 
-impl Keep {
+impl RowsWanted {
     fn of(value: &Value) -> Self {
         match integer(value) {
             1 => Self::All,
@@ -81,14 +81,14 @@ pub(super) type Asked = (Value, Value, Value, Value, Value, Value, Value, Value,
 
 /// Values of a statement's parameters.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(super) struct ParameterValues {
     count: usize,
     /// The first ones; nil beyond the last.
     few: [Value; 4],
     more: MultiValue,
 }
 
-impl Values {
+impl ParameterValues {
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -105,7 +105,7 @@ impl Values {
 pub(super) enum Question {
     Query {
         sql: LuaString,
-        keep: Keep,
+        wanted: RowsWanted,
     },
     Prepare {
         handle: u32,
@@ -113,8 +113,8 @@ pub(super) enum Question {
     },
     Execute {
         handle: u32,
-        keep: Keep,
-        values: Values,
+        wanted: RowsWanted,
+        values: ParameterValues,
     },
     Forget {
         connection: u16,
@@ -157,7 +157,7 @@ pub(super) enum Question {
     Ended {
         found: bool,
     },
-    Failed(ScriptError),
+    Failed(LuaError),
 }
 
 impl Question {
@@ -167,7 +167,7 @@ impl Question {
         let op = integer(&op);
         match op {
             QUERY => match second {
-                Value::String(sql) => Self::Query { sql, keep: Keep::of(&first) },
+                Value::String(sql) => Self::Query { sql, wanted: RowsWanted::of(&first) },
                 _ => Self::misread(op),
             },
             PREPARE => match second {
@@ -175,8 +175,8 @@ impl Question {
                 _ => Self::misread(op),
             },
             EXECUTE => {
-                let values = Values { count: integer(&third) as usize, few: [a, b, c, d], more };
-                Self::Execute { handle: integer(&first) as u32, keep: Keep::of(&second), values }
+                let values = ParameterValues { count: integer(&third) as usize, few: [a, b, c, d], more };
+                Self::Execute { handle: integer(&first) as u32, wanted: RowsWanted::of(&second), values }
             }
             FORGET => Self::Forget { connection: integer(&first) as u16, handle: integer(&second) as u32 },
             CONNECT => Self::Connect { connection: integer(&first) as u16 },
@@ -198,7 +198,7 @@ impl Question {
             FAILED => {
                 let text = first.to_string().unwrap_or_default();
                 let hook = second.as_string().map(LuaString::to_string_lossy);
-                Self::Failed(ScriptError::new(hook, &text))
+                Self::Failed(LuaError::new(hook, &text))
             }
             op => Self::misread(op),
         }
@@ -207,7 +207,7 @@ impl Question {
     /// Only a script that takes the driver's own tables apart gets here.
     #[cold]
     fn misread(op: i64) -> Self {
-        Self::Failed(ScriptError::new(
+        Self::Failed(LuaError::new(
             None,
             &format!("the script asked for what cannot be done (question {op})"),
         ))
@@ -239,7 +239,7 @@ pub(super) struct Refused {
 
 /// The answer to a question.
 #[derive(Debug)]
-pub(super) enum Reply<'a> {
+pub(super) enum LuaReply<'a> {
     Done,
     /// `rows` as `result:fetch_row()` reads them, where they were wanted.
     Result {
@@ -250,7 +250,7 @@ pub(super) enum Reply<'a> {
     Refused(&'a Refused),
 }
 
-impl Reply<'_> {
+impl LuaReply<'_> {
     /// The arguments for the driver in Lua.
     pub(super) fn to_lua(&self, lua: &Lua) -> mlua::Result<(i64, Value, Value, Value, Value, Value)> {
         const NIL: Value = Value::Nil;

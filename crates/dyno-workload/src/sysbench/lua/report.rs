@@ -4,7 +4,7 @@ use mlua::{Lua, Table};
 
 /// Counts of an interval, or of the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Report {
+pub struct LuaReport {
     pub threads_running: u64,
     pub events: u64,
     pub reads: u64,
@@ -33,7 +33,7 @@ pub struct ReportLatency {
     pub sum_s: f64,
 }
 
-impl Report {
+impl LuaReport {
     pub(super) fn to_lua(self, lua: &Lua) -> mlua::Result<Table> {
         let table = lua.create_table_from([
             ("threads_running", self.threads_running as f64),

@@ -6,12 +6,12 @@ use std::io::Write as _;
 use dyno_engine::workload::Reply;
 use dyno_wire::my;
 
-use super::question::Keep;
+use super::question::RowsWanted;
 
 /// The rows of the answer that is waited for.
 #[derive(Debug)]
-pub(super) struct Rows {
-    keep: Keep,
+pub(super) struct AnswerRows {
+    wanted: RowsWanted,
     pub(super) columns: u32,
     /// Rows so far, of the statement that sent any last.
     pub(super) count: u64,
@@ -20,19 +20,19 @@ pub(super) struct Rows {
     complete: bool,
 }
 
-impl Rows {
+impl AnswerRows {
     pub(super) fn new() -> Self {
-        Self { keep: Keep::Nothing, columns: 0, count: 0, bytes: Vec::new(), complete: false }
+        Self { wanted: RowsWanted::Nothing, columns: 0, count: 0, bytes: Vec::new(), complete: false }
     }
 
-    pub(super) fn start(&mut self, keep: Keep) {
-        (self.keep, self.columns, self.count, self.complete) = (keep, 0, 0, false);
+    pub(super) fn start(&mut self, wanted: RowsWanted) {
+        (self.wanted, self.columns, self.count, self.complete) = (wanted, 0, 0, false);
         self.bytes.clear();
     }
 
     /// As Lua reads them; `None` where they were not wanted.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
-        (self.keep != Keep::Nothing).then_some(&self.bytes)
+        (self.wanted != RowsWanted::Nothing).then_some(&self.bytes)
     }
 
     pub(super) fn take(&mut self, part: &Reply<'_>) {
@@ -61,14 +61,14 @@ impl Rows {
     /// Of several results the last one stays.
     fn next_result(&mut self) {
         if std::mem::take(&mut self.complete) {
-            self.start(self.keep);
+            self.start(self.wanted);
         }
     }
 
     pub(super) fn row(&mut self, columns: usize, values: impl FnOnce(&mut Self)) {
         self.columns = columns as u32;
         self.count += 1;
-        if self.keep == Keep::All || self.count == 1 {
+        if self.wanted == RowsWanted::All || self.count == 1 {
             values(self);
         }
     }

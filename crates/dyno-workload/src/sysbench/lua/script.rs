@@ -8,11 +8,11 @@ use dyno_target::files;
 use mlua::{Table, Value};
 
 use super::blocking::{Opener, converse};
-use super::error::ScriptError;
+use super::error::LuaError;
 use super::options::{DeclaredOption, OptionValue};
 use super::random::Distributions;
-use super::report::Report;
-use super::state::{Log, Seat, Setup, State, Task};
+use super::report::LuaReport;
+use super::state::{LogSink, LuaState, Seat, Setup, Task};
 use crate::random::Random;
 use crate::sysbench::counters::ClientCounters;
 use crate::sysbench::unique::UniqueRanges;
@@ -30,7 +30,7 @@ pub struct Invocation {
     pub mysql: bool,
     /// The user's home directory, of which `.luarocks` is looked through.
     pub home: Option<PathBuf>,
-    pub log: Option<Log>,
+    pub log: Option<LogSink>,
     /// Opens connections that the script asks for while it is read.
     pub open: Option<Arc<Opener<'static>>>,
     /// Counts what it asks the server outside of the load, as sysbench does too.
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Invocation {
 
 /// What is known once the command line is understood.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ScriptSettings {
     /// Everything of `sysbench.opt`, under names with underscores.
     pub options: Vec<(String, OptionValue)>,
     pub mysql: bool,
@@ -59,7 +59,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for ScriptSettings {
     fn default() -> Self {
         Self {
             options: Vec::new(),
@@ -75,9 +75,9 @@ impl Default for Settings {
 /// A script and the state in which it was read. That state goes on as sysbench's first one: `init`, `done`, commands that
 /// are not parallel and report hooks run in it.
 #[derive(Debug)]
-pub struct Script {
+pub struct LuaScript {
     setup: SetupShown,
-    main: State,
+    main: LuaState,
     seat: Seat,
     options: Vec<DeclaredOption>,
     counters: Option<ClientCounters>,
@@ -98,7 +98,7 @@ const MAIN: u32 = u32::MAX;
 /// Where sysbench looks for modules beside the current directory and the user's own, `?` being the module's name.
 const SYSTEM_PATH: &str = "/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/local/share/sysbench/?.lua;/usr/share/sysbench/?.lua";
 
-impl Script {
+impl LuaScript {
     /// The file that `name` on the command line stands for: a path, or the name of a module.
     #[must_use]
     pub fn find(name: &str, invocation: &Invocation) -> Option<PathBuf> {
@@ -115,9 +115,9 @@ impl Script {
     ///
     /// # Errors
     /// That it cannot be read, or what it does wrong while it is.
-    pub fn load(path: &Path, invocation: &Invocation) -> Result<Self, ScriptError> {
+    pub fn load(path: &Path, invocation: &Invocation) -> Result<Self, LuaError> {
         let shown = path.display().to_string();
-        let text = files::read(path).map_err(|error| ScriptError::unreadable(&shown, &error))?;
+        let text = files::read(path).map_err(|error| LuaError::unreadable(&shown, &error))?;
         Self::from_text(&shown, text, invocation)
     }
 
@@ -125,7 +125,7 @@ impl Script {
     ///
     /// # Errors
     /// What it does wrong while it is read.
-    pub fn from_text(path: &str, text: Vec<u8>, invocation: &Invocation) -> Result<Self, ScriptError> {
+    pub fn from_text(path: &str, text: Vec<u8>, invocation: &Invocation) -> Result<Self, LuaError> {
         let setup = Setup {
             path: path.to_owned(),
             text,
@@ -142,7 +142,7 @@ impl Script {
             log: invocation.log.clone(),
             driver_used: Arc::default(),
         };
-        let main = State::new(&setup)?;
+        let main = LuaState::new(&setup)?;
         let seat = main.spawn(0, Random::of_client(0, MAIN), true)?;
         let counters = invocation.counters.clone();
         converse(&main, seat, Task::Read, invocation.open.as_deref(), counters.as_ref())?;
@@ -167,7 +167,7 @@ impl Script {
     ///
     /// # Errors
     /// None that the script can cause; that memory is short.
-    pub fn configure(&mut self, settings: Settings) -> Result<(), ScriptError> {
+    pub fn configure(&mut self, settings: ScriptSettings) -> Result<(), LuaError> {
         let setup = &mut self.setup.0;
         setup.options = Some(settings.options);
         setup.mysql = settings.mysql;
@@ -222,7 +222,7 @@ impl Script {
     ///
     /// # Errors
     /// What it raised.
-    pub fn call(&self, name: &str, open: &Opener<'_>) -> Result<bool, ScriptError> {
+    pub fn call(&self, name: &str, open: &Opener<'_>) -> Result<bool, LuaError> {
         converse(&self.main, self.seat, Task::Hook(name), Some(open), self.counters())
     }
 
@@ -230,7 +230,7 @@ impl Script {
     ///
     /// # Errors
     /// What it raised, in the first thread in which it raised anything.
-    pub fn run_command(&self, name: &str, threads: u32, open: &Opener<'_>) -> Result<bool, ScriptError> {
+    pub fn run_command(&self, name: &str, threads: u32, open: &Opener<'_>) -> Result<bool, LuaError> {
         if !self.is_parallel(name) {
             return converse(&self.main, self.seat, Task::Command(name), Some(open), None);
         }
@@ -245,10 +245,9 @@ impl Script {
             let mut outcome = Ok(false);
             // All of them are waited for, whatever the first came to.
             for thread in threads {
-                let died = |_| Err(ScriptError::new(None, "a thread of the command died"));
-                let failed = |error| {
-                    ScriptError::new(None, &format!("a thread of the command did not start: {error}"))
-                };
+                let died = |_| Err(LuaError::new(None, "a thread of the command died"));
+                let failed =
+                    |error| LuaError::new(None, &format!("a thread of the command did not start: {error}"));
                 let ran = thread.map_err(failed).and_then(|thread| thread.join().unwrap_or_else(died));
                 outcome = outcome.and_then(|found| ran.map(|ran| found || ran));
             }
@@ -261,7 +260,7 @@ impl Script {
     ///
     /// # Errors
     /// What it raised.
-    pub fn report_intermediate(&self, report: &Report) -> Result<bool, ScriptError> {
+    pub fn report_intermediate(&self, report: &LuaReport) -> Result<bool, LuaError> {
         self.report("report_intermediate", report)
     }
 
@@ -269,11 +268,11 @@ impl Script {
     ///
     /// # Errors
     /// What it raised.
-    pub fn report_cumulative(&self, report: &Report) -> Result<bool, ScriptError> {
+    pub fn report_cumulative(&self, report: &LuaReport) -> Result<bool, LuaError> {
         self.report("report_cumulative", report)
     }
 
-    fn report(&self, name: &str, report: &Report) -> Result<bool, ScriptError> {
+    fn report(&self, name: &str, report: &LuaReport) -> Result<bool, LuaError> {
         converse(&self.main, self.seat, Task::Report(name, report), None, None)
     }
 
@@ -281,13 +280,13 @@ impl Script {
     ///
     /// # Errors
     /// That it cannot be printed.
-    pub fn end_reports(&self) -> Result<(), ScriptError> {
+    pub fn end_reports(&self) -> Result<(), LuaError> {
         self.main.end_reports()
     }
 
     /// A state with nothing but the prelude in it, for clients of this script.
-    pub(super) fn new_state(&self) -> Result<State, ScriptError> {
-        State::new(&self.setup.0)
+    pub(super) fn new_state(&self) -> Result<LuaState, LuaError> {
+        LuaState::new(&self.setup.0)
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
 
-use super::error::ScriptError;
+use super::error::LuaError;
 use super::options::{DeclaredOption, OptionValue};
-use super::question::{Asked, Question, Reply, constants};
+use super::question::{Asked, LuaReply, Question, constants};
 use super::random::{Distributions, Streams};
-use super::report::Report;
+use super::report::LuaReport;
 use crate::random::Random;
 use crate::sysbench::unique::UniqueRanges;
 
@@ -31,7 +31,7 @@ const MEMORY_BYTES_MAX: usize = 2 << 30;
 const QUERY_SHOWN_CHARS: usize = 4000;
 
 /// Takes lines for the user's terminal, such as `FATAL: …` where the server refused a statement.
-pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What every state of a script is made from.
 #[derive(Clone)]
@@ -53,7 +53,7 @@ pub(super) struct Setup {
     pub(super) distributions: Distributions,
     pub(super) seed: u64,
     pub(super) unique: Arc<UniqueRanges>,
-    pub(super) log: Option<Log>,
+    pub(super) log: Option<LogSink>,
     /// A script that never asks for the driver needs no database.
     pub(super) driver_used: Arc<AtomicBool>,
 }
@@ -67,7 +67,7 @@ pub(super) enum Task<'a> {
     Load,
     Hook(&'a str),
     Command(&'a str),
-    Report(&'a str, &'a Report),
+    Report(&'a str, &'a LuaReport),
 }
 
 impl Task<'_> {
@@ -89,7 +89,7 @@ pub(super) struct Seat {
     stream: usize,
 }
 
-pub(super) struct State {
+pub(super) struct LuaState {
     lua: Lua,
     core: Table,
     spawn: Function,
@@ -99,18 +99,18 @@ pub(super) struct State {
     streams: Streams,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for LuaState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").finish_non_exhaustive()
+        f.debug_struct("LuaState").finish_non_exhaustive()
     }
 }
 
-fn failed(error: &mlua::Error) -> ScriptError {
-    ScriptError::from_lua(None, error)
+fn failed(error: &mlua::Error) -> LuaError {
+    LuaError::from_lua(None, error)
 }
 
-impl State {
-    pub(super) fn new(setup: &Setup) -> Result<Self, ScriptError> {
+impl LuaState {
+    pub(super) fn new(setup: &Setup) -> Result<Self, LuaError> {
         let streams = Streams::new(&setup.distributions, &setup.unique);
         Self::build(setup, streams).map_err(|error| failed(&error))
     }
@@ -160,7 +160,7 @@ impl State {
     }
 
     /// Adds a client with globals of its own. `blocking`: it opens its connection itself.
-    pub(super) fn spawn(&self, tid: u32, random: Random, blocking: bool) -> Result<Seat, ScriptError> {
+    pub(super) fn spawn(&self, tid: u32, random: Random, blocking: bool) -> Result<Seat, LuaError> {
         let stream = self.streams.add(random);
         // Lua counts from 1, and keeps what is counted so in an array.
         let index = stream as u32 + 1;
@@ -172,7 +172,7 @@ impl State {
     pub(super) fn start(&self, seat: Seat, task: Task<'_>) -> Question {
         self.streams.run(seat.stream);
         self.begin(seat, task)
-            .map_or_else(|error| Question::Failed(ScriptError::from_lua(task.hook(), &error)), Question::read)
+            .map_or_else(|error| Question::Failed(LuaError::from_lua(task.hook(), &error)), Question::read)
     }
 
     fn begin(&self, seat: Seat, task: Task<'_>) -> mlua::Result<Asked> {
@@ -189,7 +189,7 @@ impl State {
 
     /// Goes on with a client; what it wants next.
     #[inline]
-    pub(super) fn resume(&self, seat: Seat, reply: &Reply<'_>) -> Question {
+    pub(super) fn resume(&self, seat: Seat, reply: &LuaReply<'_>) -> Question {
         self.streams.run(seat.stream);
         let answered = reply
             .to_lua(&self.lua)
@@ -212,7 +212,7 @@ impl State {
     }
 
     /// Tells a client what the command line said.
-    pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), ScriptError> {
+    pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), LuaError> {
         self.streams.configure(seat.stream, random, &setup.distributions, &setup.unique);
         let tell = || -> mlua::Result<()> {
             self.core.set("setup", setup_table(&self.lua, setup)?)?;
@@ -222,7 +222,7 @@ impl State {
     }
 
     /// Ends what reports have begun to print.
-    pub(super) fn end_reports(&self) -> Result<(), ScriptError> {
+    pub(super) fn end_reports(&self) -> Result<(), LuaError> {
         let end = || -> mlua::Result<()> { self.core.get::<Function>("end_reports")?.call(()) };
         end().map_err(|error| failed(&error))
     }
@@ -318,7 +318,7 @@ pub(super) fn text_of(value: &Value) -> Option<mlua::BorrowedBytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sysbench::lua::question::{Keep, Refused};
+    use crate::sysbench::lua::question::{Refused, RowsWanted};
 
     const SCRIPT: &str = r#"
         sysbench.cmdline.options = { tables = { "Tables", 1 } }
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    fn spawn(state: &State, tid: u32) -> Seat {
+    fn spawn(state: &LuaState, tid: u32) -> Seat {
         state.spawn(tid, Random::of_client(1, tid), false).unwrap()
     }
 
@@ -369,7 +369,7 @@ mod tests {
     fn five_thousand_clients_take_turns_in_two_states() {
         const CLIENTS: u32 = 5000;
         let setup = setup(SCRIPT);
-        let states = [State::new(&setup).unwrap(), State::new(&setup).unwrap()];
+        let states = [LuaState::new(&setup).unwrap(), LuaState::new(&setup).unwrap()];
         let before = states.each_ref().map(|state| state.lua.used_memory());
         let clients: Vec<_> = (0..CLIENTS)
             .map(|tid| {
@@ -381,15 +381,15 @@ mod tests {
             assert!(matches!(state.start(*seat, Task::Load), Question::Connect { connection: 0 }));
         }
         for (_, state, seat) in &clients {
-            assert!(matches!(state.resume(*seat, &Reply::Done), Question::Prepare { handle: 1, .. }));
+            assert!(matches!(state.resume(*seat, &LuaReply::Done), Question::Prepare { handle: 1, .. }));
         }
         for (_, state, seat) in &clients {
-            assert!(matches!(state.resume(*seat, &Reply::Done), Question::Ready));
+            assert!(matches!(state.resume(*seat, &LuaReply::Done), Question::Ready));
         }
         for _ in 0..3 {
             for (tid, state, seat) in &clients {
-                let Question::Execute { handle: 1, keep: Keep::All, values } =
-                    state.resume(*seat, &Reply::Done)
+                let Question::Execute { handle: 1, wanted: RowsWanted::All, values } =
+                    state.resume(*seat, &LuaReply::Done)
                 else {
                     panic!("client {tid} does not execute");
                 };
@@ -397,12 +397,13 @@ mod tests {
             }
             for (tid, state, seat) in &clients {
                 let rows = row(&(tid + 1).to_string());
-                let reply = Reply::Result { rows_count: 1, columns: 1, rows: Some(&rows) };
+                let reply = LuaReply::Result { rows_count: 1, columns: 1, rows: Some(&rows) };
                 let question = state.resume(*seat, &reply);
                 assert!(matches!(&question, Question::Query { sql, .. } if *sql == "COMMIT"), "{question:?}");
             }
             for (_, state, seat) in &clients {
-                let question = state.resume(*seat, &Reply::Result { rows_count: 0, columns: 0, rows: None });
+                let question =
+                    state.resume(*seat, &LuaReply::Result { rows_count: 0, columns: 0, rows: None });
                 assert!(matches!(question, Question::EventDone { stop: false }), "{question:?}");
             }
         }
@@ -420,14 +421,14 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_raised_where_the_query_stands() {
-        let state = State::new(&setup(
+        let state = LuaState::new(&setup(
             "function event()\n  con = sysbench.sql.driver():connect()\n  con:query('x')\nend",
         ))
         .unwrap();
         let seat = spawn(&state, 0);
         assert!(matches!(state.start(seat, Task::Load), Question::Ready));
-        assert!(matches!(state.resume(seat, &Reply::Done), Question::Connect { connection: 0 }));
-        assert!(matches!(state.resume(seat, &Reply::Done), Question::Query { .. }));
+        assert!(matches!(state.resume(seat, &LuaReply::Done), Question::Connect { connection: 0 }));
+        assert!(matches!(state.resume(seat, &LuaReply::Done), Question::Query { .. }));
         let mut refused = Refused {
             ignorable: true,
             open: true,
@@ -435,16 +436,16 @@ mod tests {
             state: "40001".to_owned(),
             message: "again".to_owned(),
         };
-        assert!(matches!(state.resume(seat, &Reply::Refused(&refused)), Question::Rollback));
-        assert!(matches!(state.resume(seat, &Reply::Done), Question::Restart));
+        assert!(matches!(state.resume(seat, &LuaReply::Refused(&refused)), Question::Rollback));
+        assert!(matches!(state.resume(seat, &LuaReply::Done), Question::Restart));
         // Its connection is still there, and the event that begins again asks for a second one.
-        assert!(matches!(state.resume(seat, &Reply::Done), Question::Connect { connection: 1 }));
+        assert!(matches!(state.resume(seat, &LuaReply::Done), Question::Connect { connection: 1 }));
         let seat = spawn(&state, 1);
         state.start(seat, Task::Load);
-        state.resume(seat, &Reply::Done);
-        state.resume(seat, &Reply::Done);
+        state.resume(seat, &LuaReply::Done);
+        state.resume(seat, &LuaReply::Done);
         refused.ignorable = false;
-        let Question::Failed(error) = state.resume(seat, &Reply::Refused(&refused)) else {
+        let Question::Failed(error) = state.resume(seat, &LuaReply::Refused(&refused)) else {
             panic!("it goes on")
         };
         assert_eq!(
@@ -456,11 +457,14 @@ mod tests {
     #[test]
     fn a_state_that_runs_out_of_memory_fails_its_script_alone() {
         let state =
-            State::new(&setup("function event() local t = {} while true do t[#t + 1] = {} end end")).unwrap();
+            LuaState::new(&setup("function event() local t = {} while true do t[#t + 1] = {} end end"))
+                .unwrap();
         state.lua.set_memory_limit(state.lua.used_memory() + (16 << 20)).unwrap();
         let seat = spawn(&state, 0);
         assert!(matches!(state.start(seat, Task::Load), Question::Ready));
-        let Question::Failed(error) = state.resume(seat, &Reply::Done) else { panic!("memory has no end") };
+        let Question::Failed(error) = state.resume(seat, &LuaReply::Done) else {
+            panic!("memory has no end")
+        };
         assert!(error.message.contains("not enough memory"), "{error}");
     }
 }

@@ -2,16 +2,16 @@
 
 use dyno_target::connection::Connection;
 
-use crate::bulk::crew::{JobError, News, Surroundings};
+use crate::bulk::worker_pool::{JobContext, JobError, News};
 use crate::bulk::{Batch, Bulk, ROWS_PER_TRANSACTION};
 use crate::random::Random;
 use crate::sysbench::schema::{Schema, table_name};
 
-use super::rows::Rows;
+use super::rows::SysbenchRows;
 
 /// Some rows of one table, `first` to `last`; none where `last` is less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct TablePart {
     pub table: u32,
     pub first: u64,
     pub last: u64,
@@ -21,13 +21,13 @@ pub(super) struct Part {
 
 /// How rows travel, for all tables.
 #[derive(Debug)]
-pub(super) struct Load<'a> {
+pub(super) struct TableLoader<'a> {
     pub schema: Schema<'a>,
     pub seed: u64,
     bulk: Bulk<'a>,
 }
 
-impl<'a> Load<'a> {
+impl<'a> TableLoader<'a> {
     pub(super) fn new(schema: Schema<'a>, seed: u64) -> Self {
         Self { schema, seed, bulk: Bulk::new(schema.dialect) }
     }
@@ -38,7 +38,7 @@ impl<'a> Load<'a> {
     }
 
     /// The parts that are sent, neighbours of different tables.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<TablePart> {
         let options = self.schema.options;
         let rows = if self.bulk.whole_tables() { options.table_size } else { ROWS_PER_TRANSACTION };
         let firsts = (0..options.table_size).step_by(usize::try_from(rows.max(1)).unwrap_or(usize::MAX));
@@ -46,18 +46,21 @@ impl<'a> Load<'a> {
             let last = (before + rows).min(options.table_size);
             (1..=options.tables).map(move |table| (table, before + 1, last))
         });
-        parts.zip(0..).map(|((table, first, last), stream)| Part { table, first, last, stream }).collect()
+        parts
+            .zip(0..)
+            .map(|((table, first, last), stream)| TablePart { table, first, last, stream })
+            .collect()
     }
 
     /// Sends a part.
     pub(super) fn run(
         &self,
         connection: &mut Connection,
-        part: &Part,
-        around: &Surroundings<'_>,
+        part: &TablePart,
+        context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if part.first == 1 {
-            around.tell(News::Table(part.table));
+            context.tell(News::Table(part.table));
         }
         let batch = Batch {
             table: table_name(part.table),
@@ -66,12 +69,12 @@ impl<'a> Load<'a> {
             load_local: self.schema.load_local(part.table),
             insert: self.schema.insert(part.table),
         };
-        self.bulk.send(connection, &batch, || self.rows(part), around)
+        self.bulk.send(connection, &batch, || self.rows(part), context)
     }
 
-    fn rows(&self, part: &Part) -> Rows {
+    fn rows(&self, part: &TablePart) -> SysbenchRows {
         let options = self.schema.options;
         let random = Random::of_client(self.seed, part.stream);
-        Rows::new(part.first, part.last, options.table_size, &options.distribution, random)
+        SysbenchRows::new(part.first, part.last, options.table_size, &options.distribution, random)
     }
 }

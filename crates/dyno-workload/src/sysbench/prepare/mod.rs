@@ -20,10 +20,10 @@ use super::state::{State, state};
 use crate::limits;
 use crate::preparation::{PrepareError, Terms};
 
-pub use crate::bulk::crew::Open;
+pub use crate::bulk::worker_pool::OpenConnection;
 
-use crate::bulk::crew::{Crew, JobError, News, Surroundings};
-use load::Load;
+use crate::bulk::worker_pool::{JobContext, JobError, News, WorkerPool};
+use load::TableLoader;
 
 /// Of the messages.
 static TERMS: Terms = Terms {
@@ -83,7 +83,7 @@ pub enum Progress {
 /// No connection can be opened, a table of the same name is there and is to stay, the server refuses a step, or
 /// [`PrepareOptions::stop`] was set; the tables are then not usable, unless nothing was begun, and [`state`] says so.
 pub fn prepare(
-    open: Open<'_>,
+    open: OpenConnection<'_>,
     options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
@@ -99,12 +99,12 @@ pub fn prepare(
         });
     }
     let schema = Schema { options: options.options, dialect: &options.dialect };
-    let load = Load::new(schema, options.seed);
+    let load = TableLoader::new(schema, options.seed);
     let parts = load.parts();
     let jobs = parts.len().max(options.options.tables as usize);
-    let crew = Crew::new(first, open, jobs.min(options.threads.max(1) as usize), options.stop)
+    let pool = WorkerPool::new(first, open, jobs.min(options.threads.max(1) as usize), options.stop)
         .map_err(&connecting)?;
-    let mut preparation = Preparation { crew, options, schema, progress };
+    let mut preparation = Preparation { pool, options, schema, progress };
     preparation.ease_sessions();
     if options.existing != Existing::Keep {
         preparation.each_table("drop", |table| vec![Schema::drop_table(table)])?;
@@ -129,7 +129,7 @@ impl Schema<'_> {
 }
 
 struct Preparation<'a> {
-    crew: Crew<'a>,
+    pool: WorkerPool<'a>,
     options: &'a PrepareOptions<'a>,
     schema: Schema<'a>,
     progress: &'a mut dyn FnMut(Progress),
@@ -142,7 +142,7 @@ impl Preparation<'_> {
     /// `unique_checks` stays as it is: there is no second unique index to check, the rows come in the key's order, and
     /// without it MariaDB loads an empty table by way of temporary files, which takes half as long again.
     fn ease_sessions(&mut self) {
-        for connection in self.crew.connections() {
+        for connection in self.pool.connections() {
             limits::lift(connection);
             if self.schema.dialect.mysql {
                 let _ = connection.execute("SET SESSION autocommit = 1");
@@ -157,25 +157,25 @@ impl Preparation<'_> {
         statements: impl Fn(u32) -> Vec<String> + Sync,
     ) -> Result<(), PrepareError> {
         let tables: Vec<u32> = (1..=self.options.options.tables).collect();
-        self.step(step, None, |crew, hear| {
-            let job = |connection: &mut Connection, table: &u32, around: &Surroundings<'_>| {
-                around.tell(News::Table(*table));
+        self.step(step, None, |pool, hear| {
+            let job = |connection: &mut Connection, table: &u32, context: &JobContext<'_>| {
+                context.tell(News::Table(*table));
                 for sql in statements(*table) {
-                    around.execute(connection, &sql)?;
+                    context.execute(connection, &sql)?;
                 }
                 Ok(())
             };
-            crew.run(&tables, job, hear)
+            pool.run(&tables, job, hear)
         })
     }
 
-    fn load(&mut self, load: &Load<'_>, parts: &[load::Part]) -> Result<(), PrepareError> {
+    fn load(&mut self, load: &TableLoader<'_>, parts: &[load::TablePart]) -> Result<(), PrepareError> {
         if let Some(why) = load.slower() {
             (self.progress)(Progress::Fallback { why });
         }
         let total = self.options.options.table_size * u64::from(self.options.options.tables);
-        self.step("data", Some(total), |crew, hear| {
-            crew.run(parts, |connection, part, around| load.run(connection, part, around), hear)
+        self.step("data", Some(total), |pool, hear| {
+            pool.run(parts, |connection, part, context| load.run(connection, part, context), hear)
         })
     }
 
@@ -184,7 +184,7 @@ impl Preparation<'_> {
         &mut self,
         step: &'static str,
         rows: Option<u64>,
-        run: impl FnOnce(&mut Crew<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
+        run: impl FnOnce(&mut WorkerPool<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
     ) -> Result<(), PrepareError> {
         (self.progress)(Progress::Begun { step });
         let started = Instant::now();
@@ -197,7 +197,7 @@ impl Preparation<'_> {
                 progress(Progress::Rows { done, total: rows.unwrap_or(done) });
             }
         };
-        run(&mut self.crew, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
+        run(&mut self.pool, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
         progress(Progress::Finished(PrepareStep {
             target: self.options.target.clone(),
             workload: NAME.to_owned(),

@@ -11,7 +11,7 @@ const ROW_BYTES_MAX: usize = C_BYTES + PAD_BYTES + 2 * 10 + 16;
 
 /// Some rows of a table that are still to be written.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct SysbenchRows {
     next: u64,
     last: u64,
     /// `k` is drawn from 1 to this.
@@ -20,7 +20,7 @@ pub(super) struct Rows {
     random: Random,
 }
 
-impl Rows {
+impl SysbenchRows {
     /// Rows `first` to `last` of a table of `table_size` rows.
     pub(super) fn new(
         first: u64,
@@ -49,7 +49,7 @@ impl Rows {
     }
 }
 
-impl bulk::Rows for Rows {
+impl bulk::RowSource for SysbenchRows {
     fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
         let first = self.next;
         while self.next <= self.last && buffer.capacity() - buffer.len() >= ROW_BYTES_MAX {
@@ -68,10 +68,10 @@ impl bulk::Rows for Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::Rows as _;
+    use crate::bulk::RowSource as _;
 
     fn all(form: Form, first: u64, last: u64, capacity: usize) -> Vec<String> {
-        let mut rows = Rows::new(first, last, 1_000, &Distribution::Uniform, Random::of_client(1, 0));
+        let mut rows = SysbenchRows::new(first, last, 1_000, &Distribution::Uniform, Random::of_client(1, 0));
         let (mut pieces, mut count) = (Vec::new(), 0);
         loop {
             let mut buffer = Vec::with_capacity(capacity);
@@ -121,7 +121,7 @@ mod tests {
     fn a_row_is_at_most_as_long_as_was_reckoned() {
         let huge = i32::MAX as u64;
         let highest = Distribution::Special { iterations: 1, percent: 100, result_percent: 100 };
-        let mut rows = Rows::new(huge, huge + 1, huge, &highest, Random::of_client(1, 0));
+        let mut rows = SysbenchRows::new(huge, huge + 1, huge, &highest, Random::of_client(1, 0));
         rows.sampler = Distribution::Pareto { h: 0.999 }.sampler();
         let mut buffer = Vec::with_capacity(2 * ROW_BYTES_MAX);
         assert_eq!(rows.fill(Form::Tuples, &mut buffer), 2);

@@ -11,7 +11,7 @@ use dyno_target::settings::TargetError;
 use dyno_wire::endpoint::Address;
 use dyno_wire::pg::libpq_text;
 
-use super::Server;
+use super::PgbenchServer;
 
 const IS_IT_RUNNING_LOCALLY: &str =
     "\n\tIs the server running locally and accepting connections on that socket?";
@@ -43,7 +43,7 @@ impl ConnectFailure {
         let needs_password = matches!(error, ConnectError::PasswordMissing { .. });
         let text = match address_of(error) {
             Some(address) => {
-                let text = failed(&Place { name, address }, &reason(error));
+                let text = failed(&ServerLabel { name, address }, &reason(error));
                 if knows_no_parameter(error) { format!("{text}\n{text}") } else { text }
             }
             None => reason(error),
@@ -53,7 +53,7 @@ impl ConnectFailure {
 
     /// A further session there could not be opened.
     pub(crate) fn of_session(name: Option<&str>, address: &Address, error: &SessionError) -> Self {
-        let text = failed(&Place { name, address }, &session_reason(error, address));
+        let text = failed(&ServerLabel { name, address }, &session_reason(error, address));
         Self { text, needs_password: false }
     }
 
@@ -72,7 +72,7 @@ impl ConnectFailure {
     }
 }
 
-impl Server {
+impl PgbenchServer {
     /// Why a further session there could not be opened, worded like the first one's failure.
     pub(crate) fn failure(&self, error: &SessionError) -> String {
         ConnectFailure::of_session(self.name.as_deref(), &self.endpoint.address, error).text
@@ -84,17 +84,17 @@ fn knows_no_parameter(error: &ConnectError) -> bool {
     matches!(error, ConnectError::Server { error, .. } if error.state() == "42704")
 }
 
-fn failed(place: &Place<'_>, reason: &str) -> String {
+fn failed(place: &ServerLabel<'_>, reason: &str) -> String {
     format!("connection to server {place} failed: {reason}")
 }
 
-/// A server's place as libpq words it.
-struct Place<'a> {
+/// A server's address as libpq words it.
+struct ServerLabel<'a> {
     name: Option<&'a str>,
     address: &'a Address,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ServerLabel<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address: &SocketAddr = match self.address {
             Address::Unix(path) => return write!(f, "on socket \"{}\"", path.display()),
@@ -172,7 +172,7 @@ fn reason(error: &ConnectError) -> String {
         | ConnectError::TooManyConnections { error, .. }
         | ConnectError::NotAllowed { error, .. }
         | ConnectError::NotReady { error, .. }
-        | ConnectError::Server { error, .. } => libpq_text::refusal(error, None).trim_end().to_owned(),
+        | ConnectError::Server { error, .. } => libpq_text::server_error(error, None).trim_end().to_owned(),
         // MySQL's, which is not reached from here.
         ConnectError::NotMySql { .. }
         | ConnectError::AccessDenied { .. }
@@ -199,7 +199,7 @@ fn reason(error: &ConnectError) -> String {
 fn session_reason(error: &SessionError, address: &Address) -> String {
     let local = matches!(address, Address::Unix(_));
     if let Some(error) = error.server_error() {
-        return libpq_text::refusal(error, None).trim_end().to_owned();
+        return libpq_text::server_error(error, None).trim_end().to_owned();
     }
     match error {
         SessionError::Io { doing: "connect", source } => {

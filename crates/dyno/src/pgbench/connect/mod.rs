@@ -29,21 +29,21 @@ struct Destination {
 
 /// The first session, and where and how the others are opened.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedConnection {
     pub(crate) connection: Connection,
-    pub(crate) server: Server,
+    pub(crate) server: PgbenchServer,
 }
 
 /// A server that let us in.
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub(crate) struct PgbenchServer {
     pub(crate) endpoint: Endpoint,
     /// What was resolved to get its address.
     name: Option<String>,
     url: String,
 }
 
-impl Server {
+impl PgbenchServer {
     /// The target as it is shown and stored, without the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
@@ -68,7 +68,10 @@ impl Server {
 }
 
 /// Opens the first session of this process: its environment is heeded, and its terminal is asked for a password.
-pub(crate) fn open(options: &ConnectionOptions, say: &mut dyn FnMut(&str)) -> Result<Opened, ConnectFailure> {
+pub(crate) fn open(
+    options: &ConnectionOptions,
+    say: &mut dyn FnMut(&str),
+) -> Result<OpenedConnection, ConnectFailure> {
     let mut destination = Destination::new(options, &Environment::of_process())?;
     let settings = &destination.settings;
     secrets::remember(settings.passwords(), settings.user(), settings.database());
@@ -104,7 +107,7 @@ impl Destination {
     pub(crate) fn open(
         &mut self,
         ask: &mut dyn FnMut() -> Option<Password>,
-    ) -> Result<Opened, ConnectFailure> {
+    ) -> Result<OpenedConnection, ConnectFailure> {
         match self.try_all() {
             Err(failure) if failure.needs_password() && self.password.is_none() => match ask() {
                 Some(password) => {
@@ -118,7 +121,7 @@ impl Destination {
     }
 
     /// Tries one address after the other. One that can be reached and refuses the login is the last.
-    fn try_all(&self) -> Result<Opened, ConnectFailure> {
+    fn try_all(&self) -> Result<OpenedConnection, ConnectFailure> {
         if !self.settings.takes_any_session() {
             let endpoint = self.settings.endpoint().map_err(|error| ConnectFailure::target(&error))?;
             return self.try_one(None, endpoint).map_err(|error| ConnectFailure::of_address(None, &error));
@@ -144,12 +147,12 @@ impl Destination {
         Err(failure.unwrap_or_else(ConnectFailure::nowhere))
     }
 
-    fn try_one(&self, name: Option<&str>, endpoint: Endpoint) -> Result<Opened, ConnectError> {
+    fn try_one(&self, name: Option<&str>, endpoint: Endpoint) -> Result<OpenedConnection, ConnectError> {
         let endpoint = self.with_password(endpoint);
         let connection = Connection::open(&endpoint)?;
         let name = name.map(str::to_owned);
-        let server = Server { endpoint, name, url: self.settings.url() };
-        Ok(Opened { connection, server })
+        let server = PgbenchServer { endpoint, name, url: self.settings.url() };
+        Ok(OpenedConnection { connection, server })
     }
 
     fn with_password(&self, endpoint: Endpoint) -> Endpoint {

@@ -11,7 +11,7 @@ use super::getopt::GetoptError;
 /// A command line that is refused. Its `Display` is the message itself; [`UsageError::stderr`] is all that is
 /// printed. The program ends with status 1.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum UsageError {
+pub(crate) enum PgbenchUsageError {
     #[error(transparent)]
     Getopt(#[from] GetoptError),
     #[error("too many command-line arguments (first is \"{}\")", .first.to_string_lossy())]
@@ -111,7 +111,7 @@ impl SeedSource {
 
 const TRY_HELP: &str = "pgbench: hint: Try \"pgbench --help\" for more information.\n";
 
-impl UsageError {
+impl PgbenchUsageError {
     /// All lines for standard error: the message behind the program's name, and what pgbench says after it.
     pub(crate) fn stderr(&self) -> String {
         let kind = if matches!(self, Self::Getopt(_)) { "" } else { "error: " };

@@ -18,7 +18,7 @@ pub(super) enum Takes {
 
 /// An option that may be given. `O` is what the caller calls it.
 #[derive(Debug)]
-pub(super) struct Known<O> {
+pub(super) struct OptionSpec<O> {
     pub(super) option: O,
     pub(super) long: &'static str,
     pub(super) short: Option<u8>,
@@ -56,16 +56,16 @@ fn list(names: &[&str]) -> String {
 }
 
 /// The words of a command line, one after the other.
-pub(super) struct Words<O: 'static> {
-    known: &'static [Known<O>],
+pub(super) struct CommandLineWords<O: 'static> {
+    known: &'static [OptionSpec<O>],
     arguments: std::vec::IntoIter<OsString>,
     /// What is left of a group of short options.
     letters: Vec<u8>,
     only_operands: bool,
 }
 
-impl<O: Copy> Words<O> {
-    pub(super) fn new(known: &'static [Known<O>], arguments: Vec<OsString>) -> Self {
+impl<O: Copy> CommandLineWords<O> {
+    pub(super) fn new(known: &'static [OptionSpec<O>], arguments: Vec<OsString>) -> Self {
         Self { known, arguments: arguments.into_iter(), letters: Vec::new(), only_operands: false }
     }
 
@@ -127,14 +127,14 @@ impl<O: Copy> Words<O> {
     }
 
     /// The option of this very name, or the only one that begins so.
-    fn find(&self, name: &[u8], typed: &[u8]) -> Result<&'static Known<O>, GetoptError> {
+    fn find(&self, name: &[u8], typed: &[u8]) -> Result<&'static OptionSpec<O>, GetoptError> {
         if let Some(known) = self.known.iter().find(|known| known.long.as_bytes() == name) {
             return Ok(known);
         }
         let typed = || String::from_utf8_lossy(typed).into_owned();
         let begin_so = |added: bool| {
-            let known: &'static [Known<O>] = self.known;
-            let fits = move |it: &&Known<O>| it.added == added && it.long.as_bytes().starts_with(name);
+            let known: &'static [OptionSpec<O>] = self.known;
+            let fits = move |it: &&OptionSpec<O>| it.added == added && it.long.as_bytes().starts_with(name);
             known.iter().filter(fits).collect::<Vec<_>>()
         };
         let mut candidates = begin_so(false);

@@ -20,7 +20,7 @@ use dyno_workload::pgbench::initialize::Initialization;
 use dyno_workload::script::Protocol;
 use dyno_workload::script::builtin::{self, Builtin};
 
-pub(crate) use error::UsageError;
+pub(crate) use error::PgbenchUsageError;
 
 use crate::recording::Extras;
 
@@ -68,8 +68,8 @@ pub(crate) struct RunOptions {
     pub(crate) vacuum: Vacuum,
     pub(crate) scale: Option<NonZeroU32>,
     pub(crate) seed: u64,
-    pub(crate) log: Option<Log>,
-    pub(crate) progress: Option<Progress>,
+    pub(crate) log: Option<LogOptions>,
+    pub(crate) progress: Option<ProgressOptions>,
     pub(crate) report_per_command: bool,
     pub(crate) failures_detailed: bool,
     pub(crate) verbose_errors: bool,
@@ -121,7 +121,7 @@ pub(crate) enum Vacuum {
 
 /// The log of transactions.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Log {
+pub(crate) struct LogOptions {
     /// The file's name without process and thread.
     pub(crate) prefix: OsString,
     pub(crate) kind: LogKind,
@@ -138,7 +138,7 @@ pub(crate) enum LogKind {
 
 /// Lines on how it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressOptions {
     pub(crate) every: Duration,
     /// Seconds of the epoch instead of the run's.
     pub(crate) timestamps: bool,
@@ -150,7 +150,7 @@ pub(crate) fn parse(
     arguments: Vec<OsString>,
     environment: &dyn Fn(&str) -> Option<String>,
     say: &mut dyn FnMut(&str),
-) -> Result<Parsed, UsageError> {
+) -> Result<Parsed, PgbenchUsageError> {
     // pgbench knows these two as the first argument only.
     match arguments.first().and_then(|first| first.to_str()) {
         Some("--help" | "-?") => return Ok(Parsed::Help),
@@ -158,12 +158,12 @@ pub(crate) fn parse(
         _ => {}
     }
     match typed::read(arguments, environment, say)? {
-        typed::Outcome::ListBuiltins => Ok(Parsed::ListBuiltins),
-        typed::Outcome::ShowScript(script) => Ok(Parsed::ShowScript(script)),
-        typed::Outcome::Typed(typed) if typed.initialize => {
+        typed::ParsedOptions::ListBuiltins => Ok(Parsed::ListBuiltins),
+        typed::ParsedOptions::ShowScript(script) => Ok(Parsed::ShowScript(script)),
+        typed::ParsedOptions::Typed(typed) if typed.initialize => {
             Ok(Parsed::Initialize(Box::new(resolve::initialize(*typed)?)))
         }
-        typed::Outcome::Typed(typed) => Ok(Parsed::Run(Box::new(resolve::run(*typed)?))),
+        typed::ParsedOptions::Typed(typed) => Ok(Parsed::Run(Box::new(resolve::run(*typed)?))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options by name. Their order is that in which a message lists the possibilities of an ambiguous one.
 
-use super::getopt::{Known, Takes};
+use super::getopt::{OptionSpec, Takes};
 
 /// What an option is called within dyno.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,27 +54,27 @@ pub(super) enum Opt {
     VerboseErrors,
 }
 
-const fn flag(short: u8, long: &'static str, option: Opt) -> Known<Opt> {
-    Known { option, long, short: Some(short), takes: Takes::Nothing, added: false }
+const fn flag(short: u8, long: &'static str, option: Opt) -> OptionSpec<Opt> {
+    OptionSpec { option, long, short: Some(short), takes: Takes::Nothing, added: false }
 }
 
-const fn valued(short: u8, long: &'static str, option: Opt) -> Known<Opt> {
-    Known { option, long, short: Some(short), takes: Takes::Value, added: false }
+const fn valued(short: u8, long: &'static str, option: Opt) -> OptionSpec<Opt> {
+    OptionSpec { option, long, short: Some(short), takes: Takes::Value, added: false }
 }
 
-const fn long_flag(long: &'static str, option: Opt) -> Known<Opt> {
-    Known { option, long, short: None, takes: Takes::Nothing, added: false }
+const fn long_flag(long: &'static str, option: Opt) -> OptionSpec<Opt> {
+    OptionSpec { option, long, short: None, takes: Takes::Nothing, added: false }
 }
 
-const fn long_valued(long: &'static str, option: Opt) -> Known<Opt> {
-    Known { option, long, short: None, takes: Takes::Value, added: false }
+const fn long_valued(long: &'static str, option: Opt) -> OptionSpec<Opt> {
+    OptionSpec { option, long, short: None, takes: Takes::Value, added: false }
 }
 
-const fn added(long: &'static str, takes: Takes, option: Opt) -> Known<Opt> {
-    Known { option, long, short: None, takes, added: true }
+const fn added(long: &'static str, takes: Takes, option: Opt) -> OptionSpec<Opt> {
+    OptionSpec { option, long, short: None, takes, added: true }
 }
 
-pub(super) const OPTIONS: &[Known<Opt>] = &[
+pub(super) const OPTIONS: &[OptionSpec<Opt>] = &[
     valued(b'b', "builtin", Opt::Builtin),
     valued(b'c', "client", Opt::Client),
     flag(b'C', "connect", Opt::Connect),
@@ -126,7 +126,7 @@ pub(super) const OPTIONS: &[Known<Opt>] = &[
 
 impl Opt {
     /// For which of the two modes pgbench keeps the option; given in the other it refuses the command line.
-    pub(super) fn mode(self) -> Mode {
+    pub(super) fn mode(self) -> RunMode {
         match self {
             Self::Fillfactor
             | Self::ForeignKeys
@@ -136,7 +136,7 @@ impl Opt {
             | Self::Partitions
             | Self::Quiet
             | Self::Tablespace
-            | Self::UnloggedTables => Mode::Initialize,
+            | Self::UnloggedTables => RunMode::Initialize,
             Self::Dbname
             | Self::Debug
             | Self::Dyno
@@ -147,15 +147,15 @@ impl Opt {
             | Self::Port
             | Self::Scale
             | Self::ShowScript
-            | Self::Username => Mode::Both,
-            _ => Mode::Benchmark,
+            | Self::Username => RunMode::Both,
+            _ => RunMode::Benchmark,
         }
     }
 }
 
 /// What an option belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum RunMode {
     Initialize,
     Benchmark,
     Both,

@@ -12,7 +12,7 @@ mod cases;
 pub(crate) mod recorded;
 
 /// What we make of a command line, and what was said meanwhile.
-fn read(arguments: &[&str], environment: &[(&str, &str)]) -> (Result<Parsed, UsageError>, String) {
+fn read(arguments: &[&str], environment: &[(&str, &str)]) -> (Result<Parsed, PgbenchUsageError>, String) {
     let variables: BTreeMap<_, _> = environment.iter().copied().collect();
     let mut said = String::new();
     let parsed = parse(
@@ -132,18 +132,20 @@ fn runs_mean_what_was_typed() {
         }),
         (&["--max-tries", "5x"], |it| it.max_tries = Some(number(5))),
         (&["-l"], |it| {
-            it.log = Some(Log { prefix: "pgbench_log".into(), kind: LogKind::EveryTransaction });
+            it.log = Some(LogOptions { prefix: "pgbench_log".into(), kind: LogKind::EveryTransaction });
         }),
         (&["-l", "--sampling-rate=.25", "--log-prefix=x"], |it| {
-            it.log = Some(Log { prefix: "x".into(), kind: LogKind::Sampled(0.25) });
+            it.log = Some(LogOptions { prefix: "x".into(), kind: LogKind::Sampled(0.25) });
         }),
         (&["-l", "--agg=2", "-T", "6"], |it| {
-            it.log =
-                Some(Log { prefix: "pgbench_log".into(), kind: LogKind::Aggregated(Duration::from_secs(2)) });
+            it.log = Some(LogOptions {
+                prefix: "pgbench_log".into(),
+                kind: LogKind::Aggregated(Duration::from_secs(2)),
+            });
             it.length = Length::Duration(Duration::from_secs(6));
         }),
         (&["-P", "5", "--progress-t"], |it| {
-            it.progress = Some(Progress { every: Duration::from_secs(5), timestamps: true });
+            it.progress = Some(ProgressOptions { every: Duration::from_secs(5), timestamps: true });
         }),
         (
             &["--failures-detailed", "--verbose-errors", "--exit-on-abort", "--debug", "--continue-on-error"],

@@ -13,14 +13,14 @@ use dyno_workload::script::builtin::{self, Builtin};
 use dyno_workload::script::{Names, Protocol};
 use rustix::process::{Resource, Rlimit, getrlimit};
 
-use super::error::{SeedSource, UsageError};
-use super::getopt::{Word, Words};
-use super::table::{Mode, OPTIONS, Opt};
+use super::error::{PgbenchUsageError, SeedSource};
+use super::getopt::{CommandLineWords, Word};
+use super::table::{OPTIONS, Opt, RunMode};
 use super::{ConnectionOptions, Extras, ScriptChoice, ScriptSource, values};
 
 /// What reading comes to.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum ParsedOptions {
     ListBuiltins,
     ShowScript(&'static Builtin),
     Typed(Box<Typed>),
@@ -84,13 +84,13 @@ pub(super) fn read(
     arguments: Vec<OsString>,
     environment: &dyn Fn(&str) -> Option<String>,
     say: &mut dyn FnMut(&str),
-) -> Result<Outcome, UsageError> {
+) -> Result<ParsedOptions, PgbenchUsageError> {
     let mut typed = Typed {
         seed: seed(environment("PGBENCH_RANDOM_SEED").as_deref(), SeedSource::Environment, say)?,
         extras: extras_by_environment(environment("DYNO_PGBENCH").as_deref())?,
         ..Typed::default()
     };
-    let mut words = Words::new(OPTIONS, arguments);
+    let mut words = CommandLineWords::new(OPTIONS, arguments);
     while let Some(word) = words.next()? {
         let (option, value) = match word {
             Word::Operand(operand) => {
@@ -100,16 +100,16 @@ pub(super) fn read(
             Word::Option(option, value) => (option, value),
         };
         match option.mode() {
-            Mode::Initialize => typed.for_initializing = true,
-            Mode::Benchmark => typed.for_benchmarking = true,
-            Mode::Both => {}
+            RunMode::Initialize => typed.for_initializing = true,
+            RunMode::Benchmark => typed.for_benchmarking = true,
+            RunMode::Both => {}
         }
         // Bytes that are no UTF-8 are told apart only in the names of files.
         let text = value.as_ref().map(|value| value.to_string_lossy().into_owned());
         match option {
-            Opt::Builtin if text.as_deref() == Some("list") => return Ok(Outcome::ListBuiltins),
+            Opt::Builtin if text.as_deref() == Some("list") => return Ok(ParsedOptions::ListBuiltins),
             Opt::ShowScript => {
-                return Ok(Outcome::ShowScript(builtin::find(text.as_deref().unwrap_or_default())?));
+                return Ok(ParsedOptions::ShowScript(builtin::find(text.as_deref().unwrap_or_default())?));
             }
             Opt::LogPrefix => typed.log_prefix = value,
             Opt::File => typed.add_file(&value.unwrap_or_default())?,
@@ -120,12 +120,12 @@ pub(super) fn read(
             },
         }
     }
-    Ok(Outcome::Typed(Box::new(typed)))
+    Ok(ParsedOptions::Typed(Box::new(typed)))
 }
 
 impl Typed {
     /// An option without a value.
-    fn turn_on(&mut self, option: Opt) -> Result<(), UsageError> {
+    fn turn_on(&mut self, option: Opt) -> Result<(), PgbenchUsageError> {
         match option {
             Opt::Connect => self.connect = true,
             Opt::ContinueOnError => self.continue_on_error = true,
@@ -152,7 +152,7 @@ impl Typed {
     }
 
     /// An option with its value.
-    fn set(&mut self, option: Opt, text: String) -> Result<(), UsageError> {
+    fn set(&mut self, option: Opt, text: String) -> Result<(), PgbenchUsageError> {
         let positive = |name| values::positive(&text, name).map(Some);
         match option {
             Opt::AggregateInterval => self.aggregate_interval = positive("--aggregate-interval")?,
@@ -163,7 +163,7 @@ impl Typed {
             Opt::Client => self.clients = positive("-c/--clients")?.map(with_open_files).transpose()?,
             Opt::Dbname => self.connection.database = Some(text),
             Opt::Define => self.variables.push(definition(&text)?),
-            Opt::Dyno => self.extras = Extras::named(&text).ok_or(UsageError::Dyno { value: text })?,
+            Opt::Dyno => self.extras = Extras::named(&text).ok_or(PgbenchUsageError::Dyno { value: text })?,
             Opt::Fillfactor => {
                 let percent = values::integer(&text, "-F/--fillfactor", 10, 100)?;
                 self.fillfactor = u8::try_from(percent).ok();
@@ -195,11 +195,11 @@ impl Typed {
         Ok(())
     }
 
-    fn add_builtin(&mut self, name: &str, weight: u32) -> Result<(), UsageError> {
+    fn add_builtin(&mut self, name: &str, weight: u32) -> Result<(), PgbenchUsageError> {
         self.add(ScriptSource::Builtin(builtin::find(name)?), weight)
     }
 
-    fn add_file(&mut self, text: &OsStr) -> Result<(), UsageError> {
+    fn add_file(&mut self, text: &OsStr) -> Result<(), PgbenchUsageError> {
         use std::os::unix::ffi::OsStrExt as _;
         let lossy = text.to_string_lossy();
         let (_, weight) = values::weighted(&lossy)?;
@@ -212,9 +212,9 @@ impl Typed {
         self.add(source, weight)
     }
 
-    fn add(&mut self, source: ScriptSource, weight: u32) -> Result<(), UsageError> {
+    fn add(&mut self, source: ScriptSource, weight: u32) -> Result<(), PgbenchUsageError> {
         if self.scripts.len() == SCRIPTS_MAX {
-            return Err(UsageError::TooManyScripts { most: SCRIPTS_MAX });
+            return Err(PgbenchUsageError::TooManyScripts { most: SCRIPTS_MAX });
         }
         self.scripts.push(ScriptChoice { source, weight });
         Ok(())
@@ -222,71 +222,71 @@ impl Typed {
 }
 
 /// Refuses more clients than this process may have open files for; pgbench counts its standard streams with them.
-fn with_open_files(clients: NonZeroU32) -> Result<NonZeroU32, UsageError> {
+fn with_open_files(clients: NonZeroU32) -> Result<NonZeroU32, PgbenchUsageError> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let needed = u64::from(clients.get()) + 3;
     match maximum {
         Some(maximum) if maximum < needed => {
-            Err(UsageError::OpenFiles { needed, limit: current.unwrap_or(maximum) })
+            Err(PgbenchUsageError::OpenFiles { needed, limit: current.unwrap_or(maximum) })
         }
         _ => Ok(clients),
     }
 }
 
-fn definition(text: &str) -> Result<(String, String), UsageError> {
+fn definition(text: &str) -> Result<(String, String), PgbenchUsageError> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             if !Names::is_valid(name) {
-                return Err(UsageError::VariableName { name: name.to_owned() });
+                return Err(PgbenchUsageError::VariableName { name: name.to_owned() });
             }
             Ok((name.to_owned(), value.to_owned()))
         }
-        _ => Err(UsageError::Definition { value: text.to_owned() }),
+        _ => Err(PgbenchUsageError::Definition { value: text.to_owned() }),
     }
 }
 
-fn latency_limit(value: String) -> Result<Duration, UsageError> {
+fn latency_limit(value: String) -> Result<Duration, PgbenchUsageError> {
     let limit_us = values::leading_number(&value) * 1000.0;
     // The cast cuts what is below a microsecond, and ends at its type's end.
     let limit = Duration::from_micros((limit_us as i64).unsigned_abs());
-    if limit_us > 0.0 { Ok(limit) } else { Err(UsageError::LatencyLimit { value }) }
+    if limit_us > 0.0 { Ok(limit) } else { Err(PgbenchUsageError::LatencyLimit { value }) }
 }
 
-fn rate(value: String) -> Result<f64, UsageError> {
+fn rate(value: String) -> Result<f64, PgbenchUsageError> {
     let rate = values::leading_number(&value);
-    if rate > 0.0 { Ok(rate) } else { Err(UsageError::Rate { value }) }
+    if rate > 0.0 { Ok(rate) } else { Err(PgbenchUsageError::Rate { value }) }
 }
 
-fn sampling_rate(value: String) -> Result<f64, UsageError> {
+fn sampling_rate(value: String) -> Result<f64, PgbenchUsageError> {
     let share = values::leading_number(&value);
-    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(UsageError::SamplingRate { value }) }
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(PgbenchUsageError::SamplingRate { value }) }
 }
 
-fn query_mode(value: String) -> Result<Protocol, UsageError> {
+fn query_mode(value: String) -> Result<Protocol, PgbenchUsageError> {
     match value.as_str() {
         "simple" => Ok(Protocol::Simple),
         "extended" => Ok(Protocol::Extended),
         "prepared" => Ok(Protocol::Prepared),
-        _ => Err(UsageError::BadMode { value }),
+        _ => Err(PgbenchUsageError::BadMode { value }),
     }
 }
 
-fn partition_method(value: String) -> Result<PartitionMethod, UsageError> {
+fn partition_method(value: String) -> Result<PartitionMethod, PgbenchUsageError> {
     match value.to_ascii_lowercase().as_str() {
         "range" => Ok(PartitionMethod::Range),
         "hash" => Ok(PartitionMethod::Hash),
-        _ => Err(UsageError::PartitionMethod { value }),
+        _ => Err(PgbenchUsageError::PartitionMethod { value }),
     }
 }
 
 /// The seed of all random numbers. Where one is asked for, which it is is said.
-fn seed(text: Option<&str>, from: SeedSource, say: &mut dyn FnMut(&str)) -> Result<u64, UsageError> {
+fn seed(text: Option<&str>, from: SeedSource, say: &mut dyn FnMut(&str)) -> Result<u64, PgbenchUsageError> {
     let seed = match text {
         None | Some("time") => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             u64::try_from(now.as_micros()).unwrap_or_default()
         }
-        Some("rand") => from_system().ok_or(UsageError::NoRandomness { from })?,
+        Some("rand") => from_system().ok_or(PgbenchUsageError::NoRandomness { from })?,
         Some(number) => values::seed(number, from)?,
     };
     if text.is_some() {
@@ -301,10 +301,12 @@ fn from_system() -> Option<u64> {
     Some(u64::from_ne_bytes(bytes))
 }
 
-fn extras_by_environment(text: Option<&str>) -> Result<Extras, UsageError> {
+fn extras_by_environment(text: Option<&str>) -> Result<Extras, PgbenchUsageError> {
     match text {
         None | Some("") => Ok(Extras::default()),
-        Some(text) => Extras::named(text).ok_or_else(|| UsageError::DynoVariable { value: text.to_owned() }),
+        Some(text) => {
+            Extras::named(text).ok_or_else(|| PgbenchUsageError::DynoVariable { value: text.to_owned() })
+        }
     }
 }
 

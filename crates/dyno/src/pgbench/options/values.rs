@@ -3,28 +3,33 @@
 
 use std::num::NonZeroU32;
 
-use super::error::{SeedSource, UsageError};
+use super::error::{PgbenchUsageError, SeedSource};
 
 /// An integer from `min` to `max`; `option` is how messages call it.
-pub(super) fn integer(text: &str, option: &'static str, min: i32, max: i32) -> Result<i32, UsageError> {
+pub(super) fn integer(
+    text: &str,
+    option: &'static str,
+    min: i32,
+    max: i32,
+) -> Result<i32, PgbenchUsageError> {
     let text_after_spaces = text.trim_start_matches(is_space);
     let (number, rest) = leading_integer(text_after_spaces);
     // Without any digit nothing was read, not even the spaces.
     let rest = if number.is_none() { text } else { rest };
     if !rest.trim_start_matches(is_space).is_empty() {
-        return Err(UsageError::NotAnInteger { value: text.to_owned(), option });
+        return Err(PgbenchUsageError::NotAnInteger { value: text.to_owned(), option });
     }
     match i32::try_from(number.unwrap_or(0)) {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
-        _ => Err(UsageError::OutOfRange { option, min, max }),
+        _ => Err(PgbenchUsageError::OutOfRange { option, min, max }),
     }
 }
 
 /// An integer from one.
-pub(super) fn positive(text: &str, option: &'static str) -> Result<NonZeroU32, UsageError> {
+pub(super) fn positive(text: &str, option: &'static str) -> Result<NonZeroU32, PgbenchUsageError> {
     let value = integer(text, option, 1, i32::MAX)?;
     let value = u32::try_from(value).ok().and_then(NonZeroU32::new);
-    value.ok_or(UsageError::OutOfRange { option, min: 1, max: i32::MAX })
+    value.ok_or(PgbenchUsageError::OutOfRange { option, min: 1, max: i32::MAX })
 }
 
 /// The number that `text` begins with; zero where it begins with none.
@@ -51,16 +56,16 @@ pub(super) fn leading_number(text: &str) -> f64 {
 }
 
 /// How often a transaction is tried: `None` for as often as it takes, which is also what words are taken for.
-pub(super) fn tries(text: &str) -> Result<Option<NonZeroU32>, UsageError> {
+pub(super) fn tries(text: &str) -> Result<Option<NonZeroU32>, PgbenchUsageError> {
     let (number, _) = leading_integer(text.trim_start_matches(is_space));
     match u32::try_from(number.unwrap_or(0)) {
         Ok(tries) if i32::try_from(tries).is_ok() => Ok(NonZeroU32::new(tries)),
-        _ => Err(UsageError::MaxTries { value: text.to_owned() }),
+        _ => Err(PgbenchUsageError::MaxTries { value: text.to_owned() }),
     }
 }
 
 /// `NAME` or `NAME@WEIGHT`; the weight is 1 if not said.
-pub(super) fn weighted(text: &str) -> Result<(&str, u32), UsageError> {
+pub(super) fn weighted(text: &str) -> Result<(&str, u32), PgbenchUsageError> {
     let Some(at) = text.rfind('@') else { return Ok((text, 1)) };
     let (name, weight) = text.split_at(at);
     let (number, rest) = leading_integer(weight[1..].trim_start_matches(is_space));
@@ -68,16 +73,16 @@ pub(super) fn weighted(text: &str) -> Result<(&str, u32), UsageError> {
         Some(number) if rest.is_empty() && number != i64::MAX && number != i64::MIN => {
             match u32::try_from(number) {
                 Ok(weight) if i32::try_from(weight).is_ok() => Ok((name, weight)),
-                _ => Err(UsageError::WeightOutOfRange { weight: number }),
+                _ => Err(PgbenchUsageError::WeightOutOfRange { weight: number }),
             }
         }
-        _ => Err(UsageError::Weight { text: weight.to_owned() }),
+        _ => Err(PgbenchUsageError::Weight { text: weight.to_owned() }),
     }
 }
 
 /// A seed written as a number; one that is too large is the largest, and a minus sign counts down from 2^64.
-pub(super) fn seed(text: &str, from: SeedSource) -> Result<u64, UsageError> {
-    let refused = || UsageError::Seed { value: text.to_owned(), from };
+pub(super) fn seed(text: &str, from: SeedSource) -> Result<u64, PgbenchUsageError> {
+    let refused = || PgbenchUsageError::Seed { value: text.to_owned(), from };
     let number = text.trim_start_matches(is_space);
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -135,11 +140,15 @@ mod tests {
     fn integers_may_have_spaces_around_them() {
         let read = |text| integer(text, "-x", 1, 10);
         assert_eq!(read(" +5 \t"), Ok(5));
-        assert_eq!(read("5x"), Err(UsageError::NotAnInteger { value: "5x".into(), option: "-x" }));
+        assert_eq!(read("5x"), Err(PgbenchUsageError::NotAnInteger { value: "5x".into(), option: "-x" }));
         for text in ["", " ", "0", "11", "-99999999999999999999", "99999999999"] {
-            assert_eq!(read(text), Err(UsageError::OutOfRange { option: "-x", min: 1, max: 10 }), "{text}");
+            assert_eq!(
+                read(text),
+                Err(PgbenchUsageError::OutOfRange { option: "-x", min: 1, max: 10 }),
+                "{text}"
+            );
         }
-        assert_eq!(read("+"), Err(UsageError::NotAnInteger { value: "+".into(), option: "-x" }));
+        assert_eq!(read("+"), Err(PgbenchUsageError::NotAnInteger { value: "+".into(), option: "-x" }));
     }
 
     #[test]
@@ -159,10 +168,10 @@ mod tests {
         assert_eq!(weighted("a"), Ok(("a", 1)));
         assert_eq!(weighted("a@b@ +3"), Ok(("a@b", 3)));
         assert_eq!(weighted("@0"), Ok(("", 0)));
-        assert_eq!(weighted("a@2147483648"), Err(UsageError::WeightOutOfRange { weight: 1 << 31 }));
+        assert_eq!(weighted("a@2147483648"), Err(PgbenchUsageError::WeightOutOfRange { weight: 1 << 31 }));
         for text in ["a@", "a@x", "a@1x", "a@99999999999999999999"] {
             let at = text[1..].to_owned();
-            assert_eq!(weighted(text), Err(UsageError::Weight { text: at }));
+            assert_eq!(weighted(text), Err(PgbenchUsageError::Weight { text: at }));
         }
     }
 }

@@ -6,10 +6,10 @@ use dyno_engine::error::{EngineError, SessionError};
 use dyno_target::TargetError;
 use dyno_target::connection::ConnectError;
 use dyno_wire::endpoint::Address;
-use dyno_wire::refusal::Refusal;
+use dyno_wire::server_error::ServerError;
 
-use super::super::console::{Console, Level};
-use super::Place;
+use super::super::console::{Level, SysbenchConsole};
+use super::SysbenchServer;
 use crate::pgbench::connect::ConnectFailure;
 
 /// What the scripts of sysbench say when there is no driver, and when it did not connect.
@@ -55,13 +55,13 @@ impl NotConnected {
         Self { lines: vec![format!("Connection to database failed: {text}\n")], reason: NO_CONNECTION }
     }
 
-    pub(super) fn mysql_target(place: &str, error: &TargetError) -> Self {
-        Self::mysql(place, UNKNOWN_ERROR, &error.to_string())
+    pub(super) fn mysql_target(server: &str, error: &TargetError) -> Self {
+        Self::mysql(server, UNKNOWN_ERROR, &error.to_string())
     }
 
-    fn mysql(place: &str, number: u16, message: &str) -> Self {
+    fn mysql(server: &str, number: u16, message: &str) -> Self {
         let lines = vec![
-            format!("unable to connect to MySQL server on {place}, aborting..."),
+            format!("unable to connect to MySQL server on {server}, aborting..."),
             format!("error {number}: {message}"),
         ];
         Self { lines, reason: NO_CONNECTION }
@@ -75,30 +75,30 @@ impl NotConnected {
     }
 
     /// Tells of it while threads begin.
-    pub(in super::super) fn tell_thread(&self, console: &Console) {
+    pub(in super::super) fn tell_thread(&self, console: &SysbenchConsole) {
         self.tell(console, "thread_init");
         console.fatal("Thread initialization failed!");
     }
 
     /// Tells of it where a command is carried out, by this function.
-    pub(in super::super) fn tell_command(&self, console: &Console, function: &str) {
+    pub(in super::super) fn tell_command(&self, console: &SysbenchConsole, function: &str) {
         self.tell(console, function);
     }
 
     /// Tells of it where a script says itself what follows from it.
-    pub(in super::super) fn tell_lines(&self, console: &Console) {
+    pub(in super::super) fn tell_lines(&self, console: &SysbenchConsole) {
         for line in &self.lines {
             console.say(Level::Fatal, line);
         }
     }
 
-    fn tell(&self, console: &Console, function: &str) {
+    fn tell(&self, console: &SysbenchConsole, function: &str) {
         self.tell_lines(console);
         console.fatal(&format!("`{function}' function failed: {}", self.reason));
     }
 }
 
-impl Place {
+impl SysbenchServer {
     pub(super) fn no_target(&self, error: &TargetError) -> NotConnected {
         match error {
             _ if !self.target.is_mysql() => NotConnected::postgres_target(error),
@@ -137,7 +137,9 @@ impl Place {
             | ConnectError::Certificate { .. }
             | ConnectError::ClientCertificate { .. } => (TLS_FAILED, format!("TLS/SSL error: {error}")),
             other => match other.server_error() {
-                Some(refusal) => (refusal.number().unwrap_or(UNKNOWN_ERROR), refusal.message().to_owned()),
+                Some(server_error) => {
+                    (server_error.number().unwrap_or(UNKNOWN_ERROR), server_error.message().to_owned())
+                }
                 None => (UNKNOWN_ERROR, other.to_string()),
             },
         };
@@ -146,22 +148,23 @@ impl Place {
 
     /// A session of the engine, after a first one could be opened.
     pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
-        if let SessionError::Prepare(refusal) = error {
-            let lines = match refusal.number() {
+        if let SessionError::Prepare(server_error) = error {
+            let lines = match server_error.number() {
                 Some(number) => vec![
                     "mysql_stmt_prepare() failed".to_owned(),
-                    format!("MySQL error: {number} \"{}\"", refusal.message()),
+                    format!("MySQL error: {number} \"{}\"", server_error.message()),
                 ],
-                None => vec![format!("PQprepare() failed: ERROR:  {}\n", refusal.message())],
+                None => vec![format!("PQprepare() failed: ERROR:  {}\n", server_error.message())],
             };
             return NotConnected { lines, reason: SQL_API };
         }
         if !self.target.is_mysql() {
             return NotConnected::postgres(&ConnectFailure::of_session(None, address, error).to_string());
         }
-        let refusal = error.server_error();
-        let message = refusal.map_or_else(|| error.to_string(), |refusal| refusal.message().to_owned());
-        let number = refusal.and_then(Refusal::number).unwrap_or(SERVER_LOST);
+        let server_error = error.server_error();
+        let message =
+            server_error.map_or_else(|| error.to_string(), |server_error| server_error.message().to_owned());
+        let number = server_error.and_then(ServerError::number).unwrap_or(SERVER_LOST);
         NotConnected::mysql(&self.name, number, &message)
     }
 }

@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use super::Options;
-use super::known::{self, Kind};
+use super::known::{self, ValueKind};
 use super::values;
 
 /// As sysbench says it.
@@ -24,7 +24,7 @@ pub(crate) struct CommandLine {
 
 /// A command line that is refused before anything else is said.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum UsageError {
+pub(crate) enum SysbenchUsageError {
     #[error("Invalid value for the '{name}' option: '{value}'")]
     InvalidValue { name: String, value: String },
     #[error("Unrecognized command line argument: {word}")]
@@ -40,13 +40,15 @@ impl CommandLine {
         words: impl IntoIterator<Item = String>,
         read_file: ReadFile<'_>,
         say: &mut dyn FnMut(&str),
-    ) -> Result<Self, UsageError> {
+    ) -> Result<Self, SysbenchUsageError> {
         let mut line = Self::default();
         let mut operands = Vec::new();
         for word in words {
             match word.strip_prefix("--") {
                 Some(option) => line.option(option, &word, read_file, say)?,
-                None if operands.len() == OPERANDS_MAX => return Err(UsageError::Unrecognized { word }),
+                None if operands.len() == OPERANDS_MAX => {
+                    return Err(SysbenchUsageError::Unrecognized { word });
+                }
                 None => operands.push(word),
             }
         }
@@ -54,7 +56,7 @@ impl CommandLine {
         line.test = line.test.filter(|test| !test.is_empty()).or_else(|| operands.next());
         line.command = operands.next();
         match operands.next() {
-            Some(word) => Err(UsageError::Unrecognized { word }),
+            Some(word) => Err(SysbenchUsageError::Unrecognized { word }),
             None => Ok(line),
         }
     }
@@ -65,7 +67,7 @@ impl CommandLine {
         word: &str,
         read_file: ReadFile<'_>,
         say: &mut dyn FnMut(&str),
-    ) -> Result<(), UsageError> {
+    ) -> Result<(), SysbenchUsageError> {
         let (name, value) = split(option);
         self.set(name, value, word, false)?;
         // How the test was named before it had a place of its own.
@@ -86,7 +88,7 @@ impl CommandLine {
         Ok(())
     }
 
-    fn file(&mut self, text: &str) -> Result<(), UsageError> {
+    fn file(&mut self, text: &str) -> Result<(), SysbenchUsageError> {
         let lines = text.lines().map(str::trim);
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';', '['])) {
             let (name, value) = split(line.strip_prefix("--").unwrap_or(line));
@@ -96,13 +98,21 @@ impl CommandLine {
     }
 
     /// Numbers of the general options are looked at at once; sysbench's drivers look at theirs later.
-    fn set(&mut self, name: &str, value: Option<&str>, word: &str, in_file: bool) -> Result<(), UsageError> {
+    fn set(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        word: &str,
+        in_file: bool,
+    ) -> Result<(), SysbenchUsageError> {
         let known = known::find(name);
-        if let Some(known) = known.filter(|it| it.kind == Kind::Integer && !it.name.starts_with("pgsql-")) {
+        if let Some(known) =
+            known.filter(|it| it.kind == ValueKind::Integer && !it.name.starts_with("pgsql-"))
+        {
             let text = value.unwrap_or_default();
             if values::strict_integer(text).is_none() {
                 let name = known.name.replace('-', "_");
-                return Err(UsageError::InvalidValue { name, value: text.to_owned() });
+                return Err(SysbenchUsageError::InvalidValue { name, value: text.to_owned() });
             }
         }
         self.options.set(name, value, word, in_file);

@@ -2,7 +2,7 @@
 
 /// What values an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// `on` or `off`, and `on` without a value.
     Flag,
     Integer,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 
 /// Where help lists an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum OptionGroup {
     General,
     Random,
     Log,
@@ -33,31 +33,31 @@ pub(crate) enum Group {
 
 /// An option.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Known {
-    pub(crate) group: Group,
+pub(crate) struct KnownOption {
+    pub(crate) group: OptionGroup,
     /// With dashes, as help has it.
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// `None`: nothing, and help shows none.
     pub(crate) default: Option<&'static str>,
     pub(crate) about: &'static str,
 }
 
 const fn known(
-    group: Group,
+    group: OptionGroup,
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     default: Option<&'static str>,
     about: &'static str,
-) -> Known {
-    Known { group, name, kind, default, about }
+) -> KnownOption {
+    KnownOption { group, name, kind, default, about }
 }
 
-use Group::{Added, Database, General, Hidden, Latency, Log, Mysql, Postgres, Random};
-use Kind::{Double, File, Flag, Integer, List, Size, Text};
+use OptionGroup::{Added, Database, General, Hidden, Latency, Log, Mysql, Postgres, Random};
+use ValueKind::{Double, File, Flag, Integer, List, Size, Text};
 
 #[rustfmt::skip]
-pub(crate) const KNOWN: &[Known] = &[
+pub(crate) const KNOWN: &[KnownOption] = &[
     known(General, "threads", Integer, Some("1"), "sysbench's threads, each a connection; dyno drives them with as many threads as the machine has processors at most"),
     known(General, "events", Integer, Some("0"), "end after this many events of all threads together; 0 for no such limit"),
     known(General, "time", Integer, Some("10"), "end after this many seconds; 0 for no such limit"),
@@ -114,7 +114,7 @@ pub(crate) const KNOWN: &[Known] = &[
 ];
 
 /// The option of that name, with dashes or underscores.
-pub(crate) fn find(name: &str) -> Option<&'static Known> {
+pub(crate) fn find(name: &str) -> Option<&'static KnownOption> {
     KNOWN.iter().find(|known| same_name(known.name, name))
 }
 

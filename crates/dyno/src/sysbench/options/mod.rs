@@ -9,9 +9,9 @@ pub(crate) mod values;
 
 pub(crate) use command_line::CommandLine;
 #[cfg(test)]
-pub(crate) use command_line::UsageError;
-pub(crate) use known::Kind;
-pub(crate) use settings::Settings;
+pub(crate) use command_line::SysbenchUsageError;
+pub(crate) use known::ValueKind;
+pub(crate) use settings::SysbenchSettings;
 use thiserror::Error;
 
 /// An option that a test declares.
@@ -21,7 +21,7 @@ pub(crate) struct Declared {
     pub(crate) about: String,
     /// `None`: nothing, and help shows none.
     pub(crate) default: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
 }
 
 /// An option that does not belong there.
@@ -76,8 +76,8 @@ impl Options {
         let value = typed.value.as_deref();
         let right = match self.kind(&typed.name) {
             None => takes_all,
-            Some(Kind::Flag) => values::flag(value).is_some(),
-            Some(Kind::Integer) if with_driver && known::find(&typed.name).is_some() => {
+            Some(ValueKind::Flag) => values::flag(value).is_some(),
+            Some(ValueKind::Integer) if with_driver && known::find(&typed.name).is_some() => {
                 let value = value.unwrap_or_default();
                 values::strict_integer(value).ok_or_else(|| OptionError::Value {
                     name: typed.name.replace('-', "_"),
@@ -96,7 +96,7 @@ impl Options {
         self.typed.iter().filter(unknown).map(|typed| typed.name.as_str())
     }
 
-    fn kind(&self, name: &str) -> Option<Kind> {
+    fn kind(&self, name: &str) -> Option<ValueKind> {
         let own = self.declared.iter().find(|it| known::same_name(&it.name, name)).map(|it| it.kind);
         own.or_else(|| known::find(name).map(|it| it.kind))
     }
@@ -109,7 +109,7 @@ impl Options {
     /// The last word on an option that counts: of a flag, one that is none is passed over.
     fn typed(&self, name: &str) -> Option<&Typed> {
         let of_its_kind = |typed: &&Typed| {
-            self.kind(name) != Some(Kind::Flag) || values::flag(typed.value.as_deref()).is_some()
+            self.kind(name) != Some(ValueKind::Flag) || values::flag(typed.value.as_deref()).is_some()
         };
         self.typed.iter().rev().filter(|typed| known::same_name(&typed.name, name)).find(of_its_kind)
     }

@@ -12,7 +12,7 @@ use crate::recording::Extras;
 
 /// The general options of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Settings {
+pub(crate) struct SysbenchSettings {
     pub(crate) threads: NonZeroU32,
     /// Of all threads together; `None` for no limit.
     pub(crate) events: Option<u64>,
@@ -67,7 +67,7 @@ pub(crate) enum SettingsError {
 
 const VERBOSITY_MAX: u8 = 5;
 
-impl Settings {
+impl SysbenchSettings {
     /// `warn` hears what sysbench warns of. `extras` is what the environment says of `--dyno`.
     pub(crate) fn new(
         options: &Options,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::recording::Extras;
 
-fn read(words: &str) -> Result<CommandLine, UsageError> {
+fn read(words: &str) -> Result<CommandLine, SysbenchUsageError> {
     let read_file = |path: &str| match path {
         "file" => Ok("# a comment\nthreads = 4\n\n[part]\n--time=7\nbogus=1\ndebug\n".to_owned()),
         "wrong" => Ok("threads=x".to_owned()),
@@ -14,22 +14,22 @@ fn read(words: &str) -> Result<CommandLine, UsageError> {
     line
 }
 
-fn settings(words: &str) -> (Result<Settings, String>, String) {
+fn settings(words: &str) -> (Result<SysbenchSettings, String>, String) {
     settings_in(None, words)
 }
 
 /// The same where the environment says this of what dyno adds.
-fn settings_in(environment: Option<&str>, words: &str) -> (Result<Settings, String>, String) {
+fn settings_in(environment: Option<&str>, words: &str) -> (Result<SysbenchSettings, String>, String) {
     let line = read(words).unwrap();
     let mut said = String::new();
-    let settings = Settings::new(&line.options, environment, &mut |text| {
+    let settings = SysbenchSettings::new(&line.options, environment, &mut |text| {
         said.push_str(text);
         said.push('\n');
     });
     (settings.map_err(|error| error.to_string()), said)
 }
 
-fn declared(name: &str, kind: Kind) -> Declared {
+fn declared(name: &str, kind: ValueKind) -> Declared {
     Declared { name: name.to_owned(), about: String::new(), default: Some("3".to_owned()), kind }
 }
 
@@ -76,7 +76,7 @@ fn files_stand_where_they_are_named() {
 #[test]
 fn a_test_adds_its_own_options_and_others_are_refused() {
     let mut options = read("--range-size=5K --threads=2").unwrap().options;
-    assert_eq!(options.declare(Some(vec![declared("range_size", Kind::Integer)]), true), Ok(()));
+    assert_eq!(options.declare(Some(vec![declared("range_size", ValueKind::Integer)]), true), Ok(()));
     assert_eq!(options.lenient_integer("range_size"), 5);
     let refused = |words: &str, declared: Option<Vec<Declared>>| {
         let checked = read(words).unwrap().options.declare(declared, true);
@@ -89,7 +89,7 @@ fn a_test_adds_its_own_options_and_others_are_refused() {
     assert_eq!(refused("--pgsql-port=x", Some(Vec::new())), port);
     assert_eq!(read("--pgsql-port=x").unwrap().options.declare(Some(Vec::new()), false), Ok(()));
     let mut untyped = read("run").unwrap().options;
-    assert_eq!(untyped.declare(Some(vec![declared("list", Kind::List)]), true), Ok(()));
+    assert_eq!(untyped.declare(Some(vec![declared("list", ValueKind::List)]), true), Ok(()));
     assert_eq!(untyped.list("list"), ["3"]);
 }
 

@@ -10,7 +10,7 @@ use dyno_results::event::Table;
 
 use super::super::statistics::{SIZE_EVERY, numbers, together};
 use super::files::{NoFiles, is_denied};
-use super::sizes::{Places, refresh};
+use super::sizes::{TableNames, refresh};
 use super::{known, literal, named_values};
 use crate::connection::{Connection, QueryError};
 use variables::Status;
@@ -21,18 +21,18 @@ const LOCK_TIMEOUT: &str = "SET SESSION lock_wait_timeout = 1";
 
 /// Reads them.
 #[derive(Debug)]
-pub(in crate::inspect) struct Statistics {
+pub(in crate::inspect) struct MySqlStatistics {
     /// The status variables that the server has.
     names: Vec<String>,
     /// What of the views it understands and this user may read, in one statement.
     views: Option<String>,
     /// Threads that always run: the one that asks, and the event scheduler.
     always_running: f64,
-    places: Places,
+    table_names: TableNames,
     readings: u64,
 }
 
-impl Statistics {
+impl MySqlStatistics {
     /// Finds out what this server has.
     pub(in crate::inspect) fn prepare(
         connection: &mut Connection,
@@ -45,8 +45,8 @@ impl Statistics {
         let status = known(wanted.map(Some))?.unwrap_or_default();
         let mut refused = Vec::new();
         let views = readable_views(connection, &mut refused, missing)?;
-        let places = Places::of(connection, tables.iter().map(String::as_str))?;
-        if matches!(places.files(connection)?, Err(NoFiles::Denied)) {
+        let table_names = TableNames::of(connection, tables.iter().map(String::as_str))?;
+        if matches!(table_names.files(connection)?, Err(NoFiles::Denied)) {
             refused.push((Right::Process, "sizes of files"));
         }
         tell_missing(connection, &refused, missing)?;
@@ -54,7 +54,7 @@ impl Statistics {
             names: status.into_iter().map(|(name, _)| name).collect(),
             views,
             always_running: 1.0 + running_scheduler(connection)?,
-            places,
+            table_names,
             readings: 0,
         })
     }
@@ -77,7 +77,7 @@ impl Statistics {
         let with_sizes = self.readings.is_multiple_of(SIZE_EVERY);
         self.readings += 1;
         if with_sizes {
-            let sizes = self.places.sizes(connection)?;
+            let sizes = self.table_names.sizes(connection)?;
             let database = sizes.database_bytes.map(|bytes| ("database_bytes".to_owned(), bytes as f64));
             values.extend(database.into_iter().chain(sizes.tables.iter().flat_map(labelled)));
         }

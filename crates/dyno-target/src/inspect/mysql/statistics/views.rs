@@ -6,7 +6,7 @@ use crate::product;
 
 /// A statement of one row, and what is missing without it.
 #[derive(Debug, Clone)]
-pub(super) struct View {
+pub(super) struct StatisticsView {
     pub(super) sql: String,
     /// What it is about, for a reader.
     pub(super) about: &'static str,
@@ -61,12 +61,12 @@ const NO_PERFORMANCE_SCHEMA: &str = "the server counts no waits for files, as it
 pub(super) fn candidates(
     connection: &mut Connection,
     missing: &mut Vec<String>,
-) -> Result<Vec<View>, QueryError> {
+) -> Result<Vec<StatisticsView>, QueryError> {
     let product = product::recognise(connection)?.product;
-    let mut views: Vec<View> = product
+    let mut views: Vec<StatisticsView> = product
         .map_or(&[][..], |product| product.views.counters)
         .iter()
-        .map(|sql| View {
+        .map(|sql| StatisticsView {
             sql: (*sql).to_owned(),
             about: "deadlocks and kept versions of rows",
             right: Right::Process,
@@ -91,17 +91,17 @@ fn performance_schema(connection: &mut Connection) -> Result<Option<bool>, Query
     Ok(on.map(|on| on == "1"))
 }
 
-fn threads() -> View {
+fn threads() -> StatisticsView {
     let from = "SELECT processlist_command AS command, COALESCE(processlist_state, '') AS state
                 FROM performance_schema.threads
                 WHERE type = 'FOREGROUND' AND processlist_id <> connection_id()";
-    View { sql: sessions(from), about: "waits of sessions", right: Right::PerformanceSchema }
+    StatisticsView { sql: sessions(from), about: "waits of sessions", right: Right::PerformanceSchema }
 }
 
-fn process_list() -> View {
+fn process_list() -> StatisticsView {
     let from = "SELECT command, COALESCE(state, '') AS state
                 FROM information_schema.processlist WHERE id <> connection_id()";
-    View { sql: sessions(from), about: "waits of sessions", right: Right::Process }
+    StatisticsView { sql: sessions(from), about: "waits of sessions", right: Right::Process }
 }
 
 fn sessions(from: &str) -> String {
@@ -113,7 +113,7 @@ fn sessions(from: &str) -> String {
     )
 }
 
-fn files() -> View {
+fn files() -> StatisticsView {
     const PICOSECONDS: &str = "1e12";
     let events = |names: &[&str]| {
         names.iter().map(|name| format!("'wait/io/file/{name}'")).collect::<Vec<_>>().join(", ")
@@ -139,23 +139,27 @@ fn files() -> View {
         sums.join(", "),
         events(&all)
     );
-    View { sql, about: "waits for files and what is written to them", right: Right::PerformanceSchema }
+    StatisticsView {
+        sql,
+        about: "waits for files and what is written to them",
+        right: Right::PerformanceSchema,
+    }
 }
 
-fn transactions() -> View {
+fn transactions() -> StatisticsView {
     let sql = "SELECT COALESCE(MAX(timer_wait), 0) / 1e12 AS transaction_age_max_seconds
                FROM performance_schema.events_transactions_current
                WHERE state = 'ACTIVE' AND thread_id <> (
                    SELECT thread_id FROM performance_schema.threads WHERE processlist_id = connection_id())";
-    View { sql: sql.to_owned(), about: "the age of transactions", right: Right::PerformanceSchema }
+    StatisticsView { sql: sql.to_owned(), about: "the age of transactions", right: Right::PerformanceSchema }
 }
 
 /// To a second.
-fn innodb_transactions() -> View {
+fn innodb_transactions() -> StatisticsView {
     let sql = "SELECT COALESCE(GREATEST(MAX(TIMESTAMPDIFF(SECOND, trx_started, NOW())), 0), 0)
                    AS transaction_age_max_seconds
                FROM information_schema.innodb_trx";
-    View { sql: sql.to_owned(), about: "the age of transactions", right: Right::Process }
+    StatisticsView { sql: sql.to_owned(), about: "the age of transactions", right: Right::Process }
 }
 
 /// Who waits for a row's lock is in a state that tells nothing of it: the server's count of them is taken from those.

@@ -1,6 +1,6 @@
-//! Connections with an end to patience: a client that takes nothing of what it was sent, or asks for nothing, is cut off;
-//! there are never more than so many, and not all of them from one address. Beside a run, the files and the memory of the
-//! process are the load's.
+//! Idle timeouts and connection limits: a client that takes nothing of what it was sent, or asks for nothing, is cut off;
+//! there are never more than so many connections, and not all of them from one address. Beside a run, the files and the
+//! memory of the process are the load's.
 
 use std::collections::HashMap;
 use std::io;
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// How long clients are waited for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// For the whole of the first request.
     pub(super) request: Duration,
     /// For the whole of the next one, from the last byte of an answer on. An event stream says something more often.
@@ -38,26 +38,26 @@ pub(super) struct Patience {
     pub(super) stalled: Duration,
 }
 
-/// Listens, and gives out [`Patient`] connections.
-pub(super) struct PatientListener {
+/// Listens, and gives out connections with limits.
+pub(super) struct LimitedListener {
     listener: TcpListener,
-    patience: Patience,
+    timeouts: Timeouts,
     room: Arc<Semaphore>,
-    crowd: Arc<Crowd>,
+    counts: Arc<AddressCounts>,
 }
 
-impl PatientListener {
-    pub(super) fn new(listener: TcpListener, patience: Patience) -> Self {
+impl LimitedListener {
+    pub(super) fn new(listener: TcpListener, timeouts: Timeouts) -> Self {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Self { listener, patience, room, crowd: Arc::default() }
+        Self { listener, timeouts, room, counts: Arc::default() }
     }
 }
 
-impl Listener for PatientListener {
-    type Io = Patient;
+impl Listener for LimitedListener {
+    type Io = LimitedConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Patient, SocketAddr) {
+    async fn accept(&mut self) -> (LimitedConnection, SocketAddr) {
         loop {
             let Ok(room) = Arc::clone(&self.room).acquire_owned().await else {
                 // The semaphore is never closed.
@@ -66,10 +66,12 @@ impl Listener for PatientListener {
             };
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    let Some(place) = Place::take(&self.crowd, address.ip().to_canonical()) else { continue };
+                    let Some(permit) = AddressPermit::take(&self.counts, address.ip().to_canonical()) else {
+                        continue;
+                    };
                     // Without it an event waits for the acknowledgement of the one before.
                     let _ = stream.set_nodelay(true);
-                    return (Patient::new(stream, self.patience, (room, place)), address);
+                    return (LimitedConnection::new(stream, self.timeouts, (room, permit)), address);
                 }
                 Err(_) => sleep(PAUSE).await,
             }
@@ -83,33 +85,33 @@ impl Listener for PatientListener {
 
 /// Connections by address.
 #[derive(Default)]
-struct Crowd(Mutex<HashMap<IpAddr, usize>>);
+struct AddressCounts(Mutex<HashMap<IpAddr, usize>>);
 
-/// A place of an address, given back when it is dropped.
-struct Place {
-    crowd: Arc<Crowd>,
+/// The permit for one connection of an address, given back when it is dropped.
+struct AddressPermit {
+    counts: Arc<AddressCounts>,
     address: IpAddr,
 }
 
-impl Place {
+impl AddressPermit {
     /// `None` where the address has as many as it may have.
-    fn take(crowd: &Arc<Crowd>, address: IpAddr) -> Option<Self> {
-        let mut places = locked(&crowd.0);
-        let taken = places.entry(address).or_default();
+    fn take(counts: &Arc<AddressCounts>, address: IpAddr) -> Option<Self> {
+        let mut permits = locked(&counts.0);
+        let taken = permits.entry(address).or_default();
         if *taken >= ADDRESS_MAX {
             return None;
         }
         *taken += 1;
-        Some(Self { crowd: Arc::clone(crowd), address })
+        Some(Self { counts: Arc::clone(counts), address })
     }
 }
 
-impl Drop for Place {
+impl Drop for AddressPermit {
     fn drop(&mut self) {
-        let mut places = locked(&self.crowd.0);
-        match places.get_mut(&self.address) {
+        let mut permits = locked(&self.counts.0);
+        match permits.get_mut(&self.address) {
             Some(taken) if *taken > 1 => *taken -= 1,
-            _ => drop(places.remove(&self.address)),
+            _ => drop(permits.remove(&self.address)),
         }
     }
 }
@@ -118,11 +120,11 @@ impl Drop for Place {
 /// a long run to be read from one that has nothing to ask.
 #[derive(Clone)]
 pub(super) struct Activity {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RequestState>>,
     idle: Duration,
 }
 
-struct State {
+struct RequestState {
     /// Requests that are being answered.
     under_way: usize,
     /// When there must be another one.
@@ -130,9 +132,9 @@ struct State {
 }
 
 impl Activity {
-    fn new(patience: Patience) -> Self {
-        let state = State { under_way: 0, until: Instant::now() + patience.request };
-        Self { state: Arc::new(Mutex::new(state)), idle: patience.idle }
+    fn new(timeouts: Timeouts) -> Self {
+        let state = RequestState { under_way: 0, until: Instant::now() + timeouts.request };
+        Self { state: Arc::new(Mutex::new(state)), idle: timeouts.idle }
     }
 
     /// When to look again; `None` where nothing has been asked for too long.
@@ -150,8 +152,8 @@ impl Activity {
     }
 }
 
-impl Connected<IncomingStream<'_, PatientListener>> for Activity {
-    fn connect_info(stream: IncomingStream<'_, PatientListener>) -> Self {
+impl Connected<IncomingStream<'_, LimitedListener>> for Activity {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
         stream.io().activity.clone()
     }
 }
@@ -185,29 +187,29 @@ pub(super) async fn noted(
 }
 
 /// A connection with deadlines.
-pub(super) struct Patient {
+pub(super) struct LimitedConnection {
     stream: TcpStream,
     stalls_for: Duration,
     activity: Activity,
     alarm: Pin<Box<Sleep>>,
     /// Set while the client's side is full.
     stalled: Option<Pin<Box<Sleep>>>,
-    _places: (OwnedSemaphorePermit, Place),
+    _permits: (OwnedSemaphorePermit, AddressPermit),
 }
 
-impl Patient {
-    fn new(stream: TcpStream, patience: Patience, places: (OwnedSemaphorePermit, Place)) -> Self {
+impl LimitedConnection {
+    fn new(stream: TcpStream, timeouts: Timeouts, permits: (OwnedSemaphorePermit, AddressPermit)) -> Self {
         Self {
             stream,
-            stalls_for: patience.stalled,
-            activity: Activity::new(patience),
-            alarm: Box::pin(sleep(patience.request)),
+            stalls_for: timeouts.stalled,
+            activity: Activity::new(timeouts),
+            alarm: Box::pin(sleep(timeouts.request)),
             stalled: None,
-            _places: places,
+            _permits: permits,
         }
     }
 
-    /// What a write has come to, or the end of patience with it.
+    /// What a write has come to, or that it has timed out.
     fn written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
@@ -221,7 +223,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for LimitedConnection {
     /// What comes in buys no time: a request that comes byte by byte must be whole by its deadline like any other.
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -243,7 +245,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for LimitedConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.written(cx, written)
@@ -282,22 +284,23 @@ mod tests {
 
     #[test]
     fn an_address_has_so_many_places_and_others_theirs() {
-        let crowd = Arc::default();
+        let counts = Arc::default();
         let [one, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
-        let mut places: Vec<_> = (0..ADDRESS_MAX).map(|_| Place::take(&crowd, one).unwrap()).collect();
-        assert!(Place::take(&crowd, one).is_none());
-        places.push(Place::take(&crowd, other).unwrap());
-        drop(places.remove(0));
-        places.push(Place::take(&crowd, one).unwrap());
-        assert!(Place::take(&crowd, one).is_none());
-        drop(places);
-        assert!(locked(&crowd.0).is_empty(), "who has none is forgotten");
+        let mut permits: Vec<_> =
+            (0..ADDRESS_MAX).map(|_| AddressPermit::take(&counts, one).unwrap()).collect();
+        assert!(AddressPermit::take(&counts, one).is_none());
+        permits.push(AddressPermit::take(&counts, other).unwrap());
+        drop(permits.remove(0));
+        permits.push(AddressPermit::take(&counts, one).unwrap());
+        assert!(AddressPermit::take(&counts, one).is_none());
+        drop(permits);
+        assert!(locked(&counts.0).is_empty(), "who has none is forgotten");
     }
 
     #[test]
     fn whoever_waits_for_an_answer_is_not_silent() {
         let nothing = Duration::ZERO;
-        let activity = Activity::new(Patience { request: nothing, idle: nothing, stalled: nothing });
+        let activity = Activity::new(Timeouts { request: nothing, idle: nothing, stalled: nothing });
         assert!(activity.next_look().is_none(), "nothing was asked in time");
         let answering = [UnderWay::begin(activity.clone()), UnderWay::begin(activity.clone())];
         assert!(activity.next_look().is_some());
@@ -306,8 +309,8 @@ mod tests {
             activity.next_look().is_none(),
             "it was answered, and there was no time for another question"
         );
-        let patient = Activity { idle: Duration::from_secs(3600), ..activity };
-        drop(UnderWay::begin(patient.clone()));
-        assert!(patient.next_look().is_some(), "the next question may come");
+        let active = Activity { idle: Duration::from_secs(3600), ..activity };
+        drop(UnderWay::begin(active.clone()));
+        assert!(active.next_look().is_some(), "the next question may come");
     }
 }

@@ -1,21 +1,21 @@
-//! One target of a run on its rollers: its server, its data, its probe, and what became of it. Targets share nothing
-//! but the stream, so one that is lost takes nothing of the others with it.
+//! A system under test: one target of a run with its server, its data, its probe, and what became of it. Systems share
+//! nothing but the stream, so the loss of one leaves the others as they are.
 
 use dyno_results::event::{Event, TargetLost};
 use dyno_target::probe::Probe;
-use dyno_workload::benchmark::{Dataset, Load};
+use dyno_workload::benchmark::{Dataset, SeriesLoad};
 
-use super::describe::Rows;
-use super::rollers::{Remote, Rollers};
+use super::describe::RowCounts;
 use super::stages::Stages;
+use super::target_server::{Remote, TargetServer};
 use super::{Context, admin, data, describe};
 use crate::failure::{Failure, LostTarget};
 use crate::plan::TargetPlan;
 
-/// A target under way.
-pub(super) struct Lane<'a> {
+/// A target of the run that is under way.
+pub(super) struct System<'a> {
     pub(super) plan: &'a TargetPlan,
-    pub(super) rollers: Rollers,
+    pub(super) server: TargetServer,
     data: Option<Box<dyn Dataset>>,
     probe: Option<Probe>,
     pub(super) stages: Stages,
@@ -23,15 +23,15 @@ pub(super) struct Lane<'a> {
     lost: Option<LostTarget>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> System<'a> {
     /// Starts the embedded server, or connects to the named one.
     pub(super) fn set_up(
         context: &Context<'_>,
         plan: &'a TargetPlan,
         remote: Remote,
     ) -> Result<Self, Failure> {
-        let rollers = Rollers::set_up(context, plan, remote)?;
-        Ok(Self { plan, rollers, data: None, probe: None, stages: Stages::default(), lost: None })
+        let server = TargetServer::set_up(context, plan, remote)?;
+        Ok(Self { plan, server, data: None, probe: None, stages: Stages::default(), lost: None })
     }
 
     pub(super) fn name(&self) -> &'a str {
@@ -41,8 +41,8 @@ impl<'a> Lane<'a> {
     /// Sees to it that the data is there, and tells how large it is.
     pub(super) fn provide_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         context.check_stopped()?;
-        let data = data::provide(context, self.plan, &mut self.rollers)?;
-        describe::data(context, self.plan, &mut self.rollers, data.as_ref())?;
+        let data = data::provide(context, self.plan, &mut self.server)?;
+        describe::data(context, self.plan, &mut self.server, data.as_ref())?;
         self.data = Some(data);
         Ok(())
     }
@@ -56,7 +56,7 @@ impl<'a> Lane<'a> {
     pub(super) fn count(&mut self, context: &Context<'_>) -> Result<Option<Vec<u64>>, Failure> {
         let Some(data) = self.data.as_deref().filter(|data| data.is_counted()) else { return Ok(None) };
         admin::telling(context, &format!("counting the rows of {}", self.plan.name), || {
-            describe::count(context, &mut self.rollers, data)
+            describe::count(context, &mut self.server, data)
         })
     }
 
@@ -65,18 +65,18 @@ impl<'a> Lane<'a> {
         self.data.iter().for_each(|data| data.forget());
     }
 
-    /// Tells the sizes again behind a series. What cannot be read is no news beside what was measured.
+    /// Tells the sizes again after a series. What cannot be read is no news beside what was measured.
     pub(super) fn describe_data_again(&mut self, context: &Context<'_>, written: bool) {
         // Where the load was checked they have just been counted; else that is what the user wants to be left out.
         let counted = if context.plan.spec.no_verify { Ok(None) } else { self.count(context) };
         let Some(data) = &self.data else { return };
         let told = counted.and_then(|rows| {
             let rows = match rows {
-                Some(rows) => Rows::Counted(rows),
-                None if written && data.is_counted() => Rows::Unknown,
-                None => Rows::Estimated,
+                Some(rows) => RowCounts::Counted(rows),
+                None if written && data.is_counted() => RowCounts::Unknown,
+                None => RowCounts::Estimated,
             };
-            describe::data_after_load(context, self.plan, &mut self.rollers, data.as_ref(), rows)
+            describe::data_after_load(context, self.plan, &mut self.server, data.as_ref(), rows)
         });
         if let Err(failure) = told {
             let text = format!("the sizes after the load are unknown: {failure}");
@@ -88,7 +88,7 @@ impl<'a> Lane<'a> {
         self.plan.benchmark.series().len()
     }
 
-    pub(super) fn load(&self, series: usize) -> Option<Box<dyn Load>> {
+    pub(super) fn load(&self, series: usize) -> Option<Box<dyn SeriesLoad>> {
         self.data.as_ref()?.loads().into_iter().nth(series)
     }
 
@@ -100,8 +100,8 @@ impl<'a> Lane<'a> {
             return;
         }
         let tables = self.data.as_ref().map(|data| data.tables()).unwrap_or_default();
-        self.probe = describe::watch(context.stream, self.name(), &self.rollers, tables);
-        self.rollers.set_watched(self.probe.is_some());
+        self.probe = describe::watch(context.stream, self.name(), &self.server, tables);
+        self.server.set_watched(self.probe.is_some());
     }
 
     pub(super) fn is_watched(&self) -> bool {
@@ -110,7 +110,7 @@ impl<'a> Lane<'a> {
 
     pub(super) fn unwatch(&mut self) {
         self.probe = None;
-        self.rollers.set_watched(false);
+        self.server.set_watched(false);
     }
 
     pub(super) fn is_live(&self) -> bool {
@@ -140,17 +140,17 @@ impl<'a> Lane<'a> {
     /// Stops and removes what was started for the run. What was measured counts more than a server that does not stop:
     /// its failure is told, not returned.
     pub(super) fn clear(self, context: &Context<'_>) {
-        if self.rollers.embedded.is_some() {
+        if self.server.embedded.is_some() {
             context.stream.activity("stopping");
         }
-        if let Err(error) = self.rollers.clear() {
+        if let Err(error) = self.server.clear() {
             context.stream.notice(&self.plan.name, None, error.to_string());
         }
     }
 }
 
 /// The failure of a run that went on without some of its targets.
-pub(super) fn tell_lost(lanes: &mut [Lane<'_>]) -> Result<(), Failure> {
-    let lost: Vec<LostTarget> = lanes.iter_mut().filter_map(|lane| lane.lost.take()).collect();
+pub(super) fn tell_lost(systems: &mut [System<'_>]) -> Result<(), Failure> {
+    let lost: Vec<LostTarget> = systems.iter_mut().filter_map(|system| system.lost.take()).collect();
     if lost.is_empty() { Ok(()) } else { Err(Failure::TargetsLost { lost }) }
 }

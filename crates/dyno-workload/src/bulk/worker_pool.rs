@@ -1,4 +1,4 @@
-//! Runs the jobs of a step on several connections at once, and tells the caller's thread how it goes.
+//! A worker pool: runs the jobs of a step on several connections at once, and tells the caller's thread how it goes.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::thread;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 
 /// Opens a further connection.
-pub type Open<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
+pub type OpenConnection<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
 
 /// Why a job did not come to its end.
 #[derive(Debug)]
@@ -45,14 +45,14 @@ pub(crate) enum News {
 
 /// What a job may use beside its connection.
 #[derive(Debug)]
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct JobContext<'a> {
     news: Sender<News>,
     stop: Option<&'a AtomicBool>,
     /// Another job has failed.
     failed: &'a AtomicBool,
 }
 
-impl Surroundings<'_> {
+impl JobContext<'_> {
     /// An error if the work is to end.
     pub(crate) fn go_on(&self) -> Result<(), JobError> {
         let stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
@@ -71,18 +71,18 @@ impl Surroundings<'_> {
     }
 }
 
-/// Connections that share work.
+/// Workers, each with a connection, that share the jobs.
 #[derive(Debug)]
-pub(crate) struct Crew<'a> {
+pub(crate) struct WorkerPool<'a> {
     connections: Vec<Connection>,
     stop: Option<&'a AtomicBool>,
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerPool<'a> {
     /// `first`, and so many more that there are `count`.
     pub(crate) fn new(
         first: Connection,
-        open: Open<'_>,
+        open: OpenConnection<'_>,
         count: usize,
         stop: Option<&'a AtomicBool>,
     ) -> Result<Self, ConnectError> {
@@ -101,7 +101,7 @@ impl<'a> Crew<'a> {
     pub(crate) fn run<J: Sync>(
         &mut self,
         jobs: &[J],
-        job: impl Fn(&mut Connection, &J, &Surroundings<'_>) -> Result<(), JobError> + Sync,
+        job: impl Fn(&mut Connection, &J, &JobContext<'_>) -> Result<(), JobError> + Sync,
         hear: &mut dyn FnMut(News),
     ) -> Result<(), JobError> {
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -113,9 +113,9 @@ impl<'a> Crew<'a> {
                 .iter_mut()
                 .take(jobs.len())
                 .map(|connection| {
-                    let around = Surroundings { news: news.clone(), stop, failed: &failed };
+                    let context = JobContext { news: news.clone(), stop, failed: &failed };
                     let (next, job) = (&next, &job);
-                    let begun = move || work(connection, jobs, next, job, &around);
+                    let begun = move || work(connection, jobs, next, job, &context);
                     thread::Builder::new().spawn_scoped(scope, begun)
                 })
                 .collect();
@@ -141,13 +141,13 @@ fn work<J>(
     connection: &mut Connection,
     jobs: &[J],
     next: &AtomicUsize,
-    job: &(impl Fn(&mut Connection, &J, &Surroundings<'_>) -> Result<(), JobError> + Sync),
-    around: &Surroundings<'_>,
+    job: &(impl Fn(&mut Connection, &J, &JobContext<'_>) -> Result<(), JobError> + Sync),
+    context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     while let Some(chosen) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-        let outcome = around.go_on().and_then(|()| job(connection, chosen, around));
+        let outcome = context.go_on().and_then(|()| job(connection, chosen, context));
         if outcome.is_err() {
-            around.failed.store(true, Ordering::Relaxed);
+            context.failed.store(true, Ordering::Relaxed);
             return outcome;
         }
     }

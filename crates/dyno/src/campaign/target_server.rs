@@ -1,12 +1,12 @@
-//! The database under test and how to reach it: an embedded server that lives as long as this, or one that the
-//! user named.
+//! The server of a target, and dyno's own connection to it: an embedded server that lives as long as this, or one that
+//! the user named.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use dyno_results::event::Host;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
-use dyno_target::embedded::{EmbeddedServer, Machine, Options};
+use dyno_target::embedded::{EmbeddedOptions, EmbeddedServer, Machine};
 use dyno_target::inspect::{Free, Identity};
 use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
 use dyno_target::{Environment, TargetSettings, host, inspect};
@@ -17,7 +17,7 @@ use super::admin::telling;
 use super::describe::Description;
 use super::neighbours::Sharers;
 use crate::failure::Failure;
-use crate::plan::{Place, TargetPlan};
+use crate::plan::{TargetPlan, TargetSource};
 
 /// Connections that dyno itself uses beside the clients: one to prepare and verify, one for the probe, one to cancel.
 pub(crate) const OWN_CONNECTIONS: u32 = 3;
@@ -43,8 +43,8 @@ const ASKING: &str = "asking which server it is";
 /// Where the host of a server is read, if the user says so, and what it says of itself.
 pub(crate) type Remote = Option<(NodeExporter, Host)>;
 
-/// A database on the rollers.
-pub(crate) struct Rollers {
+/// The server of a target.
+pub(crate) struct TargetServer {
     pub(crate) endpoint: Endpoint,
     /// Without any password.
     pub(crate) url: String,
@@ -71,18 +71,18 @@ pub(crate) struct Rollers {
     watched: bool,
 }
 
-impl Rollers {
+impl TargetServer {
     /// Starts the embedded server, or connects to the named one.
     pub(crate) fn set_up(context: &Context<'_>, plan: &TargetPlan, remote: Remote) -> Result<Self, Failure> {
         // What this process may use of the machine, which may be less than there is.
         let Machine { cpus, memory_bytes, .. } = Machine::of(&host::facts(None), 0);
-        let (endpoint, url, embedded) = match &plan.place {
-            Place::Embedded { .. } => {
+        let (endpoint, url, embedded) = match &plan.source {
+            TargetSource::Embedded { .. } => {
                 let server = start_embedded(context, plan, cpus)?;
                 let url = TargetSettings::parse(&server.conninfo(), &Environment::empty())?.url();
                 (server.endpoint(), url, Some(server))
             }
-            Place::Named(target) => {
+            TargetSource::Named(target) => {
                 for warning in target.warnings() {
                     context.stream.notice(&plan.name, None, warning.clone());
                 }
@@ -93,7 +93,7 @@ impl Rollers {
         let mut connection = connect(&endpoint, &url)?;
         let identity =
             inspect::identity(&mut connection).map_err(|source| Failure::query(ASKING, &url, source))?;
-        let mut rollers = Self {
+        let mut server = Self {
             endpoint,
             url,
             embedded,
@@ -110,8 +110,8 @@ impl Rollers {
             room: None,
             watched: false,
         };
-        rollers.find_process()?;
-        Ok(rollers)
+        server.find_process()?;
+        Ok(server)
     }
 
     pub(crate) fn is_mysql(&self) -> bool {
@@ -216,7 +216,7 @@ impl Rollers {
         self.connection.is_broken() || self.connection.briefly(|it| it.execute(STILL_THERE)).is_err()
     }
 
-    /// The same behind a load, which may have lost the server: it is waited for.
+    /// The same after a load, which may have lost the server: it is waited for.
     pub(crate) fn reconnect_when_back(&mut self, context: &Context<'_>) -> Result<&mut Connection, Failure> {
         let is_lost = |it: &mut Connection| it.is_broken() || it.execute(STILL_THERE).is_err();
         if self.connection.within(BACK_ANSWER, is_lost) {
@@ -286,20 +286,20 @@ fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
 }
 
 fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result<EmbeddedServer, Failure> {
-    let Place::Embedded { server, profile, directory } = &plan.place else {
+    let TargetSource::Embedded { server, profile, directory } = &plan.source else {
         return Err(Failure::Interrupted);
     };
     let automatic = cpus.saturating_mul(EMBEDDED_CONNECTIONS_PER_CPU).max(EMBEDDED_CONNECTIONS_MIN);
     let streams = context.plan.phases.iter().map(|phase| &phase.stream);
     let wanted = streams.map(|stream| stream.connections.or(stream.clients_named()).unwrap_or(automatic));
     let connections = wanted.max().unwrap_or(automatic);
-    let options = Options {
+    let options = EmbeddedOptions {
         server: server.clone(),
         profile: *profile,
         connections_max: connections + OWN_CONNECTIONS,
         directory: directory.clone(),
         required_bytes: plan.benchmark.bytes_wanted(),
-        ..Options::default()
+        ..EmbeddedOptions::default()
     };
     context.stream.activity("starting an embedded PostgreSQL");
     let started = EmbeddedServer::start(&options, &mut |text| context.stream.activity(text));

@@ -1,5 +1,5 @@
-//! Runs written for tests: a clean one on which every rule is silent but for its notes, and the means to plant
-//! faults in it.
+//! Fixtures for tests: a clean run on which every rule is silent but for its notes, and the means to put
+//! faults into it.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::spec::RunSpec;
 pub(crate) const GIB: u64 = 1 << 30;
 
 /// The events of a run in the making, with a clock of its own.
-pub(crate) struct Script {
+pub(crate) struct Fixture {
     pub(crate) events: Vec<Stamped>,
     now_ms: u64,
     /// Counters and gauges of the database and of its host, sampled at each second of load.
@@ -29,7 +29,7 @@ pub(crate) struct Script {
 }
 
 /// A stage to be played, one transaction type.
-pub(crate) struct Load<'a> {
+pub(crate) struct FixtureStage<'a> {
     pub(crate) series: &'a str,
     pub(crate) kind: StageKind,
     pub(crate) workload: &'a str,
@@ -43,7 +43,7 @@ pub(crate) struct Load<'a> {
     pub(crate) pool: Option<(Pool, u64)>,
 }
 
-impl<'a> Load<'a> {
+impl<'a> FixtureStage<'a> {
     pub(crate) fn write(kind: StageKind, clients: u32, tps: &'a [u64]) -> Self {
         Self {
             series: "write",
@@ -63,10 +63,10 @@ impl<'a> Load<'a> {
     }
 }
 
-impl Script {
+impl Fixture {
     /// A run that has just started.
     pub(crate) fn started(run: &str) -> Self {
-        let mut script = Self {
+        let mut fixture = Self {
             events: Vec::new(),
             now_ms: 0,
             readings: BTreeMap::new(),
@@ -74,7 +74,7 @@ impl Script {
             stages: 0,
             target: "pg",
         };
-        script.push(Event::Started(Started {
+        fixture.push(Event::Started(Started {
             run: run.to_owned(),
             dyno_version: "0.1.0".to_owned(),
             started_at: "2026-11-20T08:00:00Z".to_owned(),
@@ -83,7 +83,7 @@ impl Script {
             resolved: RunSpec::default(),
             seed: 7,
         }));
-        script
+        fixture
     }
 
     pub(crate) fn push(&mut self, event: Event) {
@@ -132,7 +132,7 @@ impl Script {
         }
     }
 
-    pub(crate) fn start_stage(&mut self, load: &Load<'_>) -> u32 {
+    pub(crate) fn start_stage(&mut self, load: &FixtureStage<'_>) -> u32 {
         let id = self.stages;
         self.stages += 1;
         self.push(Event::StageStarted(Stage {
@@ -159,7 +159,7 @@ impl Script {
     }
 
     /// Plays a whole stage: its intervals, samples between them, and its end.
-    pub(crate) fn play(&mut self, load: &Load<'_>) -> u32 {
+    pub(crate) fn play(&mut self, load: &FixtureStage<'_>) -> u32 {
         let id = self.start_stage(load);
         if !self.is_sampled_now() {
             self.sample();
@@ -195,7 +195,7 @@ impl Script {
 }
 
 /// A full second of a stage.
-pub(crate) fn interval(load: &Load<'_>, stage: u32, index: usize, done: u64) -> Interval {
+pub(crate) fn interval(load: &FixtureStage<'_>, stage: u32, index: usize, done: u64) -> Interval {
     let latency = |us: u64| {
         let mut latency = Latency::new();
         latency.record_n(us * 1000, done);
@@ -261,45 +261,45 @@ pub(crate) fn check(name: &str, passed: Option<bool>) -> Check {
 
 /// A remote server on defaults, durable, with data larger than its memory; a write ladder that passed its peak at 8
 /// clients, and a hold of 20 s in which a checkpoint began.
-pub(crate) fn clean_script() -> Script {
-    let mut script = Script::started("2026-11-20-1");
-    describe(&mut script);
-    script.read("host", "cpus", 8.0);
-    script.grow("host", "server_cpu_seconds_total", 4.0);
-    script.grow("database", "blocks_hit_total", 900.0);
-    script.grow("database", "blocks_read_total", 100.0);
-    script.grow("database", "tuples_updated_total", 3000.0);
-    script.grow("database", "tuples_inserted_total", 1000.0);
-    script.grow("database", "wal_bytes_total", 8e6);
-    script.read("database", "checkpoints_timed_total", 3.0);
-    script.read("database", "checkpoints_requested_total", 0.0);
+pub(crate) fn clean_fixture() -> Fixture {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    describe(&mut fixture);
+    fixture.read("host", "cpus", 8.0);
+    fixture.grow("host", "server_cpu_seconds_total", 4.0);
+    fixture.grow("database", "blocks_hit_total", 900.0);
+    fixture.grow("database", "blocks_read_total", 100.0);
+    fixture.grow("database", "tuples_updated_total", 3000.0);
+    fixture.grow("database", "tuples_inserted_total", 1000.0);
+    fixture.grow("database", "wal_bytes_total", 8e6);
+    fixture.read("database", "checkpoints_timed_total", 3.0);
+    fixture.read("database", "checkpoints_requested_total", 0.0);
     for (clients, level) in [(1, 250), (2, 480), (4, 820), (8, 1000), (16, 900)] {
-        script.play(&Load::write(StageKind::Ladder, clients, &wobble(level, 5)));
+        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &wobble(level, 5)));
     }
-    hold(&mut script, &Load::write(StageKind::Hold, 8, &wobble(990, 20)));
-    script.push(Event::Check(check("history-holds-every-commit", Some(true))));
-    script.finish();
-    script
+    hold(&mut fixture, &FixtureStage::write(StageKind::Hold, 8, &wobble(990, 20)));
+    fixture.push(Event::Check(check("history-holds-every-commit", Some(true))));
+    fixture.finish();
+    fixture
 }
 
 /// A hold in the middle of which a checkpoint begins.
-fn hold(script: &mut Script, load: &Load<'_>) {
-    let id = script.start_stage(load);
+fn hold(fixture: &mut Fixture, load: &FixtureStage<'_>) {
+    let id = fixture.start_stage(load);
     for (index, done) in load.tps.iter().enumerate() {
         if index == load.tps.len() / 2 {
-            script.bump("database", "checkpoints_timed_total");
+            fixture.bump("database", "checkpoints_timed_total");
         }
-        script.second_passes();
-        script.push(Event::Interval(interval(load, id, index, *done)));
-        script.sample();
+        fixture.second_passes();
+        fixture.push(Event::Interval(interval(load, id, index, *done)));
+        fixture.sample();
     }
-    script.finish_stage(id, load.tps.len());
+    fixture.finish_stage(id, load.tps.len());
 }
 
-fn describe(script: &mut Script) {
-    script.push(Event::Target(target("pg")));
-    script.push(Event::Host(Host { roles: vec!["driver".to_owned()], cpus: Some(4), ..Host::default() }));
-    script.push(Event::Settings(Settings {
+fn describe(fixture: &mut Fixture) {
+    fixture.push(Event::Target(target("pg")));
+    fixture.push(Event::Host(Host { roles: vec!["driver".to_owned()], cpus: Some(4), ..Host::default() }));
+    fixture.push(Event::Settings(Settings {
         target: "pg".to_owned(),
         rows: vec![
             setting("fsync", "on", false, true),
@@ -309,7 +309,7 @@ fn describe(script: &mut Script) {
             setting("wal_level", "replica", false, true),
         ],
     }));
-    script.push(Event::Data(Data {
+    fixture.push(Event::Data(Data {
         target: "pg".to_owned(),
         workload: "tpcb".to_owned(),
         scale: Some(5000.0),
@@ -347,13 +347,13 @@ pub(crate) fn target(name: &str) -> Target {
 
 /// A ladder that doubles up to 64 clients, of a server that does no more than with 8. `read` sets what is read at each
 /// rung, and is told how much of what the server can do it does.
-pub(crate) fn saturated_ladder(script: &mut Script, read: impl Fn(&mut Script, f64)) {
+pub(crate) fn saturated_ladder(fixture: &mut Fixture, read: impl Fn(&mut Fixture, f64)) {
     for clients in [1, 2, 4, 8, 16, 32, 64] {
         let at_work = f64::from(clients.min(8));
-        read(script, at_work / 8.0);
+        read(fixture, at_work / 8.0);
         let tps = wobble(at_work as u64 * 125, 5);
         let service_us = u64::from(clients) * 8000 / u64::from(clients.min(8));
-        script.play(&Load { service_us, ..Load::write(StageKind::Ladder, clients, &tps) });
+        fixture.play(&FixtureStage { service_us, ..FixtureStage::write(StageKind::Ladder, clients, &tps) });
     }
 }
 
@@ -364,7 +364,7 @@ pub(crate) fn wobble(level: u64, seconds: usize) -> Vec<u64> {
 }
 
 pub(crate) fn clean_report() -> Report {
-    fold(&clean_script().events)
+    fold(&clean_fixture().events)
 }
 
 /// A finding, a notice and a preparation step, for what reads all kinds of events.

@@ -1,5 +1,5 @@
-//! Which stage comes next: the warm-up, the climb (a ladder or a ramp), the hold. Pure: what was measured goes in, the
-//! next load comes out. So a target's turn can be anybody's, and what becomes of it is its own.
+//! Plans the stages of a series: the warm-up, the ladder or ramp, the hold. Pure: what was measured goes in, the next
+//! load comes out. So targets can take turns in any order, and each has its own course.
 
 use std::time::Duration;
 
@@ -7,32 +7,32 @@ use dyno_report::live::Expected;
 use dyno_results::event::StageKind;
 use dyno_results::spec::{Arrivals, Course, End, Quantity, Ramp, Rungs, StageOrder};
 use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
-use dyno_results::statistics::saturation::{self, Found, Step};
+use dyno_results::statistics::saturation::{self, LoadStep, SaturationPoint};
 use dyno_workload::benchmark::Contention;
 
 use super::room::{self, Room, WARM_UP_CLIENTS_PER_CPU};
 use super::stages::StageSum;
 
-/// Clients for each processor up to which an automatic ladder climbs even where they wait for each other: a ladder
+/// Clients for each processor up to which an automatic ladder goes on even where they wait for each other: a ladder
 /// that ended lower would say little of the machine.
 const CLIENTS_PER_CPU_MIN: u32 = 2;
 
-/// The stages of one series on one target, in their order.
+/// Decides the stages of one series on one target, in their order.
 #[derive(Debug)]
-pub(super) struct Sequence<'a> {
+pub(super) struct StagePlanner<'a> {
     course: &'a Course,
     warm_up: Duration,
     /// How often the hold is run.
     repeat: u32,
-    ground: Ground,
+    capacity: Capacity,
     phase: Phase,
-    /// Why the climb ended where it did, if the reader should know; until it is taken.
+    /// Why the ladder or ramp ended where it did, if the reader should know; until it is taken.
     remark: Option<String>,
 }
 
-/// What a target says of the loads that suit it.
+/// How much load a target can take, as it says itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ground {
+pub(super) struct Capacity {
     /// Processors of the driver's host.
     pub(super) cpus: u32,
     pub(super) room: Room,
@@ -44,46 +44,46 @@ pub(super) struct Ground {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     WarmUp,
-    Climb,
-    /// So many holds have been dealt.
+    Steps,
+    /// So many holds have been planned.
     Hold(u32),
 }
 
-impl<'a> Sequence<'a> {
-    pub(super) fn new(course: &'a Course, warm_up: Duration, repeat: u32, ground: Ground) -> Self {
-        Self { course, warm_up, repeat, ground, phase: Phase::WarmUp, remark: None }
+impl<'a> StagePlanner<'a> {
+    pub(super) fn new(course: &'a Course, warm_up: Duration, repeat: u32, capacity: Capacity) -> Self {
+        Self { course, warm_up, repeat, capacity, phase: Phase::WarmUp, remark: None }
     }
 
-    /// The next stage behind those that were `measured`; `None` where the series is over.
+    /// The next stage after those that were `measured`; `None` where the series is over.
     pub(super) fn next(&mut self, measured: &[StageSum]) -> Option<StageOrder> {
         if self.phase == Phase::WarmUp {
-            self.phase = Phase::Climb;
+            self.phase = Phase::Steps;
             if !self.warm_up.is_zero() {
                 return Some(self.warm_up());
             }
         }
-        if self.phase == Phase::Climb {
+        if self.phase == Phase::Steps {
             if let Some(rung) = self.rung(measured) {
                 return Some(rung);
             }
             self.remark_idle_connections(measured);
             self.phase = Phase::Hold(0);
         }
-        let Phase::Hold(dealt) = self.phase else { return None };
-        self.phase = Phase::Hold(dealt.saturating_add(1));
-        if dealt < self.repeat { self.hold(measured) } else { None }
+        let Phase::Hold(planned) = self.phase else { return None };
+        self.phase = Phase::Hold(planned.saturating_add(1));
+        if planned < self.repeat { self.hold(measured) } else { None }
     }
 
-    /// Why the climb ended, once.
+    /// Why the ladder or ramp ended, once.
     pub(super) fn take_remark(&mut self) -> Option<String> {
         self.remark.take()
     }
 
-    /// A pool with more connections than the climb came to clients made nobody wait, which is what it was asked for. Where
-    /// the plan itself names fewer clients, that was told before.
+    /// Where the ladder or ramp ended with fewer clients than the pool has connections, no client ever waited for one,
+    /// though a pool is asked for to see them wait. Where the plan itself names fewer clients, that was told before.
     fn remark_idle_connections(&mut self, measured: &[StageSum]) {
         let most = rungs_of(measured).map(|sum| sum.order.clients).max();
-        let (Some(connections), Some(most)) = (self.ground.connections, most) else { return };
+        let (Some(connections), Some(most)) = (self.capacity.connections, most) else { return };
         if most >= connections || self.course.clients_named().is_some_and(|named| named < connections) {
             return;
         }
@@ -97,7 +97,7 @@ impl<'a> Sequence<'a> {
         });
     }
 
-    /// What the climb has before it, for who watches.
+    /// How far the ladder or ramp may go, for those who watch.
     pub(super) fn expected(&self, target: &str, series: &str) -> Option<Expected> {
         let (steps, step, may_end_early) = match self.course {
             Course::Ladder { rungs: Rungs::Listed(rungs), step, .. } => (rungs.len() as u32, step, false),
@@ -116,8 +116,8 @@ impl<'a> Sequence<'a> {
     }
 
     fn warm_up(&self) -> StageOrder {
-        let usual = self.ground.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU);
-        let within = |most: u32| usual.min(most).min(self.ground.room.most()).max(1);
+        let usual = self.capacity.cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU);
+        let within = |most: u32| usual.min(most).min(self.capacity.room.most()).max(1);
         let (clients, arrivals) = match self.course {
             Course::Ladder { rungs, think_time, .. } => {
                 let most = match rungs {
@@ -139,12 +139,12 @@ impl<'a> Sequence<'a> {
     }
 
     fn rung(&mut self, measured: &[StageSum]) -> Option<StageOrder> {
-        let climbed: Vec<&StageSum> = rungs_of(measured).collect();
-        let last = climbed.last().map(|sum| sum.order);
+        let steps_done: Vec<&StageSum> = rungs_of(measured).collect();
+        let last = steps_done.last().map(|sum| sum.order);
         match self.course {
             Course::Ladder { rungs, step, think_time, .. } => {
                 let clients = match rungs {
-                    Rungs::Listed(rungs) => rungs.get(climbed.len()).copied(),
+                    Rungs::Listed(rungs) => rungs.get(steps_done.len()).copied(),
                     Rungs::Automatic { factor, max } => self.automatic(*factor, *max, last, measured),
                 }?;
                 let arrivals = Arrivals::Closed { think_time: *think_time };
@@ -177,26 +177,27 @@ impl<'a> Sequence<'a> {
         if last.clients < top {
             return Some(last.clients.saturating_mul(factor).min(top));
         }
-        let why = match self.ground.contention {
+        let why = match self.capacity.contention {
             Some(contention) if top < self.within_room(max) => contention.why,
-            _ => self.ground.room.why,
+            _ => self.capacity.room.why,
         };
         self.remark = Some(format!("the ladder ends at {} clients: {why}", last.clients));
         None
     }
 
     fn within_room(&self, max: u32) -> u32 {
-        self.ground.room.most().min(max).max(1)
+        self.capacity.room.most().min(max).max(1)
     }
 
     /// The most clients of an automatic ladder.
     fn top(&self, max: u32) -> u32 {
-        let least = self.ground.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
-        let uncontended = self.ground.contention.map_or(u32::MAX, |contention| contention.clients.max(least));
+        let least = self.capacity.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
+        let uncontended =
+            self.capacity.contention.map_or(u32::MAX, |contention| contention.clients.max(least));
         self.within_room(max).min(uncontended)
     }
 
-    /// The level of a ramp behind `level`, unless the target has given way or has room for no more.
+    /// The level of a ramp after `level`, unless the target has given way or has room for no more.
     fn further(&mut self, ramp: &Ramp, level: f64, measured: &[StageSum]) -> Option<f64> {
         let next = ramp.steps.after(level)?;
         let shown = match ramp.steps.of {
@@ -210,8 +211,8 @@ impl<'a> Sequence<'a> {
                 Some(format!("the ramp ends at {shown}, since the target gave way: {}", found.evidence));
             return None;
         }
-        if ramp.steps.of == Quantity::Clients && next > f64::from(self.ground.room.most()) {
-            self.remark = Some(format!("the ramp ends at {shown}: {}", self.ground.room.why));
+        if ramp.steps.of == Quantity::Clients && next > f64::from(self.capacity.room.most()) {
+            self.remark = Some(format!("the ramp ends at {shown}: {}", self.capacity.room.why));
             return None;
         }
         Some(next)
@@ -251,8 +252,8 @@ impl<'a> Sequence<'a> {
     }
 
     fn default_clients(&self, arrivals: Arrivals) -> u32 {
-        room::clients_default(arrivals, self.ground.cpus, self.ground.connections)
-            .min(self.ground.room.most())
+        room::clients_default(arrivals, self.capacity.cpus, self.capacity.connections)
+            .min(self.capacity.room.most())
             .max(1)
     }
 }
@@ -262,12 +263,13 @@ fn rungs_of(measured: &[StageSum]) -> impl Iterator<Item = &StageSum> {
 }
 
 fn rungs(measured: &[StageSum]) -> Vec<Rung> {
-    let rung = |step: Step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput };
+    let rung =
+        |step: LoadStep| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput };
     steps(measured).into_iter().map(rung).collect()
 }
 
 /// The steps of a ladder or a ramp that ran to their ends.
-fn steps(measured: &[StageSum]) -> Vec<Step> {
+fn steps(measured: &[StageSum]) -> Vec<LoadStep> {
     rungs_of(measured).filter_map(|sum| sum.step).collect()
 }
 
@@ -286,12 +288,12 @@ fn level_of(ramp: &Ramp, order: &StageOrder) -> f64 {
     }
 }
 
-/// The load to hold behind a ramp: that of the last step that was good, where the target gave way; else that of the
+/// The load to hold after a ramp: that of the last step that was good, where the target gave way; else that of the
 /// step with the most throughput.
 fn best_of_ramp(measured: &[StageSum]) -> Option<StageOrder> {
     let steps = steps(measured);
     let good = match saturation::decide(&steps) {
-        Some(Found { last_good: Some(at), .. }) => steps.get(at),
+        Some(SaturationPoint { last_good: Some(at), .. }) => steps.get(at),
         _ => steps.iter().max_by(|a, b| a.throughput.mean.total_cmp(&b.throughput.mean)),
     };
     let stage = good.map(|step| step.stage);

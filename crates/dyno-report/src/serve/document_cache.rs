@@ -1,6 +1,7 @@
-//! What was made of a long run, kept beside the store: to read all of a day takes seconds, to read this does not.
+//! A cache of documents on disk, beside the store: to read all of a day's run takes seconds, to read its document does
+//! not.
 //!
-//! Only the whole of a run that has ended is kept, as the page first asks for it. It counts for the very events and the
+//! Only the whole of a run that has ended is cached, as the page first asks for it. It counts for the very events and the
 //! very program that it was made of, since rules improve; anything else is made anew. Without it all works, only later.
 
 use std::fs::{self, OpenOptions};
@@ -13,19 +14,19 @@ use dyno_results::document::Report;
 use dyno_results::store::{RunState, Store, StoreError};
 use dyno_results::timeline_view::TimelineView;
 
-use super::book::View;
+use super::cached_run::CurveView;
 use crate::page;
 
 /// A run of fewer events is read in less than a second.
 const EVENTS_MIN: u64 = 20_000;
 
-/// Keeps the document of a run that has just ended, from its report with every point: whoever opens it first need not wait
-/// until all of it was read again.
-pub(super) fn keep(store: &Store, report: &Report) -> Result<(), StoreError> {
+/// Caches the document of a run that has just ended, from its report with every point: whoever opens it first need not
+/// wait until all of it was read again.
+pub(super) fn insert(store: &Store, report: &Report) -> Result<(), StoreError> {
     // Its writer may still hold it, but the last event is there.
     let state = RunState { live: false, ..store.state(&report.run.name)? };
     if path(store.path(), &state).is_some() {
-        let thin = |timeline| decimate::timeline(&TimelineView::of(timeline), Span::ALL, View::POINTS);
+        let thin = |timeline| decimate::timeline(&TimelineView::of(timeline), Span::ALL, CurveView::POINTS);
         let timelines = report.timelines.iter().map(thin).collect();
         if let Ok(mut document) = page::document(&Report { timelines, ..page::without_timelines(report) }) {
             document["live"] = false.into();
@@ -35,14 +36,14 @@ pub(super) fn keep(store: &Store, report: &Report) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The document, where it is kept of exactly this.
+/// The document, where it is cached for exactly this state.
 pub(super) fn read(store: &Path, state: &RunState) -> Option<String> {
     let text = fs::read_to_string(path(store, state)?).ok()?;
     let (made_of, document) = text.split_once('\n')?;
     (made_of == made_of_now(state)?).then(|| document.to_owned())
 }
 
-/// Keeps the document, where it is one that is worth it. Where it cannot be written it is made again each time.
+/// Caches the document, where it is worth it. Where it cannot be written it is made again each time.
 pub(super) fn write(store: &Path, state: &RunState, document: &str) {
     if let (Some(path), Some(made_of)) = (path(store, state), made_of_now(state)) {
         let _ = write_whole(&path, &made_of, document);
@@ -65,7 +66,7 @@ fn write_whole(path: &Path, made_of: &str, document: &str) -> io::Result<()> {
     written
 }
 
-/// Beside the run's page. `None` for what is not worth keeping, and for a name that is none of dyno's.
+/// Beside the run's page. `None` for what is not worth caching, and for a name that is none of dyno's.
 fn path(store: &Path, state: &RunState) -> Option<PathBuf> {
     let long = state.last_seq.is_some_and(|last| last >= EVENTS_MIN);
     let plain = state.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

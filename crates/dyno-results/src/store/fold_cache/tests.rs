@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::event::StageKind;
+use crate::fixture::{Fixture, FixtureStage, wobble};
 use crate::fold::fold;
-use crate::planted::{Load, Script, wobble};
 
 struct Scratch(PathBuf);
 
@@ -31,15 +31,15 @@ impl Drop for Scratch {
 
 /// A run of two blocks and some more, that was killed.
 fn long() -> Vec<Stamped> {
-    let mut script = Script::started("2026-11-20-1");
-    script.read("host", "cpus", 4.0);
-    script.grow("host", "cpu_user_seconds_total", 3.0);
-    script.grow("host", "cpu_idle_seconds_total", 1.0);
-    script.grow("database", "wal_bytes_total", 5e6);
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.read("host", "cpus", 4.0);
+    fixture.grow("host", "cpu_user_seconds_total", 3.0);
+    fixture.grow("host", "cpu_idle_seconds_total", 1.0);
+    fixture.grow("database", "wal_bytes_total", 5e6);
     for clients in [4, 8] {
-        script.play(&Load::write(StageKind::Hold, clients, &wobble(1000, 700)));
+        fixture.play(&FixtureStage::write(StageKind::Hold, clients, &wobble(1000, 700)));
     }
-    script.events
+    fixture.events
 }
 
 /// Writes a run as a campaign does.
@@ -49,7 +49,7 @@ fn write(store: &Store, events: &[Stamped]) -> String {
     for stamped in events {
         writer.append(stamped).unwrap();
         fold.add(stamped);
-        writer.keep(&fold);
+        writer.cache_fold(&fold);
     }
     writer.name().to_owned()
 }
@@ -63,7 +63,7 @@ fn a_killed_run_is_told_from_what_was_kept_as_from_its_events() {
     let (scratch, events) = (Scratch::new(), long());
     let store = scratch.store();
     let name = write(&store, &events);
-    let (_, last) = store.kept(&name).unwrap();
+    let (_, last) = store.cached_fold(&name).unwrap();
     let whole = events.len() as u64 / EVENTS_EACH * EVENTS_EACH;
     assert!(whole > EVENTS_EACH, "several blocks: {}", events.len());
     assert_eq!(last, Some(whole - 1));
@@ -73,12 +73,12 @@ fn a_killed_run_is_told_from_what_was_kept_as_from_its_events() {
     // What is kept is made of the events, and they are enough.
     for away in ["UPDATE folded SET made_by = made_by + 1", "DELETE FROM folded", "DROP TABLE folded"] {
         store.connection.execute_batch(away).unwrap();
-        assert_eq!(store.kept(&name).unwrap().1, None, "{away}");
+        assert_eq!(store.cached_fold(&name).unwrap().1, None, "{away}");
         assert_eq!(json(&store, &name), told, "{away}");
     }
     // A store without room for it is given some.
     let short = write(&store, &events[..(EVENTS_EACH + 5) as usize]);
-    assert_eq!(store.kept(&short).unwrap().1, Some(EVENTS_EACH - 1));
+    assert_eq!(store.cached_fold(&short).unwrap().1, Some(EVENTS_EACH - 1));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_block_that_is_broken_is_not_believed() {
         .connection
         .execute_batch("UPDATE folded SET block = substr(block, 1, 5000) WHERE seq > 2500")
         .unwrap();
-    assert_eq!(store.kept(&name).unwrap().1, None);
+    assert_eq!(store.cached_fold(&name).unwrap().1, None);
     assert_eq!(json(&store, &name), told);
 }
 
@@ -104,7 +104,7 @@ fn a_run_that_is_taken_out_takes_its_blocks_with_it() {
     for stamped in &events[..(EVENTS_EACH + 1) as usize] {
         writer.append(stamped).unwrap();
         fold.add(stamped);
-        writer.keep(&fold);
+        writer.cache_fold(&fold);
     }
     let rows = || -> i64 {
         store.connection.query_row("SELECT count(*) FROM folded", [], |row| row.get(0)).unwrap()

@@ -1,5 +1,5 @@
-//! Keeps what the seconds of a long run have come to as they go by, and reads it back: a day is then there in a fraction of
-//! a second, also one whose process was killed. It is made from the events and says nothing that they do not.
+//! A cache of folds: blocks of what the seconds of a long run have come to, written as they go by. A day is then read in a
+//! fraction of a second, also one whose process was killed. It is made from the events and says nothing that they do not.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -21,44 +21,44 @@ const RARE: &str = "SELECT seq, at_ms, kind, body FROM event INDEXED BY event_by
         WHERE run_id = ?1 AND kind > 'sample' AND seq <= ?2
     ORDER BY seq";
 
-/// How far blocks of a run under way have been kept.
+/// How far blocks of a run under way have been cached.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct FoldCacheState {
     marks: Marks,
     /// Events that the blocks hold.
     events: u64,
-    /// Set when one could not be written: those behind it would be of no use.
+    /// Set when one could not be written: those after it would be of no use.
     pub(super) given_up: bool,
 }
 
 /// A store that an earlier dyno made has no place for blocks yet.
 pub(super) fn make_room(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(include_str!("folded.sql"))
+    connection.execute_batch(include_str!("fold_cache.sql"))
 }
 
 impl RunWriter {
-    /// Keeps what `fold` has come to, of all events that were appended and no others, where enough has come since it was
-    /// kept last. What cannot be kept is read from the events later.
-    pub fn keep(&mut self, fold: &Fold) {
-        if self.kept.given_up || self.appended < self.kept.events + EVENTS_EACH {
+    /// Caches what `fold` has come to, of all events that were appended and no others, where enough has come since it was
+    /// cached last. What cannot be cached is read from the events later.
+    pub fn cache_fold(&mut self, fold: &Fold) {
+        if self.fold_cache.given_up || self.appended < self.fold_cache.events + EVENTS_EACH {
             return;
         }
-        let mut kept = || -> Result<(), Box<dyn std::error::Error>> {
-            let block = fold.block(&mut self.kept.marks)?;
+        let mut insert = || -> Result<(), Box<dyn std::error::Error>> {
+            let block = fold.block(&mut self.fold_cache.marks)?;
             self.connection
                 .prepare_cached("INSERT INTO folded (run_id, seq, made_by, block) VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![self.run_id, (self.appended - 1).cast_signed(), block::made_by(), block])?;
             Ok(())
         };
-        self.kept.given_up = kept().is_err();
-        self.kept.events = self.appended;
+        self.fold_cache.given_up = insert().is_err();
+        self.fold_cache.events = self.appended;
     }
 }
 
 impl Store {
-    /// The fold of a run, as far as it was kept, and `seq` of the last event that is in it. Where nothing was kept, or not by
+    /// The fold of a run, as far as it was cached, and `seq` of the last event that is in it. Where nothing was cached, or not by
     /// a program that did it in the same way, it is empty.
-    pub fn kept(&self, name: &str) -> Result<(Fold, Option<u64>), StoreError> {
+    pub fn cached_fold(&self, name: &str) -> Result<(Fold, Option<u64>), StoreError> {
         let name = self.find(name)?;
         let read = || -> rusqlite::Result<Option<(Fold, u64)>> {
             // One snapshot of everything.
@@ -74,8 +74,8 @@ impl Store {
             let blocks_of_run = blocks.iter().map(|(_, block)| block.as_slice());
             Ok((whole && fold.add_blocks(blocks_of_run).is_some()).then(|| (fold, last.unsigned_abs())))
         };
-        let kept = read().map_err(|source| self.error("read", source))?;
-        Ok(kept.map_or_else(|| (Fold::new(), None), |(fold, last)| (fold, Some(last))))
+        let cached = read().map_err(|source| self.error("read", source))?;
+        Ok(cached.map_or_else(|| (Fold::new(), None), |(fold, last)| (fold, Some(last))))
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a server says when it refuses, in either protocol: for whoever drives both and treats them alike. Who needs
-//! all that one protocol tells looks into its own error.
+//! An error that a server reported, in either protocol: for code that handles both alike. Code that needs
+//! all the fields of one protocol uses the error of that protocol.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::pg::error::SqlState;
 
 /// An error that a server reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    Postgres(Box<pg::error::ServerError>),
-    MySql(Box<my::error::ServerError>),
+pub enum ServerError {
+    Postgres(Box<pg::error::PostgresError>),
+    MySql(Box<my::error::MySqlError>),
 }
 
-impl Refusal {
+impl ServerError {
     /// The server's own words.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -62,7 +62,7 @@ impl Refusal {
 
     /// All that PostgreSQL told, if it was PostgreSQL.
     #[must_use]
-    pub fn postgres(&self) -> Option<&pg::error::ServerError> {
+    pub fn postgres(&self) -> Option<&pg::error::PostgresError> {
         match self {
             Self::Postgres(error) => Some(error),
             Self::MySql(_) => None,
@@ -70,7 +70,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postgres(error) => error.fmt(f),
@@ -79,16 +79,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ServerError {}
 
-impl From<Box<pg::error::ServerError>> for Refusal {
-    fn from(error: Box<pg::error::ServerError>) -> Self {
+impl From<Box<pg::error::PostgresError>> for ServerError {
+    fn from(error: Box<pg::error::PostgresError>) -> Self {
         Self::Postgres(error)
     }
 }
 
-impl From<Box<my::error::ServerError>> for Refusal {
-    fn from(error: Box<my::error::ServerError>) -> Self {
+impl From<Box<my::error::MySqlError>> for ServerError {
+    fn from(error: Box<my::error::MySqlError>) -> Self {
         Self::MySql(error)
     }
 }

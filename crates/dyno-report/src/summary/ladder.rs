@@ -6,8 +6,8 @@ use dyno_results::event::Arrival;
 use super::costs;
 use super::series::{pool, stages};
 use crate::format;
-use crate::ladder::{self, Curve, Drawn, Overflow, Rung, RungState};
-use crate::subject::Names;
+use crate::ladder::{self, Curve, Drawn, DrawnRung, Overflow, RungState};
+use crate::subject::TargetNames;
 use crate::text::{Paint, Sheet, visible, width};
 
 /// Between a table and what stands beside it.
@@ -61,7 +61,7 @@ pub(super) fn of_one(report: &Report, series: &Series, heading: &str, label: &mu
 /// The ladders of several targets over the same loads, then what each came to.
 pub(super) fn of_several(
     report: &Report,
-    names: &Names<'_>,
+    names: &TargetNames<'_>,
     all: &[&Series],
     heading: &str,
     label: &mut &str,
@@ -92,15 +92,15 @@ pub(super) fn of_several(
             }
         });
     }
-    let rungs: Vec<Rung> = curves.into_iter().flat_map(|curve| curve.rungs).collect();
+    let rungs: Vec<DrawnRung> = curves.into_iter().flat_map(|curve| curve.rungs).collect();
     cut_short(&rungs, sheet);
 }
 
-fn rungs(report: &Report, series: &Series) -> Vec<Rung> {
+fn rungs(report: &Report, series: &Series) -> Vec<DrawnRung> {
     stages(report, &series.ladder).into_iter().map(|stage| rung(stage, series)).collect()
 }
 
-fn rung(stage: &StageResult, series: &Series) -> Rung {
+fn rung(stage: &StageResult, series: &Series) -> DrawnRung {
     let id = stage.stage.id;
     let is_peak = series.peak.as_ref().is_some_and(|peak| peak.stage == id);
     let is_peak = is_peak && !(stage.met_its_rate() && series.peak.as_ref().is_some_and(|peak| !peak.passed));
@@ -111,7 +111,7 @@ fn rung(stage: &StageResult, series: &Series) -> Rung {
     };
     let saturation = series.saturation.as_ref();
     let latency = stage.response.as_ref().or(stage.service.as_ref());
-    Rung {
+    DrawnRung {
         clients: stage.stage.clients,
         rate_per_s: rate(stage),
         tps: stage.throughput.map(|throughput| throughput.mean),
@@ -137,7 +137,7 @@ fn left_out(drawn: &Drawn, sheet: &mut Sheet) {
     }
 }
 
-fn cut_short(rungs: &[Rung], sheet: &mut Sheet) {
+fn cut_short(rungs: &[DrawnRung], sheet: &mut Sheet) {
     if rungs.iter().any(|rung| rung.state == RungState::CutShort) {
         sheet.paragraph("", "* stopped before its time was up", Paint::doubt);
     }

@@ -1,17 +1,17 @@
-//! One run as it is known here: folded as far as it was read, once for all who ask for it.
+//! One run in the cache: folded as far as it was read, once for all who ask for it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use dyno_results::decimate::{self, Span};
-use dyno_results::document::{Load, Report, StageResult, Timeline};
+use dyno_results::document::{LoadColumns, Report, StageResult, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
-use dyno_results::fold::{Fold, Progress};
+use dyno_results::fold::{Fold, FoldProgress};
 use dyno_results::judge::{judge, judge_so_far};
 use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
 
-use super::live::Watch;
+use super::live::RunWatch;
 use crate::openmetrics::Exposition;
 use crate::{csv, page};
 
@@ -22,13 +22,13 @@ const JUDGED_EACH_MS: u64 = 10_000;
 
 /// Which part of a run's curves is wanted, and how fine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View {
+pub(super) struct CurveView {
     pub(super) span: Span,
     /// Points of a curve within the span, at most.
     pub(super) points: usize,
 }
 
-impl View {
+impl CurveView {
     /// Points of a curve where nothing else is asked for.
     pub(super) const POINTS: usize = 2000;
 
@@ -39,14 +39,14 @@ impl View {
 }
 
 /// A run, as far as it was read.
-pub(super) struct Book {
+pub(super) struct CachedRun {
     state: RunState,
     /// Where its page lies once it has ended.
     page: PathBuf,
     fold: Fold,
     /// Without its timelines.
     report: Report,
-    progress: Progress,
+    progress: FoldProgress,
     /// `seq` of the last event taken in.
     last: Option<u64>,
     /// When it happened.
@@ -58,17 +58,17 @@ pub(super) struct Book {
     /// For Prometheus, once it was asked for.
     exposition: Option<Exposition>,
     /// Those who watch it.
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<RunWatch>,
 }
 
-impl Book {
+impl CachedRun {
     pub(super) fn new(state: RunState, page: PathBuf) -> Self {
         Self {
             state,
             page,
             report: Fold::new().report(),
             fold: Fold::new(),
-            progress: Progress::default(),
+            progress: FoldProgress::default(),
             last: None,
             at_ms: 0,
             finished: false,
@@ -116,8 +116,8 @@ impl Book {
             return Ok(());
         }
         if last.is_none() {
-            // What its writer has kept of a long run; the few events behind it are read one by one.
-            (*fold, *last) = store.kept(&state.name)?;
+            // What its writer has kept of a long run; the few events after it are read one by one.
+            (*fold, *last) = store.cached_fold(&state.name)?;
             *at_ms = fold.last_ms();
             *finished = fold.is_finished();
         }
@@ -136,7 +136,7 @@ impl Book {
     }
 
     /// The report document with thinned timelines.
-    pub(super) fn document(&mut self, view: View) -> Result<Value, serde_json::Error> {
+    pub(super) fn document(&mut self, view: CurveView) -> Result<Value, serde_json::Error> {
         self.renew();
         let timelines = self.fold.timelines();
         let thin = |timeline| decimate::timeline(timeline, view.span, view.points);
@@ -149,7 +149,7 @@ impl Book {
     }
 
     /// What those who watch need to go on from where `marks` stand, which are moved on.
-    pub(super) fn update(&mut self, marks: &mut Marks) -> Result<Value, serde_json::Error> {
+    pub(super) fn update(&mut self, marks: &mut SentMarks) -> Result<Value, serde_json::Error> {
         self.renew();
         let stages = std::mem::take(&mut self.report.stages);
         let parts = page::document(&self.report);
@@ -164,8 +164,8 @@ impl Book {
     }
 
     /// Where somebody stands who has been given this document.
-    pub(super) fn marks(&self, document: &Value) -> Marks {
-        let mut marks = Marks::default();
+    pub(super) fn marks(&self, document: &Value) -> SentMarks {
+        let mut marks = SentMarks::default();
         marks.advance(&self.fold);
         marks.advance_parts(document.clone());
         let stages = self.report.stages.iter().map(|result| result.stage.id);
@@ -231,7 +231,7 @@ impl Book {
 
 /// What those who watch have been sent.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct SentMarks {
     /// Rows, by target.
     loads: HashMap<String, usize>,
     /// Points, by target, source and key.
@@ -242,7 +242,7 @@ pub(super) struct Marks {
     stages: HashMap<u32, u64>,
 }
 
-impl Marks {
+impl SentMarks {
     /// Those parts of a document that differ from what was sent. Stages and timelines are sent piece by piece.
     fn advance_parts(&mut self, document: Value) -> Map<String, Value> {
         let Value::Object(mut parts) = document else { return Map::new() };
@@ -262,7 +262,7 @@ impl Marks {
     fn advance_stages(
         &mut self,
         stages: &[StageResult],
-        progress: &Progress,
+        progress: &FoldProgress,
     ) -> Result<Vec<Value>, serde_json::Error> {
         let mut changed = Vec::new();
         for result in stages {
@@ -279,7 +279,7 @@ impl Marks {
         let mut appended = Vec::new();
         for view in fold.timelines() {
             let rows = moved(self.loads.entry(view.target.to_owned()).or_default(), view.load.t_s.len());
-            let load = if rows.is_empty() { Load::default() } else { view.load.rows(rows) };
+            let load = if rows.is_empty() { LoadColumns::default() } else { view.load.rows(rows) };
             let mut metrics = Vec::new();
             for metric in &view.metrics {
                 let key = (view.target.to_owned(), metric.source.to_owned(), metric.key.to_owned());

@@ -1,5 +1,5 @@
-//! The runs that are known here: read from the store when they are asked for, kept while there is room, and read on when
-//! they are asked for again. Names mean what the store says they mean, and nothing else is ever opened.
+//! A cache of runs: read from the store when they are asked for, cached while there is room, and read on when they are
+//! asked for again. Names mean what the store says they mean, and nothing else is ever opened.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,31 @@ use std::time::{Instant, SystemTime};
 
 use dyno_results::store::{Store, StoreError};
 
-use super::book::{Book, View};
-use super::kept;
+use super::cached_run::{CachedRun, CurveView};
+use super::document_cache;
 
-/// Events of all runs that are kept folded, but for those that are watched and the one asked for last: some 1 kB each.
+/// Events of all runs that are cached, but for those that are watched and the one asked for last: some 1 kB each.
 const EVENTS_KEPT: u64 = 1_500_000;
 
 /// Why a run that was watched is watched no longer.
 const GONE: &str = "the run is no longer in the store";
 
-/// All runs of one store.
-pub(super) struct Library {
+/// The cached runs of one store.
+pub(super) struct RunCache {
     store: PathBuf,
     /// The one used last stands last.
-    shelf: Mutex<Vec<Place>>,
+    entries: Mutex<Vec<CacheEntry>>,
     readers: AtomicUsize,
     /// When a reader last left.
     left: Mutex<Option<Instant>>,
 }
 
-/// A run's place on the shelf.
-struct Place {
+/// A run in the cache, or about to be read into it.
+struct CacheEntry {
     name: String,
     /// The store's file, which another may have taken the place of since.
     file: FileIdentity,
-    book: Arc<Mutex<Option<Book>>>,
+    cached: Arc<Mutex<Option<CachedRun>>>,
 }
 
 /// Where the page of a run lies once it has ended: beside the store.
@@ -44,9 +44,9 @@ fn page_of(store: &Path, run: &str) -> PathBuf {
 /// Device, inode, and when the file was made: a file system gives the number of a removed file to the next one.
 type FileIdentity = (u64, u64, Option<SystemTime>);
 
-impl Library {
+impl RunCache {
     pub(super) fn new(store: PathBuf) -> Self {
-        Self { store, shelf: Mutex::new(Vec::new()), readers: AtomicUsize::new(0), left: Mutex::new(None) }
+        Self { store, entries: Mutex::new(Vec::new()), readers: AtomicUsize::new(0), left: Mutex::new(None) }
     }
 
     /// The store, opened: each question opens it anew, so that one that was replaced is seen. It takes a third of a
@@ -59,54 +59,54 @@ impl Library {
     pub(super) fn read<T>(
         &self,
         wanted: &str,
-        with: impl FnOnce(&mut Book, &Store) -> T,
+        with: impl FnOnce(&mut CachedRun, &Store) -> T,
     ) -> Result<T, StoreError> {
         let store = self.store().inspect_err(|error| self.forget(wanted, error))?;
         let name = store.find(wanted).inspect_err(|error| self.forget(wanted, error))?;
-        let place = self.place(&name);
-        let mut place = locked(&place);
+        let entry = self.entry(&name);
+        let mut entry = locked(&entry);
         // Under the lock: another reader must not have read further than this says.
         let state = store.state(&name)?;
-        let book = match &mut *place {
+        let cached = match &mut *entry {
             // A stream only ever grows.
-            Some(book) if book.identity() == state.identity && book.last() <= state.last_seq => book,
+            Some(cached) if cached.identity() == state.identity && cached.last() <= state.last_seq => cached,
             other => {
                 if let Some(old) = other.take() {
                     super::live::leave(old, "another run has this name now");
                 }
-                other.insert(Book::new(state.clone(), page_of(&self.store, &name)))
+                other.insert(CachedRun::new(state.clone(), page_of(&self.store, &name)))
             }
         };
-        book.refresh(&store, state)?;
-        let result = with(book, &store);
-        drop(place);
+        cached.refresh(&store, state)?;
+        let result = with(cached, &store);
+        drop(entry);
         self.make_room();
         Ok(result)
     }
 
-    /// The document of a run. Of a long one that has ended, what was kept will do as long as all of it has not been read.
-    pub(super) fn document(&self, wanted: &str, view: View) -> Result<Document, StoreError> {
+    /// The document of a run. Of a long one that has ended, the cached document will do as long as all of it has not been read.
+    pub(super) fn document(&self, wanted: &str, view: CurveView) -> Result<Document, StoreError> {
         if view.is_whole() {
             let state = self.store()?.state(wanted)?;
             let (begun, read) = {
-                let shelf = locked(&self.shelf);
-                let place = shelf.iter().find(|place| place.name == state.name);
+                let entries = locked(&self.entries);
+                let entry = entries.iter().find(|entry| entry.name == state.name);
                 // Who reads it now holds it: another reader is not to wait for that.
                 (
-                    place.is_some(),
-                    place.is_some_and(|place| place.book.try_lock().is_ok_and(|book| book.is_some())),
+                    entry.is_some(),
+                    entry.is_some_and(|entry| entry.cached.try_lock().is_ok_and(|cached| cached.is_some())),
                 )
             };
-            if let Some(text) = (!read).then(|| kept::read(&self.store, &state)).flatten() {
-                return Ok(Document::Kept { text, begun });
+            if let Some(text) = (!read).then(|| document_cache::read(&self.store, &state)).flatten() {
+                return Ok(Document::Cached { text, begun });
             }
         }
-        self.read(wanted, |book, _| {
-            Ok(match book.document(view) {
+        self.read(wanted, |cached, _| {
+            Ok(match cached.document(view) {
                 Ok(document) => {
                     let text = document.to_string();
-                    if view.is_whole() && !book.is_live() {
-                        kept::write(&self.store, book.state(), &text);
+                    if view.is_whole() && !cached.is_live() {
+                        document_cache::write(&self.store, cached.state(), &text);
                     }
                     Document::Made(text)
                 }
@@ -115,56 +115,57 @@ impl Library {
         })?
     }
 
-    fn place(&self, name: &str) -> Arc<Mutex<Option<Book>>> {
+    fn entry(&self, name: &str) -> Arc<Mutex<Option<CachedRun>>> {
         let file = file_identity(&self.store);
-        let mut shelf = locked(&self.shelf);
-        let known = shelf.iter().position(|place| place.name == name);
-        let place = match known.map(|at| shelf.remove(at)) {
-            Some(place) if place.file == file => place,
+        let mut entries = locked(&self.entries);
+        let known = entries.iter().position(|entry| entry.name == name);
+        let entry = match known.map(|at| entries.remove(at)) {
+            Some(entry) if entry.file == file => entry,
             other => {
-                other.inspect(|place| place.leave(GONE));
-                Place { name: name.to_owned(), file, book: Arc::default() }
+                other.inspect(|entry| entry.leave(GONE));
+                CacheEntry { name: name.to_owned(), file, cached: Arc::default() }
             }
         };
-        let book = Arc::clone(&place.book);
-        shelf.push(place);
-        book
+        let cached = Arc::clone(&entry.cached);
+        entries.push(entry);
+        cached
     }
 
-    /// Takes a run off the shelf that is not there any more, and tells those who watch it.
+    /// Evicts a run that is no longer in the store, and tells those who watch it.
     fn forget(&self, name: &str, error: &StoreError) {
         if matches!(
             error,
             StoreError::NoSuchRun { .. } | StoreError::NoRuns { .. } | StoreError::Missing { .. }
         ) {
-            self.take_off(name, GONE);
+            self.evict(name, GONE);
         }
     }
 
-    /// Takes a run off the shelf, and tells those who watch it why. Who asks again begins anew.
-    pub(super) fn take_off(&self, name: &str, reason: &str) {
-        let gone: Vec<Place> = {
-            let mut shelf = locked(&self.shelf);
-            shelf.extract_if(.., |place| place.name == name).collect()
+    /// Evicts a run, and tells those who watch it why. Who asks again begins anew.
+    pub(super) fn evict(&self, name: &str, reason: &str) {
+        let gone: Vec<CacheEntry> = {
+            let mut entries = locked(&self.entries);
+            entries.extract_if(.., |entry| entry.name == name).collect()
         };
-        gone.iter().for_each(|place| place.leave(reason));
+        gone.iter().for_each(|entry| entry.leave(reason));
     }
 
-    /// Takes runs off the shelf that were not asked for the longest, until the others fit. One that is in use right now is
+    /// Evicts the runs that were not asked for the longest, until the others fit. One that is in use right now is
     /// not waited for.
     fn make_room(&self) {
-        let mut shelf = locked(&self.shelf);
-        let weigh = |place: &Place| match place.book.try_lock() {
-            Ok(book) => {
-                book.as_ref().filter(|book| book.watch.is_none()).map(|book| book.last().unwrap_or(0))
-            }
+        let mut entries = locked(&self.entries);
+        let weigh = |entry: &CacheEntry| match entry.cached.try_lock() {
+            Ok(cached) => cached
+                .as_ref()
+                .filter(|cached| cached.watch.is_none())
+                .map(|cached| cached.last().unwrap_or(0)),
             Err(_) => None,
         };
-        let weights: Vec<Option<u64>> = shelf.iter().map(weigh).collect();
+        let weights: Vec<Option<u64>> = entries.iter().map(weigh).collect();
         let mut sum: u64 = weights.iter().flatten().sum();
-        let newest = shelf.len().saturating_sub(1);
+        let newest = entries.len().saturating_sub(1);
         let mut at = 0;
-        shelf.retain(|_| {
+        entries.retain(|_| {
             let goes = at < newest && sum > EVENTS_KEPT && weights[at].is_some();
             sum -= if goes { weights[at].unwrap_or(0) } else { 0 };
             at += 1;
@@ -173,9 +174,9 @@ impl Library {
     }
 
     /// Counts a reader of an event stream for as long as what is returned lives.
-    pub(super) fn reader(self: &Arc<Self>) -> Reader {
+    pub(super) fn reader(self: &Arc<Self>) -> StreamReader {
         self.readers.fetch_add(1, Ordering::Relaxed);
-        Reader(Arc::clone(self))
+        StreamReader(Arc::clone(self))
     }
 
     /// Readers of event streams.
@@ -193,25 +194,25 @@ impl Library {
 pub(super) enum Document {
     Made(String),
     /// The run itself has not been read yet; whether somebody has begun to.
-    Kept {
+    Cached {
         text: String,
         begun: bool,
     },
     Failed(serde_json::Error),
 }
 
-impl Place {
+impl CacheEntry {
     fn leave(&self, reason: &str) {
-        if let Some(book) = locked(&self.book).take() {
-            super::live::leave(book, reason);
+        if let Some(cached) = locked(&self.cached).take() {
+            super::live::leave(cached, reason);
         }
     }
 }
 
 /// A reader of an event stream.
-pub(super) struct Reader(Arc<Library>);
+pub(super) struct StreamReader(Arc<RunCache>);
 
-impl Drop for Reader {
+impl Drop for StreamReader {
     fn drop(&mut self) {
         *locked(&self.0.left) = Some(Instant::now());
         self.0.readers.fetch_sub(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use dyno_wire::my::backend::Prepared;
 
 /// What a session has prepared. Empty, and without memory, on PostgreSQL.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct PreparedStatements {
     /// The workload's own, in the order in which they were prepared.
     fixed: Vec<Prepared>,
     /// Those that the client made on its way, in the order of their handles.
@@ -16,7 +16,7 @@ pub(crate) struct Made {
     awaited: VecDeque<u32>,
 }
 
-impl Made {
+impl PreparedStatements {
     #[inline]
     pub(crate) fn fixed(&self) -> &[Prepared] {
         &self.fixed
@@ -70,27 +70,27 @@ mod tests {
         Prepared { statement, parameters: 0, columns: 0, warnings: 0 }
     }
 
-    fn numbers(made: &Made, handles: [u32; 4]) -> [Option<u32>; 4] {
-        handles.map(|handle| made.statement(handle).map(|prepared| prepared.statement))
+    fn numbers(prepared_statements: &PreparedStatements, handles: [u32; 4]) -> [Option<u32>; 4] {
+        handles.map(|handle| prepared_statements.statement(handle).map(|prepared| prepared.statement))
     }
 
     #[test]
     fn statements_are_found_by_their_handles_whatever_the_order() {
-        let mut made = Made::default();
-        made.prepared(prepared(100));
+        let mut prepared_statements = PreparedStatements::default();
+        prepared_statements.prepared(prepared(100));
         for (handle, statement) in [(9, 101), (2, 102), (5, 103)] {
-            made.await_statement(handle);
-            made.prepared(prepared(statement));
+            prepared_statements.await_statement(handle);
+            prepared_statements.prepared(prepared(statement));
         }
-        assert_eq!(made.fixed().len(), 1);
-        assert_eq!(numbers(&made, [2, 5, 9, 1]), [Some(102), Some(103), Some(101), None]);
+        assert_eq!(prepared_statements.fixed().len(), 1);
+        assert_eq!(numbers(&prepared_statements, [2, 5, 9, 1]), [Some(102), Some(103), Some(101), None]);
         // Made anew, forgotten, and refused.
-        made.await_statement(5);
-        assert_eq!(made.statement(5), None);
-        made.prepared(prepared(104));
-        assert_eq!(made.forget(9), Some(prepared(101)));
-        made.await_statement(2);
-        made.refused();
-        assert_eq!(numbers(&made, [2, 5, 9, 1]), [None, Some(104), None, None]);
+        prepared_statements.await_statement(5);
+        assert_eq!(prepared_statements.statement(5), None);
+        prepared_statements.prepared(prepared(104));
+        assert_eq!(prepared_statements.forget(9), Some(prepared(101)));
+        prepared_statements.await_statement(2);
+        prepared_statements.refused();
+        assert_eq!(numbers(&prepared_statements, [2, 5, 9, 1]), [None, Some(104), None, None]);
     }
 }

@@ -1,4 +1,4 @@
-//! What `\gset` and `\aset` keep of an answer: the last row of the current result, until it is known whether it is
+//! The row sink of `\gset` and `\aset`: holds the last row of the current result, until it is known whether it is
 //! wanted.
 
 use dyno_engine::workload::{DataRow, RowDescription};
@@ -7,7 +7,7 @@ use crate::script::{Names, Slot, Variables};
 
 /// The rows of the results of one request.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct RowSink {
     /// The variables of the current result's columns; `None` for a name that no script mentions.
     columns: Vec<Option<Slot>>,
     /// The first column whose name is no variable's.
@@ -25,7 +25,7 @@ pub(super) struct Rows {
     name: String,
 }
 
-impl Rows {
+impl RowSink {
     pub(super) fn clear(&mut self) {
         self.begin_result();
         (self.last_rows, self.results, self.refused) = (0, 0, None);
@@ -74,7 +74,7 @@ impl Rows {
     }
 
     /// Sets the variables to the last row's values, unless a result before could not be kept; that this one cannot is
-    /// for [`Rows::take_refused`].
+    /// for [`RowSink::take_refused`].
     pub(super) fn store_every(&mut self, variables: &mut Variables) {
         if self.refused.is_none()
             && let Err(name) = self.store(variables)
