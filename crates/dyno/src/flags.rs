@@ -142,7 +142,7 @@ impl Flags {
             }));
         }
         if spec.phases.is_empty() {
-            spec.phases.push(PhaseSpec { streams: vec![StreamSpec::default()], ..PhaseSpec::default() });
+            spec.phases.push(PhaseSpec::default());
         }
         if self.stream.workload.is_some() {
             // Another workload than the file's: its first load stands for all.
