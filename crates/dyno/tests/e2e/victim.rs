@@ -202,11 +202,14 @@ impl Victim {
         keeper
     }
 
-    /// Whether somebody waits for the table that is locked.
+    /// Whether somebody waits for the table that is locked, other than dyno's reading of sizes every second, which may
+    /// come before the load's clients are connected.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.is_so(
-            "select count(*) > 0 from pg_locks where not granted",
-            "select count(*) > 0 from information_schema.processlist where state like 'Waiting for table%'",
+            "select count(*) > 0 from pg_stat_activity \
+             where wait_event_type = 'Lock' and query not like '%pg_table_size%'",
+            "select count(*) > 0 from information_schema.processlist \
+             where state like 'Waiting for table%' and info not like '%information_schema%'",
         )
     }
 
