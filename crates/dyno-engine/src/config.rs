@@ -1,9 +1,12 @@
 //! How the engine drives its connections.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_results::spec::Protocol;
 use dyno_wire::endpoint::Endpoint;
+
+use crate::cancel::Canceller;
 
 /// What becomes of a client whose connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,11 @@ pub struct EngineConfig {
     pub drain_timeout: Duration,
     /// The same where a stage is stopped before its plan is fulfilled, if that is less.
     pub stopped_drain_timeout: Duration,
+    /// A statement that takes longer is cancelled on the server; it needs a [`canceller`](Self::canceller).
+    pub statement_limit: Option<Duration>,
+    /// Who cancels statements that outlast the limit, or their stage; where there is nobody, those of a stage lose their
+    /// connection.
+    pub canceller: Option<Arc<dyn Canceller>>,
     /// Whether transactions of an open load that were due before its end are still begun behind it.
     pub finish_late: bool,
     /// Transactions of an open load that would begin later than this are skipped and counted.
@@ -74,6 +82,8 @@ impl EngineConfig {
             hang_up_when_done: false,
             drain_timeout: Duration::from_secs(10),
             stopped_drain_timeout: Duration::from_secs(1),
+            statement_limit: None,
+            canceller: None,
             finish_late: true,
             skip_later_than: None,
             failures_in_a_row_max: 100,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dyno_wire::endpoint::{Address, Endpoint, Wire};
+use dyno_wire::endpoint::{Address, Endpoint, SessionName, Wire};
 use dyno_wire::link::Link;
 use dyno_wire::my;
 use dyno_wire::my::reply::Expect;
@@ -30,6 +30,8 @@ pub(crate) enum LoginDialogue {
 pub(crate) struct LoggedIn {
     pub(crate) link: Link,
     pub(crate) scanner: ProtocolScanner,
+    /// `None` of a server that gives none.
+    pub(crate) name: Option<SessionName>,
     /// Bytes that came behind the login.
     pub(crate) leftover: Vec<u8>,
 }
@@ -74,13 +76,16 @@ impl LoginDialogue {
             Self::Postgres(handshake) => {
                 let session = handshake.into_session();
                 let scanner = ProtocolScanner::Postgres(pg::reply::ReplyScanner::default());
-                LoggedIn { link: session.link, scanner, leftover: session.leftover }
+                let (process_id, secret_key) = (session.process_id, session.secret_key);
+                let name = (process_id != 0).then_some(SessionName::Postgres { process_id, secret_key });
+                LoggedIn { link: session.link, scanner, name, leftover: session.leftover }
             }
             Self::MySql(handshake) => {
                 let session = handshake.into_session();
                 let scanner =
                     ProtocolScanner::MySql(Box::new(my::reply::ReplyScanner::new(session.capabilities)));
-                LoggedIn { link: session.link, scanner, leftover: session.leftover }
+                let name = Some(SessionName::MySql { connection_id: session.connection_id });
+                LoggedIn { link: session.link, scanner, name, leftover: session.leftover }
             }
         }
     }

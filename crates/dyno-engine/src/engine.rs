@@ -14,6 +14,7 @@ use dyno_wire::endpoint::{Address, Endpoint};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::cancel;
 use crate::clock::now_ns;
 use crate::config::EngineConfig;
 use crate::error::{EngineError, SessionError};
@@ -93,6 +94,8 @@ impl Engine {
         let config = Arc::new(EngineConfig { threads: config.threads.min(threads_max), ..config });
         let statements = Arc::new(Statements::new(config.protocol, mysql, workload.statements()));
         let (reporter, reports) = channel();
+        let canceller =
+            config.canceller.clone().map(cancel::start).transpose().map_err(EngineError::Start)?;
         let mut threads = Vec::new();
         for number in 0..config.threads {
             let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
@@ -110,6 +113,7 @@ impl Engine {
                 commands,
                 reports: reporter.clone(),
                 recorder,
+                canceller: canceller.clone(),
             };
             let joined = std::thread::Builder::new()
                 .name(format!("dyno-load-{number}"))

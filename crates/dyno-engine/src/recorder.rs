@@ -108,6 +108,7 @@ struct TypeRecord {
     done: u64,
     failed: u64,
     unknown: u64,
+    cancelled: u64,
     retries: u64,
     statements: u64,
     queries: Queries,
@@ -127,6 +128,7 @@ impl TypeRecord {
             done: 0,
             failed: 0,
             unknown: 0,
+            cancelled: 0,
             retries: 0,
             statements: 0,
             queries: Queries::default(),
@@ -136,8 +138,14 @@ impl TypeRecord {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        let Self { done, failed, unknown, cancelled, retries, statements, .. } = self;
+        done + failed + unknown + cancelled + retries + statements == 0
+    }
+
     fn clear(&mut self) {
-        (self.done, self.failed, self.unknown, self.retries, self.statements) = (0, 0, 0, 0, 0);
+        (self.done, self.failed, self.unknown, self.cancelled) = (0, 0, 0, 0);
+        (self.retries, self.statements) = (0, 0);
         self.queries = Queries::default();
         self.service.clear();
         if let Some(due) = &mut self.due {
@@ -207,7 +215,7 @@ impl Record {
         self.errors.is_empty()
             && self.reconnects == 0
             && self.skipped == 0
-            && self.types.iter().all(|t| t.done + t.failed + t.unknown + t.retries + t.statements == 0)
+            && self.types.iter().all(TypeRecord::is_empty)
     }
 
     #[inline]
@@ -232,6 +240,10 @@ impl Record {
 
     pub(crate) fn unknown(&mut self, type_index: usize) {
         self.types[type_index].unknown += 1;
+    }
+
+    pub(crate) fn cancelled(&mut self, type_index: usize) {
+        self.types[type_index].cancelled += 1;
     }
 
     pub(crate) fn retry(&mut self, type_index: usize) {
@@ -402,7 +414,7 @@ impl Merged {
 
 /// Adds one thread's part of type `index`; a type that did nothing is left out.
 fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
-    if part.done + part.failed + part.unknown + part.retries + part.statements == 0 {
+    if part.is_empty() {
         return;
     }
     let position = types.partition_point(|known| known.type_index < index);
@@ -413,6 +425,7 @@ fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
     sum.done += part.done;
     sum.failed += part.failed;
     sum.unknown += part.unknown;
+    sum.cancelled += part.cancelled;
     sum.retries += part.retries;
     sum.statements += part.statements;
     if part.queries != Queries::default() {

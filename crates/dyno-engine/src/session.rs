@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use dyno_wire::endpoint::{Address, Endpoint};
+use dyno_wire::endpoint::{Address, Endpoint, SessionName};
 use dyno_wire::link::Link;
 use rustix::io::Errno;
 use rustix::net::{
@@ -63,6 +63,8 @@ pub(crate) struct Transaction {
     pub(crate) reconnected: bool,
     /// What the statements of the request under way do.
     pub(crate) kinds: Kinds,
+    /// A statement of it was cancelled because dyno asked for that.
+    pub(crate) cancelled: bool,
 }
 
 /// A client and its connection.
@@ -95,6 +97,12 @@ pub(crate) struct Session {
     pub(crate) opened_ns: u64,
     /// The client takes the rows of the answer that is waited for.
     pub(crate) keeps_rows: bool,
+    /// When the request was sent that is waited for.
+    pub(crate) request_ns: u64,
+    /// The server was asked to cancel what is under way, and has not said yet that it did.
+    pub(crate) cancelled: bool,
+    /// How the server knows the connection in use.
+    pub(crate) name: Option<SessionName>,
     /// The number of the connection in use, among those of the client.
     number: u16,
     /// The others by their numbers; without memory where there is but one.
@@ -171,6 +179,9 @@ impl Session {
             attempts: 0,
             opened_ns: 0,
             keeps_rows: false,
+            request_ns: 0,
+            cancelled: false,
+            name: None,
             number: 0,
             others: Vec::new(),
             socket: None,
@@ -323,6 +334,7 @@ impl Session {
             let session = handshake.into_session();
             self.link = session.link;
             self.scanner = session.scanner;
+            (self.name, self.cancelled) = (session.name, false);
             self.unread = session.leftover;
         }
         Ok(done)

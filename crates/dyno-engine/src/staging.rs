@@ -13,6 +13,9 @@ use crate::schedule::{Schedule, seeded_gaps};
 use crate::session::SessionState;
 use crate::thread::{LoadThread, ReportKind, ThreadFinished};
 
+/// How long a server may take to cancel what is under way at a stage's end; and where the user waits for it.
+const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
+const CANCEL_WAIT_STOPPED_NS: u64 = SECOND_NS / 2;
 /// How often a ramp of clients is looked at, at most.
 const RAMP_STEP_MIN_NS: u64 = 1_000_000;
 
@@ -55,6 +58,8 @@ pub(crate) struct Running {
     cpu_ns: u64,
     /// The user has stopped it.
     stopped: bool,
+    /// What was under way at the drain's end is being cancelled.
+    cancelling: bool,
 }
 
 impl Running {
@@ -140,6 +145,7 @@ impl LoadThread {
             clients: 0,
             cpu_ns: 0,
             stopped: false,
+            cancelling: false,
         };
         stage.ramp_ns = stage.ramp_step_ns().map(|step| start_ns + step);
         stage.finished.realtime = self.config.realtime && stage.schedule.is_some() && priority::raise();
@@ -401,8 +407,10 @@ impl LoadThread {
         if (in_flight > 0 || late) && now < deadline_ns {
             return;
         }
-        if in_flight > 0 {
+        if in_flight > 0 && !self.is_being_cancelled(now) {
             self.abandon(now);
+        } else if in_flight > 0 {
+            return;
         }
         self.give_up_late_work();
         if let Some(mut stage) = self.stage.take() {
@@ -425,6 +433,18 @@ impl LoadThread {
             stage.finished.drained_ns = now;
             self.report(ReportKind::StageFinished(stage.finished));
         }
+    }
+
+    /// At a drain's end what is under way is cancelled, once, and the server's answer waited for a little.
+    fn is_being_cancelled(&mut self, now: u64) -> bool {
+        let Some(stage) = &mut self.stage else { return false };
+        if std::mem::replace(&mut stage.cancelling, true) || !self.cancel_sent_before(now) {
+            return false;
+        }
+        if let Some(Running { phase: Phase::Drain { deadline_ns, .. }, stopped, .. }) = &mut self.stage {
+            *deadline_ns = now + if *stopped { CANCEL_WAIT_STOPPED_NS } else { CANCEL_WAIT_NS };
+        }
+        true
     }
 
     /// Counts what was due and never begun; nothing is late afterwards.

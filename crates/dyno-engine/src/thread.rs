@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-use dyno_wire::endpoint::Endpoint;
+use dyno_wire::endpoint::{Endpoint, SessionName};
 use rustix::io::Errno;
 
 use crate::clock::now_ns;
@@ -97,6 +97,7 @@ pub(crate) struct ThreadSetup {
     pub(crate) commands: Receiver<ThreadCommand>,
     pub(crate) reports: Sender<ThreadReport>,
     pub(crate) recorder: Recorder,
+    pub(crate) canceller: Option<Sender<SessionName>>,
 }
 
 /// Errors that the engine was already told of.
@@ -145,6 +146,9 @@ pub(crate) struct LoadThread {
     commands: Receiver<ThreadCommand>,
     reports: Sender<ThreadReport>,
     pub(crate) recorder: Recorder,
+    pub(crate) canceller: Option<Sender<SessionName>>,
+    /// When it is looked next for statements that outlast the limit.
+    pub(crate) limit_look_ns: u64,
     pub(crate) sessions: Vec<Session>,
     /// Sessions that wait for their turn to connect.
     pub(crate) to_open: VecDeque<u32>,
@@ -197,6 +201,8 @@ impl LoadThread {
             commands: setup.commands,
             reports: setup.reports,
             recorder: setup.recorder,
+            canceller: setup.canceller,
+            limit_look_ns: 0,
             sessions: Vec::new(),
             to_open: VecDeque::new(),
             opening: 0,
@@ -256,7 +262,7 @@ impl LoadThread {
             self.stage.as_ref().and_then(|stage| stage.next_time_ns(&self.recorder, !self.idle.is_empty()));
         let thought =
             self.pool.as_ref().filter(|_| self.load_goes_on()).and_then(ConnectionPool::next_time_ns);
-        [timer, stage, thought].into_iter().flatten().min()
+        [timer, stage, thought, self.next_limit_ns()].into_iter().flatten().min()
     }
 
     /// Does what was due until now. Clients whose transactions need no server set their timers anew as they fire:
@@ -277,6 +283,7 @@ impl LoadThread {
             }
         }
         self.wake_members(now);
+        self.cancel_late(now);
         self.stage_times_passed(now);
     }
 

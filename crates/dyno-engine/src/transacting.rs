@@ -1,5 +1,6 @@
 //! What a transaction passes through on a load thread: begun, sent, answered, tried again, ended.
 
+use crate::cancel::is_cancelled;
 use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
@@ -152,6 +153,7 @@ impl LoadThread {
                     }
                 }
                 transaction.commit_in_flight = step == Step::SendCommit;
+                session.request_ns = now;
                 session.state = SessionState::Waiting;
                 session.scanner.start(sent.syncs, &self.outbox.expects);
                 match session.send(&self.outbox.bytes, &self.poller, u64::from(index)) {
@@ -302,6 +304,9 @@ impl LoadThread {
         let Some(transaction) = &mut session.transaction else { return };
         transaction.commit_in_flight = false;
         let load_goes_on = self.stage.as_ref().is_some_and(Running::load_goes_on);
+        // What a server says long after it was asked may be of the statement behind the one that was meant.
+        let cancelled = is_cancelled(&error) && std::mem::take(&mut session.cancelled);
+        transaction.cancelled |= cancelled;
         let may_retry = is_retried(&error) && transaction.tries < self.config.tries_max && load_goes_on;
         let reaction = session.client.failed(&StatementFailure {
             error: &error,
@@ -313,8 +318,11 @@ impl LoadThread {
             due_ns: transaction.scheduled_ns,
             now_ns: now,
         });
-        self.recorder.current.error(ErrorCode::from(&error));
-        self.tell_error(SessionError::Server(error));
+        let reaction = if cancelled && reaction == Reaction::Abort { Reaction::Fail } else { reaction };
+        if !cancelled {
+            self.recorder.current.error(ErrorCode::from(&error));
+            self.tell_error(SessionError::Server(error));
+        }
         let ends_transaction = matches!(reaction, Reaction::Retry | Reaction::Fail);
         match self.workload.recovery() {
             Some(recovery) if status != TransactionStatus::Idle && ends_transaction => {
@@ -361,7 +369,7 @@ impl LoadThread {
         let session = &mut self.sessions[index as usize];
         let Some(transaction) = &session.transaction else { return };
         session.client.ended(&told(transaction, now, false));
-        session.failures_in_a_row += 1;
+        session.failures_in_a_row += u32::from(!transaction.cancelled);
         let gives_up = session.failures_in_a_row >= self.config.failures_in_a_row_max;
         self.fail_transaction(index, now);
         if gives_up { self.abort(index) } else { self.next_transaction(index, now) }
@@ -370,7 +378,11 @@ impl LoadThread {
     /// Counts the transaction under way as failed.
     pub(crate) fn fail_transaction(&mut self, index: u32, now: u64) {
         let Some(transaction) = self.sessions[index as usize].transaction.take() else { return };
-        self.recorder.current.failed(ended(&transaction, now));
+        if transaction.cancelled {
+            self.recorder.current.cancelled(transaction.type_index);
+        } else {
+            self.recorder.current.failed(ended(&transaction, now));
+        }
         self.transaction_ended(index);
     }
 

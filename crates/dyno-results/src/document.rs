@@ -291,6 +291,9 @@ pub struct Totals {
     pub done_with_drain: u64,
     pub failed_with_drain: u64,
     pub unknown_with_drain: u64,
+    /// Cancelled on the server because a statement outlasted its limit or its stage; those of the drain included.
+    #[serde(default)]
+    pub cancelled: u64,
 }
 
 /// Connections shared by clients, over a stage without its drain.

@@ -347,6 +347,11 @@ pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What the load did in one interval (one second, the last one shorter), all threads together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -407,6 +412,10 @@ pub struct TypeInterval {
     pub failed: u64,
     /// Transactions whose commit was under way when the connection was lost.
     pub unknown: u64,
+    /// Transactions that dyno had cancelled on the server, because a statement outlasted its limit or its stage; in no
+    /// latency.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cancelled: u64,
     /// Further tries after a serialization failure or deadlock.
     pub retries: u64,
     /// Statements answered.

@@ -217,6 +217,7 @@ pub(crate) fn interval(load: &FixtureStage<'_>, stage: u32, index: usize, done: 
             done,
             failed: 0,
             unknown: 0,
+            cancelled: 0,
             retries: 0,
             statements: done,
             service: latency(load.service_us),

@@ -16,8 +16,10 @@ use self::sparse::Sparse;
 
 /// Resolution below which two values are not told apart, nanoseconds.
 const LOWEST_NS: u64 = 8;
-/// The longest latency that is recorded as it is; a longer one counts as this (one hour).
+/// The longest latency that there is room for from the beginning (one hour): transactions are shorter.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// The longest that is recorded as it is; a longer one counts as this (one day). The first beyond an hour makes the room.
+const LONGEST_NS: u64 = 24 * HIGHEST_NS;
 
 /// With more places than this that hold something, all of them are kept: then adding is faster.
 const PLACES_READ_MAX: usize = 2048;
@@ -53,15 +55,16 @@ impl Latency {
         Self(Counts::All(empty()))
     }
 
-    /// Records a time; above an hour it counts as an hour.
+    /// Records a time; above a day it counts as a day.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.all().saturating_record(ns);
+        self.record_n(ns, 1);
     }
 
     /// Records a time `count` times.
+    #[inline]
     pub fn record_n(&mut self, ns: u64, count: u64) {
-        self.all().saturating_record_n(ns, count);
+        add(self.all(), ns, count);
     }
 
     /// Adds all that `other` recorded.
@@ -77,7 +80,7 @@ impl Latency {
             }
             (_, Counts::Read(other)) => {
                 let all = self.all();
-                other.buckets().for_each(|(ns, count)| all.saturating_record_n(ns, count));
+                other.buckets().for_each(|(ns, count)| add(all, ns, count));
             }
         }
     }
@@ -182,9 +185,19 @@ impl Latency {
     }
 }
 
+#[inline]
+fn add(all: &mut Histogram<u64>, ns: u64, count: u64) {
+    if all.record_n(ns.min(LONGEST_NS), count).is_err() {
+        unreachable!("it grows up to the longest time");
+    }
+}
+
 fn empty() -> Histogram<u64> {
     match Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3) {
-        Ok(histogram) => histogram,
+        Ok(mut histogram) => {
+            histogram.auto(true);
+            histogram
+        }
         Err(error) => unreachable!("the bounds are constants and fit: {error}"),
     }
 }
@@ -192,7 +205,7 @@ fn empty() -> Histogram<u64> {
 #[cold]
 fn unfolded(read: &Sparse) -> Histogram<u64> {
     let mut all = empty();
-    read.buckets().for_each(|(ns, count)| all.saturating_record_n(ns, count));
+    read.buckets().for_each(|(ns, count)| add(&mut all, ns, count));
     all
 }
 
@@ -294,6 +307,25 @@ mod tests {
         let longer = format!("\"{}\"", STANDARD_NO_PAD.encode(longer));
         let error = serde_json::from_str::<Latency>(&longer).unwrap_err().to_string();
         assert!(error.contains("a part of one"), "{error}");
+    }
+
+    #[test]
+    fn a_query_of_a_day_is_recorded_as_it_is_and_a_longer_one_as_a_day() {
+        let hours = |latency: &Latency| latency.max_ns().unwrap() as f64 / HIGHEST_NS as f64;
+        let mut long = Latency::new();
+        long.record(20 * HIGHEST_NS);
+        assert!((hours(&long) - 20.0).abs() < 0.02, "{}", hours(&long));
+        let mut sum = Latency::new();
+        sum.record(1000);
+        for other in [long.clone(), read_again(&long)] {
+            sum.merge(&other);
+            assert!((hours(&sum) - 20.0).abs() < 0.02);
+        }
+        sum.shrink();
+        assert_eq!((sum.count(), sum.count_at_most(HIGHEST_NS)), (3, 1));
+        assert_eq!(read_again(&sum), sum);
+        sum.record(u64::MAX);
+        assert!((hours(&sum) - 24.0).abs() < 0.02);
     }
 
     #[test]

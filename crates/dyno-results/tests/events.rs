@@ -167,6 +167,7 @@ fn interval() -> Interval {
             done: 0,
             failed: 0,
             unknown: 0,
+            cancelled: 0,
             retries: 0,
             statements: 0,
             service: Latency::new(),

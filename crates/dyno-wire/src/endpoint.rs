@@ -39,6 +39,13 @@ pub struct Endpoint {
     pub connect_timeout: Option<Duration>,
 }
 
+/// How a server knows a session, for cancelling what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionName {
+    Postgres { process_id: i32, secret_key: Vec<u8> },
+    MySql { connection_id: u32 },
+}
+
 /// The protocol that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wire {

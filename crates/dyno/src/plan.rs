@@ -55,6 +55,7 @@ pub(crate) struct StreamPlan {
     pub(crate) source: LoadSource,
     pub(crate) protocol: Protocol,
     pub(crate) tries_max: u32,
+    pub(crate) time_limit: Option<Duration>,
     /// Connections that the clients of a target share; `None` where each has its own.
     pub(crate) connections: Option<u32>,
     /// By target.

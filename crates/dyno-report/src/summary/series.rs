@@ -275,6 +275,7 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
     };
     tell(totals.failed_with_drain, "failed");
     tell(totals.unknown_with_drain, "of unknown outcome");
+    tell(totals.cancelled, "cancelled");
     tell(totals.retries, "retried");
     tell(totals.reconnects, "reconnected");
     tell(

@@ -306,6 +306,7 @@ fn add_totals(totals: &mut Totals, interval: &TypeInterval, drain: bool) {
     totals.done_with_drain += interval.done;
     totals.failed_with_drain += interval.failed;
     totals.unknown_with_drain += interval.unknown;
+    totals.cancelled += interval.cancelled;
     totals.retries += interval.retries;
     totals.statements += interval.statements;
 }

@@ -11,8 +11,9 @@ const UNIT_MAGNITUDE: u32 = 3;
 /// Half of the steps of equal width of a bucket, as a power of two: 2048 of them make three digits.
 const HALF_MAGNITUDE: u32 = 10;
 const HALF: u32 = 1 << HALF_MAGNITUDE;
-/// Places of a histogram up to [`super::HIGHEST_NS`]: the first bucket, and 28 that each reach twice as far.
-const PLACES: u64 = 30 * HALF as u64;
+/// Places of a histogram up to [`super::LONGEST_NS`]: the first bucket, and 33 that each reach twice as far. One that has not
+/// grown ends at [`super::HIGHEST_NS`], with 28.
+const PLACES: u64 = 35 * HALF as u64;
 
 /// What the encoding begins with, big-endian: its version, the payload's length, an offset, the digits, the bounds and a
 /// factor.
@@ -44,7 +45,7 @@ impl Sparse {
             && word(8)? == 0
             && word(12)? == DIGITS
             && long(16)? == super::LOWEST_NS
-            && long(24)? == super::HIGHEST_NS
+            && (super::HIGHEST_NS..2 * super::LONGEST_NS).contains(&long(24)?)
             && long(32)? == 1.0_f64.to_bits();
         let payload = payload.get(..word(4)? as usize).filter(|_| ours)?;
         Self::counts(payload)

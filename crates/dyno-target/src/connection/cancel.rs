@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_wire::endpoint::Endpoint;
+use dyno_wire::endpoint::{Endpoint, SessionName};
 use dyno_wire::pg::handshake::Handshake;
 
 use super::Connection;
@@ -21,28 +21,22 @@ const NO_SUCH_THREAD: u16 = 1094;
 #[derive(Clone)]
 pub struct CancelHandle {
     endpoint: Endpoint,
-    name: Name,
-}
-
-/// How the server knows the session.
-#[derive(Clone)]
-pub(super) enum Name {
-    Postgres { process_id: i32, secret_key: Vec<u8> },
-    MySql { connection_id: u32 },
+    name: SessionName,
 }
 
 impl std::fmt::Debug for CancelHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let id = match self.name {
-            Name::Postgres { process_id, .. } => i64::from(process_id),
-            Name::MySql { connection_id } => i64::from(connection_id),
+            SessionName::Postgres { process_id, .. } => i64::from(process_id),
+            SessionName::MySql { connection_id } => i64::from(connection_id),
         };
         f.debug_struct("CancelHandle").field("process_id", &id).finish_non_exhaustive()
     }
 }
 
 impl CancelHandle {
-    pub(super) fn new(endpoint: Endpoint, name: Name) -> Self {
+    #[must_use]
+    pub fn new(endpoint: Endpoint, name: SessionName) -> Self {
         Self { endpoint, name }
     }
 
@@ -53,8 +47,8 @@ impl CancelHandle {
     /// The server could not be reached, or did not obey.
     pub fn cancel(&self) -> Result<(), ConnectError> {
         match &self.name {
-            Name::Postgres { process_id, secret_key } => self.cancel_postgres(*process_id, secret_key),
-            Name::MySql { connection_id } => self.kill_query(*connection_id),
+            SessionName::Postgres { process_id, secret_key } => self.cancel_postgres(*process_id, secret_key),
+            SessionName::MySql { connection_id } => self.kill_query(*connection_id),
         }
     }
 

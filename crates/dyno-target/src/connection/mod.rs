@@ -18,7 +18,7 @@ use std::io;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use dyno_wire::endpoint::{Endpoint, Wire};
+use dyno_wire::endpoint::{Endpoint, SessionName, Wire};
 use dyno_wire::link::Link;
 
 pub use advice::TlsTerms;
@@ -30,7 +30,6 @@ pub use rows::{TextRow, TextRows};
 pub use stream::Closer;
 pub(crate) use stream::accepts;
 
-use cancel::Name;
 use noting::Noting;
 use rows::Collector;
 use session::{AnswerTotals, MySqlSession, PostgresSession, ProtocolSession, Sink};
@@ -266,9 +265,9 @@ impl Connection {
     pub fn cancel_handle(&self) -> CancelHandle {
         let name = match &self.session {
             ProtocolSession::Postgres(PostgresSession { process_id, secret_key, .. }) => {
-                Name::Postgres { process_id: *process_id, secret_key: secret_key.clone() }
+                SessionName::Postgres { process_id: *process_id, secret_key: secret_key.clone() }
             }
-            ProtocolSession::MySql(session) => Name::MySql { connection_id: session.connection_id },
+            ProtocolSession::MySql(session) => SessionName::MySql { connection_id: session.connection_id },
         };
         CancelHandle::new(self.endpoint.clone(), name)
     }

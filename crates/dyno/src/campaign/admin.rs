@@ -4,13 +4,26 @@ use std::convert::Infallible;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dyno_target::connection::Connection;
+use dyno_engine::cancel::Canceller;
+use dyno_target::connection::{CancelHandle, Connection};
+use dyno_wire::endpoint::{Endpoint, SessionName};
 
 use super::Context;
 use crate::failure::Failure;
 
 /// How often it is told how long something takes that may take minutes.
 const TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// Cancels what the clients of a load do on a server.
+#[derive(Debug)]
+pub(super) struct LoadCanceller(pub(super) Endpoint);
+
+impl Canceller for LoadCanceller {
+    fn cancel(&self, session: &SessionName) {
+        // Where it fails the statement goes on, and its stage breaks the connection in the end: that is told there.
+        let _ = CancelHandle::new(self.0.clone(), session.clone()).cancel();
+    }
+}
 
 /// Does `work` on the connection, unless the user wants to stop: then it is not begun, or the connection ends it.
 pub(super) fn cancellable<T, E: Into<Failure>>(

@@ -11,7 +11,7 @@ use dyno_results::spec::StageOrder;
 use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, SeriesLoad};
 
-use super::admin::cancellable;
+use super::admin::{LoadCanceller, cancellable};
 use super::barrier::Participant;
 use super::room::StreamLoad;
 use super::stage_planner::{Capacity, StagePlanner};
@@ -287,6 +287,8 @@ impl<'a> StreamRun<'a> {
             tries_max: self.plan.tries_max,
             realtime: plan.spec.realtime,
             connections: self.plan.connections,
+            statement_limit: self.plan.time_limit,
+            canceller: Some(Arc::new(LoadCanceller(server.endpoint.clone()))),
             // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor
             // has another stream the same.
             seed: plan.seed.wrapping_add(self.engines).wrapping_add(u64::from(self.place) << 32),

@@ -13,6 +13,8 @@ use crate::failure::Failure;
 
 /// Tries for a transaction where none are named.
 const TRIES_DEFAULT: u32 = 10;
+/// Shortest limit of a statement.
+const TIME_LIMIT_MIN: Duration = Duration::from_millis(100);
 /// Most connections that clients may share.
 const CONNECTIONS_MAX: u32 = 100_000;
 
@@ -159,6 +161,9 @@ impl StreamPlan {
                         connections already: name their number with --clients instead";
             return Err(absurd(what.to_owned()));
         }
+        if stream.time_limit.is_some_and(|limit| limit.0 < TIME_LIMIT_MIN) {
+            return Err(absurd("--time-limit must be at least 100ms".to_owned()));
+        }
         let name = match &stream.name {
             Some(name) if name.is_empty() => return Err(absurd("a stream has an empty name".to_owned())),
             Some(name) => name.clone(),
@@ -173,6 +178,7 @@ impl StreamPlan {
             tries_max: *stream
                 .max_tries
                 .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),
+            time_limit: stream.time_limit.map(|limit| limit.0),
             connections,
             courses,
         })

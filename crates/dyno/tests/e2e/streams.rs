@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
-use crate::home::Home;
+use dyno_test_servers::MysqlProduct;
+
+use crate::home::{Home, wait_until};
 use crate::mysql;
 use crate::report::Report;
-use crate::server::{database, shared};
+use crate::server::{client, database, shared};
+use crate::victim::{Pause, Victim};
 
 const BIG: &str =
     "-- all accounts\nSELECT bid, count(*), sum(abalance) FROM pgbench_accounts GROUP BY bid;\n";
@@ -119,8 +122,7 @@ fn a_script_that_fails_fails_by_its_own_error() {
 
 #[test]
 fn one_system_rises_while_the_other_is_held() {
-    let (Some(postgres), Some(mysql)) = (shared(), mysql::shared(dyno_test_servers::MysqlProduct::MariaDb))
-    else {
+    let (Some(postgres), Some(mysql)) = (shared(), mysql::shared(MysqlProduct::MariaDb)) else {
         return;
     };
     let pg = format!("pg={}", database(&postgres, "rises"));
@@ -142,4 +144,79 @@ fn one_system_rises_while_the_other_is_held() {
         report.stages()
     );
     assert!(report.stages().iter().all(|stage| stage["complete"] == true), "{:#?}", report.stages());
+}
+
+#[test]
+fn a_statement_that_outlasts_its_limit_is_cancelled_and_no_connection_is_lost() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "time_limit");
+    let home = Home::new();
+    std::fs::write(home.path("slow.sql"), "SELECT pg_sleep(600);").unwrap();
+    std::fs::write(home.path("quick.sql"), "BEGIN;\nSELECT 1;\nEND;").unwrap();
+    let run = ["run", "--json", "--target", &target, "--warm-up", "0", "--duration", "1s"];
+    let streams =
+        ["--stream", "slow=./slow.sql,clients=2,time-limit=200ms", "--stream", "quick=./quick.sql,clients=1"];
+    let report = home.dyno(&[&run[..], &streams].concat()).expect(0).report();
+    let [slow] = of_series(&report, "slow")[..] else { panic!("{:#?}", report.stages()) };
+    assert!(slow["totals"]["cancelled"].as_u64() >= Some(2), "{slow:#}");
+    assert_only_cancelled(slow);
+    let [quick] = of_series(&report, "quick")[..] else { panic!("{:#?}", report.stages()) };
+    assert_eq!((&quick["totals"]["cancelled"], &quick["errors"]), (&0.into(), &serde_json::json!({})));
+    assert!(quick["totals"]["done"].as_u64() > Some(0));
+    wait_until("no statement is left on the server", || {
+        !client(&server, "psql", "postgres", &["-X", "-A", "-t", "-c", SLEEPING]).contains('t')
+    });
+}
+
+const SLEEPING: &str = "select count(*) > 0 from pg_stat_activity where query like '%pg_sleep(600)%' \
+                        and state = 'active' and pid <> pg_backend_pid()";
+
+/// Nothing of a stage failed or was lost, and it has no latency.
+fn assert_only_cancelled(stage: &Value) {
+    let totals = &stage["totals"];
+    for count in ["done_with_drain", "failed_with_drain", "unknown_with_drain", "reconnects"] {
+        assert_eq!(totals[count], 0, "{count}: {stage:#}");
+    }
+    assert_eq!((&stage["errors"], &stage["service"]), (&serde_json::json!({}), &Value::Null), "{stage:#}");
+}
+
+#[test]
+fn what_outlasts_its_stage_is_cancelled_on_postgresql() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "outlasts");
+    let home = Home::new();
+    std::fs::write(home.path("slow.sql"), "SELECT pg_sleep(600);").unwrap();
+    let run =
+        ["run", "./slow.sql", "--json", "--target", &target, "--warm-up", "0", "-c", "2", "-T", "200ms"];
+    let report = home.dyno(&run).expect(1).report();
+    assert_eq!(report.stage()["totals"]["cancelled"], 2);
+    assert_only_cancelled(report.stage());
+}
+
+#[test]
+fn what_outlasts_its_stage_is_cancelled_on_mariadb() {
+    let Some(victim) = Victim::start(Some(MysqlProduct::MariaDb)) else { return };
+    let home = Home::new();
+    let pause = Pause::new(&home);
+    let load = [
+        "--workload",
+        "sysbench/point_select",
+        "--tables",
+        "2",
+        "--table-size",
+        "500",
+        "--protocol",
+        "simple",
+    ];
+    let length = ["--warm-up", "0", "-c", "1", "-T", "3s", "--no-verify", "--no-telemetry"];
+    let run = ["run", "--prepare", "--target", &victim.target, "--before", "hold", &pause.hook()];
+    let running = home.start(&[&run[..], &load, &length].concat());
+    let _keeper = pause.meanwhile(|| victim.lock_table());
+    running.end();
+    let report = home.report();
+    assert_eq!(report.stage()["totals"]["cancelled"], 1, "{:#}", report.stage());
+    assert_eq!(
+        (&report.stage()["totals"]["reconnects"], &report.stage()["errors"]),
+        (&0.into(), &serde_json::json!({}))
+    );
 }
