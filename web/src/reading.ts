@@ -30,15 +30,20 @@ export function ladderOf(report: Report, series: Series): StageResult[] {
   return series.ladder.flatMap((id) => stageOf(report, id) ?? []).sort((a, b) => a.clients - b.clients);
 }
 
-/** The hold or ramp that stands for a series; of several that repeat each other the middle one, with their medians. */
-export function holdOf(report: Report, series: Series): StageResult | null {
-  const held = repeatsOf(report, series);
-  const stage = held.find(({ id }) => id === series.headline?.stage);
-  if (stage === undefined || series.headline === null)
-    return stageOf(report, series.holds.at(-1) ?? -1) ?? null;
-  if (held.length === 1) return stage;
-  const { throughput, latency } = series.headline;
+/** The stage that stands for a series; of several that repeat each other the middle one, with their medians. */
+export function standingFor(report: Report, { headline }: Series): StageResult | null {
+  const stage = headline === null ? undefined : stageOf(report, headline.stage);
+  if (stage === undefined || headline === null) return null;
+  if (headline.stages.length === 1) return stage;
+  const { throughput, latency } = headline;
   return { ...stage, throughput, ...(answersLate(stage) ? { response: latency } : { service: latency }) };
+}
+
+/** The same where it is a hold or ramp; where nothing was measured in any, the last one. */
+export function holdOf(report: Report, series: Series): StageResult | null {
+  const stage = standingFor(report, series);
+  if (stage !== null && series.holds.includes(stage.id)) return stage;
+  return stageOf(report, series.holds.at(-1) ?? -1) ?? null;
 }
 
 /** The holds or ramps that a headline is of; none where only a ladder was measured. */

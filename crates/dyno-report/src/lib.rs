@@ -22,5 +22,7 @@ mod subject;
 mod text;
 
 #[cfg(test)]
+mod headline_tests;
+#[cfg(test)]
 #[path = "../tests/stream/mod.rs"]
 mod stream;

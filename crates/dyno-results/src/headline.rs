@@ -85,8 +85,13 @@ pub(crate) fn candidates<'a>(
             return cut;
         }
     }
-    let Some(peak) = series.peak.as_ref().and_then(|peak| find(peak.stage)) else { return Vec::new() };
-    asked(rungs(series, find), Demand::of(&peak.stage))
+    match series.peak.as_ref().and_then(|peak| find(peak.stage)) {
+        Some(peak) => asked(rungs(series, find), Demand::of(&peak.stage)),
+        // No rung ran to its end: what is known of the first is better than nothing, as of a hold.
+        None => {
+            series.ladder.iter().filter_map(|id| find(*id)).filter(|rung| rung.throughput.is_some()).collect()
+        }
+    }
 }
 
 /// The rungs of a series that ran to their end.
@@ -111,3 +116,6 @@ pub(crate) fn strongest(stages: Vec<&StageResult>) -> Vec<&StageResult> {
         None => stages,
     }
 }
+
+#[cfg(test)]
+mod tests;

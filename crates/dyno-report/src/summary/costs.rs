@@ -13,14 +13,10 @@ const UNKNOWN: &str = "unknown";
 /// Between the columns of the table.
 const GAP: usize = 3;
 
-/// The stage by whose costs a series is told: its hold, of several the one in the middle, else where its ladder gave way, else the peak of it, else
-/// its last step.
+/// The stage by whose costs a series is told: the one that stands for it, else its last step.
 pub(super) fn telling_stage<'a>(report: &'a Report, series: &Series) -> Option<&'a StageResult> {
-    let peak = series.peak.as_ref().map(|peak| peak.stage);
-    let saturation = series.saturation.as_ref().map(|saturation| saturation.stage);
     let headline = series.headline.as_ref().map(|headline| headline.stage);
-    let held = headline.filter(|id| series.holds.contains(id));
-    let id = held.or(saturation).or(peak).or_else(|| series.ladder.last().copied())?;
+    let id = headline.or_else(|| series.ladder.last().copied())?;
     report.stages.iter().find(|stage| stage.stage.id == id)
 }
 

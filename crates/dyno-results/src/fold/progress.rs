@@ -51,7 +51,7 @@ impl Fold {
         report.found.clone_from(&self.found);
         report.prepare.clone_from(&self.prepare);
         let known = limits::RunFacts { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
-        report.series = series::group(&report.stages, &known);
+        report.series = series::group(&report.stages, Some(&known));
         report.sizes = sizes::sizes(&self.data);
         report.checks.clone_from(&self.checks);
         report.hooks.clone_from(&self.hooks);

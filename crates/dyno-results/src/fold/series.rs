@@ -7,8 +7,8 @@ use crate::headline;
 use crate::statistics::peak::{self, Rung};
 use crate::statistics::saturation::{self, LoadStep};
 
-/// The series in the order in which they began.
-pub(super) fn group(stages: &[StageResult], known: &RunFacts<'_>) -> Vec<Series> {
+/// The series in the order in which they began. Where they gave way is only told with what is `known` of the run.
+pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
@@ -40,7 +40,7 @@ pub(super) fn group(stages: &[StageResult], known: &RunFacts<'_>) -> Vec<Series>
     all
 }
 
-fn finish(series: &mut Series, stages: &[StageResult], known: &RunFacts<'_>) {
+fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'_>>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
     let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
     ladder.sort_by(|left, right| {
@@ -55,7 +55,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: &RunFacts<'_>) {
         .map(|step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput })
         .collect();
     series.peak = peak::peak(&rungs);
-    series.saturation = saturation(&steps, &ladder, known);
+    series.saturation = known.and_then(|known| saturation(&steps, &ladder, known));
     // Rungs of a rate have the same clients throughout: where it stops being met says whether there is more.
     let of_rates = !steps.is_empty() && steps.iter().all(|step| step.rate_per_s.is_some());
     if let Some(peak) = series.peak.as_mut().filter(|_| of_rates) {

@@ -138,34 +138,44 @@ impl StageFold {
 
     pub(super) fn result(&self) -> StageResult {
         let differs = response_differs(&self.stage);
-        let sums = &self.sums;
-        let seconds = self.measured_s();
-        let done = sums.totals.done;
         let mut throughput = throughput::estimate(&self.slices);
         if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
             // The load itself changes: the mean is a fact, but nothing that an interval could hold.
             estimate.half_width = None;
             estimate.effective_samples = None;
         }
+        let types = self.sums.types.iter();
         StageResult {
-            start_s: self.start_s(),
-            seconds: self.seconds(),
-            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
             throughput,
-            totals: sums.totals,
             service: self.merged(|of_type| of_type.service.as_ref()),
             response: if differs { self.merged(|of_type| of_type.response.as_ref()) } else { None },
             lag: if differs { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
             wait: self.merged(|of_type| of_type.wait.as_ref()),
+            by_type: types.map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
+            ..self.outline()
+        }
+    }
+
+    /// The result without what takes time to work out: latencies, types, and how well the throughput is known.
+    pub(super) fn outline(&self) -> StageResult {
+        let sums = &self.sums;
+        let seconds = self.measured_s();
+        let done = sums.totals.done;
+        StageResult {
+            start_s: self.start_s(),
+            seconds: self.seconds(),
+            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
+            throughput: throughput::mean(&self.slices),
+            totals: sums.totals,
+            service: None,
+            response: None,
+            lag: None,
+            wait: None,
             pool: sums.pool.as_ref().and_then(PoolFold::result),
             resources: BTreeMap::new(),
             cpu_taken_share: None,
             costs: None,
-            by_type: sums
-                .types
-                .iter()
-                .map(|(index, of_type)| of_type.result(self.type_name(*index)))
-                .collect(),
+            by_type: Vec::new(),
             queries: sums.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),
             errors: sums.errors.clone(),
             driver_cpu_us_per_transaction: (done > 0 && !sums.thread_cpu_ms.is_empty())

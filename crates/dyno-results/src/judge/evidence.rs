@@ -2,28 +2,19 @@
 
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Setting, StageKind};
+use crate::headline;
 
 /// A transaction counts as one that writes where at least this many rows change for each.
 const ROWS_CHANGED_MIN: f64 = 0.1;
 
-/// The stages from which the headline figures come, with their series: its holds, or its peak's rung where nothing
-/// was held.
-pub(super) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
-    let of_series = |series: &'_ Series| -> Vec<u32> {
-        let holds: Vec<u32> = series
-            .holds
-            .iter()
-            .copied()
-            .filter(|id| stage(report, *id).is_some_and(|result| result.stage.kind == StageKind::Hold))
-            .collect();
-        if holds.is_empty() { series.peak.iter().map(|peak| peak.stage).collect() } else { holds }
-    };
-    report
+/// The stages from which the headline figures come, with their series. A ramp has no level to be judged by.
+pub(crate) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
+    let of_series = |series: &Series| headline::candidates(series, |id| stage(report, id));
+    let all = report
         .series
         .iter()
-        .flat_map(|series| of_series(series).into_iter().map(move |id| (series, id)))
-        .filter_map(|(series, id)| Some((series, stage(report, id)?)))
-        .collect()
+        .flat_map(|series| of_series(series).into_iter().map(move |result| (series, result)));
+    all.filter(|(_, result)| result.stage.kind != StageKind::Ramp).collect()
 }
 
 /// The headline stages and the ramps: every stage of which it matters whether the load was the one asked for.

@@ -37,14 +37,13 @@ pub(super) fn make_room(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 impl RunWriter {
-    /// Caches what `fold` has come to, of all events that were appended and no others, where enough has come since it was
-    /// cached last. What cannot be cached is read from the events later.
-    pub fn cache_fold(&mut self, fold: &Fold) {
+    /// Caches what has come since it was last done, where that is enough. What cannot be cached is read from the events later.
+    pub(super) fn cache_fold(&mut self) {
         if self.fold_cache.given_up || self.appended < self.fold_cache.events + EVENTS_EACH {
             return;
         }
         let mut insert = || -> Result<(), Box<dyn std::error::Error>> {
-            let block = fold.block(&mut self.fold_cache.marks)?;
+            let block = self.fold.block(&mut self.fold_cache.marks)?;
             self.connection
                 .prepare_cached("INSERT INTO folded (run_id, seq, made_by, block) VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![self.run_id, (self.appended - 1).cast_signed(), block::made_by(), block])?;

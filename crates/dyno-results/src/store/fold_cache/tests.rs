@@ -45,11 +45,8 @@ fn long() -> Vec<Stamped> {
 /// Writes a run as a campaign does.
 fn write(store: &Store, events: &[Stamped]) -> String {
     let mut writer = store.begin_run("2026-11-20").unwrap();
-    let mut fold = Fold::new();
     for stamped in events {
         writer.append(stamped).unwrap();
-        fold.add(stamped);
-        writer.cache_fold(&fold);
     }
     writer.name().to_owned()
 }
@@ -100,11 +97,8 @@ fn a_run_that_is_taken_out_takes_its_blocks_with_it() {
     let (scratch, events) = (Scratch::new(), long());
     let store = scratch.store();
     let mut writer = store.begin_run("2026-11-20").unwrap();
-    let mut fold = Fold::new();
     for stamped in &events[..(EVENTS_EACH + 1) as usize] {
         writer.append(stamped).unwrap();
-        fold.add(stamped);
-        writer.cache_fold(&fold);
     }
     let rows = || -> i64 {
         store.connection.query_row("SELECT count(*) FROM folded", [], |row| row.get(0)).unwrap()
