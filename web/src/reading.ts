@@ -125,19 +125,9 @@ export function bySeverity(findings: Finding[]): Finding[] {
   return [...findings].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]);
 }
 
-/** Whether a finding bears on a series: it is about the whole run, the target, the series or one of its stages. */
-export function concerns(finding: Finding, report: Report, series: Series): boolean {
-  const about = finding.about;
-  if (about === null) return true;
-  const names = [
-    series.target,
-    series.name,
-    series.workload,
-    `${series.target}/${series.name}`,
-    `${series.target} ${series.name}`,
-    ...stagesOf(report, series).flatMap((stage) => [`stage ${stage.id}`, String(stage.id)]),
-  ];
-  return names.some((name) => name.toLowerCase() === about.toLowerCase());
+/** Whether a finding bears on a series: it is about the whole run, its target, or the series itself. */
+export function concerns({ target, series: name }: Finding, series: Series): boolean {
+  return (target ?? series.target) === series.target && (name ?? series.name) === series.name;
 }
 
 /** Whether the run was still going when its document was asked for. */

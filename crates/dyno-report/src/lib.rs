@@ -22,6 +22,7 @@ mod subject;
 mod text;
 
 #[cfg(test)]
+#[path = "tests/headline.rs"]
 mod headline_tests;
 #[cfg(test)]
 #[path = "../tests/stream/mod.rs"]

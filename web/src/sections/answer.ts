@@ -183,7 +183,7 @@ export function answers(scene: Scene): HTMLElement {
 function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
   const { report } = lane;
   const hold = holdOf(report, series);
-  const own = bySeverity(report.findings).filter((finding) => concerns(finding, report, series));
+  const own = bySeverity(report.findings).filter((finding) => concerns(finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
   const colour = several ? lane.colour : seriesColour(report, series);
   const title = several ? lane.label : series.name;

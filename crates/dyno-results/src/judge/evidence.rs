@@ -1,7 +1,7 @@
 //! What several rules look up in a report. `None` always means that the report does not say.
 
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, Setting, StageKind};
+use crate::event::{Arrival, Setting, StageKind, Subject};
 use crate::headline;
 
 /// A transaction counts as one that writes where at least this many rows change for each.
@@ -30,9 +30,12 @@ pub(super) fn stage(report: &Report, id: u32) -> Option<&StageResult> {
     report.stages.iter().find(|result| result.stage.id == id)
 }
 
-/// The name by which a series is told from the others of the run: `write`, or `pg/write` among several targets.
-pub(super) fn series_name(report: &Report, series: &Series) -> String {
-    if report.targets.len() > 1 { format!("{}/{}", series.target, series.name) } else { series.name.clone() }
+/// A series as what a finding is about.
+pub(super) fn series_subject(report: &Report, series: &Series) -> Subject {
+    let several = report.targets.len() > 1;
+    let about = if several { format!("{}/{}", series.target, series.name) } else { series.name.clone() };
+    let (target, name) = (series.target.clone(), series.name.clone());
+    Subject { about: Some(about), target: Some(target), series: Some(name), stage: None }
 }
 
 /// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`.

@@ -2,7 +2,7 @@
 
 use super::evidence::{stage, stage_name, stage_name_in_run};
 use crate::document::{Lost, Report, StageResult};
-use crate::event::{Finding, Outcome, Severity};
+use crate::event::{Finding, Outcome, Severity, Subject};
 use crate::words::{list, seconds};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -31,7 +31,7 @@ fn judge_run(report: &Report) -> Option<Finding> {
     Some(Finding {
         code: "incomplete".to_owned(),
         severity: Severity::Doubt,
-        about: None,
+        subject: Subject::default(),
         evidence: format!("the run did not end as planned: {reason}{cut}"),
         advice: "what was measured is kept and shown; run again for the rest".to_owned(),
     })
@@ -52,7 +52,7 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
     Finding {
         code: "incomplete".to_owned(),
         severity: Severity::Doubt,
-        about: Some(name.clone()),
+        subject: Subject { stage: lost.lost.stage, ..Subject::of_target(name) },
         evidence: format!(
             "{name} was given up {} after the run began{during}: {}{others}",
             seconds(lost.at_s),

@@ -1,6 +1,6 @@
 //! `peak-not-reached`: the highest throughput lies at an end of the ladder, and a higher one may lie beyond.
 
-use super::evidence::{series_name, stage};
+use super::evidence::{series_subject, stage};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::words::{clients, rate};
@@ -52,7 +52,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     Some(Finding {
         code: "peak-not-reached".to_owned(),
         severity: Severity::Doubt,
-        about: Some(series_name(report, series)),
+        subject: series_subject(report, series),
         evidence,
         advice: advice.to_owned(),
     })

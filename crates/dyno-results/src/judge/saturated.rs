@@ -1,8 +1,8 @@
 //! `saturated`: where a ramp gave way, and what was at its bound there.
 
-use super::evidence::{reading, series_name, stage};
+use super::evidence::{reading, series_subject, stage};
 use crate::document::{Limit, Report, Saturation, Series};
-use crate::event::{Finding, Severity};
+use crate::event::{Finding, Severity, Subject};
 use crate::statistics::saturation::LoadStep;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -14,7 +14,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     Some(Finding {
         code: "saturated".to_owned(),
         severity: Severity::Note,
-        about: Some(series_name(report, series)),
+        subject: Subject { stage: Some(saturation.stage), ..series_subject(report, series) },
         evidence: format!(
             "{} gave way: {}; {}",
             series.target,
