@@ -3,9 +3,8 @@
 //! It counts, merges and derives, and holds no opinion: findings are the [`crate::judge`]'s. A fold of events cut
 //! off anywhere gives the report of what there is.
 
-pub mod block;
+pub(crate) mod block;
 mod limits;
-mod progress;
 mod resources;
 mod series;
 mod sizes;
@@ -15,7 +14,6 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-pub use self::progress::FoldProgress;
 use self::stage::StageFold;
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;

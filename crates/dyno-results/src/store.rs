@@ -6,8 +6,8 @@
 
 mod alive;
 mod backlog;
+mod blocks;
 mod error;
-mod fold_cache;
 mod open;
 mod tail;
 
@@ -20,8 +20,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use self::alive::Alive;
 use self::backlog::Backlog;
 pub use self::backlog::Gap;
+use self::blocks::Written;
 pub use self::error::StoreError;
-use self::fold_cache::FoldCacheState;
 pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
 use crate::event::{Event, Outcome, Stamped};
@@ -89,7 +89,7 @@ impl Store {
             summary_changed: false,
             backlog: Backlog::default(),
             appended: 0,
-            fold_cache: FoldCacheState::default(),
+            blocks: Written::default(),
         })
     }
 
@@ -170,7 +170,7 @@ impl Store {
     /// stored; [`crate::judge::judge`] judges again.
     pub fn report(&self, name: &str) -> Result<Report, StoreError> {
         let name = self.find(name)?;
-        let (mut fold, last) = self.cached_fold(&name)?;
+        let (mut fold, last) = self.fold(&name)?;
         self.read_after(&name, last, |stamped| fold.add(&stamped))?;
         let mut report = fold.report();
         report.run.name = name;
@@ -202,7 +202,7 @@ pub struct RunWriter {
     backlog: Backlog,
     /// Events that are in the store.
     appended: u64,
-    fold_cache: FoldCacheState,
+    blocks: Written,
     /// `None` where the lock could not be had: then the run is not shown as live.
     _alive: Option<Alive>,
 }
@@ -241,7 +241,7 @@ impl RunWriter {
             source,
         })?;
         self.backlog.add(stamped, body);
-        self.fold_cache.given_up |= self.backlog.has_gap();
+        self.blocks.given_up |= self.backlog.has_gap();
         if !self.backlog.is_due(stamped.at_ms) {
             return Ok(false);
         }
@@ -260,7 +260,7 @@ impl RunWriter {
         self.appended = self.backlog.rows.last().map_or(self.appended, |row| row.seq + 1);
         self.summary_changed = false;
         self.backlog.clear();
-        self.cache_fold();
+        self.write_block();
         Ok(())
     }
 
@@ -314,7 +314,6 @@ fn allocate_name(
     store: &Path,
 ) -> rusqlite::Result<(i64, String, Option<Alive>)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    fold_cache::make_room(&transaction)?;
     let number: i64 = transaction.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM run WHERE day = ?1",
         [date],

@@ -88,11 +88,6 @@ impl StageFold {
         self.revision
     }
 
-    /// When its load ended, or what is known of it does; seconds since the run started.
-    pub(super) fn end_s(&self) -> f64 {
-        self.start_s() + self.seconds()
-    }
-
     fn seconds(&self) -> f64 {
         self.finished.as_ref().map_or_else(|| self.measured_s(), |finished| finished.seconds)
     }
