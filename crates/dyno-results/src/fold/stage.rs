@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
+use crate::document::{Estimate, Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
 use crate::latency::Latency;
 use crate::statistics::throughput::{self, Slice};
@@ -18,6 +18,8 @@ pub(super) struct StageFold {
     sums: Sums,
     /// The intervals of the load, the drain left out.
     slices: Vec<Slice>,
+    /// Of all of them together.
+    seconds: f64,
     /// Counts whatever happened to the stage.
     revision: u64,
 }
@@ -71,7 +73,15 @@ pub(super) fn response_differs(stage: &Stage) -> bool {
 
 impl StageFold {
     pub(super) fn new(stage: Stage, started_ms: u64) -> Self {
-        Self { stage, started_ms, finished: None, sums: Sums::default(), slices: Vec::new(), revision: 0 }
+        Self {
+            stage,
+            started_ms,
+            finished: None,
+            sums: Sums::default(),
+            slices: Vec::new(),
+            seconds: 0.0,
+            revision: 0,
+        }
     }
 
     pub(super) fn stage(&self) -> &Stage {
@@ -88,15 +98,6 @@ impl StageFold {
         self.revision
     }
 
-    fn seconds(&self) -> f64 {
-        self.finished.as_ref().map_or_else(|| self.measured_s(), |finished| finished.seconds)
-    }
-
-    fn measured_s(&self) -> f64 {
-        // Not `sum`, which begins with a negative zero.
-        self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds)
-    }
-
     pub(super) fn sums(&self) -> &Sums {
         &self.sums
     }
@@ -109,6 +110,7 @@ impl StageFold {
     pub(super) fn restore(&mut self, sums: Sums, slices: impl Iterator<Item = Slice>) {
         self.sums = sums;
         self.slices.extend(slices);
+        self.seconds = self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds);
         self.revision += 1;
     }
 
@@ -117,10 +119,10 @@ impl StageFold {
         self.sums.add(interval);
         // A drain has fewer and fewer clients at work: its rate is not that of the load.
         if !interval.drain {
-            self.slices.push(Slice {
-                count: interval.types.iter().map(|of_type| of_type.done).sum(),
-                seconds: interval.duration_ms / 1000.0,
-            });
+            let count = interval.types.iter().map(|of_type| of_type.done).sum();
+            let seconds = interval.duration_ms / 1000.0;
+            self.slices.push(Slice { count, seconds });
+            self.seconds += seconds;
         }
     }
 
@@ -154,13 +156,14 @@ impl StageFold {
     /// The result without what takes time to work out: latencies, types, and how well the throughput is known.
     pub(super) fn outline(&self) -> StageResult {
         let sums = &self.sums;
-        let seconds = self.measured_s();
-        let done = sums.totals.done;
+        let (seconds, done) = (self.seconds, sums.totals.done);
+        let mean =
+            Estimate { mean: done as f64 / seconds, half_width: None, samples: 0, effective_samples: None };
         StageResult {
             start_s: self.start_s(),
-            seconds: self.seconds(),
+            seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
             complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
-            throughput: throughput::mean(&self.slices),
+            throughput: (seconds > 0.0).then_some(mean),
             totals: sums.totals,
             service: None,
             response: None,

@@ -28,7 +28,11 @@ pub struct Slice {
 /// caller leaves out warm-up and drain.
 #[must_use]
 pub fn estimate(slices: &[Slice]) -> Option<Estimate> {
-    let mean = mean(slices)?;
+    let seconds: f64 = slices.iter().map(|slice| slice.seconds).sum();
+    if seconds <= 0.0 {
+        return None;
+    }
+    let count: u64 = slices.iter().map(|slice| slice.count).sum();
     let longest_s = slices.iter().map(|slice| slice.seconds).fold(0.0, f64::max);
     let rates: Vec<f64> = slices
         .iter()
@@ -37,21 +41,11 @@ pub fn estimate(slices: &[Slice]) -> Option<Estimate> {
         .collect();
     let interval = half_width(&rates);
     Some(Estimate {
+        mean: count as f64 / seconds,
         half_width: interval.map(|(half_width, _)| half_width),
         samples: u32::try_from(rates.len()).unwrap_or(u32::MAX),
         effective_samples: interval.map(|(_, effective)| effective),
-        ..mean
     })
-}
-
-/// The same without the interval, which takes time to work out.
-#[must_use]
-pub fn mean(slices: &[Slice]) -> Option<Estimate> {
-    let seconds: f64 = slices.iter().map(|slice| slice.seconds).sum();
-    let count: u64 = slices.iter().map(|slice| slice.count).sum();
-    let known =
-        Estimate { mean: count as f64 / seconds, half_width: None, samples: 0, effective_samples: None };
-    (seconds > 0.0).then_some(known)
 }
 
 /// Half-width of the 95 % interval of a series' mean, and the effective number of samples that it rests on.
