@@ -336,6 +336,17 @@ pub struct Stage {
     pub types: Vec<String>,
 }
 
+impl Stage {
+    /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
+    #[must_use]
+    pub fn rate_per_s(&self) -> Option<f64> {
+        match self.arrival {
+            Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+            Arrival::Closed { .. } => None,
+        }
+    }
+}
+
 /// What the load did in one interval (one second, the last one shorter), all threads together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {

@@ -43,8 +43,7 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
     };
     let off = |result: &StageResult| (result.throughput.map_or(0.0, |own| own.mean) - throughput.mean).abs();
     let middle = stages.iter().min_by(|left, right| off(left).total_cmp(&off(right)))?;
-    let latencies: Vec<Percentiles> =
-        stages.iter().filter_map(|result| result.response.or(result.service)).collect();
+    let latencies: Vec<Percentiles> = stages.iter().filter_map(|result| result.latency().copied()).collect();
     Some(Headline {
         stage: middle.stage.id,
         stages: stages.iter().map(|result| result.stage.id).collect(),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Report, Series};
-use crate::event::{Arrival, Finding, Outcome, Severity, StageKind, Target};
+use crate::event::{Finding, Outcome, Severity, StageKind, Target};
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,11 +120,10 @@ impl SeriesSummary {
     /// `None` where nothing was measured.
     fn of(report: &Report, series: &Series) -> Option<Self> {
         let headline = series.headline.as_ref()?;
-        let find = |id: u32| report.stages.iter().find(|result| result.stage.id == id);
-        let result = find(headline.stage)?;
+        let result = report.stage(headline.stage)?;
         let stage = &result.stage;
         let held = stage.kind != StageKind::Ladder && result.complete;
-        let means = headline.stages.iter().filter_map(|id| Some(find(*id)?.throughput?.mean));
+        let means = headline.stages.iter().filter_map(|id| Some(report.stage(*id)?.throughput?.mean));
         Some(Self {
             target: stage.target.clone(),
             series: stage.series.clone(),
@@ -132,10 +131,7 @@ impl SeriesSummary {
             kind: stage.kind,
             clients: stage.clients,
             clients_end: stage.clients_end,
-            rate_per_s: match stage.arrival {
-                Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
-                Arrival::Closed { .. } => None,
-            },
+            rate_per_s: stage.rate_per_s(),
             rate_end_per_s: stage.rate_end_per_s,
             tps: headline.throughput.mean,
             repeats: if held { means.collect() } else { Vec::new() },

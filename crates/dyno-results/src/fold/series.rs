@@ -2,7 +2,7 @@
 
 use super::limits::{self, RunFacts};
 use crate::document::{Saturation, Series, StageResult};
-use crate::event::{Arrival, StageKind};
+use crate::event::StageKind;
 use crate::headline;
 use crate::statistics::peak::{self, Rung};
 use crate::statistics::saturation::{self, LoadStep};
@@ -42,6 +42,7 @@ pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec
 
 fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'_>>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
+    let rate = |result: &StageResult| result.stage.rate_per_s().unwrap_or(0.0);
     let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
     ladder.sort_by(|left, right| {
         let by_clients = left.stage.clients.cmp(&right.stage.clients);
@@ -83,12 +84,4 @@ fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &RunFacts<'_>)
         evidence: found.evidence,
         limits: limits::limits(&whole, found.at, known),
     })
-}
-
-/// The rate asked for; 0 where none was.
-fn rate(result: &StageResult) -> f64 {
-    match result.stage.arrival {
-        Arrival::Open { rate_per_s, .. } => rate_per_s,
-        Arrival::Closed { .. } => 0.0,
-    }
 }

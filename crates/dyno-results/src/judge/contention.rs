@@ -1,6 +1,6 @@
 //! `contention-by-design`: TPC-B with fewer branches than clients measures waiting for a row's lock.
 
-use super::evidence::{headlines, series_subject, stage};
+use super::evidence::{headlines, series_subject};
 use crate::document::{Report, Series};
 use crate::event::{Finding, Severity};
 use crate::words::{clients, count, list};
@@ -31,7 +31,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let rungs: Vec<String> = series
         .ladder
         .iter()
-        .filter_map(|id| stage(report, *id))
+        .filter_map(|id| report.stage(*id))
         .map(|result| result.stage.clients)
         .filter(|clients| too_many(*clients))
         .map(|clients| clients.to_string())

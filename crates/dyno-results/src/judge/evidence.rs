@@ -9,7 +9,7 @@ const ROWS_CHANGED_MIN: f64 = 0.1;
 
 /// The stages from which the headline figures come, with their series. A ramp has no level to be judged by.
 pub(crate) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
-    let of_series = |series: &Series| headline::candidates(series, |id| stage(report, id));
+    let of_series = |series: &Series| headline::candidates(series, |id| report.stage(id));
     let all = report
         .series
         .iter()
@@ -20,14 +20,10 @@ pub(crate) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
 /// The headline stages and the ramps: every stage of which it matters whether the load was the one asked for.
 pub(super) fn loads(report: &Report) -> Vec<(&Series, &StageResult)> {
     let ramps = report.series.iter().flat_map(|series| {
-        let holds = series.holds.iter().filter_map(|id| stage(report, *id));
+        let holds = series.holds.iter().filter_map(|id| report.stage(*id));
         holds.filter(|result| result.stage.kind == StageKind::Ramp).map(move |result| (series, result))
     });
     headlines(report).into_iter().chain(ramps).collect()
-}
-
-pub(super) fn stage(report: &Report, id: u32) -> Option<&StageResult> {
-    report.stages.iter().find(|result| result.stage.id == id)
 }
 
 /// A series as what a finding is about.
