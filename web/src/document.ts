@@ -443,8 +443,12 @@ export type Severity = "note" | "doubt" | "invalid";
 export interface Finding {
   code: string;
   severity: Severity;
-  /** Target, series or stage; null for the whole run. */
+  /** Target or series, for a reader; null for the whole run. */
   about: string | null;
+  target: string | null;
+  series: string | null;
+  /** Id of the stage. */
+  stage: number | null;
   evidence: string;
   advice: string;
 }

@@ -19,7 +19,7 @@ import type { Band, Span } from "./charts/view";
 import type { Finding, StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
 import { arrivalText, clientsText } from "./reading";
-import { type Lane, rungsOfLane, type Scene, seriesNames, seriesOfLane, stagesOfLane } from "./scene";
+import { type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";
 import type { AxisKind, View } from "./state";
 import type { Colour } from "./theme";
 
@@ -323,47 +323,25 @@ function saturationNotes(lane: Lane, series: string | null, put: Put): NoteText[
 }
 
 /**
- * Findings about a stage stand at it. Doubts about a series stand together where it begins; what is about the whole run
- * stands in the list alone.
+ * Doubts stand together at the stage that they are about, or where their series begins; what is about a target or the whole
+ * run stands in the list alone.
  */
 function findingNotes(lane: Lane, series: string | null, put: Put): NoteText[] {
   const stages = stagesOfLane(lane, series);
-  const findings = lane.report.findings.filter(({ about, code }) => about !== null && code !== "saturated");
-  const notes = findings.flatMap((finding) => {
-    const stage = stages.find(({ id }) => finding.about === `stage ${id}` || finding.about === String(id));
-    if (stage === undefined) return [];
-    const title = `${lane.label}: ${finding.severity}, ${finding.code}`;
-    return put(stage.start_s, { grave: finding.severity === "invalid", title, text: finding.evidence });
-  });
-  const names = [...new Set(stages.map((stage) => stage.series))];
-  return [...notes, ...names.flatMap((name) => seriesNote(lane, name, findings, stages, put))];
-}
-
-function seriesNote(
-  lane: Lane,
-  name: string,
-  findings: Finding[],
-  stages: StageResult[],
-  put: Put,
-): NoteText[] {
-  const doubts = findings.filter(
-    ({ about, severity }) => severity !== "note" && isSeries(lane, name, about ?? ""),
+  const doubts = lane.report.findings.filter(
+    (finding) =>
+      finding.severity !== "note" && finding.target === lane.target.name && finding.series !== null,
   );
-  if (doubts.length === 0) return [];
-  const grave = doubts.some(({ severity }) => severity === "invalid");
-  const text = doubts.map(({ severity, code }) => `${severity} ${code}`).join(", ");
-  const note = { grave, title: `${lane.label}: found of ${name}`, text };
-  // Its first stage may be a warm-up, which stands on no step.
-  return stages
-    .filter((stage) => stage.series === name)
-    .flatMap((stage) => put(stage.start_s, note))
-    .slice(0, 1);
-}
-
-function isSeries(lane: Lane, name: string, about: string): boolean {
-  const target = lane.target.name;
-  const own = [`${target}/${name}`, `${target} ${name}`, `${target} · ${name}`];
-  // A series' bare name means that of every target: it would stand on the axis once for each.
-  if (lane.report.targets.length === 1) own.push(name);
-  return seriesOfLane(lane, name) !== undefined && own.includes(about);
+  const placeOf = ({ stage, series }: Finding) => stage ?? series;
+  return [...new Set(doubts.map(placeOf))].flatMap((place) => {
+    const found = doubts.filter((finding) => placeOf(finding) === place);
+    const grave = found.some(({ severity }) => severity === "invalid");
+    const text = found.map(({ severity, code }) => `${severity} ${code}`).join(", ");
+    const note = { grave, title: `${lane.label}: found of ${found[0]?.series}`, text };
+    // A series' first stage may be a warm-up, which stands on no step.
+    return stages
+      .filter((stage) => stage.id === place || stage.series === place)
+      .flatMap((stage) => put(stage.start_s, note))
+      .slice(0, 1);
+  });
 }

@@ -30,15 +30,20 @@ export function ladderOf(report: Report, series: Series): StageResult[] {
   return series.ladder.flatMap((id) => stageOf(report, id) ?? []).sort((a, b) => a.clients - b.clients);
 }
 
-/** The hold or ramp that stands for a series; of several that repeat each other the middle one, with their medians. */
-export function holdOf(report: Report, series: Series): StageResult | null {
-  const held = repeatsOf(report, series);
-  const stage = held.find(({ id }) => id === series.headline?.stage);
-  if (stage === undefined || series.headline === null)
-    return stageOf(report, series.holds.at(-1) ?? -1) ?? null;
-  if (held.length === 1) return stage;
-  const { throughput, latency } = series.headline;
+/** The stage that stands for a series; of several that repeat each other the middle one, with their medians. */
+export function standingFor(report: Report, { headline }: Series): StageResult | null {
+  const stage = headline === null ? undefined : stageOf(report, headline.stage);
+  if (stage === undefined || headline === null) return null;
+  if (headline.stages.length === 1) return stage;
+  const { throughput, latency } = headline;
   return { ...stage, throughput, ...(answersLate(stage) ? { response: latency } : { service: latency }) };
+}
+
+/** The same where it is a hold or ramp; where nothing was measured in any, the last one. */
+export function holdOf(report: Report, series: Series): StageResult | null {
+  const stage = standingFor(report, series);
+  if (stage !== null && series.holds.includes(stage.id)) return stage;
+  return stageOf(report, series.holds.at(-1) ?? -1) ?? null;
 }
 
 /** The holds or ramps that a headline is of; none where only a ladder was measured. */
@@ -120,19 +125,9 @@ export function bySeverity(findings: Finding[]): Finding[] {
   return [...findings].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]);
 }
 
-/** Whether a finding bears on a series: it is about the whole run, the target, the series or one of its stages. */
-export function concerns(finding: Finding, report: Report, series: Series): boolean {
-  const about = finding.about;
-  if (about === null) return true;
-  const names = [
-    series.target,
-    series.name,
-    series.workload,
-    `${series.target}/${series.name}`,
-    `${series.target} ${series.name}`,
-    ...stagesOf(report, series).flatMap((stage) => [`stage ${stage.id}`, String(stage.id)]),
-  ];
-  return names.some((name) => name.toLowerCase() === about.toLowerCase());
+/** Whether a finding bears on a series: it is about the whole run, its target, or the series itself. */
+export function concerns({ target, series: name }: Finding, series: Series): boolean {
+  return (target ?? series.target) === series.target && (name ?? series.name) === series.name;
 }
 
 /** Whether the run was still going when its document was asked for. */

@@ -11,7 +11,7 @@ import type {
   WrittenReport,
   WrittenTimeline,
 } from "../src/document";
-import { estimate, sequence, syntheticReport, totals } from "./fixture";
+import { estimate, sequence, subject, syntheticReport, totals } from "./fixture";
 
 export interface DuelPlan {
   /** Clients of the last step; the ramp adds one every step. */
@@ -170,21 +170,21 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
       {
         code: "saturated",
         severity: "note",
-        about: "my/ingest",
+        ...subject("my", "ingest"),
         evidence: "my gave way at 22 clients: throughput is flat while p99 doubled.",
         advice: "",
       },
       {
         code: "not-durable",
         severity: "doubt",
-        about: "my",
+        ...subject("my"),
         evidence: "innodb_flush_log_at_trx_commit is 2: a crash loses the last second.",
         advice: "Set it to 1, or compare with synchronous_commit=off.",
       },
       {
         code: "drift",
         severity: "doubt",
-        about: "stage 40",
+        ...subject("my", "ingest", 40),
         evidence: "Throughput fell by 9% within the stage.",
         advice: "Use longer steps.",
       },

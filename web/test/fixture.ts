@@ -443,28 +443,28 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
       {
         code: "durable",
         severity: "note",
-        about: "pg",
+        ...subject("pg"),
         evidence: "fsync, synchronous_commit and full_page_writes are on.",
         advice: "",
       },
       {
         code: "shared-host",
         severity: "doubt",
-        about: null,
+        ...subject(null),
         evidence: "Driver and server share 2 cores; the driver took 34% of them during the read hold.",
         advice: "Run the driver on another host to learn what the server can do alone.",
       },
       {
         code: "closed-loop-latency",
         severity: "note",
-        about: "read",
+        ...subject("pg", "read"),
         evidence: "The hold ran at the peak in a closed loop, so its latency is the queue's.",
         advice: "Use --rate below the peak for the latency that users would see.",
       },
       {
         code: "contention-by-design",
         severity: "doubt",
-        about: "write",
+        ...subject("pg", "write"),
         evidence: "64 clients update 50 branches: rows, not the server, set the limit.",
         advice: "Choose a scale above the highest number of clients.",
       },
@@ -500,4 +500,9 @@ export function sequence(seed: number): () => number {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
     return state / 2_147_483_648;
   };
+}
+
+/** What a finding is about. */
+export function subject(target: string | null, series: string | null = null, stage: number | null = null) {
+  return { about: series ?? target, target, series, stage };
 }

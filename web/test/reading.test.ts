@@ -17,7 +17,7 @@ import {
 import { sceneOf } from "../src/scene";
 import { readView } from "../src/state";
 import { duelReport } from "./duel";
-import { syntheticReport } from "./fixture";
+import { subject, syntheticReport } from "./fixture";
 
 const report = readReport(syntheticReport());
 const [read, write] = report.series as [Series, Series];
@@ -71,25 +71,26 @@ test("a peak is where clients were as many, or the rate that was asked for", () 
 });
 
 describe("findings", () => {
-  const finding = (about: string | null, severity: Finding["severity"] = "note"): Finding => ({
+  const finding = (about: ReturnType<typeof subject>, severity: Finding["severity"] = "note"): Finding => ({
     code: "x",
     severity,
-    about,
+    ...about,
     evidence: "",
     advice: "",
   });
 
   test("concern what they are about", () => {
-    expect(concerns(finding(null), report, read)).toBe(true);
-    expect(concerns(finding("pg"), report, read)).toBe(true);
-    expect(concerns(finding("read"), report, read)).toBe(true);
-    expect(concerns(finding("pg/read"), report, read)).toBe(true);
-    expect(concerns(finding("read"), report, write)).toBe(false);
-    expect(concerns(finding("my"), report, read)).toBe(false);
+    expect(concerns(finding(subject(null)), read)).toBe(true);
+    expect(concerns(finding(subject("pg")), read)).toBe(true);
+    expect(concerns(finding(subject("pg", "read")), read)).toBe(true);
+    expect(concerns(finding(subject("pg", "read")), write)).toBe(false);
+    expect(concerns(finding(subject("my")), read)).toBe(false);
+    expect(concerns(finding(subject("my", "read")), read)).toBe(false);
   });
 
   test("stand with the gravest first", () => {
-    const order = bySeverity([finding("a"), finding("b", "invalid"), finding("c", "doubt"), finding("d")]);
+    const of = (target: string, severity?: Finding["severity"]) => finding(subject(target), severity);
+    const order = bySeverity([of("a"), of("b", "invalid"), of("c", "doubt"), of("d")]);
     expect(order.map(({ about }) => about)).toEqual(["b", "c", "a", "d"]);
   });
 });
@@ -212,7 +213,7 @@ test("doubts about a series are one note, where it begins", () => {
   const about = (code: string, severity: Finding["severity"]): Finding => ({
     code,
     severity,
-    about: "pg/ingest",
+    ...subject("pg", "ingest"),
     evidence: "",
     advice: "",
   });

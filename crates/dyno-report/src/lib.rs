@@ -22,5 +22,8 @@ mod subject;
 mod text;
 
 #[cfg(test)]
+#[path = "tests/headline.rs"]
+mod headline_tests;
+#[cfg(test)]
 #[path = "../tests/stream/mod.rs"]
 mod stream;

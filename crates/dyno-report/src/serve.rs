@@ -7,7 +7,6 @@ mod address;
 mod api;
 mod cached_run;
 mod connection_limits;
-mod document_cache;
 mod gate;
 mod live;
 mod run_cache;
@@ -19,7 +18,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dyno_results::document::Report;
 use dyno_results::store::{Store, StoreError};
 use tokio::runtime;
 use tokio::sync::oneshot;
@@ -103,15 +101,6 @@ pub enum ServeError {
     Store(#[from] StoreError),
     #[error("the server could not be started: {0}")]
     Start(#[source] io::Error),
-}
-
-/// Caches what a page will first ask for of a long run that has just ended, beside the store: so it is there at once when
-/// somebody opens it, and not only after all of it was read again. What cannot be cached is made when it is asked for.
-///
-/// # Errors
-/// The store cannot be read, or has no such run.
-pub fn cache_document(store: &Store, report: &Report) -> Result<(), StoreError> {
-    document_cache::insert(store, report)
 }
 
 /// A server that runs. Dropped, it ends at once.

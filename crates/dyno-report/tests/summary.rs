@@ -374,8 +374,8 @@ fn an_only_target_over_a_pool_tells_waits_and_where_it_gave_way() {
               peak 72.3k ±0.8% at 32 (8, 16, 24 alike)
               saturated at 8 clients (72,087 TPS, p99 289 µs), throughput no longer rises and latency
               does: 8 of 8 connections
-              wait       p50 0 µs     p90 0 µs     p99 0 µs     p99.9 0 µs
-              8 connections · 8.00 in use, 8 at most · 0 clients waiting, 0 at most
+              wait       p50 316 µs   p90 561 µs   p99 866 µs   p99.9 4.0 ms
+              8 connections · 8.00 in use, 8 at most · 24.0 clients waiting, 24 at most
               each transaction: 17 µs server CPU
     ");
 }

@@ -1,6 +1,5 @@
-//! Writes a made-up run of a day to a store, to see how a long run is read: `long_run STORE [SECONDS [killed |
-//! as-of-old]]`, where the run has no end, and with the latter nothing but its events is kept. No database has any part in it.
-//! Two targets, each with a second of load and of telemetry in every second, of the size of real ones.
+//! Writes a made-up run of a day to a store, to see how a long run is read: `long_run STORE [SECONDS [killed]]`,
+//! where the run has no end. No database has any part in it. Two targets, each with a second of load and of telemetry in every second, of the size of real ones.
 
 // It is a tool of the bench (bench/serve-24h): where it fails there is nobody but its user to tell.
 #![allow(clippy::expect_used)]
@@ -11,7 +10,6 @@ use dyno_results::event::{
     Arrival, Event, Finished, Interval, Outcome, Sample, Stage, StageFinished, StageKind, Stamped, Started,
     Target, TypeInterval,
 };
-use dyno_results::fold::Fold;
 use dyno_results::latency::Latency;
 use dyno_results::store::{RunWriter, Store};
 
@@ -27,26 +25,21 @@ fn main() {
     let store = arguments.next().expect("the store's file");
     let seconds = arguments.next().map_or(DAY_S, |seconds| seconds.parse().expect("a number of seconds"));
     let writer = Store::open(store).and_then(|store| store.begin_run("2026-11-20")).expect("a store");
-    let ending = arguments.next();
-    let is = |wanted: &str| ending.as_deref() == Some(wanted);
-    let as_of_old = is("as-of-old");
-    let mut run = Run { writer, fold: Fold::new(), as_of_old, seq: 0, random: 0x2545_f491_4f6c_dd1d };
+    let killed = arguments.next().is_some_and(|ending| ending == "killed");
+    let mut run = Run { writer, seq: 0, random: 0x2545_f491_4f6c_dd1d };
     run.opening();
     for second in 0..seconds {
         for stage in 0..TARGETS.len() {
             run.second(second, stage);
         }
     }
-    if !is("killed") && !as_of_old {
+    if !killed {
         run.ending(seconds);
     }
 }
 
 struct Run {
     writer: RunWriter,
-    fold: Fold,
-    /// Nothing is kept but events.
-    as_of_old: bool,
     seq: u64,
     random: u64,
 }
@@ -55,10 +48,6 @@ impl Run {
     fn push(&mut self, at_ms: u64, event: Event) {
         let stamped = Stamped { seq: self.seq, at_ms, event };
         self.writer.append(&stamped).expect("room in the store");
-        if !self.as_of_old {
-            self.fold.add(&stamped);
-            self.writer.cache_fold(&self.fold);
-        }
         self.seq += 1;
     }
 

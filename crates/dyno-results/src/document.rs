@@ -44,6 +44,13 @@ pub struct Report {
     pub notices: Vec<event::Notice>,
 }
 
+impl Report {
+    #[must_use]
+    pub fn stage(&self, id: u32) -> Option<&StageResult> {
+        self.stages.iter().find(|result| result.stage.id == id)
+    }
+}
+
 /// The run as a whole.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
@@ -262,12 +269,14 @@ impl StageResult {
     /// Whether a rate was asked for, and as good as all of it ended.
     #[must_use]
     pub fn met_its_rate(&self) -> bool {
-        match (&self.stage.arrival, self.throughput) {
-            (event::Arrival::Open { rate_per_s, .. }, Some(throughput)) => {
-                throughput.mean >= *rate_per_s * (1.0 - SHORTFALL)
-            }
-            _ => false,
-        }
+        let asked = self.stage.rate_per_s().zip(self.throughput);
+        asked.is_some_and(|(rate_per_s, throughput)| throughput.mean >= rate_per_s * (1.0 - SHORTFALL))
+    }
+
+    /// What a user would see: the response time in an open loop or over a pool, else the service time.
+    #[must_use]
+    pub fn latency(&self) -> Option<&Percentiles> {
+        self.response.as_ref().or(self.service.as_ref())
     }
 }
 

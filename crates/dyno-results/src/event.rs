@@ -352,6 +352,17 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
+impl Stage {
+    /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
+    #[must_use]
+    pub fn rate_per_s(&self) -> Option<f64> {
+        match self.arrival {
+            Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
+            Arrival::Closed { .. } => None,
+        }
+    }
+}
+
 /// What the load did in one interval (one second, the last one shorter), all threads together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -591,12 +602,35 @@ pub struct Finding {
     /// `shared-host`; the list is in `docs/findings.md`.
     pub code: String,
     pub severity: Severity,
-    /// The target, series or stage that it is about; `None` for the whole run.
-    pub about: Option<String>,
+    #[serde(flatten)]
+    pub subject: Subject,
     /// One sentence with the figures that decided it.
     pub evidence: String,
     /// What to do about it.
     pub advice: String,
+}
+
+/// What a finding is about: each part narrows the one before it down, and none of them stands for the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// All of it for a reader: `pg`, `write`, or `pg/write` among several targets.
+    pub about: Option<String>,
+    /// The target's name.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// The series' name.
+    #[serde(default)]
+    pub series: Option<String>,
+    /// The stage's id.
+    #[serde(default)]
+    pub stage: Option<u32>,
+}
+
+impl Subject {
+    #[must_use]
+    pub fn of_target(name: &str) -> Self {
+        Self { about: Some(name.to_owned()), target: Some(name.to_owned()), ..Self::default() }
+    }
 }
 
 /// Something a reader should know that is no measurement: an error's text, a ladder that was cut, ….

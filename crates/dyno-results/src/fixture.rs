@@ -7,7 +7,7 @@ use crate::document::Report;
 use crate::event::{
     Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, Notice,
     Outcome, Pool, PrepareStep, Sample, Setting, Settings, Severity, Stage, StageFinished, StageKind,
-    Stamped, Started, Table, Target, TargetLost, TypeInterval,
+    Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -377,7 +377,7 @@ pub(crate) fn one_of_each_remark() -> Vec<Event> {
         Event::Finding(Finding {
             code: "shared-host".to_owned(),
             severity: Severity::Doubt,
-            about: Some("pg".to_owned()),
+            subject: Subject::of_target("pg"),
             evidence: "driver and server share 2 cores".to_owned(),
             advice: "run the driver elsewhere".to_owned(),
         }),

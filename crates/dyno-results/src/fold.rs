@@ -3,9 +3,8 @@
 //! It counts, merges and derives, and holds no opinion: findings are the [`crate::judge`]'s. A fold of events cut
 //! off anywhere gives the report of what there is.
 
-pub mod block;
+pub(crate) mod block;
 mod limits;
-mod progress;
 mod resources;
 mod series;
 mod sizes;
@@ -15,11 +14,10 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-pub use self::progress::FoldProgress;
 use self::stage::StageFold;
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
-use crate::document::{HookRun, Lost, Report, Run, SCHEMA, StageResult};
+use crate::document::{HookRun, Lost, Report, Run, SCHEMA, Series, StageResult};
 use crate::event::{self, Event, Outcome, Stamped};
 use crate::timeline_view::TimelineView;
 
@@ -127,6 +125,19 @@ impl Fold {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
         resources::fill(&mut stages, &self.timelines(), &self.targets, |_| true);
         let known = limits::RunFacts { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
+        let series = series::group(&stages, Some(&known));
+        self.report_of(stages, series)
+    }
+
+    /// The report with the stages that stand for its series, but without what takes time to work out: latencies, costs,
+    /// intervals and where a ladder gave way. For the list of runs, which is kept up with every second of load.
+    pub(crate) fn outline(&self) -> Report {
+        let stages: Vec<_> = self.stages.values().map(StageFold::outline).collect();
+        let series = series::group(&stages, None);
+        self.report_of(stages, series)
+    }
+
+    fn report_of(&self, stages: Vec<StageResult>, series: Vec<Series>) -> Report {
         Report {
             schema: SCHEMA,
             run: self.run(),
@@ -136,7 +147,7 @@ impl Fold {
             data: self.data.clone(),
             found: self.found.clone(),
             prepare: self.prepare.clone(),
-            series: series::group(&stages, &known),
+            series,
             stages,
             timelines: Vec::new(),
             sizes: sizes::sizes(&self.data),

@@ -43,8 +43,7 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
     };
     let off = |result: &StageResult| (result.throughput.map_or(0.0, |own| own.mean) - throughput.mean).abs();
     let middle = stages.iter().min_by(|left, right| off(left).total_cmp(&off(right)))?;
-    let latencies: Vec<Percentiles> =
-        stages.iter().filter_map(|result| result.response.or(result.service)).collect();
+    let latencies: Vec<Percentiles> = stages.iter().filter_map(|result| result.latency().copied()).collect();
     Some(Headline {
         stage: middle.stage.id,
         stages: stages.iter().map(|result| result.stage.id).collect(),
@@ -85,8 +84,13 @@ pub(crate) fn candidates<'a>(
             return cut;
         }
     }
-    let Some(peak) = series.peak.as_ref().and_then(|peak| find(peak.stage)) else { return Vec::new() };
-    asked(rungs(series, find), Demand::of(&peak.stage))
+    match series.peak.as_ref().and_then(|peak| find(peak.stage)) {
+        Some(peak) => asked(rungs(series, find), Demand::of(&peak.stage)),
+        // No rung ran to its end: what is known of the first is better than nothing, as of a hold.
+        None => {
+            series.ladder.iter().filter_map(|id| find(*id)).filter(|rung| rung.throughput.is_some()).collect()
+        }
+    }
 }
 
 /// The rungs of a series that ran to their end.
@@ -111,3 +115,6 @@ pub(crate) fn strongest(stages: Vec<&StageResult>) -> Vec<&StageResult> {
         None => stages,
     }
 }
+
+#[cfg(test)]
+mod tests;

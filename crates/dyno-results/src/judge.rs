@@ -11,7 +11,7 @@ mod data_check;
 mod driver_bound;
 mod durability;
 mod errors;
-mod evidence;
+pub(crate) mod evidence;
 mod gathered;
 mod incomplete;
 mod no_work;

@@ -13,6 +13,7 @@ pub mod latency;
 pub mod spec;
 pub mod statistics;
 pub mod store;
+mod summary;
 pub mod timeline_view;
 mod words;
 

@@ -6,10 +6,9 @@
 
 mod alive;
 mod backlog;
+mod blocks;
 mod error;
-mod fold_cache;
 mod open;
-mod summary;
 mod tail;
 
 use std::fmt;
@@ -21,13 +20,13 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use self::alive::Alive;
 use self::backlog::Backlog;
 pub use self::backlog::Gap;
+use self::blocks::Written;
 pub use self::error::StoreError;
-use self::fold_cache::FoldCacheState;
-use self::summary::Summarizer;
-pub use self::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
 pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
-use crate::event::{Outcome, Stamped};
+use crate::event::{Event, Outcome, Stamped};
+use crate::fold::Fold;
+pub use crate::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
 
 /// How long to wait for another process that holds a lock. A writer holds one for milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -86,11 +85,11 @@ impl Store {
             connection,
             run_id,
             name,
-            summary: Summarizer::default(),
+            fold: Fold::new(),
             summary_changed: false,
             backlog: Backlog::default(),
             appended: 0,
-            fold_cache: FoldCacheState::default(),
+            blocks: Written::default(),
         })
     }
 
@@ -171,7 +170,7 @@ impl Store {
     /// stored; [`crate::judge::judge`] judges again.
     pub fn report(&self, name: &str) -> Result<Report, StoreError> {
         let name = self.find(name)?;
-        let (mut fold, last) = self.cached_fold(&name)?;
+        let (mut fold, last) = self.fold(&name)?;
         self.read_after(&name, last, |stamped| fold.add(&stamped))?;
         let mut report = fold.report();
         report.run.name = name;
@@ -196,13 +195,14 @@ pub struct RunWriter {
     connection: Connection,
     run_id: i64,
     name: String,
-    summary: Summarizer,
-    /// The store's summary is not this one.
+    /// Of all events, those that are not in the store yet included.
+    fold: Fold,
+    /// The store's summary is not that of the fold.
     summary_changed: bool,
     backlog: Backlog,
     /// Events that are in the store.
     appended: u64,
-    fold_cache: FoldCacheState,
+    blocks: Written,
     /// `None` where the lock could not be had: then the run is not shown as live.
     _alive: Option<Alive>,
 }
@@ -223,18 +223,25 @@ impl RunWriter {
         &self.name
     }
 
+    /// What all its events come to.
+    #[must_use]
+    pub fn fold(&self) -> &Fold {
+        &self.fold
+    }
+
     /// Appends an event. When this returns true, it and all before it survive the end of this process. What cannot be
     /// written is kept, and written before the next one that can be; the error says why, and false that it was not tried
     /// again yet.
     pub fn append(&mut self, stamped: &Stamped) -> Result<bool, StoreError> {
+        self.fold.add(stamped);
+        self.summary_changed |= !matches!(stamped.event, Event::Sample(_));
         let body = serde_json::to_string(&stamped.event).map_err(|source| StoreError::Unwritable {
             run: self.name.clone(),
             seq: stamped.seq,
             source,
         })?;
-        self.summary_changed |= self.summary.add(&stamped.event);
         self.backlog.add(stamped, body);
-        self.fold_cache.given_up |= self.backlog.has_gap();
+        self.blocks.given_up |= self.backlog.has_gap();
         if !self.backlog.is_due(stamped.at_ms) {
             return Ok(false);
         }
@@ -253,6 +260,7 @@ impl RunWriter {
         self.appended = self.backlog.rows.last().map_or(self.appended, |row| row.seq + 1);
         self.summary_changed = false;
         self.backlog.clear();
+        self.write_block();
         Ok(())
     }
 
@@ -278,7 +286,9 @@ impl RunWriter {
             transaction.prepare_cached(insert)?.execute(values)?;
         }
         if self.summary_changed {
-            let content = serde_json::to_string(&self.summary.content)
+            let (report, ended) = (self.fold.outline(), self.fold.is_finished());
+            let findings = ended.then(|| Doubts::of(&report.findings));
+            let content = serde_json::to_string(&Content { findings, ..Content::of(&report) })
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
             transaction
                 .prepare_cached(
@@ -286,9 +296,9 @@ impl RunWriter {
                 )?
                 .execute(params![
                     self.run_id,
-                    self.summary.started_at,
-                    self.summary.outcome.map(outcome_text),
-                    self.summary.reason,
+                    Some(report.run.started_at).filter(|started_at| !started_at.is_empty()),
+                    ended.then(|| outcome_text(report.run.outcome)),
+                    report.run.reason.filter(|_| ended),
                     content
                 ])?;
         }
@@ -304,7 +314,6 @@ fn allocate_name(
     store: &Path,
 ) -> rusqlite::Result<(i64, String, Option<Alive>)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    fold_cache::make_room(&transaction)?;
     let number: i64 = transaction.query_row(
         "SELECT coalesce(max(number), 0) + 1 FROM run WHERE day = ?1",
         [date],

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dyno_results::event::{
     Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host, Interval,
     Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, Settings, Severity, Stage,
-    StageFinished, StageKind, Stamped, Started, Table, Target, TargetLost, TypeInterval,
+    StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::spec::RunSpec;
@@ -123,7 +123,7 @@ fn every_event() -> Vec<Event> {
         Event::Finding(Finding {
             code: text(),
             severity: Severity::Note,
-            about: some(),
+            subject: Subject { about: some(), target: some(), series: some(), stage: Some(0) },
             evidence: text(),
             advice: text(),
         }),

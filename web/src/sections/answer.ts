@@ -32,6 +32,7 @@ import {
   repeatsOf,
   seriesColour,
   stageOf,
+  standingFor,
 } from "../reading";
 import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
 import { severityMark } from "./findings";
@@ -182,7 +183,7 @@ export function answers(scene: Scene): HTMLElement {
 function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
   const { report } = lane;
   const hold = holdOf(report, series);
-  const own = bySeverity(report.findings).filter((finding) => concerns(finding, report, series));
+  const own = bySeverity(report.findings).filter((finding) => concerns(finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
   const colour = several ? lane.colour : seriesColour(report, series);
   const title = several ? lane.label : series.name;
@@ -204,7 +205,7 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
       ),
     ),
     headline(report, series, hold),
-    figures(report, series, hold),
+    figures(report, series),
     repeatsLine(report, series),
     peakLine(report, series, hold),
     saturationLines(report, series),
@@ -215,11 +216,10 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
   return card;
 }
 
-/** Percentiles of the hold, else of the rung that stands for the series. */
-function figures(report: Report, series: Series, hold: StageResult | null): Child {
-  if (hold !== null && hold.throughput !== null) return percentiles(hold);
-  const peak = report.stages.find((stage) => stage.id === series.peak?.stage);
-  return peak === undefined ? null : percentiles(peak);
+/** Percentiles of the stage that stands for the series. */
+function figures(report: Report, series: Series): Child {
+  const stage = standingFor(report, series);
+  return stage === null ? null : percentiles(stage);
 }
 
 /** Where it gave way, by what that shows, and what was at its bound there. */
@@ -265,10 +265,11 @@ function limit({ resource, share: full, evidence }: Limit): HTMLElement {
   );
 }
 
-/** The figure that stands for the series: its hold's, else its peak's. */
+/** The figure that stands for the series, and how it was measured. */
 function headline(report: Report, series: Series, hold: StageResult | null): Child {
-  const estimate = hold?.throughput ?? series.peak?.throughput;
-  if (estimate === null || estimate === undefined) {
+  const stage = standingFor(report, series);
+  const estimate = stage?.throughput ?? null;
+  if (stage === null || estimate === null) {
     return el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null)));
   }
   const how = hold?.throughput == null ? whereOf(report, series) : held(hold);
@@ -278,7 +279,7 @@ function headline(report: Report, series: Series, hold: StageResult | null): Chi
     el("span", { class: "figure" }, long(estimate.mean)),
     el("span", { class: "unit" }, "TPS"),
     el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
-    el("span", { class: "how" }, how, hold?.complete === false && el("strong", {}, " (cut short)")),
+    el("span", { class: "how" }, how, !stage.complete && el("strong", {}, " (cut short)")),
   );
 }
 
@@ -292,7 +293,7 @@ function repeatsLine(report: Report, series: Series): Child {
 
 /** `peak of the ladder, 8 clients`; of a single step `with 8 clients`, `at 5,000/s`. */
 function whereOf(report: Report, series: Series): string {
-  if (series.peak === null) return "";
+  if (series.peak === null) return "in the first step";
   const { text } = peakAt(report, series.peak);
   if (metToTheEnd(report, series)) return `at ${text}, the highest rate, which was met`;
   if (isSearch(series)) return `peak of the ladder, ${text}`;

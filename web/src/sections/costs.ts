@@ -1,9 +1,9 @@
 // What a transaction cost each server, and what a row takes on disk: the figures that explain a result.
 
-import type { Costs, Report, Series, StageResult } from "../document";
+import type { Costs, StageResult } from "../document";
 import { type Child, el, type Row, section, table } from "../dom";
 import { bytes, counted, latency, long } from "../format";
-import { holdOf } from "../reading";
+import { standingFor } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 
 type Source = "disk_source" | "disk_operations_source";
@@ -39,7 +39,7 @@ export function costsSection(scene: Scene): HTMLElement | null {
 function seriesTable(scene: Scene, name: string): HTMLElement[] {
   const columns = scene.lanes.flatMap((lane) => {
     const series = seriesOfLane(lane, name);
-    const stage = series === undefined ? null : stageFor(lane.report, series);
+    const stage = series === undefined ? null : standingFor(lane.report, series);
     return series === undefined ? [] : [{ lane, stage }];
   });
   if (columns.every(({ stage }) => stage?.costs == null)) return [];
@@ -105,14 +105,6 @@ function costRow(
 function areOfOneKind(key: Cost, all: (Costs | null)[]): boolean {
   const source = SOURCES[key];
   return source === undefined || new Set(all.map((costs) => costs?.[source] ?? null)).size === 1;
-}
-
-/** The hold; where there is none the rung that gave way, else the peak, else the last: as the terminal's table has it. */
-export function stageFor(report: Report, series: Series): StageResult | null {
-  const hold = holdOf(report, series);
-  if (hold?.throughput != null) return hold;
-  const id = series.saturation?.stage ?? series.peak?.stage ?? series.ladder.at(-1);
-  return report.stages.find((stage) => stage.id === id) ?? null;
 }
 
 function stageName(stage: StageResult): string {

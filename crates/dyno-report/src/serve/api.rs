@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::cached_run::CurveView;
 use super::gate::{self, Gate};
-use super::run_cache::{Document, RunCache};
+use super::run_cache::RunCache;
 use super::{connection_limits, live};
 use crate::openmetrics::{self, Format};
 use crate::page;
@@ -158,18 +158,9 @@ async fn run(
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
     let view = parameters.view()?;
-    let from = Arc::clone(&run_cache);
-    let asked = move || from.document(&name, view).map(|document| (document, name));
-    let text = match blocking(asked).await?? {
-        (Document::Made(text), _) => text,
-        (Document::Cached { text, begun: true }, _) => text,
-        (Document::Cached { text, begun: false }, name) => {
-            // Whoever looks at the whole will look closer.
-            tokio::spawn(blocking(move || run_cache.read(&name, |_, _| ())));
-            text
-        }
-        (Document::Failed(error), _) => return Err(error.into()),
-    };
+    let made =
+        move || run_cache.read(&name, |cached, _| cached.document(view).map(|document| document.to_string()));
+    let text = blocking(made).await???;
     Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
 }
 

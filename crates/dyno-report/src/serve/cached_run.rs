@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use dyno_results::decimate::{self, Span};
-use dyno_results::document::{LoadColumns, Report, StageResult, Timeline};
+use dyno_results::document::{LoadColumns, Report, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
-use dyno_results::fold::{Fold, FoldProgress};
+use dyno_results::fold::Fold;
 use dyno_results::judge::{judge, judge_so_far};
 use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
@@ -31,11 +31,6 @@ pub(super) struct CurveView {
 impl CurveView {
     /// Points of a curve where nothing else is asked for.
     pub(super) const POINTS: usize = 2000;
-
-    /// True for what the page asks for first.
-    pub(super) fn is_whole(self) -> bool {
-        self.span == Span::ALL && self.points == Self::POINTS
-    }
 }
 
 /// A run, as far as it was read.
@@ -44,14 +39,8 @@ pub(super) struct CachedRun {
     /// Where its page lies once it has ended.
     page: PathBuf,
     fold: Fold,
-    /// Without its timelines.
-    report: Report,
-    progress: FoldProgress,
     /// `seq` of the last event taken in.
     last: Option<u64>,
-    /// When it happened.
-    at_ms: u64,
-    finished: bool,
     findings: Vec<Finding>,
     /// When it was judged last; `None` where more than time has gone by since.
     judged_ms: Option<u64>,
@@ -66,21 +55,13 @@ impl CachedRun {
         Self {
             state,
             page,
-            report: Fold::new().report(),
             fold: Fold::new(),
-            progress: FoldProgress::default(),
             last: None,
-            at_ms: 0,
-            finished: false,
             findings: Vec::new(),
             judged_ms: None,
             exposition: None,
             watch: None,
         }
-    }
-
-    pub(super) fn state(&self) -> &RunState {
-        &self.state
     }
 
     pub(super) fn page(&self) -> &Path {
@@ -97,12 +78,12 @@ impl CachedRun {
 
     /// True while more is to come.
     pub(super) fn is_live(&self) -> bool {
-        self.state.live && !self.finished
+        self.state.live && !self.fold.is_finished()
     }
 
     /// True where no more will come and the run has not said so.
     pub(super) fn was_killed(&self) -> bool {
-        !self.state.live && !self.finished
+        !self.state.live && !self.fold.is_finished()
     }
 
     /// Takes in what has come since.
@@ -111,23 +92,19 @@ impl CachedRun {
             self.judged_ms = None;
         }
         self.state = state;
-        let Self { state, fold, last, at_ms, finished, judged_ms, exposition, .. } = self;
+        let Self { state, fold, last, judged_ms, exposition, .. } = self;
         if state.last_seq == *last {
             return Ok(());
         }
         if last.is_none() {
             // What its writer has kept of a long run; the few events after it are read one by one.
-            (*fold, *last) = store.cached_fold(&state.name)?;
-            *at_ms = fold.last_ms();
-            *finished = fold.is_finished();
+            (*fold, *last) = store.fold(&state.name)?;
         }
         store.read_after(&state.name, *last, |stamped| {
             if !matches!(stamped.event, Event::Interval(_) | Event::Sample(_)) {
                 *judged_ms = None;
             }
-            *finished |= matches!(stamped.event, Event::Finished(_));
             *last = Some(stamped.seq);
-            *at_ms = (*at_ms).max(stamped.at_ms);
             fold.add(&stamped);
             if let Some(exposition) = exposition {
                 exposition.add(&stamped);
@@ -137,39 +114,28 @@ impl CachedRun {
 
     /// The report document with thinned timelines.
     pub(super) fn document(&mut self, view: CurveView) -> Result<Value, serde_json::Error> {
-        self.renew();
-        let timelines = self.fold.timelines();
+        let mut report = self.report();
         let thin = |timeline| decimate::timeline(timeline, view.span, view.points);
-        self.report.timelines = timelines.iter().map(thin).collect();
-        let document = page::document(&self.report);
-        self.report.timelines = Vec::new();
-        let mut document = document?;
+        report.timelines = self.fold.timelines().iter().map(thin).collect();
+        let mut document = page::document(&report)?;
         document["live"] = Value::Bool(self.is_live());
         Ok(document)
     }
 
     /// What those who watch need to go on from where `marks` stand, which are moved on.
     pub(super) fn update(&mut self, marks: &mut SentMarks) -> Result<Value, serde_json::Error> {
-        self.renew();
-        let stages = std::mem::take(&mut self.report.stages);
-        let parts = page::document(&self.report);
-        self.report.stages = stages;
-        let mut parts = parts?;
-        parts["live"] = Value::Bool(self.is_live());
-        let news = marks.advance_parts(parts);
-        let stages = marks.advance_stages(&self.report.stages, &self.progress)?;
-        Ok(
-            json!({ "report": news, "stages": stages, "append": page::timelines(&marks.advance(&self.fold))? }),
-        )
+        let mut document = page::document(&self.report())?;
+        document["live"] = Value::Bool(self.is_live());
+        let append = page::timelines(&marks.advance(&self.fold))?;
+        let (report, stages) = marks.advance_document(document);
+        Ok(json!({ "report": report, "stages": stages, "append": append }))
     }
 
     /// Where somebody stands who has been given this document.
     pub(super) fn marks(&self, document: &Value) -> SentMarks {
         let mut marks = SentMarks::default();
         marks.advance(&self.fold);
-        marks.advance_parts(document.clone());
-        let stages = self.report.stages.iter().map(|result| result.stage.id);
-        marks.stages = stages.filter_map(|id| Some((id, self.progress.stamp(id)?))).collect();
+        marks.advance_document(document.clone());
         marks
     }
 
@@ -200,32 +166,27 @@ impl CachedRun {
         out
     }
 
-    /// Brings the report up to date.
-    fn renew(&mut self) {
-        self.fold.bring_up_to_date(&mut self.report, &mut self.progress);
-        let due = |judged_ms: u64| self.is_live() && self.at_ms >= judged_ms.saturating_add(JUDGED_EACH_MS);
+    /// The report without its timelines, of which a long run has hundreds of megabytes: no rule looks at them.
+    fn report(&mut self) -> Report {
+        let mut report = self.fold.report_without_timelines();
+        report.run.name.clone_from(&self.state.name);
+        let (now_ms, live) = (self.fold.last_ms(), self.is_live());
+        let due = |judged_ms: u64| live && now_ms >= judged_ms.saturating_add(JUDGED_EACH_MS);
         if self.judged_ms.is_none_or(due) {
-            self.findings = self.judged();
-            self.judged_ms = Some(self.at_ms);
+            let outcome = report.run.outcome;
+            if live {
+                // That it has not ended is no reason to doubt it yet.
+                report.run.outcome = Outcome::Complete;
+            }
+            self.findings = if live { judge_so_far(&report) } else { judge(&report) };
+            report.run.outcome = outcome;
+            self.judged_ms = Some(now_ms);
         }
-        self.report.run.name.clone_from(&self.state.name);
-        self.report.findings.clone_from(&self.findings);
-        if self.is_live() {
-            self.report.run.reason = Some(GOING_ON.to_owned());
+        report.findings.clone_from(&self.findings);
+        if live {
+            report.run.reason = Some(GOING_ON.to_owned());
         }
-    }
-
-    /// No rule looks at timelines, of which a long run has hundreds of megabytes.
-    fn judged(&mut self) -> Vec<Finding> {
-        if !self.is_live() {
-            return judge(&self.report);
-        }
-        // That it has not ended is no reason to doubt it yet. Both are set anew with the next event.
-        self.report.run.outcome = Outcome::Complete;
-        self.report.run.reason = None;
-        let findings = judge_so_far(&self.report);
-        self.report.run.outcome = Outcome::Incomplete;
-        findings
+        report
     }
 }
 
@@ -238,40 +199,28 @@ pub(super) struct SentMarks {
     metrics: HashMap<(String, String, String), usize>,
     /// The document's parts but for stages and timelines.
     parts: Map<String, Value>,
-    /// Stamps of the stages.
-    stages: HashMap<u32, u64>,
+    /// By id.
+    stages: HashMap<u64, Value>,
 }
 
 impl SentMarks {
-    /// Those parts of a document that differ from what was sent. Stages and timelines are sent piece by piece.
-    fn advance_parts(&mut self, document: Value) -> Map<String, Value> {
-        let Value::Object(mut parts) = document else { return Map::new() };
-        parts.remove("stages");
-        parts.remove("timelines");
-        let mut news = Map::new();
-        for (name, part) in parts {
-            if self.parts.get(&name) != Some(&part) {
-                news.insert(name.clone(), part.clone());
-                self.parts.insert(name, part);
-            }
-        }
-        news
-    }
-
-    /// The stages that differ from what was sent.
-    fn advance_stages(
-        &mut self,
-        stages: &[StageResult],
-        progress: &FoldProgress,
-    ) -> Result<Vec<Value>, serde_json::Error> {
+    /// Those parts of a document, and those stages, that differ from what was sent. Timelines are sent piece by piece.
+    fn advance_document(&mut self, mut document: Value) -> (Map<String, Value>, Vec<Value>) {
+        let stages = document["stages"].take();
         let mut changed = Vec::new();
-        for result in stages {
-            let stamp = progress.stamp(result.stage.id).unwrap_or_default();
-            if self.stages.insert(result.stage.id, stamp) != Some(stamp) {
-                changed.push(serde_json::to_value(result)?);
+        for stage in stages.as_array().into_iter().flatten() {
+            let id = stage["id"].as_u64().unwrap_or_default();
+            if self.stages.get(&id) != Some(stage) {
+                self.stages.insert(id, stage.clone());
+                changed.push(stage.clone());
             }
         }
-        Ok(changed)
+        let Value::Object(mut parts) = document else { return (Map::new(), changed) };
+        parts.retain(|name, part| {
+            !matches!(name.as_str(), "stages" | "timelines") && self.parts.get(name) != Some(part)
+        });
+        self.parts.extend(parts.clone());
+        (parts, changed)
     }
 
     /// Moves to the end; what lies between are the rows that have not been sent.

@@ -9,8 +9,7 @@ use std::time::{Instant, SystemTime};
 
 use dyno_results::store::{Store, StoreError};
 
-use super::cached_run::{CachedRun, CurveView};
-use super::document_cache;
+use super::cached_run::CachedRun;
 
 /// Events of all runs that are cached, but for those that are watched and the one asked for last: some 1 kB each.
 const EVENTS_KEPT: u64 = 1_500_000;
@@ -82,37 +81,6 @@ impl RunCache {
         drop(entry);
         self.make_room();
         Ok(result)
-    }
-
-    /// The document of a run. Of a long one that has ended, the cached document will do as long as all of it has not been read.
-    pub(super) fn document(&self, wanted: &str, view: CurveView) -> Result<Document, StoreError> {
-        if view.is_whole() {
-            let state = self.store()?.state(wanted)?;
-            let (begun, read) = {
-                let entries = locked(&self.entries);
-                let entry = entries.iter().find(|entry| entry.name == state.name);
-                // Who reads it now holds it: another reader is not to wait for that.
-                (
-                    entry.is_some(),
-                    entry.is_some_and(|entry| entry.cached.try_lock().is_ok_and(|cached| cached.is_some())),
-                )
-            };
-            if let Some(text) = (!read).then(|| document_cache::read(&self.store, &state)).flatten() {
-                return Ok(Document::Cached { text, begun });
-            }
-        }
-        self.read(wanted, |cached, _| {
-            Ok(match cached.document(view) {
-                Ok(document) => {
-                    let text = document.to_string();
-                    if view.is_whole() && !cached.is_live() {
-                        document_cache::write(&self.store, cached.state(), &text);
-                    }
-                    Document::Made(text)
-                }
-                Err(error) => Document::Failed(error),
-            })
-        })?
     }
 
     fn entry(&self, name: &str) -> Arc<Mutex<Option<CachedRun>>> {
@@ -188,17 +156,6 @@ impl RunCache {
     pub(super) fn left(&self) -> Option<Instant> {
         *locked(&self.left)
     }
-}
-
-/// A document, and where it is from.
-pub(super) enum Document {
-    Made(String),
-    /// The run itself has not been read yet; whether somebody has begun to.
-    Cached {
-        text: String,
-        begun: bool,
-    },
-    Failed(serde_json::Error),
 }
 
 impl CacheEntry {

@@ -2,7 +2,7 @@
 //! there, and not left out, so that a gap is not taken for a small number.
 
 use dyno_results::document::{Costs, Report, Series, Size, StageResult};
-use dyno_results::event::{Arrival, Host};
+use dyno_results::event::Host;
 
 use crate::format;
 use crate::subject::{self, TargetNames};
@@ -13,15 +13,10 @@ const UNKNOWN: &str = "unknown";
 /// Between the columns of the table.
 const GAP: usize = 3;
 
-/// The stage by whose costs a series is told: its hold, of several the one in the middle, else where its ladder gave way, else the peak of it, else
-/// its last step.
+/// The stage by whose costs a series is told: the one that stands for it, else its last step.
 pub(super) fn telling_stage<'a>(report: &'a Report, series: &Series) -> Option<&'a StageResult> {
-    let peak = series.peak.as_ref().map(|peak| peak.stage);
-    let saturation = series.saturation.as_ref().map(|saturation| saturation.stage);
     let headline = series.headline.as_ref().map(|headline| headline.stage);
-    let held = headline.filter(|id| series.holds.contains(id));
-    let id = held.or(saturation).or(peak).or_else(|| series.ladder.last().copied())?;
-    report.stages.iter().find(|stage| stage.stage.id == id)
+    report.stage(headline.or_else(|| series.ladder.last().copied())?)
 }
 
 /// `each transaction: 412 µs server CPU · 8.2 KiB written in 1.2 operations · 1.1 KiB log`, as far as it is known.
@@ -214,9 +209,9 @@ fn cell(row: &CostRow, entry: &Entry<'_>) -> String {
 /// `hold 8 clients`, `ladder 5,050/s`
 fn at(entry: &Entry<'_>) -> String {
     let stage = &entry.stage.stage;
-    let load = match stage.arrival {
-        Arrival::Open { rate_per_s, .. } => format!("{}/s", format::plain(rate_per_s)),
-        Arrival::Closed { .. } => format::counted(u64::from(stage.clients), "client"),
+    let load = match stage.rate_per_s() {
+        Some(rate_per_s) => format!("{}/s", format::plain(rate_per_s)),
+        None => format::counted(u64::from(stage.clients), "client"),
     };
     format!("{} {load}", subject::kind(stage.kind))
 }

@@ -30,7 +30,7 @@ pub(super) fn rows(findings: &[Finding], sheet: &mut Sheet) {
             sheet.begin_lead(&head, beside);
         }
         for finding in &group {
-            let about = finding.about.as_deref().map(|about| format!("{}: ", visible(about)));
+            let about = finding.subject.about.as_deref().map(|about| format!("{}: ", visible(about)));
             let text = format!("{}{}", about.unwrap_or_default(), visible(&finding.evidence));
             sheet.paragraph(std::mem::take(&mut label), &text, uncoloured);
         }

@@ -1,7 +1,6 @@
 //! A ladder in the summary: its table, the peak, and where a target gave way; of several targets over the same loads.
 
 use dyno_results::document::{Peak, Report, Saturation, SaturationSign, Series, StageResult};
-use dyno_results::event::Arrival;
 
 use super::costs;
 use super::series::{pool, stages};
@@ -110,23 +109,16 @@ fn rung(stage: &StageResult, series: &Series) -> DrawnRung {
         (true, false) => RungState::Measured,
     };
     let saturation = series.saturation.as_ref();
-    let latency = stage.response.as_ref().or(stage.service.as_ref());
+    let latency = stage.latency();
     DrawnRung {
         clients: stage.stage.clients,
-        rate_per_s: rate(stage),
+        rate_per_s: stage.stage.rate_per_s(),
         tps: stage.throughput.map(|throughput| throughput.mean),
         p50_us: latency.map(|latency| latency.p50_us),
         p99_us: latency.map(|latency| latency.p99_us),
         failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
         state,
         telling: is_peak || saturation.is_some_and(|s| s.stage == id || s.last_good == Some(id)),
-    }
-}
-
-fn rate(stage: &StageResult) -> Option<f64> {
-    match stage.stage.arrival {
-        Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
-        Arrival::Closed { .. } => None,
     }
 }
 
@@ -148,7 +140,7 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     let figure =
         format!("{} {}", format::short(peak.throughput.mean), format::relative_error(&peak.throughput));
     let at_peak = stages(report, &[peak.stage]);
-    let rate = at_peak.first().and_then(|stage| rate(stage));
+    let rate = at_peak.first().and_then(|stage| stage.stage.rate_per_s());
     let is_met =
         series.ladder.last() == Some(&peak.stage) && at_peak.iter().all(|stage| stage.met_its_rate());
     let at = match rate {

@@ -61,7 +61,7 @@ fn one_name(
     for round in 0..rounds {
         let mut kind = None;
         for series in all {
-            let Some(stage) = series.holds.get(round).and_then(|id| stage(report, *id)) else { continue };
+            let Some(stage) = series.holds.get(round).and_then(|id| report.stage(*id)) else { continue };
             // Said once for all targets that held the same.
             let said = kind.replace(stage.stage.kind) == Some(stage.stage.kind);
             let label = if said { "" } else { subject::kind(stage.stage.kind) };
@@ -90,12 +90,8 @@ fn one_name(
     }
 }
 
-fn stage(report: &Report, id: u32) -> Option<&StageResult> {
-    report.stages.iter().find(|stage| stage.stage.id == id)
-}
-
 pub(super) fn stages<'a>(report: &'a Report, ids: &[u32]) -> Vec<&'a StageResult> {
-    ids.iter().filter_map(|id| stage(report, *id)).collect()
+    ids.iter().filter_map(|id| report.stage(*id)).collect()
 }
 
 /// What makes the columns of all holds of a report stand under each other.

@@ -2,9 +2,8 @@
 
 use std::fs;
 
-use dyno_report::serve::{self, ServeOptions};
 use dyno_results::comparison;
-use dyno_results::event::{Event, Stamped};
+use dyno_results::event::Stamped;
 use dyno_results::fold::fold;
 use dyno_results::judge::judge;
 use dyno_results::store::Store;
@@ -12,7 +11,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::http::{get, get_with};
-use crate::stand::{FIRST, Stand, append, named, short};
+use crate::stand::{FIRST, Stand, short};
 use crate::stream::Plan;
 
 #[test]
@@ -228,38 +227,4 @@ fn runs_are_compared_as_the_command_does_it() {
         let refused = get(stand.address(), &format!("/api/compare{wrong}"));
         assert_eq!(refused.status, 400, "{wrong}: {}", refused.body);
     }
-}
-
-/// A run with so many readings that to read all of it takes its time.
-fn long() -> Vec<Stamped> {
-    let mut events = short();
-    let last = events.pop().unwrap();
-    let sample = events.iter().rfind(|stamped| matches!(stamped.event, Event::Sample(_))).unwrap().clone();
-    let next = last.seq;
-    events.extend((0..20_000).map(|number| Stamped { seq: next + number, ..sample.clone() }));
-    events.push(Stamped { seq: next + 20_000, ..last });
-    events
-}
-
-#[test]
-fn what_a_page_asks_for_of_a_long_run_is_there_when_the_run_ends() {
-    let stand = Stand::new();
-    let events = named(long(), FIRST);
-    let mut writer = stand.begin();
-    append(&mut writer, &events);
-    let mut report = fold(&events);
-    report.findings = judge(&report);
-    // As the program that ran it does, while it still has the run.
-    serve::cache_document(&Store::open(stand.file()).unwrap(), &report).unwrap();
-    drop(writer);
-    let kept = stand.file().with_file_name("runs").join(FIRST).join("served.json");
-    let text = fs::read_to_string(&kept).unwrap();
-    let asked = || get(stand.address(), &format!("/api/runs/{FIRST}"));
-    assert_eq!(text.split_once('\n').unwrap().1, asked().body, "it is what is answered");
-    // And what is made of the store itself is the same.
-    let made = |kept: &str| serde_json::from_str::<Value>(kept).unwrap();
-    let kept_document = made(&asked().body);
-    fs::remove_file(&kept).unwrap();
-    let fresh = serve::spawn(ServeOptions::new(stand.file(), "127.0.0.1:0")).unwrap();
-    assert_eq!(made(&get(fresh.address(), &format!("/api/runs/{FIRST}")).body), kept_document);
 }

@@ -6,7 +6,7 @@ mod scene;
 
 use dyno_results::event::{
     Arrival, Check, Distribution, Event, Finding, Finished, Hook, HookTime, Notice, Outcome, PrepareStep,
-    Sample, Severity, Stage, StageFinished, StageKind, Stamped, Started, TargetLost,
+    Sample, Severity, Stage, StageFinished, StageKind, Stamped, Started, Subject, TargetLost,
 };
 
 use self::load::Load;
@@ -334,7 +334,7 @@ impl Script<'_> {
             self.push(Event::Finding(Finding {
                 code: code.to_owned(),
                 severity,
-                about: None,
+                subject: Subject::default(),
                 evidence: self.outside(evidence),
                 advice: advice.to_owned(),
             }));

@@ -13,7 +13,7 @@ mod trust;
 use super::document::Difference;
 use super::sections::SharedParts;
 use super::side::{Member, Side};
-use crate::event::{Finding, Severity};
+use crate::event::{Finding, Severity, Subject};
 use crate::words::list;
 
 /// What a comparison of the thing comes to where it differs.
@@ -38,7 +38,11 @@ pub(super) fn finding(difference: &Difference) -> Finding {
     Finding {
         code: "not-comparable".to_owned(),
         severity: difference.severity,
-        about: difference.series.clone(),
+        subject: Subject {
+            about: difference.series.clone(),
+            series: difference.series.clone(),
+            ..Subject::default()
+        },
         evidence: difference.text.clone(),
         advice: difference.advice.to_owned(),
     }

@@ -39,7 +39,7 @@ impl Evidence {
     }
 
     pub(super) fn stage(&self, id: u32) -> Option<&StageResult> {
-        self.report.stages.iter().find(|result| result.stage.id == id)
+        self.report.stage(id)
     }
 
     /// All unknown where the stage's histograms were not seen.

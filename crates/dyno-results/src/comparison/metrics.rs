@@ -71,14 +71,13 @@ pub(super) fn p99(evidence: &Evidence, stage: &StageResult) -> Option<(f64, Opti
     percentile(evidence, stage, |all| all.p99_us, |spreads| spreads.p99)
 }
 
-/// Of the response time where there is one, else of the service time.
 fn percentile(
     evidence: &Evidence,
     stage: &StageResult,
     value: fn(&Percentiles) -> f64,
     spread: fn(&LatencySpreads) -> Option<Spread>,
 ) -> Option<(f64, Option<Spread>)> {
-    let percentiles = stage.response.as_ref().or(stage.service.as_ref())?;
+    let percentiles = stage.latency()?;
     Some((value(percentiles), spread(&evidence.spreads(stage.stage.id))))
 }
 

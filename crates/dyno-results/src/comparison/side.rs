@@ -7,7 +7,7 @@ use super::estimate::SideFigure;
 use super::evidence::Evidence;
 use super::spread::Spread;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, StageKind, Target};
+use crate::event::{StageKind, Target};
 use crate::headline::{self, Demand};
 
 /// One target in one run, or in several that repeat each other.
@@ -137,10 +137,7 @@ impl<'a> Picked<'a> {
             clients: stage.clients,
             clients_end: stage.clients_end,
             connections: stage.connections,
-            rate_per_s: match stage.arrival {
-                Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
-                Arrival::Closed { .. } => None,
-            },
+            rate_per_s: stage.rate_per_s(),
             seconds: seconds / self.stages().count() as f64,
             stages: self
                 .stages()

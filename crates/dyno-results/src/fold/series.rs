@@ -2,13 +2,13 @@
 
 use super::limits::{self, RunFacts};
 use crate::document::{Saturation, Series, StageResult};
-use crate::event::{Arrival, StageKind};
+use crate::event::StageKind;
 use crate::headline;
 use crate::statistics::peak::{self, Rung};
 use crate::statistics::saturation::{self, LoadStep};
 
-/// The series in the order in which they began.
-pub(super) fn group(stages: &[StageResult], known: &RunFacts<'_>) -> Vec<Series> {
+/// The series in the order in which they began. Where they gave way is only told with what is `known` of the run.
+pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
@@ -40,8 +40,9 @@ pub(super) fn group(stages: &[StageResult], known: &RunFacts<'_>) -> Vec<Series>
     all
 }
 
-fn finish(series: &mut Series, stages: &[StageResult], known: &RunFacts<'_>) {
+fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'_>>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
+    let rate = |result: &StageResult| result.stage.rate_per_s().unwrap_or(0.0);
     let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
     ladder.sort_by(|left, right| {
         let by_clients = left.stage.clients.cmp(&right.stage.clients);
@@ -55,7 +56,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: &RunFacts<'_>) {
         .map(|step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput })
         .collect();
     series.peak = peak::peak(&rungs);
-    series.saturation = saturation(&steps, &ladder, known);
+    series.saturation = known.and_then(|known| saturation(&steps, &ladder, known));
     // Rungs of a rate have the same clients throughout: where it stops being met says whether there is more.
     let of_rates = !steps.is_empty() && steps.iter().all(|step| step.rate_per_s.is_some());
     if let Some(peak) = series.peak.as_mut().filter(|_| of_rates) {
@@ -83,12 +84,4 @@ fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &RunFacts<'_>)
         evidence: found.evidence,
         limits: limits::limits(&whole, found.at, known),
     })
-}
-
-/// The rate asked for; 0 where none was.
-fn rate(result: &StageResult) -> f64 {
-    match result.stage.arrival {
-        Arrival::Open { rate_per_s, .. } => rate_per_s,
-        Arrival::Closed { .. } => 0.0,
-    }
 }

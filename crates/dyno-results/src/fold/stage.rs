@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
+use crate::document::{Estimate, Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
 use crate::latency::Latency;
 use crate::statistics::throughput::{self, Slice};
@@ -18,6 +18,8 @@ pub(super) struct StageFold {
     sums: Sums,
     /// The intervals of the load, the drain left out.
     slices: Vec<Slice>,
+    /// Of all of them together.
+    seconds: f64,
     /// Counts whatever happened to the stage.
     revision: u64,
 }
@@ -71,7 +73,15 @@ pub(super) fn response_differs(stage: &Stage) -> bool {
 
 impl StageFold {
     pub(super) fn new(stage: Stage, started_ms: u64) -> Self {
-        Self { stage, started_ms, finished: None, sums: Sums::default(), slices: Vec::new(), revision: 0 }
+        Self {
+            stage,
+            started_ms,
+            finished: None,
+            sums: Sums::default(),
+            slices: Vec::new(),
+            seconds: 0.0,
+            revision: 0,
+        }
     }
 
     pub(super) fn stage(&self) -> &Stage {
@@ -88,20 +98,6 @@ impl StageFold {
         self.revision
     }
 
-    /// When its load ended, or what is known of it does; seconds since the run started.
-    pub(super) fn end_s(&self) -> f64 {
-        self.start_s() + self.seconds()
-    }
-
-    fn seconds(&self) -> f64 {
-        self.finished.as_ref().map_or_else(|| self.measured_s(), |finished| finished.seconds)
-    }
-
-    fn measured_s(&self) -> f64 {
-        // Not `sum`, which begins with a negative zero.
-        self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds)
-    }
-
     pub(super) fn sums(&self) -> &Sums {
         &self.sums
     }
@@ -114,6 +110,7 @@ impl StageFold {
     pub(super) fn restore(&mut self, sums: Sums, slices: impl Iterator<Item = Slice>) {
         self.sums = sums;
         self.slices.extend(slices);
+        self.seconds = self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds);
         self.revision += 1;
     }
 
@@ -122,10 +119,10 @@ impl StageFold {
         self.sums.add(interval);
         // A drain has fewer and fewer clients at work: its rate is not that of the load.
         if !interval.drain {
-            self.slices.push(Slice {
-                count: interval.types.iter().map(|of_type| of_type.done).sum(),
-                seconds: interval.duration_ms / 1000.0,
-            });
+            let count = interval.types.iter().map(|of_type| of_type.done).sum();
+            let seconds = interval.duration_ms / 1000.0;
+            self.slices.push(Slice { count, seconds });
+            self.seconds += seconds;
         }
     }
 
@@ -138,34 +135,45 @@ impl StageFold {
 
     pub(super) fn result(&self) -> StageResult {
         let differs = response_differs(&self.stage);
-        let sums = &self.sums;
-        let seconds = self.measured_s();
-        let done = sums.totals.done;
         let mut throughput = throughput::estimate(&self.slices);
         if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
             // The load itself changes: the mean is a fact, but nothing that an interval could hold.
             estimate.half_width = None;
             estimate.effective_samples = None;
         }
+        let types = self.sums.types.iter();
         StageResult {
-            start_s: self.start_s(),
-            seconds: self.seconds(),
-            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
             throughput,
-            totals: sums.totals,
             service: self.merged(|of_type| of_type.service.as_ref()),
             response: if differs { self.merged(|of_type| of_type.response.as_ref()) } else { None },
             lag: if differs { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
             wait: self.merged(|of_type| of_type.wait.as_ref()),
+            by_type: types.map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
+            ..self.outline()
+        }
+    }
+
+    /// The result without what takes time to work out: latencies, types, and how well the throughput is known.
+    pub(super) fn outline(&self) -> StageResult {
+        let sums = &self.sums;
+        let (seconds, done) = (self.seconds, sums.totals.done);
+        let mean =
+            Estimate { mean: done as f64 / seconds, half_width: None, samples: 0, effective_samples: None };
+        StageResult {
+            start_s: self.start_s(),
+            seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
+            complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
+            throughput: (seconds > 0.0).then_some(mean),
+            totals: sums.totals,
+            service: None,
+            response: None,
+            lag: None,
+            wait: None,
             pool: sums.pool.as_ref().and_then(PoolFold::result),
             resources: BTreeMap::new(),
             cpu_taken_share: None,
             costs: None,
-            by_type: sums
-                .types
-                .iter()
-                .map(|(index, of_type)| of_type.result(self.type_name(*index)))
-                .collect(),
+            by_type: Vec::new(),
             queries: sums.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),
             errors: sums.errors.clone(),
             driver_cpu_us_per_transaction: (done > 0 && !sums.thread_cpu_ms.is_empty())

@@ -70,16 +70,6 @@ impl Telemetry {
         self.streams.iter()
     }
 
-    /// How many columns of all streams have a point.
-    pub(super) fn metrics_known(&self) -> usize {
-        self.streams.values().map(|stream| stream.known_columns().count()).sum()
-    }
-
-    /// When each stream was read last, seconds since the run started. Whatever comes later is of a later time.
-    pub(super) fn read_up_to(&self) -> impl Iterator<Item = (&(String, String), Option<f64>)> {
-        self.streams.iter().map(|(key, stream)| (key, stream.last_s))
-    }
-
     /// Puts back what was packed of one stream.
     pub(super) fn unpack(&mut self, packed: Packed, numbers: &mut Unpacked<'_>) -> Option<()> {
         let key = (packed.target.clone(), packed.source.clone());

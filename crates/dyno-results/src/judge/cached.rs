@@ -2,7 +2,7 @@
 
 use super::evidence::{headlines, reading, setting};
 use crate::document::Report;
-use crate::event::{Data, Finding, Severity};
+use crate::event::{Data, Finding, Severity, Subject};
 use crate::words::{bytes, percent};
 
 /// Share of the host's memory up to which the operating system can be taken to cache the data.
@@ -42,7 +42,7 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
     Some(Finding {
         code: "cached".to_owned(),
         severity: Severity::Note,
-        about: Some(data.target.clone()),
+        subject: Subject::of_target(&data.target),
         evidence,
         advice: "right if your data fit as well; to measure reads from disk, prepare more data than there is memory"
             .to_owned(),

@@ -1,6 +1,6 @@
 //! `closed-loop-latency`: a latency under full load is the queue's, not the server's.
 
-use super::evidence::{headlines, stage, stage_name};
+use super::evidence::{headlines, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
@@ -10,7 +10,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found =
         headlines(report).into_iter().filter(|(_, result)| saturates(result)).filter_map(|(series, result)| {
             // Over a pool the response includes the wait for a connection as well.
-            let latency = result.response.or(result.service)?;
+            let latency = result.latency()?;
             let awaited = if result.pool.is_some() { "a connection and for one another" } else { "one another" };
             let alone = alone(report, series, result)
                 .map(|(clients, p50)| format!(", against {p50} with {clients}"))
@@ -44,7 +44,7 @@ fn saturates(result: &StageResult) -> bool {
 
 /// Median at the ladder's lowest rung, where it has fewer clients.
 fn alone(report: &Report, series: &Series, result: &StageResult) -> Option<(String, String)> {
-    let lowest = series.ladder.first().and_then(|id| stage(report, *id))?;
+    let lowest = series.ladder.first().and_then(|id| report.stage(*id))?;
     (lowest.stage.clients < result.stage.clients)
-        .then(|| Some((clients(lowest.stage.clients), time_us(lowest.response.or(lowest.service)?.p50_us))))?
+        .then(|| Some((clients(lowest.stage.clients), time_us(lowest.latency()?.p50_us))))?
 }

@@ -1,6 +1,6 @@
 //! `contention-by-design`: TPC-B with fewer branches than clients measures waiting for a row's lock.
 
-use super::evidence::{headlines, series_name, stage};
+use super::evidence::{headlines, series_subject};
 use crate::document::{Report, Series};
 use crate::event::{Finding, Severity};
 use crate::words::{clients, count, list};
@@ -31,7 +31,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let rungs: Vec<String> = series
         .ladder
         .iter()
-        .filter_map(|id| stage(report, *id))
+        .filter_map(|id| report.stage(*id))
         .map(|result| result.stage.clients)
         .filter(|clients| too_many(*clients))
         .map(|clients| clients.to_string())
@@ -44,7 +44,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     Some(Finding {
         code: "contention-by-design".to_owned(),
         severity,
-        about: Some(series_name(report, series)),
+        subject: series_subject(report, series),
         evidence: format!(
             "each transaction updates one of {} (scale {branches}), fewer than {where_found}: clients wait \
              for each other's row locks",

@@ -1,7 +1,7 @@
 //! `data-check-failed`: the database does not hold what it acknowledged. `data-check-not-made`: nobody looked.
 
 use crate::document::Report;
-use crate::event::{Check, Finding, Severity};
+use crate::event::{Check, Finding, Severity, Subject};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.checks.iter().filter_map(judge_check).collect()
@@ -29,7 +29,7 @@ fn judge_check(check: &Check) -> Option<Finding> {
     Some(Finding {
         code: code.to_owned(),
         severity,
-        about: Some(check.target.clone()),
+        subject: Subject::of_target(&check.target),
         evidence: format!("{}: {}{counts}", check.name, check.detail.trim_end_matches('.')),
         advice: advice.to_owned(),
     })

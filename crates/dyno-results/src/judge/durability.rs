@@ -6,7 +6,7 @@ mod syncs;
 
 use super::evidence::{headlines, writes};
 use crate::document::Report;
-use crate::event::{Finding, Host, Setting, Severity, Target};
+use crate::event::{Finding, Host, Setting, Severity, Subject, Target};
 use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -93,7 +93,7 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     Some(Finding {
         code: code.to_owned(),
         severity,
-        about: Some(target.name.clone()),
+        subject: Subject::of_target(&target.name),
         evidence: verdict.with_details(evidence),
         advice,
     })

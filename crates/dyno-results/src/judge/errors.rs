@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::{series_name, stage_name};
+use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind};
 use crate::words::{count, counted, list, percent, time_us};
@@ -44,7 +44,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         code: "errors".to_owned(),
         // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
         severity: measured.iter().map(|result| severity(result)).max().unwrap_or(Severity::Note),
-        about: Some(series_name(report, series)),
+        subject: series_subject(report, series),
         evidence: evidence.join("; "),
         advice: advice(&measured, &warm_ups),
     })

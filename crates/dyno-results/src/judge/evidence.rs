@@ -1,47 +1,37 @@
 //! What several rules look up in a report. `None` always means that the report does not say.
 
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, Setting, StageKind};
+use crate::event::{Arrival, Setting, StageKind, Subject};
+use crate::headline;
 
 /// A transaction counts as one that writes where at least this many rows change for each.
 const ROWS_CHANGED_MIN: f64 = 0.1;
 
-/// The stages from which the headline figures come, with their series: its holds, or its peak's rung where nothing
-/// was held.
-pub(super) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
-    let of_series = |series: &'_ Series| -> Vec<u32> {
-        let holds: Vec<u32> = series
-            .holds
-            .iter()
-            .copied()
-            .filter(|id| stage(report, *id).is_some_and(|result| result.stage.kind == StageKind::Hold))
-            .collect();
-        if holds.is_empty() { series.peak.iter().map(|peak| peak.stage).collect() } else { holds }
-    };
-    report
+/// The stages from which the headline figures come, with their series. A ramp has no level to be judged by.
+pub(crate) fn headlines(report: &Report) -> Vec<(&Series, &StageResult)> {
+    let of_series = |series: &Series| headline::candidates(series, |id| report.stage(id));
+    let all = report
         .series
         .iter()
-        .flat_map(|series| of_series(series).into_iter().map(move |id| (series, id)))
-        .filter_map(|(series, id)| Some((series, stage(report, id)?)))
-        .collect()
+        .flat_map(|series| of_series(series).into_iter().map(move |result| (series, result)));
+    all.filter(|(_, result)| result.stage.kind != StageKind::Ramp).collect()
 }
 
 /// The headline stages and the ramps: every stage of which it matters whether the load was the one asked for.
 pub(super) fn loads(report: &Report) -> Vec<(&Series, &StageResult)> {
     let ramps = report.series.iter().flat_map(|series| {
-        let holds = series.holds.iter().filter_map(|id| stage(report, *id));
+        let holds = series.holds.iter().filter_map(|id| report.stage(*id));
         holds.filter(|result| result.stage.kind == StageKind::Ramp).map(move |result| (series, result))
     });
     headlines(report).into_iter().chain(ramps).collect()
 }
 
-pub(super) fn stage(report: &Report, id: u32) -> Option<&StageResult> {
-    report.stages.iter().find(|result| result.stage.id == id)
-}
-
-/// The name by which a series is told from the others of the run: `write`, or `pg/write` among several targets.
-pub(super) fn series_name(report: &Report, series: &Series) -> String {
-    if report.targets.len() > 1 { format!("{}/{}", series.target, series.name) } else { series.name.clone() }
+/// A series as what a finding is about.
+pub(super) fn series_subject(report: &Report, series: &Series) -> Subject {
+    let several = report.targets.len() > 1;
+    let about = if several { format!("{}/{}", series.target, series.name) } else { series.name.clone() };
+    let (target, name) = (series.target.clone(), series.name.clone());
+    Subject { about: Some(about), target: Some(target), series: Some(name), stage: None }
 }
 
 /// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`.

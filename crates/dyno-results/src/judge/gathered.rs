@@ -1,9 +1,9 @@
 //! One finding for a series of what a rule finds in several of its stages: a hold that is repeated twenty times is no twenty
 //! findings. The gravest of them is told, and in how many of the others it is the same.
 
-use super::evidence::series_name;
+use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity};
+use crate::event::{Finding, Severity, Subject};
 use crate::words::list;
 
 /// Stages that are named by their number.
@@ -43,7 +43,7 @@ fn told(report: &Report, code: &str, found: Vec<InStage<'_>>) -> Option<Finding>
     Some(Finding {
         code: code.to_owned(),
         severity: gravest.severity,
-        about: Some(series_name(report, gravest.series)),
+        subject: Subject { stage: Some(gravest.result.stage.id), ..series_subject(report, gravest.series) },
         evidence: format!("{}{elsewhere}", gravest.evidence),
         advice: gravest.advice,
     })

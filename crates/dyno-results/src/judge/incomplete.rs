@@ -1,8 +1,8 @@
 //! `incomplete`: the run did not do all that it was asked to, or one of its targets was lost on the way.
 
-use super::evidence::{stage, stage_name, stage_name_in_run};
+use super::evidence::{stage_name, stage_name_in_run};
 use crate::document::{Lost, Report, StageResult};
-use crate::event::{Finding, Outcome, Severity};
+use crate::event::{Finding, Outcome, Severity, Subject};
 use crate::words::{list, seconds};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -31,7 +31,7 @@ fn judge_run(report: &Report) -> Option<Finding> {
     Some(Finding {
         code: "incomplete".to_owned(),
         severity: Severity::Doubt,
-        about: None,
+        subject: Subject::default(),
         evidence: format!("the run did not end as planned: {reason}{cut}"),
         advice: "what was measured is kept and shown; run again for the rest".to_owned(),
     })
@@ -40,7 +40,7 @@ fn judge_run(report: &Report) -> Option<Finding> {
 /// What a target did before it was lost stands; what the others did is whole.
 fn judge_lost(report: &Report, lost: &Lost) -> Finding {
     let name = &lost.lost.target;
-    let during = lost.lost.stage.and_then(|id| stage(report, id));
+    let during = lost.lost.stage.and_then(|id| report.stage(id));
     let during = during.map(|result| format!(", in {}", stage_name(result))).unwrap_or_default();
     let others: Vec<&str> = report
         .targets
@@ -52,7 +52,7 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
     Finding {
         code: "incomplete".to_owned(),
         severity: Severity::Doubt,
-        about: Some(name.clone()),
+        subject: Subject { stage: lost.lost.stage, ..Subject::of_target(name) },
         evidence: format!(
             "{name} was given up {} after the run began{during}: {}{others}",
             seconds(lost.at_s),

@@ -1,8 +1,9 @@
 //! `peak-not-reached`: the highest throughput lies at an end of the ladder, and a higher one may lie beyond.
 
-use super::evidence::{series_name, stage};
+use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, Finding, Severity};
+use crate::event::{Finding, Severity};
+use crate::headline::Demand;
 use crate::words::{clients, rate};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -12,14 +13,14 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let peak = series.peak.as_ref()?;
     let tried: Vec<&StageResult> =
-        series.ladder.iter().filter_map(|id| stage(report, *id)).filter(|result| result.complete).collect();
+        series.ladder.iter().filter_map(|id| report.stage(*id)).filter(|result| result.complete).collect();
     let (lowest, highest) = (*tried.first()?, *tried.last()?);
-    let at_peak = stage(report, peak.stage)?;
+    let at_peak = report.stage(peak.stage)?;
     // One rung is a choice of the user's and no search.
-    if load(lowest) == load(highest) {
+    if Demand::of(&lowest.stage) == Demand::of(&highest.stage) {
         return None;
     }
-    let of_rates = matches!(highest.stage.arrival, Arrival::Open { .. });
+    let of_rates = highest.stage.rate_per_s().is_some();
     // Where it gave way there is no more to be had, whatever the peak's own rule says.
     let passed = peak.passed || series.saturation.is_some();
     if !passed && highest.met_its_rate() {
@@ -52,23 +53,13 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     Some(Finding {
         code: "peak-not-reached".to_owned(),
         severity: Severity::Doubt,
-        about: Some(series_name(report, series)),
+        subject: series_subject(report, series),
         evidence,
         advice: advice.to_owned(),
     })
 }
 
-/// What was raised from rung to rung.
-fn load(result: &StageResult) -> (u32, Option<u64>) {
-    match result.stage.arrival {
-        Arrival::Open { rate_per_s, .. } => (result.stage.clients, Some(rate_per_s.to_bits())),
-        Arrival::Closed { .. } => (result.stage.clients, None),
-    }
-}
-
 fn words(result: &StageResult) -> String {
-    match result.stage.arrival {
-        Arrival::Open { rate_per_s, .. } => format!("{}/s", rate(rate_per_s)),
-        Arrival::Closed { .. } => clients(result.stage.clients),
-    }
+    let of_rate = |rate_per_s| format!("{}/s", rate(rate_per_s));
+    result.stage.rate_per_s().map_or_else(|| clients(result.stage.clients), of_rate)
 }

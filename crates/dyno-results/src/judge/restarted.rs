@@ -1,7 +1,7 @@
 //! `restarted`: the server was not the same from the beginning of the run to its end.
 
 use crate::document::Report;
-use crate::event::{Finding, ServerChanged, Severity};
+use crate::event::{Finding, ServerChanged, Severity, Subject};
 use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -37,7 +37,7 @@ fn judge_target(changed: &ServerChanged) -> Option<Finding> {
     Some(Finding {
         code: "restarted".to_owned(),
         severity,
-        about: Some(changed.target.clone()),
+        subject: Subject::of_target(&changed.target),
         evidence,
         advice: advice.to_owned(),
     })

@@ -1,8 +1,8 @@
 //! `saturated`: where a ramp gave way, and what was at its bound there.
 
-use super::evidence::{reading, series_name, stage};
+use super::evidence::{reading, series_subject};
 use crate::document::{Limit, Report, Saturation, Series};
-use crate::event::{Finding, Severity};
+use crate::event::{Finding, Severity, Subject};
 use crate::statistics::saturation::LoadStep;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -14,7 +14,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     Some(Finding {
         code: "saturated".to_owned(),
         severity: Severity::Note,
-        about: Some(series_name(report, series)),
+        subject: Subject { stage: Some(saturation.stage), ..series_subject(report, series) },
         evidence: format!(
             "{} gave way: {}; {}",
             series.target,
@@ -41,12 +41,12 @@ fn at_bound(report: &Report, series: &Series, saturation: &Saturation) -> String
 
 /// Whether processors of the server's host were read while the ramp ran.
 fn is_host_read(report: &Report, series: &Series) -> bool {
-    let stages = series.ladder.iter().filter_map(|id| stage(report, *id));
+    let stages = series.ladder.iter().filter_map(|id| report.stage(*id));
     stages.into_iter().any(|result| result.resources.contains_key("cpu_idle_share"))
 }
 
 fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
-    let last_good = saturation.last_good.and_then(|id| LoadStep::of(stage(report, id)?));
+    let last_good = saturation.last_good.and_then(|id| LoadStep::of(report.stage(id)?));
     let size = match last_good {
         Some(step) => format!("size by the last step that was good ({})", step.words()),
         None if saturation.clients <= 1 && saturation.rate_per_s.is_none() => {
@@ -70,7 +70,7 @@ fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
 /// Whether most of what the processors did where the ramp gave way was neither the server's nor dyno's. False where that
 /// cannot be told.
 fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -> bool {
-    let Some(result) = stage(report, saturation.stage) else { return false };
+    let Some(result) = report.stage(saturation.stage) else { return false };
     let same_host = report.targets.iter().find(|target| target.name == series.target).map(|it| it.same_host);
     let driver = match same_host.flatten() {
         Some(true) => reading(result, "driver_cpu_cores"),

@@ -2,7 +2,7 @@
 //! untouched server.
 
 use crate::document::Report;
-use crate::event::{Finding, Setting, Settings, Severity};
+use crate::event::{Finding, Setting, Settings, Severity, Subject};
 use crate::words::count;
 
 /// Settings that are named.
@@ -98,7 +98,7 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
     Some(Finding {
         code: "settings-changed".to_owned(),
         severity: Severity::Note,
-        about: Some(settings.target.clone()),
+        subject: Subject::of_target(&settings.target),
         evidence: format!("{} {differ} from the defaults: {}", count(changed.len() as u64), shown.join(", ")),
         advice: "publish the settings with the figures; the report lists them all".to_owned(),
     })

@@ -2,7 +2,7 @@
 
 use super::evidence::{driver_cores, loads, shared_cpus};
 use crate::document::{Report, StageResult};
-use crate::event::{Finding, Severity, Target};
+use crate::event::{Finding, Severity, Subject, Target};
 use crate::words::{list, percent};
 
 /// With less than this share of the processors, the driver takes little from the server.
@@ -51,7 +51,7 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
     Finding {
         code: "shared-host".to_owned(),
         severity: if small && !together { Severity::Note } else { Severity::Doubt },
-        about: Some(target.name.clone()),
+        subject: Subject::of_target(&target.name),
         evidence: format!("{evidence}{}", beside(neighbours, together)),
         advice: "run dyno on another machine near the server to see what the server does alone; compare only with \
                  results taken in the same arrangement"
@@ -68,7 +68,7 @@ fn with_servers(report: &Report, target: &Target, neighbours: &[&Target]) -> Fin
     Finding {
         code: "shared-host".to_owned(),
         severity: if together { Severity::Doubt } else { Severity::Note },
-        about: Some(target.name.clone()),
+        subject: Subject::of_target(&target.name),
         evidence: format!("{} share {cpus}{}", list(&names), beside(neighbours, together)),
         advice: "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs"
             .to_owned(),

@@ -556,7 +556,10 @@ fn settings_alone_make_nothing_durable() {
     }
     let off: Vec<_> =
         judge(&in_memory).into_iter().filter(|finding| finding.code == "durability-off").collect();
-    assert_eq!(off.iter().map(|finding| finding.about.as_deref()).collect::<Vec<_>>(), [Some("second")]);
+    assert_eq!(
+        off.iter().map(|finding| finding.subject.about.as_deref()).collect::<Vec<_>>(),
+        [Some("second")]
+    );
     // 990 commits a second of eight clients need 124 syncs.
     let synced = |per_second: f64| {
         let mut report = clean_report();

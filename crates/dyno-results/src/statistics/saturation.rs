@@ -9,7 +9,6 @@
 mod flat;
 
 use crate::document::{Estimate, SaturationSign, StageResult};
-use crate::event::Arrival;
 use crate::words::{clients, counted, percent, rate};
 
 /// Steps beyond the one at which a target gave way that must show the same.
@@ -159,16 +158,12 @@ impl LoadStep {
     /// A stage as a step. `None` where it was cut short or is under way, which is no evidence for or against anything.
     #[must_use]
     pub fn of(result: &StageResult) -> Option<Self> {
-        let rate_per_s = match result.stage.arrival {
-            Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
-            Arrival::Closed { .. } => None,
-        };
         Some(Self {
             stage: result.stage.id,
             clients: result.stage.clients,
-            rate_per_s,
+            rate_per_s: result.stage.rate_per_s(),
             throughput: result.throughput.filter(|_| result.complete)?,
-            p99_us: result.response.or(result.service).map(|latency| latency.p99_us),
+            p99_us: result.latency().map(|latency| latency.p99_us),
             done: result.totals.done,
             failed: result.totals.failed + result.totals.unknown,
             processors: Processors::of(result),

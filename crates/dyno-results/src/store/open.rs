@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::StoreError;
 
 /// Version of the schema and of the events, kept in `PRAGMA user_version`.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 /// Says whose file it is, kept in `PRAGMA application_id`: `dyno` in ASCII.
 const APPLICATION_ID: i64 = 0x6479_6e6f;
 /// No event and no block comes near it: a larger value is not read.
@@ -96,7 +96,7 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), OpenFailure> 
         }
         // A view of these names can have rows without end.
         let tables: bool = snapshot.query_row(
-            "SELECT count(*) = 2 FROM sqlite_schema WHERE type = 'table' AND name IN ('run', 'event')",
+            "SELECT count(*) = 3 FROM sqlite_schema WHERE type = 'table' AND name IN ('run', 'event', 'block')",
             [],
             |row| row.get(0),
         )?;

@@ -22,3 +22,13 @@ CREATE TABLE event (
 ) STRICT;
 
 CREATE INDEX event_by_kind ON event (run_id, kind, seq);
+
+-- What the events of a stretch of a run come to: columns and sums, from which a run of a day is read in a second. Made from the
+-- events by the writer; one that is missing costs nothing but time.
+CREATE TABLE block (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,          -- the last event that is in it
+    format INTEGER NOT NULL,       -- who knows another one reads the events
+    content BLOB NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT;

@@ -2,7 +2,7 @@
 //!
 //! Each look is a short transaction of its own, so that a reader never keeps the writer's log from being folded in.
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{OptionalExtension as _, Params, Statement, params};
 
 use super::{Store, StoreError, alive};
 use crate::event::Stamped;
@@ -32,6 +32,10 @@ pub struct RawEvent<'a> {
 }
 
 impl RawEvent<'_> {
+    pub(super) fn read(&self) -> serde_json::Result<Stamped> {
+        Stamped::read(self.seq, self.at_ms, self.kind, self.body)
+    }
+
     /// The event on one line, as [`Stamped`] is written: `{"seq":7,"at_ms":1003,"event":"interval",…}`. A field that is
     /// not known here stays.
     #[must_use]
@@ -78,11 +82,11 @@ impl Store {
     ) -> Result<(), StoreError> {
         let name = self.find(name)?;
         let mut broken = None;
-        self.read_rows(&name, seq, i64::MAX, |raw| {
+        self.read_events(&name, seq, i64::MAX, |raw| {
             if broken.is_some() {
                 return;
             }
-            match Stamped::read(raw.seq, raw.at_ms, raw.kind, raw.body) {
+            match raw.read() {
                 Ok(stamped) => sink(stamped),
                 Err(source) => {
                     broken =
@@ -104,37 +108,46 @@ impl Store {
     ) -> Result<Option<u64>, StoreError> {
         let name = self.find(name)?;
         let mut last = None;
-        self.read_rows(&name, seq, i64::from(count), |raw| {
+        self.read_events(&name, seq, i64::from(count), |raw| {
             last = Some(raw.seq);
             sink(raw);
         })?;
         Ok(last)
     }
 
-    fn read_rows(
+    fn read_events(
         &self,
         name: &str,
         after: Option<u64>,
         count: i64,
-        mut sink: impl FnMut(RawEvent<'_>),
+        sink: impl FnMut(RawEvent<'_>),
     ) -> Result<(), StoreError> {
-        let mut read = || -> rusqlite::Result<()> {
-            let mut statement = self.connection.prepare(
-                "SELECT seq, at_ms, kind, body FROM event
-                 WHERE run_id = (SELECT id FROM run WHERE name = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
-            )?;
-            let mut rows = statement.query(params![name, after.map_or(-1, u64::cast_signed), count])?;
-            while let Some(row) = rows.next()? {
-                let (seq, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
-                sink(RawEvent {
-                    seq: seq.unsigned_abs(),
-                    at_ms: at_ms.unsigned_abs(),
-                    kind: row.get_ref(2)?.as_str()?,
-                    body: row.get_ref(3)?.as_str()?,
-                });
-            }
-            Ok(())
-        };
-        read().map_err(|source| self.error("read", source))
+        let after = after.map_or(-1, u64::cast_signed);
+        let statement = self.connection.prepare(
+            "SELECT seq, at_ms, kind, body FROM event
+             WHERE run_id = (SELECT id FROM run WHERE name = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
+        );
+        let read =
+            statement.and_then(|mut statement| read_rows(&mut statement, params![name, after, count], sink));
+        read.map_err(|source| self.error("read", source))
     }
+}
+
+/// Hands over what a statement finds: `seq`, `at_ms`, `kind` and `body` of events.
+pub(super) fn read_rows(
+    statement: &mut Statement<'_>,
+    parameters: impl Params,
+    mut sink: impl FnMut(RawEvent<'_>),
+) -> rusqlite::Result<()> {
+    let mut rows = statement.query(parameters)?;
+    while let Some(row) = rows.next()? {
+        let (seq, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
+        sink(RawEvent {
+            seq: seq.unsigned_abs(),
+            at_ms: at_ms.unsigned_abs(),
+            kind: row.get_ref(2)?.as_str()?,
+            body: row.get_ref(3)?.as_str()?,
+        });
+    }
+    Ok(())
 }

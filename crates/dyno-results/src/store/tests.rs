@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::event::{Event, Finding, Sample, Severity, StageKind};
+use crate::event::{Event, Finding, Sample, Severity, StageKind, Subject};
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval};
 use crate::fold::{NOT_FINISHED, fold};
 
@@ -482,8 +482,13 @@ fn a_list_tells_findings_and_rates() {
         ("data-check-failed", Severity::Invalid),
     ] {
         let text = String::new;
-        let finding =
-            Finding { code: code.to_owned(), severity, about: None, evidence: text(), advice: text() };
+        let finding = Finding {
+            code: code.to_owned(),
+            severity,
+            subject: Subject::default(),
+            evidence: text(),
+            advice: text(),
+        };
         fixture.push(Event::Finding(finding));
     }
     fixture.finish();

@@ -156,6 +156,9 @@ SELECT run.name AS run,
        body ->> '$.code' AS code,
        body ->> '$.severity' AS severity,
        body ->> '$.about' AS about,
+       body ->> '$.target' AS target,
+       body ->> '$.series' AS series,
+       body ->> '$.stage' AS stage,
        body ->> '$.evidence' AS evidence,
        body ->> '$.advice' AS advice
 FROM event JOIN run ON run.id = event.run_id

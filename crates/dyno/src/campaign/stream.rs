@@ -8,7 +8,6 @@ use dyno_report::live::{Expected, Live, Mode};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
-use dyno_results::fold::Fold;
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_results::store::{RunWriter, StoreError};
 
@@ -28,7 +27,6 @@ struct Inner {
     /// Why the store is behind, if it is.
     store_failure: Option<StoreError>,
     live: Live,
-    fold: Fold,
     measured: bool,
 }
 
@@ -41,7 +39,6 @@ impl EventStream {
             writer,
             store_failure: None,
             live,
-            fold: Fold::new(),
             measured: false,
         })))
     }
@@ -92,17 +89,17 @@ impl EventStream {
 
     /// Everything so far as a report that ends as `finished` says.
     pub(crate) fn report_ending(&self, finished: &Finished) -> Report {
-        self.lock().fold.report_ending(finished)
+        self.lock().writer.fold().report_ending(finished)
     }
 
     /// Everything so far as a report, without findings of this moment.
     pub(crate) fn report(&self) -> Report {
-        self.lock().fold.report()
+        self.lock().writer.fold().report()
     }
 
     /// A stage as the report will judge it, with what was read of its host until now.
     pub(crate) fn step(&self, stage: u32) -> Option<LoadStep> {
-        LoadStep::of(&self.lock().fold.stage(stage)?)
+        LoadStep::of(&self.lock().writer.fold().stage(stage)?)
     }
 
     /// Seconds since the run started.
@@ -147,10 +144,6 @@ impl Inner {
             Err(error) => self.store_failure = Some(error),
             Ok(true) => self.store_failure = None,
             Ok(false) => {}
-        }
-        self.fold.add(&stamped);
-        if self.store_failure.is_none() {
-            self.writer.cache_fold(&self.fold);
         }
         self.live.event(&stamped);
         self.tell_gap();

@@ -2,18 +2,7 @@
 
 use std::path::Path;
 
-use dyno_results::document::Report;
-use dyno_results::store::Store;
-
 use crate::failure::Failure;
-
-/// Makes ready what a page will ask for of a long run. What fails is made again when it is asked for.
-pub(crate) fn cache_for_pages(store: &Store, report: &Report) {
-    #[cfg(feature = "serve")]
-    let _ = dyno_report::serve::cache_document(store, report);
-    #[cfg(not(feature = "serve"))]
-    let _ = (store, report);
-}
 
 /// A server beside a run.
 pub(crate) struct LivePage {

@@ -16,7 +16,7 @@ use dyno_results::spec::RunSpec;
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
-use super::live::{LivePage, cache_for_pages};
+use super::live::LivePage;
 use super::{print, print_json, tell};
 use crate::campaign::{self, Context, EventStream};
 use crate::cli::{RunArguments, WhatArguments};
@@ -146,7 +146,6 @@ fn once(
     }
     names.push(name);
     let pages = Pages::write(&report, store.path(), outputs.html);
-    cache_for_pages(store, &report);
     if outputs.json {
         print_json(&report)?;
     } else if !outputs.quiet {

@@ -112,7 +112,7 @@ fn durability(sides: &[Side]) -> Option<Difference> {
 fn durability_finding(member: &Member) -> Option<&Finding> {
     let mut findings = member.report().findings.iter();
     findings.find(|finding| {
-        finding.code.starts_with("durab") && finding.about.as_deref() == Some(member.target.as_str())
+        finding.code.starts_with("durab") && finding.subject.target.as_ref() == Some(&member.target)
     })
 }
 

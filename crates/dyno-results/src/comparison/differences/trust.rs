@@ -4,7 +4,7 @@ use super::{Aspect, told, unequal, values};
 use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Side};
-use crate::event::{Finding, Outcome, Severity};
+use crate::event::{Outcome, Severity, Subject};
 use crate::words::list;
 
 const OUTCOME: Aspect = Aspect {
@@ -101,7 +101,7 @@ fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<
             let compared = series(member);
             for finding in member.report().findings.iter().filter(|finding| finding.severity == severity) {
                 let known = ELSEWHERE.contains(&finding.code.as_str()) || codes.contains(&finding.code);
-                if !known && concerns(finding, member, &compared) {
+                if !known && concerns(&finding.subject, member, &compared) {
                     codes.push(finding.code.clone());
                 }
             }
@@ -111,15 +111,8 @@ fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<
     sides.iter().enumerate().map(of_side).collect()
 }
 
-/// A finding is about the run, a target, a series (`write`, or `pg/write` among several targets), or something in one.
-fn concerns(finding: &Finding, member: &Member, compared: &[&str]) -> bool {
-    let Some(about) = finding.about.as_deref() else { return true };
-    let report = member.report();
-    let is_target = |name: &str| report.targets.iter().any(|target| target.name == name);
-    let (head, tail) = about.split_once('/').unwrap_or((about, about));
-    if is_target(head) && (head != member.target || head == about) {
-        return head == member.target;
-    }
-    let is_series = report.series.iter().any(|series| series.name == tail);
-    !is_series || compared.contains(&tail)
+/// Whether a finding is of what is compared: of the run, of this target, or of a series that is compared.
+fn concerns(subject: &Subject, member: &Member, compared: &[&str]) -> bool {
+    subject.target.as_ref().is_none_or(|target| *target == member.target)
+        && subject.series.as_ref().is_none_or(|series| compared.contains(&series.as_str()))
 }

@@ -26,7 +26,7 @@ fn what_gave_way_and_what_held_it_up_are_named() {
     ];
     must_find(&report, "saturated", Severity::Note, &words);
     let finding = found(&report, "saturated").unwrap();
-    assert_eq!(finding.about.as_deref(), Some("write"));
+    assert_eq!(finding.subject.about.as_deref(), Some("write"));
     assert!(
         finding
             .advice

@@ -24,8 +24,13 @@ fn all(report: &Report, code: &str) -> Vec<Finding> {
 #[test]
 fn series_are_named_with_their_targets() {
     let findings = all(&fold(&in_turn(None).events), "closed-loop-latency");
-    let about: Vec<_> = findings.iter().filter_map(|finding| finding.about.as_deref()).collect();
+    let about: Vec<_> = findings.iter().filter_map(|finding| finding.subject.about.as_deref()).collect();
     assert_eq!(about, ["pg/write", "my/write"]);
+    let subjects = findings.iter().map(|finding| &finding.subject);
+    let named: Vec<_> = subjects
+        .map(|subject| (subject.target.as_deref(), subject.series.as_deref(), subject.stage))
+        .collect();
+    assert_eq!(named, [(Some("pg"), Some("write"), Some(0)), (Some("my"), Some("write"), Some(1))]);
 }
 
 #[test]
@@ -45,7 +50,7 @@ fn a_lost_target_is_named_and_the_others_are_whole() {
     let report = fold(&fixture.events);
     let findings = all(&report, "incomplete");
     assert_eq!(findings.len(), 1, "{findings:?}");
-    assert_eq!((findings[0].about.as_deref(), findings[0].severity), (Some("my"), Severity::Doubt));
+    assert_eq!((findings[0].subject.about.as_deref(), findings[0].severity), (Some("my"), Severity::Doubt));
     assert_eq!(
         findings[0].evidence,
         "my was given up 20 s after the run began, in the hold of 0 s at 8 clients: the server has gone away; pg went on"
@@ -68,7 +73,7 @@ fn a_run_that_was_stopped_after_a_loss_is_incomplete_as_well() {
         seconds: 20.0,
     }));
     let findings = all(&fold(&fixture.events), "incomplete");
-    let about: Vec<_> = findings.iter().map(|finding| finding.about.as_deref()).collect();
+    let about: Vec<_> = findings.iter().map(|finding| finding.subject.about.as_deref()).collect();
     assert_eq!(about, [Some("my"), None]);
     assert!(findings[1].evidence.contains("cut short: pg: the hold of 0 s at 8 clients"), "{findings:?}");
 }
@@ -94,7 +99,7 @@ fn servers_on_a_host_of_their_own_are_found_to_share_it() {
     let report = fold(&fixture.events);
     let findings = all(&report, "shared-host");
     assert_eq!(findings.len(), 2);
-    assert_eq!((findings[0].about.as_deref(), findings[0].severity), (Some("pg"), Severity::Note));
+    assert_eq!((findings[0].subject.about.as_deref(), findings[0].severity), (Some("pg"), Severity::Note));
     assert!(
         findings[0].evidence.starts_with("pg and my share 16 processors; my ran there as well"),
         "{findings:?}"

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::event::StageKind;
+use crate::event::{StageKind, Stamped};
 use crate::fixture::{Fixture, FixtureStage, wobble};
 use crate::fold::fold;
 
@@ -13,7 +13,7 @@ impl Scratch {
     fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("dyno-folded-{}-{number}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("dyno-blocks-{}-{number}", std::process::id()));
         fs::create_dir(&path).unwrap();
         Self(path)
     }
@@ -45,11 +45,8 @@ fn long() -> Vec<Stamped> {
 /// Writes a run as a campaign does.
 fn write(store: &Store, events: &[Stamped]) -> String {
     let mut writer = store.begin_run("2026-11-20").unwrap();
-    let mut fold = Fold::new();
     for stamped in events {
         writer.append(stamped).unwrap();
-        fold.add(stamped);
-        writer.cache_fold(&fold);
     }
     writer.name().to_owned()
 }
@@ -63,7 +60,7 @@ fn a_killed_run_is_told_from_what_was_kept_as_from_its_events() {
     let (scratch, events) = (Scratch::new(), long());
     let store = scratch.store();
     let name = write(&store, &events);
-    let (_, last) = store.cached_fold(&name).unwrap();
+    let (_, last) = store.fold(&name).unwrap();
     let whole = events.len() as u64 / EVENTS_EACH * EVENTS_EACH;
     assert!(whole > EVENTS_EACH, "several blocks: {}", events.len());
     assert_eq!(last, Some(whole - 1));
@@ -71,14 +68,11 @@ fn a_killed_run_is_told_from_what_was_kept_as_from_its_events() {
     assert_eq!(told, serde_json::to_value(fold(&events)).unwrap());
 
     // What is kept is made of the events, and they are enough.
-    for away in ["UPDATE folded SET made_by = made_by + 1", "DELETE FROM folded", "DROP TABLE folded"] {
+    for away in ["UPDATE block SET format = format + 1", "DELETE FROM block"] {
         store.connection.execute_batch(away).unwrap();
-        assert_eq!(store.cached_fold(&name).unwrap().1, None, "{away}");
+        assert_eq!(store.fold(&name).unwrap().1, None, "{away}");
         assert_eq!(json(&store, &name), told, "{away}");
     }
-    // A store without room for it is given some.
-    let short = write(&store, &events[..(EVENTS_EACH + 5) as usize]);
-    assert_eq!(store.cached_fold(&short).unwrap().1, Some(EVENTS_EACH - 1));
 }
 
 #[test]
@@ -89,9 +83,9 @@ fn a_block_that_is_broken_is_not_believed() {
     let told = json(&store, &name);
     store
         .connection
-        .execute_batch("UPDATE folded SET block = substr(block, 1, 5000) WHERE seq > 2500")
+        .execute_batch("UPDATE block SET content = substr(content, 1, 5000) WHERE seq > 2500")
         .unwrap();
-    assert_eq!(store.cached_fold(&name).unwrap().1, None);
+    assert_eq!(store.fold(&name).unwrap().1, None);
     assert_eq!(json(&store, &name), told);
 }
 
@@ -100,15 +94,11 @@ fn a_run_that_is_taken_out_takes_its_blocks_with_it() {
     let (scratch, events) = (Scratch::new(), long());
     let store = scratch.store();
     let mut writer = store.begin_run("2026-11-20").unwrap();
-    let mut fold = Fold::new();
     for stamped in &events[..(EVENTS_EACH + 1) as usize] {
         writer.append(stamped).unwrap();
-        fold.add(stamped);
-        writer.cache_fold(&fold);
     }
-    let rows = || -> i64 {
-        store.connection.query_row("SELECT count(*) FROM folded", [], |row| row.get(0)).unwrap()
-    };
+    let rows =
+        || -> i64 { store.connection.query_row("SELECT count(*) FROM block", [], |row| row.get(0)).unwrap() };
     assert_eq!(rows(), 1);
     writer.discard().unwrap();
     assert_eq!(rows(), 0);

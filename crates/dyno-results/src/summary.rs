@@ -1,0 +1,140 @@
+//! What the list of runs shows of each: a pure function of the report, kept in the run's row by its
+//! writer, so that a list reads no histogram.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Report, Series};
+use crate::event::{Finding, Outcome, Severity, StageKind, Target};
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    pub name: String,
+    /// RFC 3339; `None` where the run ended before its first event.
+    pub started_at: Option<String>,
+    /// `None` where the run is still going, or was killed.
+    pub outcome: Option<Outcome>,
+    /// Why it is incomplete.
+    pub reason: Option<String>,
+    /// True while it goes on. A run without an outcome that is not live was killed.
+    pub live: bool,
+    /// From the start to the last event stored, seconds.
+    pub seconds: f64,
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// What a run was about and what came out, as far as it got.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// The command line, passwords removed.
+    pub command: Vec<String>,
+    pub targets: Vec<TargetSummary>,
+    /// One for each series of each target, in the order they began.
+    pub series: Vec<SeriesSummary>,
+    /// What its figures must be doubted for. `None` until the run has ended, and of runs that an earlier dyno stored.
+    #[serde(default)]
+    pub findings: Option<Doubts>,
+}
+
+/// Codes of a run's findings, each once, as they were judged when it ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubts {
+    pub invalid: Vec<String>,
+    pub doubt: Vec<String>,
+}
+
+/// A target in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetSummary {
+    pub name: String,
+    pub product: Option<String>,
+    pub version: Option<String>,
+    /// Profile of the server, where dyno started it.
+    pub embedded_profile: Option<String>,
+}
+
+/// A series' headline, as the report has it ([`Series::headline`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesSummary {
+    pub target: String,
+    pub series: String,
+    pub workload: String,
+    pub kind: StageKind,
+    pub clients: u32,
+    /// Clients at the end, where they were ramped.
+    #[serde(default)]
+    pub clients_end: Option<u32>,
+    /// Transactions per second that were asked for, of an open load.
+    #[serde(default)]
+    pub rate_per_s: Option<f64>,
+    /// That rate at the end, where it was ramped.
+    #[serde(default)]
+    pub rate_end_per_s: Option<f64>,
+    /// Transactions per second.
+    pub tps: f64,
+    /// Of each hold that it is the median of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<f64>,
+}
+
+impl Content {
+    /// What a report comes to in a line; whether its findings are known already is not for the report to say.
+    pub(crate) fn of(report: &Report) -> Self {
+        Self {
+            command: report.run.command.clone(),
+            targets: report.targets.iter().map(TargetSummary::of).collect(),
+            series: report.series.iter().filter_map(|series| SeriesSummary::of(report, series)).collect(),
+            findings: None,
+        }
+    }
+}
+
+impl Doubts {
+    pub(crate) fn of(findings: &[Finding]) -> Self {
+        let codes = |severity: Severity| {
+            let mut codes: Vec<String> = Vec::new();
+            for finding in findings.iter().filter(|finding| finding.severity == severity) {
+                if !codes.contains(&finding.code) {
+                    codes.push(finding.code.clone());
+                }
+            }
+            codes
+        };
+        Self { invalid: codes(Severity::Invalid), doubt: codes(Severity::Doubt) }
+    }
+}
+
+impl TargetSummary {
+    fn of(target: &Target) -> Self {
+        Self {
+            name: target.name.clone(),
+            product: target.product.clone(),
+            version: target.version.clone(),
+            embedded_profile: target.embedded.as_ref().map(|embedded| embedded.profile.clone()),
+        }
+    }
+}
+
+impl SeriesSummary {
+    /// `None` where nothing was measured.
+    fn of(report: &Report, series: &Series) -> Option<Self> {
+        let headline = series.headline.as_ref()?;
+        let result = report.stage(headline.stage)?;
+        let stage = &result.stage;
+        let held = stage.kind != StageKind::Ladder && result.complete;
+        let means = headline.stages.iter().filter_map(|id| Some(report.stage(*id)?.throughput?.mean));
+        Some(Self {
+            target: stage.target.clone(),
+            series: stage.series.clone(),
+            workload: stage.workload.clone(),
+            kind: stage.kind,
+            clients: stage.clients,
+            clients_end: stage.clients_end,
+            rate_per_s: stage.rate_per_s(),
+            rate_end_per_s: stage.rate_end_per_s,
+            tps: headline.throughput.mean,
+            repeats: if held { means.collect() } else { Vec::new() },
+        })
+    }
+}
