@@ -9,6 +9,11 @@ use super::backend::NoticeFields;
 use super::error::PostgresError;
 use crate::server_error::ServerError;
 
+/// What libpq says of a session that ended without a word.
+pub const CLOSED: &str = "server closed the connection unexpectedly\n\
+                          \tThis probably means the server terminated abnormally\n\
+                          \tbefore or while processing the request.";
+
 /// Widest excerpt of a query's line, in columns of the screen.
 const COLUMNS_MAX: usize = 60;
 /// A line that is too long keeps at least this much behind the place, unless its end is nearer.

@@ -28,7 +28,7 @@ impl ScriptClient {
             return;
         }
         self.text.clear();
-        if self.shared.mode == Protocol::Simple {
+        if self.shared.options.mode == Protocol::Simple {
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
         } else {
             self.text.extend_from_slice(&sql.text);

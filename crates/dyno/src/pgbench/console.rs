@@ -1,11 +1,10 @@
-//! Words for the user's terminal, in pgbench's form. Each is written whole, so that threads do not mix theirs.
-
-use std::io::Write as _;
+//! Words for the user's terminal, in pgbench's form.
 
 use dyno_engine::error::SessionError;
 use dyno_workload::pgbench::load::Console;
 
 use super::connect::PgbenchServer;
+use crate::front_end::say;
 
 /// Standard error.
 pub(crate) struct StandardError {
@@ -23,7 +22,7 @@ impl Console for StandardError {
     }
 
     fn raw(&self, text: &str) {
-        raw(text);
+        say(text);
     }
 
     fn connection_failed(&self, failure: &SessionError) {
@@ -32,14 +31,9 @@ impl Console for StandardError {
 }
 
 pub(crate) fn error(text: &str) {
-    raw(&format!("pgbench: error: {}\n", text.trim_end()));
+    say(&format!("pgbench: error: {}\n", text.trim_end()));
 }
 
 pub(crate) fn info(text: &str) {
-    raw(&format!("pgbench: {}\n", text.trim_end()));
-}
-
-pub(crate) fn raw(text: &str) {
-    // If the terminal is gone there is nobody to tell.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    say(&format!("pgbench: {}\n", text.trim_end()));
 }

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use dyno_workload::pgbench::load::LoadOptions;
 use dyno_workload::pgbench::tally::Counts;
 
 use super::options::ProgressOptions;
@@ -13,6 +14,16 @@ pub(crate) struct ProgressParts {
     pub(crate) lag: bool,
     pub(crate) skipped: bool,
     pub(crate) retries: bool,
+}
+
+impl ProgressParts {
+    pub(crate) fn of(load: &LoadOptions) -> Self {
+        Self {
+            lag: load.rate.is_some(),
+            skipped: load.latency_limit.is_some(),
+            retries: load.tries_max != Some(1),
+        }
+    }
 }
 
 /// Prints a line each interval from `start` on, until the other end of `end` hangs up. A line that is due by then is

@@ -1,9 +1,11 @@
 //! What sysbench says, where it says it: messages by level on standard output, and what is wrong with a command line on
 //! standard error. A message that comes again and again is counted instead of repeated, as sysbench does.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use crate::command;
+use crate::front_end::say;
 
 /// How important a message is; `--verbosity` is the highest that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,13 +123,8 @@ impl SysbenchConsole {
     }
 
     fn write(&self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // A reader that hung up early (`| head`) is no error.
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                self.broken.store(true, Ordering::Relaxed);
-            }
-            _ => {}
+        if command::write_out(text).is_err() {
+            self.broken.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -141,6 +138,5 @@ fn repetitions(last: &mut Last) -> String {
 
 /// A line on standard error.
 pub(super) fn error(text: &str) {
-    // If the terminal is gone there is nobody to tell.
-    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+    say(&format!("{text}\n"));
 }

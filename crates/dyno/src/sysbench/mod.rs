@@ -70,10 +70,9 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
         console.print(&help::version());
         return DONE;
     }
-    let extras = std::env::var("DYNO_SYSBENCH").ok();
-    let settings =
-        SysbenchSettings::new(&line.options, extras.as_deref(), &mut |warning| console.warning(warning));
-    let settings = match settings {
+    let environment = |name: &str| std::env::var(name).ok();
+    let warn = &mut |warning: &str| console.warning(warning);
+    let settings = match SysbenchSettings::new(&line.options, &environment, warn) {
         Ok(settings) => settings,
         Err(error) => {
             console.print(&format!("{error}\n"));

@@ -18,12 +18,14 @@ use dyno_workload::sysbench::{Counters, Distribution};
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
 use super::options::known::{KNOWN, OptionGroup};
-use super::options::{Declared, Options, SysbenchSettings, ValueKind, values};
+use super::options::{Declared, Options, SysbenchSettings, ValueKind};
 use super::report::{PeriodCounts, Queue, ReportForm};
 use super::run::{self, RunLoad, SysbenchRun, load_threads};
 use super::test::{BULK_INSERT, LuaSource};
 use super::watch::{EventBacklog, without_last_end};
 use super::{Context, Refused, help, unknown};
+use crate::front_end::numbers::leading_number;
+use crate::front_end::stored_script;
 use crate::{DONE, interrupt};
 
 const BULK_INSERT_TEXT: &str = include_str!("bulk_insert.lua");
@@ -129,9 +131,9 @@ fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8,
 
 /// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
 fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, ConnectError> {
-    database.try_open().map_err(|failed| {
-        failed.told.tell_lines(console);
-        failed.error
+    database.open().map_err(|failed| {
+        failed.tell_lines(console);
+        failed.into_error()
     })
 }
 
@@ -251,6 +253,11 @@ impl ScriptLoad {
         told(self.script.call("done", &|| opener(database, console)), console);
     }
 
+    /// What dyno's store has of it.
+    pub(super) fn stored(&self) -> serde_json::Value {
+        stored_script(&self.script.name(), self.script.text())
+    }
+
     /// Whether there are queries to be reported.
     pub(super) fn uses_driver(&self) -> bool {
         self.script.uses_driver()
@@ -324,8 +331,8 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     for option in declared {
         let typed = options.is_typed(&option.name).then(|| options.text(&option.name)).flatten();
         let read = |text: &str| match option.kind {
-            OptionKind::Integer => Some(OptionValue::Integer(values::lenient_number(text) as i64)),
-            OptionKind::Double => Some(OptionValue::Double(values::lenient_number(text))),
+            OptionKind::Integer => Some(OptionValue::Integer(leading_number(text) as i64)),
+            OptionKind::Double => Some(OptionValue::Double(leading_number(text))),
             OptionKind::Bool => Some(OptionValue::Bool(options.flag(&option.name))),
             _ => option.parse(Some(text)),
         };

@@ -157,6 +157,11 @@ impl LuaScript {
         path.file_stem().map_or_else(|| self.setup.0.path.clone(), |name| name.to_string_lossy().into_owned())
     }
 
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.setup.0.text
+    }
+
     /// Of `sysbench.cmdline.options`, by name.
     #[must_use]
     pub fn options_declared(&self) -> &[DeclaredOption] {

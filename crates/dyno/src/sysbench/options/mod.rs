@@ -14,6 +14,8 @@ pub(crate) use known::ValueKind;
 pub(crate) use settings::SysbenchSettings;
 use thiserror::Error;
 
+use crate::front_end::numbers::leading_number;
+
 /// An option that a test declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Declared {
@@ -134,11 +136,11 @@ impl Options {
     /// As a whole number that may have anything behind it, as the options of tests.
     pub(crate) fn lenient_integer(&self, name: &str) -> i64 {
         // Saturates, and cuts what is behind the point.
-        self.text(name).map_or(0, |text| values::lenient_number(text) as i64)
+        self.text(name).map_or(0, |text| leading_number(text) as i64)
     }
 
     pub(crate) fn double(&self, name: &str) -> f64 {
-        self.text(name).map_or(0.0, values::lenient_number)
+        self.text(name).map_or(0.0, leading_number)
     }
 
     pub(crate) fn size(&self, name: &str) -> u64 {

@@ -8,7 +8,8 @@ use dyno_workload::sysbench::Distribution;
 use thiserror::Error;
 
 use super::{Options, values};
-use crate::recording::Extras;
+use crate::front_end::numbers::leading_integer;
+use crate::front_end::{Extras, ExtrasError};
 
 /// The general options of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,19 +60,17 @@ pub(crate) enum SettingsError {
     Verbosity { value: u8 },
     #[error("FATAL: Invalid value for --percentile: {value}")]
     Percentile { value: i64 },
-    #[error("FATAL: Invalid value for --dyno: '{value}', it is off, brief or full")]
-    Dyno { value: String },
-    #[error("FATAL: Invalid value of DYNO_SYSBENCH: '{value}', it is off, brief or full")]
-    DynoVariable { value: String },
+    #[error("FATAL: {0}")]
+    Extras(#[from] ExtrasError),
 }
 
 const VERBOSITY_MAX: u8 = 5;
 
 impl SysbenchSettings {
-    /// `warn` hears what sysbench warns of. `extras` is what the environment says of `--dyno`.
+    /// `warn` hears what sysbench warns of.
     pub(crate) fn new(
         options: &Options,
-        extras: Option<&str>,
+        environment: &dyn Fn(&str) -> Option<String>,
         warn: &mut dyn FnMut(&str),
     ) -> Result<Self, SettingsError> {
         let threads = renamed(options, "num-threads", "threads", warn);
@@ -119,7 +118,7 @@ impl SysbenchSettings {
             histogram: options.flag("histogram"),
             seed: u64::try_from(options.integer("rand-seed")).ok().filter(|seed| *seed > 0),
             distribution,
-            extras: extras_of(options, extras)?,
+            extras: extras_of(options, environment)?,
         })
     }
 }
@@ -145,7 +144,7 @@ fn forced_shutdown(options: &Options) -> Result<Option<Duration>, SettingsError>
     if text == "off" {
         return Ok(None);
     }
-    match values::leading_integer(text) {
+    match leading_integer(text) {
         (seconds, "") => {
             // What is less than nothing forces nothing.
             Ok(u64::try_from(seconds.unwrap_or(0)).ok().map(Duration::from_secs))
@@ -182,17 +181,13 @@ fn distribution(options: &Options) -> Result<Distribution, SettingsError> {
     }
 }
 
-fn extras_of(options: &Options, environment: Option<&str>) -> Result<Extras, SettingsError> {
+fn extras_of(options: &Options, environment: &dyn Fn(&str) -> Option<String>) -> Result<Extras, ExtrasError> {
     if options.flag("no-dyno") {
         return Ok(Extras::Off);
     }
-    let typed = options.is_typed("dyno").then(|| options.text("dyno")).flatten();
-    match (typed, environment) {
-        (Some(""), _) => Ok(Extras::Full),
-        (Some(text), _) => Extras::named(text).ok_or_else(|| SettingsError::Dyno { value: text.to_owned() }),
-        (None, None | Some("")) => Ok(Extras::default()),
-        (None, Some(text)) => {
-            Extras::named(text).ok_or_else(|| SettingsError::DynoVariable { value: text.to_owned() })
-        }
+    match options.text("dyno") {
+        Some("") => Ok(Extras::Full),
+        Some(text) => Extras::of_option(text),
+        None => Extras::of_environment("DYNO_SYSBENCH", environment),
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::recording::Extras;
+use crate::front_end::Extras;
 
 fn read(words: &str) -> Result<CommandLine, SysbenchUsageError> {
     let read_file = |path: &str| match path {
@@ -22,7 +22,7 @@ fn settings(words: &str) -> (Result<SysbenchSettings, String>, String) {
 fn settings_in(environment: Option<&str>, words: &str) -> (Result<SysbenchSettings, String>, String) {
     let line = read(words).unwrap();
     let mut said = String::new();
-    let settings = SysbenchSettings::new(&line.options, environment, &mut |text| {
+    let settings = SysbenchSettings::new(&line.options, &|_| environment.map(str::to_owned), &mut |text| {
         said.push_str(text);
         said.push('\n');
     });
@@ -124,7 +124,7 @@ fn what_cannot_be_run_is_refused_in_the_order_of_sysbench() {
         ("--report-checkpoints=1,x --percentile=101", "FATAL: Invalid value for --report-checkpoints: 'x'"),
         ("--verbosity=-1 --percentile=101", "Invalid value for verbosity: 255"),
         ("--percentile=101", "FATAL: Invalid value for --percentile: 101"),
-        ("--dyno=x", "FATAL: Invalid value for --dyno: 'x', it is off, brief or full"),
+        ("--dyno=x", "FATAL: invalid value \"x\" of --dyno: expecting \"off\", \"brief\" or \"full\""),
     ] {
         assert_eq!(settings(words).0.unwrap_err(), error, "{words}");
     }
@@ -157,5 +157,5 @@ fn dyno_says_as_much_as_it_is_asked_for() {
     assert_eq!(by_environment("full", "run"), Ok(Extras::Full));
     assert_eq!(by_environment("", "run"), Ok(Extras::Usual));
     assert_eq!(by_environment("x", "--dyno=off"), Ok(Extras::Off));
-    assert!(by_environment("x", "run").unwrap_err().contains("DYNO_SYSBENCH: 'x'"));
+    assert!(by_environment("x", "run").unwrap_err().contains("\"x\" of DYNO_SYSBENCH"));
 }
