@@ -1,10 +1,7 @@
 //! What the clients count, as pgbench counts it: one [`Tally`] for each thread and script, written by that thread alone
 //! and read by whoever shows progress or the report.
-//!
-//! The cells are atomics without any ordering: a reader may see a transaction's count before its latency, which is as
-//! exact as a progress line needs, and at the end of a run the threads are done.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::single_writer::Count;
 
 /// The failure of a transaction, as pgbench tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,35 +12,19 @@ pub enum FailureKind {
     Other,
 }
 
-/// A sum that only one thread adds to.
+/// A [`Count`] for numbers with a fraction.
 #[derive(Debug, Default)]
-struct Count(AtomicU64);
-
-impl Count {
-    #[inline]
-    fn add(&self, count: u64) {
-        // No read-modify-write: there is one writer.
-        self.0.store(self.0.load(Ordering::Relaxed) + count, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// The same for numbers with a fraction.
-#[derive(Debug, Default)]
-struct Sum(AtomicU64);
+struct Sum(Count);
 
 impl Sum {
     #[inline]
     fn set(&self, value: f64) {
-        self.0.store(value.to_bits(), Ordering::Relaxed);
+        self.0.set(value.to_bits());
     }
 
     #[inline]
     fn get(&self) -> f64 {
-        f64::from_bits(self.0.load(Ordering::Relaxed))
+        f64::from_bits(self.0.get())
     }
 
     #[inline]

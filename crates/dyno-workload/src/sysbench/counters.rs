@@ -1,11 +1,7 @@
 //! What the clients count, as sysbench counts it: queries by kind, events, restarts, and a histogram of latencies.
-//!
-//! Every cell has one writer: the load thread of its clients. Whoever shows progress or the report reads them at any
-//! time, without a lock and without any ordering, which is as exact as a progress line needs; at the end of a run the
-//! threads are done.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::ClientIdentity;
@@ -18,27 +14,7 @@ pub use snapshot::Snapshot;
 
 use latencies::LatencyCells;
 
-/// A sum that only one thread adds to.
-#[derive(Debug, Default)]
-struct Count(AtomicU64);
-
-impl Count {
-    #[inline]
-    fn add(&self, count: u64) {
-        // No read-modify-write: there is one writer.
-        self.set(self.get() + count);
-    }
-
-    #[inline]
-    fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use crate::single_writer::Count;
 
 /// What one load thread counts. It shares no cache line with what others write.
 #[derive(Debug, Default)]
