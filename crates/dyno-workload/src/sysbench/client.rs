@@ -28,7 +28,6 @@ const TRIES_MAX: u32 = 10;
 #[derive(Debug)]
 pub(super) struct SysbenchClient {
     shared: Arc<SysbenchShared>,
-    id: u32,
     random: Random,
     sampler: Sampler,
     unique: UniqueNumbers,
@@ -70,7 +69,6 @@ impl SysbenchClient {
         let rows = shared.options.table_size as f64 / f64::from(shared.segments);
         let start = rows * f64::from(id % shared.segments);
         Self {
-            id,
             random: Random::of_client(seed, id),
             sampler: shared.options.distribution.sampler(),
             unique: shared.unique.numbers(),
@@ -380,13 +378,7 @@ impl Client for SysbenchClient {
             OnError::EndRun(_) if ignored && failure.load_goes_on => Reaction::Retry,
             OnError::EndRun(_) if ignored => Reaction::Fail,
             OnError::EndRun(fatal) => {
-                fatal.note(FatalError {
-                    client: self.id,
-                    query: self.last_query(),
-                    number: failure.error.number(),
-                    state: failure.error.state().as_str().to_owned(),
-                    message: failure.error.message().to_owned(),
-                });
+                fatal.note(FatalError::of_server(self.last_query(), failure.error));
                 self.event_failed();
                 Reaction::Abort
             }
@@ -400,7 +392,6 @@ impl Client for SysbenchClient {
             && !self.shared.ignored.reconnects()
         {
             fatal.note(FatalError {
-                client: self.id,
                 query: self.last_query(),
                 number: None,
                 state: String::new(),

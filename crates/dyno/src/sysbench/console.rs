@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use dyno_workload::sysbench::FatalError;
+
 use crate::command;
 use crate::front_end::say;
 
@@ -100,6 +102,26 @@ impl SysbenchConsole {
 
     pub(super) fn debug(&self, text: &str) {
         self.say(Level::Debug, text);
+    }
+
+    /// A statement that failed, in the words of sysbench's drivers; `function` is the script's in which it was run.
+    pub(super) fn sql_error(&self, function: &str, prepared: bool, error: &FatalError) {
+        let FatalError { query, number, state, message, .. } = error;
+        match number {
+            Some(number) => {
+                let called = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
+                self.fatal(&format!("{called}() returned error {number} ({message}) for query '{query}'"));
+            }
+            None if prepared => self.fatal(&format!("PQexecPrepared() failed: 7 {message}")),
+            None => {
+                self.fatal(&format!("PQexec() failed: 7 {message}"));
+                self.fatal(&format!("failed query was: {query}"));
+            }
+        }
+        let number = number.unwrap_or(0);
+        self.fatal(&format!(
+            "`{function}' function failed: SQL error, errno = {number}, state = '{state}': {message}"
+        ));
     }
 
     /// Text as it is, whatever the verbosity: help, what `prepare` does.

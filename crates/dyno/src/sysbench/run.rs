@@ -87,7 +87,7 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, Some(test))?;
     let tables = options.tables;
     let settings = &context.settings;
-    print_banner(context);
+    context.print_banner();
     let (database, opened) = open(context)?;
     let stop = interrupt::stop_flag();
     let ignored = ignored_errors(context, database.mysql)?;
@@ -148,41 +148,6 @@ pub(super) fn ignored_errors(context: &Context, mysql: bool) -> Result<IgnoredEr
 pub(super) fn not_started(context: &Context, failure: &NotConnected) -> Refused {
     failure.tell_thread(&context.console);
     Refused
-}
-
-/// What is printed before the threads begin.
-pub(super) fn print_banner(context: &Context) {
-    let Context { settings, console, .. } = context;
-    console.notice("Running the test with following options:");
-    console.notice(&format!("Number of threads: {}", settings.threads));
-    if let Some(rate) = settings.rate {
-        console.notice(&format!("Target transaction rate: {rate}/sec"));
-    }
-    if settings.report_interval_s != 0 {
-        let seconds = settings.report_interval_s;
-        console.notice(&format!("Report intermediate results every {seconds} second(s)"));
-    }
-    if !settings.checkpoints.is_empty() {
-        let seconds: Vec<_> = settings.checkpoints.iter().map(|at| at.as_secs().to_string()).collect();
-        console.notice(&format!("Report checkpoint(s) at {} seconds", seconds.join(", ")));
-    }
-    if settings.debug {
-        console.notice("Debug mode enabled.\n");
-    }
-    if settings.validate {
-        console.notice("Validation checks: on.\n");
-    }
-    match settings.seed {
-        Some(seed) => console.notice(&format!("Initializing random number generator from seed ({seed}).\n")),
-        None => console.notice("Initializing random number generator from current time\n"),
-    }
-    match settings.forced_shutdown.zip(settings.time) {
-        Some((wait, time)) => {
-            console.notice(&format!("Forcing shutdown in {} seconds\n", (time + wait).as_secs()));
-        }
-        None => console.notice(""),
-    }
-    console.notice("Initializing worker threads...\n");
 }
 
 /// A run from the first connection to the report.
@@ -418,31 +383,15 @@ impl SysbenchRun<'_> {
         console.info("Done.\n");
     }
 
-    /// The error that ended a run, in the words of sysbench's drivers.
+    /// The error that ended a run.
     fn tell_fatal(&self, error: &FatalError) {
-        let FatalError { query, number, state, message, .. } = error;
-        let prepared = self.database.prepared;
-        let fatal = |text: &str| self.context.console.fatal(text);
+        let mut error = error.clone();
         // Of a lost connection there is nothing from the server: sysbench tells what its client library makes of that.
-        let lost = number.is_none() && state.is_empty();
-        let (number, state, message) = match (number, self.database.mysql) {
-            (None, true) if lost => (Some(2013), "HY000", "Lost connection to server during query"),
-            (number, _) => (*number, state.as_str(), message.as_str()),
-        };
-        match number {
-            Some(number) => {
-                let function = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
-                fatal(&format!("{function}() returned error {number} ({message}) for query '{query}'"));
-            }
-            None if prepared => fatal(&format!("PQexecPrepared() failed: 7 {message}")),
-            None => {
-                fatal(&format!("PQexec() failed: 7 {message}"));
-                fatal(&format!("failed query was: {query}"));
-            }
+        if error.number.is_none() && error.state.is_empty() && self.database.mysql {
+            error.number = Some(2013);
+            error.state = "HY000".to_owned();
+            error.message = "Lost connection to server during query".to_owned();
         }
-        let number = number.unwrap_or(0);
-        fatal(&format!(
-            "`thread_run' function failed: SQL error, errno = {number}, state = '{state}': {message}"
-        ));
+        self.context.console.sql_error("thread_run", self.database.prepared, &error);
     }
 }

@@ -17,14 +17,13 @@ use dyno_workload::sysbench::{Counters, Distribution};
 
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
-use super::options::known::{KNOWN, OptionGroup};
-use super::options::{Declared, Options, SysbenchSettings, ValueKind};
+use super::options::known::{KNOWN, KnownOption, OptionGroup};
+use super::options::{Options, SysbenchSettings};
 use super::report::{PeriodCounts, Queue, ReportForm};
 use super::run::{self, RunLoad, SysbenchRun, load_threads};
 use super::test::{BULK_INSERT, LuaSource};
 use super::watch::{EventBacklog, without_last_end};
 use super::{Context, Refused, help, unknown};
-use crate::front_end::numbers::leading_number;
 use crate::front_end::stored_script;
 use crate::{DONE, interrupt};
 
@@ -44,15 +43,15 @@ pub(super) fn perform(
     let (mut script, counters) =
         read(context, source, command).map_err(|error| context.refuse(&error.to_string()))?;
     let declared = script.options_declared();
-    let declared = (!declared.is_empty()).then(|| declared.iter().map(Declared::from).collect());
+    let declared = (!declared.is_empty()).then(|| declared.to_vec());
     context.declare(declared, command.unwrap_or_default())?;
     let Some(command) = command else { return Ok(DONE) };
     let runs = script.has_function("event") || script.has_function("thread_run");
     let has_it = if command == "run" { runs } else { script.has_command(command) };
     match command {
         _ if has_it => {}
-        "help" if !context.options.declared().is_empty() => {
-            context.console.print(&help::test_help(name, context.options.declared()));
+        "help" if context.options.declared().next().is_some() => {
+            context.console.print(&help::test_help(name, &context.options));
             return Ok(DONE);
         }
         "run" => return Err(context.refuse(&format!("cannot find the event() function in {name}"))),
@@ -142,7 +141,7 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
     let database = context.database("init")?;
     let before = script.call("init", &|| opener(&database, &context.console));
     before.map_err(|error| context.refuse(&error.to_string()))?;
-    run::print_banner(context);
+    context.print_banner();
     database.warn(&context.console);
     // A script that asks no database needs none. One that does will hear that there is no connection.
     let (opened, endpoints, failure) = match database.open_all() {
@@ -323,48 +322,28 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     for (name, value) in options.all_typed().filter(|(name, _)| super::options::known::find(name).is_none()) {
         exported.push((key(name), OptionValue::Text(value.unwrap_or_default().to_owned())));
     }
-    for known in
-        KNOWN.iter().filter(|known| known.group != OptionGroup::Hidden && known.kind != ValueKind::File)
-    {
+    let with_value =
+        |known: &&KnownOption| known.group != OptionGroup::Hidden && known.kind != OptionKind::File;
+    for known in KNOWN.iter().filter(with_value) {
         exported.push((key(known.name), value_of(options, known.name, known.kind)));
     }
     for option in declared {
-        let typed = options.is_typed(&option.name).then(|| options.text(&option.name)).flatten();
-        let read = |text: &str| match option.kind {
-            OptionKind::Integer => Some(OptionValue::Integer(leading_number(text) as i64)),
-            OptionKind::Double => Some(OptionValue::Double(leading_number(text))),
-            OptionKind::Bool => Some(OptionValue::Bool(options.flag(&option.name))),
-            _ => option.parse(Some(text)),
-        };
-        exported.push((option.key(), typed.and_then(read).unwrap_or_else(|| option.value_unset())));
+        let typed = options.is_typed(&option.name);
+        let value = if typed { value_of(options, &option.name, option.kind) } else { option.value_unset() };
+        exported.push((option.key(), value));
     }
     exported
 }
 
-fn value_of(options: &Options, name: &str, kind: ValueKind) -> OptionValue {
+fn value_of(options: &Options, name: &str, kind: OptionKind) -> OptionValue {
     match kind {
-        ValueKind::Flag => OptionValue::Bool(options.flag(name)),
-        ValueKind::Integer => OptionValue::Integer(options.integer(name)),
-        ValueKind::Double => OptionValue::Double(options.double(name)),
-        ValueKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
-        ValueKind::Text | ValueKind::File => {
+        OptionKind::Bool => OptionValue::Bool(options.flag(name)),
+        OptionKind::Integer => OptionValue::Integer(options.lenient_integer(name)),
+        OptionKind::Double => OptionValue::Double(options.double(name)),
+        OptionKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
+        OptionKind::Text | OptionKind::File => {
             OptionValue::Text(options.text(name).unwrap_or_default().to_owned())
         }
-        ValueKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
-    }
-}
-
-impl From<&DeclaredOption> for Declared {
-    fn from(option: &DeclaredOption) -> Self {
-        let kind = match option.kind {
-            OptionKind::Bool => ValueKind::Flag,
-            OptionKind::Integer => ValueKind::Integer,
-            OptionKind::Size => ValueKind::Size,
-            OptionKind::Double => ValueKind::Double,
-            OptionKind::Text => ValueKind::Text,
-            OptionKind::List => ValueKind::List,
-        };
-        let (name, about) = (option.name.clone(), option.help.clone());
-        Self { name, about, default: option.default_text(), kind }
+        OptionKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
     }
 }

@@ -11,7 +11,7 @@ use crate::secrets;
 /// At the server of this URL.
 pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription {
     let (context, settings) = (run.context, &run.context.settings);
-    let declared = context.options.declared().iter();
+    let declared = context.options.declared();
     let options: serde_json::Map<_, _> = declared
         .filter(|declared| !is_secret(&declared.name))
         .map(|declared| {

@@ -29,8 +29,8 @@ fn settings_in(environment: Option<&str>, words: &str) -> (Result<SysbenchSettin
     (settings.map_err(|error| error.to_string()), said)
 }
 
-fn declared(name: &str, kind: ValueKind) -> Declared {
-    Declared { name: name.to_owned(), about: String::new(), default: Some("3".to_owned()), kind }
+fn declared(name: &str, kind: OptionKind) -> DeclaredOption {
+    known::declared(name, kind, Some("3"), "")
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn files_stand_where_they_are_named() {
 #[test]
 fn a_test_adds_its_own_options_and_others_are_refused() {
     let mut options = read("--range-size=5K --threads=2").unwrap().options;
-    assert_eq!(options.declare(Some(vec![declared("range_size", ValueKind::Integer)]), true), Ok(()));
+    assert_eq!(options.declare(Some(vec![declared("range_size", OptionKind::Integer)]), true), Ok(()));
     assert_eq!(options.lenient_integer("range_size"), 5);
-    let refused = |words: &str, declared: Option<Vec<Declared>>| {
+    let refused = |words: &str, declared: Option<Vec<DeclaredOption>>| {
         let checked = read(words).unwrap().options.declare(declared, true);
         checked.map_err(|error| error.to_string())
     };
@@ -89,7 +89,7 @@ fn a_test_adds_its_own_options_and_others_are_refused() {
     assert_eq!(refused("--pgsql-port=x", Some(Vec::new())), port);
     assert_eq!(read("--pgsql-port=x").unwrap().options.declare(Some(Vec::new()), false), Ok(()));
     let mut untyped = read("run").unwrap().options;
-    assert_eq!(untyped.declare(Some(vec![declared("list", ValueKind::List)]), true), Ok(()));
+    assert_eq!(untyped.declare(Some(vec![declared("list", OptionKind::List)]), true), Ok(()));
     assert_eq!(untyped.list("list"), ["3"]);
 }
 

@@ -19,6 +19,7 @@ pub(super) fn size(text: &str) -> u64 {
         Some(b'M') => 20,
         Some(b'G') => 30,
         Some(b'T') => 40,
+        Some(b'P') => 50,
         _ => 0,
     };
     u64::try_from(value.unwrap_or(0)).unwrap_or(0).saturating_mul(1 << shift)
