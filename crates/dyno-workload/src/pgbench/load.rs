@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use dyno_engine::error::SessionError;
 use dyno_engine::request::Statement;
 use dyno_engine::schedule::Gaps;
 use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 
 use super::client::ScriptClient;
+use super::console::Console;
 use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
@@ -76,18 +76,6 @@ impl Default for LoadOptions {
     }
 }
 
-/// Takes the words for the user's terminal.
-pub trait Console: Send + Sync {
-    /// Behind `pgbench: error: `.
-    fn error(&self, text: &str);
-    /// Behind `pgbench: `.
-    fn info(&self, text: &str);
-    /// As it is.
-    fn raw(&self, text: &str);
-    /// A connection could not be opened.
-    fn connection_failed(&self, error: &SessionError);
-}
-
 /// The load of a run; cheap to clone.
 #[derive(Clone)]
 pub struct PgbenchLoad(pub(super) Arc<PgbenchShared>);
@@ -98,7 +86,7 @@ pub(super) struct PgbenchShared {
     weights: Vec<i64>,
     pub(super) names: Names,
     pub(super) options: LoadOptions,
-    pub(super) console: Arc<dyn Console>,
+    pub(super) console: Console,
     /// Set when a client aborts and that is to end the run.
     stop: Arc<AtomicBool>,
     /// The first thread of which a client aborted.
@@ -144,7 +132,7 @@ impl PgbenchLoad {
         options: LoadOptions,
         scale: i64,
         stop: Arc<AtomicBool>,
-        console: Arc<dyn Console>,
+        console: Console,
     ) -> Result<Self, LogError> {
         let mut seeds = Seeds::new(options.random_seed);
         let clients = (0..options.clients).map(|_| seeds.client()).collect();

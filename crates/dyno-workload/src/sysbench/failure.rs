@@ -140,4 +140,20 @@ impl FatalError {
         let (number, state) = (error.number(), error.state().as_str().to_owned());
         Self { query, number, state, message: error.message().to_owned() }
     }
+
+    /// The lines that sysbench's driver prints.
+    #[must_use]
+    pub fn driver_lines(&self, prepared: bool) -> Vec<String> {
+        let Self { query, number, message, .. } = self;
+        match number {
+            Some(number) => {
+                let called = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
+                vec![format!("{called}() returned error {number} ({message}) for query '{query}'")]
+            }
+            None if prepared => vec![format!("PQexecPrepared() failed: 7 {message}")],
+            None => {
+                vec![format!("PQexec() failed: 7 {message}"), format!("failed query was: {query}")]
+            }
+        }
+    }
 }

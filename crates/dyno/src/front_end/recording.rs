@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
-use dyno_report::live::{Live, Mode};
+use dyno_report::live::Mode;
 use dyno_results::event::{Event, Stage, StageKind};
 use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
@@ -26,7 +26,7 @@ use crate::campaign::stages::{self, StageSubject};
 use crate::campaign::{self, EventStream};
 use crate::cli::StoreArguments;
 use crate::command;
-use crate::command::run::{Pages, started};
+use crate::command::run::{Pages, begin};
 use crate::failure::Failure;
 use crate::{place, secrets};
 
@@ -221,14 +221,10 @@ impl RecordedRun {
     fn begin(load: &LoadDescription) -> Result<Self, Failure> {
         let store =
             place::open_store(&StoreArguments { store: std::env::var_os("DYNO_STORE").map(Into::into) })?;
-        let now = jiff::Zoned::now();
-        let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
-        let name = writer.name().to_owned();
-        let stream = EventStream::new(writer, Live::new(Mode::Quiet, None));
         let own = ["dyno", load.program].map(str::to_owned);
         let command = own.into_iter().chain(load.typed.iter().cloned()).collect();
         let spec = load.specification();
-        stream.emit(started(&name, &now, command, (spec.clone(), spec), load.seed));
+        let (_, stream) = begin(&store, Mode::Quiet, |_| {}, command, (spec.clone(), spec), load.seed)?;
         Ok(Self { stream, store: store.path().to_owned(), described: None, host: None, probe: None })
     }
 

@@ -4,7 +4,6 @@
 //! comes when it is asked for.
 
 pub(crate) mod connect;
-mod console;
 mod failed;
 mod help;
 mod initialize;

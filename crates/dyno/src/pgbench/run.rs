@@ -1,6 +1,7 @@
 //! A run: scripts are read, the setup connection looks at the tables, the clients connect, the load runs, the report is
 //! printed. Like pgbench from outside; inside, dyno's engine, and its store beside it.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,20 +11,20 @@ use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::{Engine, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
-use dyno_results::spec::Protocol;
+use dyno_results::spec::{End, Protocol};
 use dyno_target::connection::Connection;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
+use dyno_workload::pgbench::console::Console;
 use dyno_workload::pgbench::load::{PgbenchLoad, WeightedScript};
 use dyno_workload::script::Names;
 use dyno_workload::tpcb::Table;
 
 use super::VERSION;
 use super::connect::{self, PgbenchServer};
-use super::console::{self, StandardError};
 use super::failed::PgbenchFailed;
-use super::options::{Length, RunOptions, ScriptSource, Vacuum};
-use super::progress::{self, ProgressParts};
+use super::options::{RunOptions, ScriptSource, Vacuum};
+use super::progress;
 use super::report::{self, Results};
 use super::sources::read_scripts;
 use super::stored;
@@ -61,11 +62,11 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Pgbenc
 
 fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
     let length = match options.length {
-        Length::Transactions(count) => format!("nxacts: {count}"),
-        Length::Duration(duration) => format!("duration: {}", duration.as_secs()),
+        End::TransactionsPerClient(count) => format!("nxacts: {count}"),
+        End::Duration(duration) => format!("duration: {}", duration.as_secs()),
     };
     let (place, clients, database) = (server.whereabouts(), options.load.clients, server.database());
-    console::info(&format!("{place} nclients: {clients} {length} dbName: {database}"));
+    say(&format!("pgbench: {place} nclients: {clients} {length} dbName: {database}\n"));
 }
 
 fn load(
@@ -90,7 +91,8 @@ fn load(
     }
     let (tables, scale) = looked?;
     drop(connection);
-    let console = Arc::new(StandardError { server: server.clone() });
+    let place = server.clone();
+    let console = Console::new(say, Box::new(move |error| place.failure(error)));
     let load = PgbenchLoad::new(scripts, names, options.load.clone(), scale, Arc::clone(stop), console)?;
     let run = Run { options, server, load: &load, scale, tables, stop };
     let mut ended = run.measure(recording)?;
@@ -147,7 +149,7 @@ impl Run<'_> {
         drop(engine);
         if outcome.clients_aborted > 0 && self.options.load.exit_on_abort {
             let thread = self.load.aborted_thread().unwrap_or_default();
-            console::error(&format!("Run was aborted due to an error in thread {thread}"));
+            error(format!("Run was aborted due to an error in thread {thread}"));
             return Ok(Ended::incomplete(INCOMPLETE, "a client was aborted"));
         }
         let printed = self.print_report(&outcome, connecting);
@@ -162,11 +164,10 @@ impl Run<'_> {
     fn drive(&self, engine: &mut Engine, recording: &Recording) -> Result<StageOutcome, EngineError> {
         let mut load = || recording.run_stage(engine, self.options.order(), self.stop, &mut |_| {});
         let Some(progress) = self.options.progress else { return load() };
-        let parts = ProgressParts::of(&self.options.load);
         // Before the load begins, so that a line is due when the load has lasted an interval.
         let start = Instant::now();
         let counts = || self.load.counts();
-        let tell = |end: &_| progress::print_until(end, start, &counts, progress, parts, &say);
+        let tell = |end: &_| progress::print_until(end, start, &counts, progress, &self.options.load, &say);
         beside(tell, load).map(|(outcome, ())| outcome)
     }
 
@@ -218,7 +219,7 @@ impl Run<'_> {
         if outcome.clients_aborted == 0 && outcome.complete {
             return Ended { code: DONE, reason: None };
         }
-        console::error("Run was aborted; the above results are incomplete.");
+        error("Run was aborted; the above results are incomplete.");
         if self.stop.load(Ordering::Relaxed) {
             return Ended::incomplete(INCOMPLETE, "interrupted");
         }
@@ -242,4 +243,8 @@ pub(super) fn print(text: &str) -> Result<(), PgbenchFailed> {
         let error = libpq_text::system(&error);
         PgbenchFailed::new(format!("could not write to standard output: {error}"))
     })
+}
+
+fn error(message: impl Display) {
+    say(PgbenchFailed::new(message).stderr());
 }

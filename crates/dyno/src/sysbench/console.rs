@@ -106,19 +106,8 @@ impl SysbenchConsole {
 
     /// A statement that failed, in the words of sysbench's drivers; `function` is the script's in which it was run.
     pub(super) fn sql_error(&self, function: &str, prepared: bool, error: &FatalError) {
-        let FatalError { query, number, state, message, .. } = error;
-        match number {
-            Some(number) => {
-                let called = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
-                self.fatal(&format!("{called}() returned error {number} ({message}) for query '{query}'"));
-            }
-            None if prepared => self.fatal(&format!("PQexecPrepared() failed: 7 {message}")),
-            None => {
-                self.fatal(&format!("PQexec() failed: 7 {message}"));
-                self.fatal(&format!("failed query was: {query}"));
-            }
-        }
-        let number = number.unwrap_or(0);
+        error.driver_lines(prepared).iter().for_each(|line| self.fatal(line));
+        let (number, FatalError { state, message, .. }) = (error.number.unwrap_or(0), error);
         self.fatal(&format!(
             "`{function}' function failed: SQL error, errno = {number}, state = '{state}': {message}"
         ));

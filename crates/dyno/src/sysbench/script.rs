@@ -9,11 +9,11 @@ use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::files;
+use dyno_workload::sysbench::Counters;
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Distributions, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind,
-    OptionValue, ReportLatency, ScriptSettings,
+    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind, OptionValue,
+    ReportLatency, ScriptSettings,
 };
-use dyno_workload::sysbench::{Counters, Distribution};
 
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
@@ -85,8 +85,7 @@ fn read(
         lua_path: std::env::var("LUA_PATH").ok(),
         mysql: context.options.text("db-driver") != Some("pgsql"),
         home: std::env::var_os("HOME").map(PathBuf::from),
-        // The lines come whole, as they are to be printed.
-        log: Some(Arc::new(move |line: &str| console.fatal(line.strip_prefix("FATAL: ").unwrap_or(line)))),
+        log: Some(Arc::new(move |line: &str| console.fatal(line))),
         open: opener_while_read(context),
         // Before the load and behind it no load thread counts.
         counters: Some(counters.client(ClientIdentity { id: 0, thread: 0 })),
@@ -292,24 +291,12 @@ fn report(settings: &SysbenchSettings, counted: &PeriodCounts<'_>, now: Duration
 
 fn settings(context: &Context, script: &LuaScript, seed: u64) -> ScriptSettings {
     let (options, settings) = (&context.options, &context.settings);
-    let number = |name| u32::try_from(options.integer(name)).unwrap_or(0);
-    let iterations = number("rand-spec-iter");
     ScriptSettings {
         options: exported(options, script.options_declared()),
         mysql: options.text("db-driver") != Some("pgsql"),
         emulates_statements: options.text("db-ps-mode") == Some("disable"),
         percentile: settings.percentile.into(),
-        distributions: Distributions {
-            default: settings.distribution,
-            gaussian: Distribution::Gaussian { iterations },
-            special: Distribution::Special {
-                iterations,
-                percent: number("rand-spec-pct"),
-                result_percent: number("rand-spec-res"),
-            },
-            pareto: Distribution::Pareto { h: options.double("rand-pareto-h") },
-            zipfian: Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") },
-        },
+        distributions: settings.distributions,
         seed,
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
             "script": run.load.kind.script().map(ScriptLoad::stored),
             "options": options,
             "events": settings.events,
-            "distribution": settings.distribution.name(),
+            "distribution": settings.distributions.default.name(),
         }),
     }
 }

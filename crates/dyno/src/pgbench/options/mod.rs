@@ -11,6 +11,7 @@ mod values;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub(crate) struct RunOptions {
     /// Never empty, and not all of weight zero.
     pub(crate) scripts: Vec<ScriptChoice>,
     pub(crate) load: LoadOptions,
-    pub(crate) length: Length,
+    pub(crate) length: End,
     pub(crate) vacuum: Vacuum,
     pub(crate) scale: Option<u32>,
     pub(crate) progress: Option<ProgressOptions>,
@@ -79,14 +80,6 @@ pub(crate) enum ScriptSource {
     StandardInput,
 }
 
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// Of each client.
-    Transactions(u32),
-    Duration(Duration),
-}
-
 /// What is vacuumed before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vacuum {
@@ -108,11 +101,7 @@ pub(crate) struct ProgressOptions {
 impl RunOptions {
     /// The load, as one stage.
     pub(crate) fn order(&self) -> StageOrder {
-        let end = match self.length {
-            Length::Transactions(count) => End::TransactionsPerClient(count.into()),
-            Length::Duration(duration) => End::Duration(duration),
-        };
-        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), end)
+        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), self.length)
     }
 }
 
@@ -129,14 +118,13 @@ pub(crate) fn parse(
         Some("--version" | "-V") => return Ok(Parsed::Version),
         _ => {}
     }
-    match typed::read(arguments, environment, say)? {
-        typed::ParsedOptions::ListBuiltins => Ok(Parsed::ListBuiltins),
-        typed::ParsedOptions::ShowScript(script) => Ok(Parsed::ShowScript(script)),
-        typed::ParsedOptions::Typed(typed) if typed.initialize => {
-            Ok(Parsed::Initialize(Box::new(resolve::initialize(*typed)?)))
+    Ok(match typed::read(arguments, environment, say)? {
+        ControlFlow::Break(answered) => answered,
+        ControlFlow::Continue(typed) if typed.initialize => {
+            Parsed::Initialize(Box::new(resolve::initialize(typed)?))
         }
-        typed::ParsedOptions::Typed(typed) => Ok(Parsed::Run(Box::new(resolve::run(*typed)?))),
-    }
+        ControlFlow::Continue(typed) => Parsed::Run(Box::new(resolve::run(typed)?)),
+    })
 }
 
 /// What `-b list` prints.

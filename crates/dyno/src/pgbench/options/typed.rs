@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,16 +16,8 @@ use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::getopt::{CommandLineWords, Word};
 use super::table::RunMode;
-use super::{ConnectionOptions, Extras, ScriptChoice, ScriptSource, values};
+use super::{ConnectionOptions, Extras, Parsed, ScriptChoice, ScriptSource, values};
 use crate::pgbench::failed::PgbenchFailed;
-
-/// What reading comes to.
-#[derive(Debug)]
-pub(super) enum ParsedOptions {
-    ListBuiltins,
-    ShowScript(&'static Builtin),
-    Typed(Box<Typed>),
-}
 
 /// The options as typed; what was not typed is as it is by default, or `None`.
 #[derive(Debug, Default)]
@@ -60,11 +53,12 @@ pub(super) struct Typed {
 /// pgbench's `MAX_SCRIPTS`.
 const SCRIPTS_MAX: usize = 128;
 
+/// Breaks at an option that is answered at once.
 pub(super) fn read(
     arguments: Vec<OsString>,
     environment: &dyn Fn(&str) -> Option<String>,
     say: &mut dyn FnMut(&str),
-) -> Result<ParsedOptions, PgbenchFailed> {
+) -> Result<ControlFlow<Parsed, Typed>, PgbenchFailed> {
     const OF_ENVIRONMENT: &str = "PGBENCH_RANDOM_SEED environment variable";
     let mut typed = Typed::default();
     typed.load.random_seed = seed(environment("PGBENCH_RANDOM_SEED").as_deref(), OF_ENVIRONMENT, say)?;
@@ -86,8 +80,10 @@ pub(super) fn read(
         // Bytes that are no UTF-8 are told apart only in the names of files.
         let text = value.as_ref().map(|value| value.to_string_lossy().into_owned());
         match (option.long, text) {
-            ("builtin", Some(text)) if text == "list" => return Ok(ParsedOptions::ListBuiltins),
-            ("show-script", Some(text)) => return Ok(ParsedOptions::ShowScript(find_builtin(&text)?)),
+            ("builtin", Some(text)) if text == "list" => return Ok(ControlFlow::Break(Parsed::ListBuiltins)),
+            ("show-script", Some(text)) => {
+                return Ok(ControlFlow::Break(Parsed::ShowScript(find_builtin(&text)?)));
+            }
             ("log-prefix", _) => typed.log_prefix = value,
             ("file", _) => typed.add_file(&value.unwrap_or_default())?,
             ("random-seed", text) => {
@@ -97,7 +93,7 @@ pub(super) fn read(
             (long, None) => typed.turn_on(long)?,
         }
     }
-    Ok(ParsedOptions::Typed(Box::new(typed)))
+    Ok(ControlFlow::Continue(typed))
 }
 
 impl Typed {

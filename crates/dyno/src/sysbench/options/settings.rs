@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use dyno_workload::sysbench::Distribution;
+use dyno_workload::sysbench::lua::Distributions;
 use thiserror::Error;
 
 use super::{Options, values};
@@ -38,7 +39,7 @@ pub(crate) struct SysbenchSettings {
     pub(crate) histogram: bool,
     /// `None` for another one each time.
     pub(crate) seed: Option<u64>,
-    pub(crate) distribution: Distribution,
+    pub(crate) distributions: Distributions,
     pub(crate) extras: Extras,
 }
 
@@ -89,7 +90,7 @@ impl SysbenchSettings {
             return Err(SettingsError::StackSize { value: 0 });
         }
         let rate = renamed(options, "tx-rate", "rate", warn);
-        let distribution = distribution(options)?;
+        let distributions = distributions(options)?;
         let checkpoints = checkpoints(options)?;
         // One byte of it counts.
         let verbosity = options.integer("verbosity") as u8;
@@ -117,7 +118,7 @@ impl SysbenchSettings {
             percentile,
             histogram: options.flag("histogram"),
             seed: u64::try_from(options.integer("rand-seed")).ok().filter(|seed| *seed > 0),
-            distribution,
+            distributions,
             extras: extras_of(options, environment)?,
         })
     }
@@ -164,21 +165,23 @@ fn checkpoints(options: &Options) -> Result<Vec<Duration>, SettingsError> {
     Ok(checkpoints)
 }
 
-fn distribution(options: &Options) -> Result<Distribution, SettingsError> {
+fn distributions(options: &Options) -> Result<Distributions, SettingsError> {
     let number = |name| u32::try_from(options.integer(name)).unwrap_or(0);
     let iterations = number("rand-spec-iter");
-    match options.text("rand-type").unwrap_or_default() {
-        "uniform" => Ok(Distribution::Uniform),
-        "gaussian" => Ok(Distribution::Gaussian { iterations }),
-        "special" => Ok(Distribution::Special {
-            iterations,
-            percent: number("rand-spec-pct"),
-            result_percent: number("rand-spec-res"),
-        }),
-        "pareto" => Ok(Distribution::Pareto { h: options.double("rand-pareto-h") }),
-        "zipfian" => Ok(Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") }),
-        other => Err(SettingsError::Distribution { value: other.to_owned() }),
-    }
+    let gaussian = Distribution::Gaussian { iterations };
+    let (percent, result_percent) = (number("rand-spec-pct"), number("rand-spec-res"));
+    let special = Distribution::Special { iterations, percent, result_percent };
+    let pareto = Distribution::Pareto { h: options.double("rand-pareto-h") };
+    let zipfian = Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") };
+    let default = match options.text("rand-type").unwrap_or_default() {
+        "uniform" => Distribution::Uniform,
+        "gaussian" => gaussian,
+        "special" => special,
+        "pareto" => pareto,
+        "zipfian" => zipfian,
+        other => return Err(SettingsError::Distribution { value: other.to_owned() }),
+    };
+    Ok(Distributions { default, gaussian, special, pareto, zipfian })
 }
 
 fn extras_of(options: &Options, environment: &dyn Fn(&str) -> Option<String>) -> Result<Extras, ExtrasError> {
