@@ -289,36 +289,34 @@ impl Counts {
 
     /// Adds what was counted of another script: its commands are left out.
     pub fn merge_script(&mut self, other: &Self) {
-        self.done += other.done;
-        self.skipped += other.skipped;
-        self.retried += other.retried;
-        self.retries += other.retries;
-        self.serialization += other.serialization;
-        self.deadlock += other.deadlock;
-        self.other += other.other;
-        self.late += other.late;
-        self.latency.merge(&other.latency);
-        self.lag.merge(&other.lag);
-        self.connections.merge(&other.connections);
+        self.change(other, |sum, part| sum + part, LatencySpread::merge);
     }
 
     /// What was counted since `earlier`, an earlier reading of the same; without commands.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            done: self.done - earlier.done,
-            skipped: self.skipped - earlier.skipped,
-            retried: self.retried - earlier.retried,
-            retries: self.retries - earlier.retries,
-            serialization: self.serialization - earlier.serialization,
-            deadlock: self.deadlock - earlier.deadlock,
-            other: self.other - earlier.other,
-            late: self.late - earlier.late,
-            latency: self.latency.since(&earlier.latency),
-            lag: self.lag.since(&earlier.lag),
-            connections: self.connections.since(&earlier.connections),
-            commands: Vec::new(),
-        }
+        let mut since = Self { commands: Vec::new(), ..self.clone() };
+        since.change(earlier, |now, then| now - then, |now, then| *now = now.since(then));
+        since
+    }
+
+    fn change(
+        &mut self,
+        other: &Self,
+        count: fn(u64, u64) -> u64,
+        times: fn(&mut LatencySpread, &LatencySpread),
+    ) {
+        self.done = count(self.done, other.done);
+        self.skipped = count(self.skipped, other.skipped);
+        self.retried = count(self.retried, other.retried);
+        self.retries = count(self.retries, other.retries);
+        self.serialization = count(self.serialization, other.serialization);
+        self.deadlock = count(self.deadlock, other.deadlock);
+        self.other = count(self.other, other.other);
+        self.late = count(self.late, other.late);
+        times(&mut self.latency, &other.latency);
+        times(&mut self.lag, &other.lag);
+        times(&mut self.connections, &other.connections);
     }
 }
 

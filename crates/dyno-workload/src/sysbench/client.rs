@@ -95,21 +95,25 @@ impl SysbenchClient {
 
     /// The event that was under way ends without success.
     fn event_failed(&mut self) {
-        if std::mem::take(&mut self.in_event)
-            && let Some(counters) = &self.counters
-        {
-            counters.event_failed();
+        if std::mem::take(&mut self.in_event) {
+            self.counted(ClientCounters::event_failed);
+        }
+    }
+
+    #[inline]
+    fn counted(&self, count: impl FnOnce(&ClientCounters)) {
+        if let Some(counters) = &self.counters {
+            count(counters);
         }
     }
 
     #[inline]
     fn count(&self, sent: Sent, answer: &Answer) {
-        let Some(counters) = &self.counters else { return };
-        match sent.kind {
-            QueryKind::Read => counters.read(),
-            QueryKind::Write if answer.affected > 0 => counters.write(),
-            QueryKind::Write | QueryKind::Other => counters.other(),
-        }
+        self.counted(match sent.kind {
+            QueryKind::Read => ClientCounters::read,
+            QueryKind::Write if answer.affected > 0 => ClientCounters::write,
+            QueryKind::Write | QueryKind::Other => ClientCounters::other,
+        });
     }
 
     /// An id, or a value of `k`.
@@ -333,9 +337,7 @@ impl Client for SysbenchClient {
         self.event_failed();
         self.start();
         self.in_event = true;
-        if let Some(counters) = &self.counters {
-            counters.event_begun();
-        }
+        self.counted(ClientCounters::event_begun);
         TransactionType(0)
     }
 
@@ -358,17 +360,15 @@ impl Client for SysbenchClient {
     }
 
     fn connected(&mut self, _took_ns: u64) {
-        if std::mem::take(&mut self.was_lost)
-            && let Some(counters) = &self.counters
-        {
-            counters.reconnect();
+        if std::mem::take(&mut self.was_lost) {
+            self.counted(ClientCounters::reconnect);
         }
     }
 
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let ignored = self.shared.ignored.ignores(failure.error);
-        if ignored && let Some(counters) = &self.counters {
-            counters.ignored_error();
+        if ignored {
+            self.counted(ClientCounters::ignored_error);
         }
         match &self.shared.on_error {
             OnError::Fail => {
@@ -404,10 +404,8 @@ impl Client for SysbenchClient {
     fn ended(&mut self, ended: &EndedTransaction) {
         if !ended.well {
             self.event_failed();
-        } else if std::mem::take(&mut self.in_event)
-            && let Some(counters) = &self.counters
-        {
-            counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns));
+        } else if std::mem::take(&mut self.in_event) {
+            self.counted(|counters| counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns)));
         }
     }
 }

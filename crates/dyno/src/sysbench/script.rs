@@ -91,7 +91,7 @@ fn read(
         counters: Some(counters.client(ClientIdentity { id: 0, thread: 0 })),
     };
     let script = match source {
-        LuaSource::Builtin(_) => {
+        LuaSource::BulkInsert => {
             LuaScript::from_text(&format!("{BULK_INSERT}.lua"), BULK_INSERT_TEXT.into(), &invocation)
         }
         LuaSource::File(path) => LuaScript::load(path, &invocation),

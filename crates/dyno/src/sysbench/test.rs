@@ -19,8 +19,8 @@ pub(super) enum TestSubject {
 /// Where a script's text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LuaSource {
-    /// One that comes with dyno, by its name.
-    Builtin(&'static str),
+    /// The one that comes with dyno.
+    BulkInsert,
     File(PathBuf),
     StandardInput,
 }
@@ -60,7 +60,7 @@ impl TestSubject {
             return Ok(Self::Script(LuaSource::StandardInput));
         }
         if name == BULK_INSERT {
-            return Ok(Self::Script(LuaSource::Builtin(BULK_INSERT)));
+            return Ok(Self::Script(LuaSource::BulkInsert));
         }
         let as_typed = PathBuf::from(name);
         let as_module = (!name.contains('/')).then(|| PathBuf::from(format!("{name}.lua")));
@@ -135,10 +135,7 @@ mod tests {
     #[test]
     fn the_ten_are_found_by_name_and_files_by_path() {
         assert_eq!(TestSubject::find("oltp_read_write"), Ok(TestSubject::Builtin(Test::ReadWrite)));
-        assert_eq!(
-            TestSubject::find("bulk_insert"),
-            Ok(TestSubject::Script(LuaSource::Builtin(BULK_INSERT)))
-        );
+        assert_eq!(TestSubject::find("bulk_insert"), Ok(TestSubject::Script(LuaSource::BulkInsert)));
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mine.lua");
         std::fs::write(&file, "").unwrap();

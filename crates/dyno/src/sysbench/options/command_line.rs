@@ -23,11 +23,13 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<String>,
 }
 
-/// A command line that is refused before anything else is said.
+/// A command line that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SysbenchUsageError {
     #[error("Invalid value for the '{name}' option: '{value}'")]
     InvalidValue { name: String, value: String },
+    #[error("invalid option: {word}")]
+    Unknown { word: String },
     #[error("Unrecognized command line argument: {word}")]
     Unrecognized { word: String },
 }

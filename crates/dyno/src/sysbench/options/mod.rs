@@ -7,12 +7,9 @@ pub(crate) mod known;
 mod settings;
 pub(crate) mod values;
 
-pub(crate) use command_line::CommandLine;
-#[cfg(test)]
-pub(crate) use command_line::SysbenchUsageError;
+pub(crate) use command_line::{CommandLine, SysbenchUsageError};
 use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind};
 pub(crate) use settings::SysbenchSettings;
-use thiserror::Error;
 
 use crate::front_end::numbers::leading_number;
 
@@ -21,15 +18,6 @@ use crate::front_end::numbers::leading_number;
 struct Declared {
     option: DeclaredOption,
     default: Option<String>,
-}
-
-/// An option that does not belong there.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum OptionError {
-    #[error("invalid option: {word}")]
-    Unknown { word: String },
-    #[error("Invalid value for the '{name}' option: '{value}'")]
-    Value { name: String, value: String },
 }
 
 /// Options as they were typed, with the defaults of those that are known.
@@ -64,7 +52,7 @@ impl Options {
         &mut self,
         declared: Option<Vec<DeclaredOption>>,
         with_driver: bool,
-    ) -> Result<(), OptionError> {
+    ) -> Result<(), SysbenchUsageError> {
         let takes_all = declared.is_none();
         let with_default = |option: DeclaredOption| Declared { default: option.default_text(), option };
         self.declared = declared.unwrap_or_default().into_iter().map(with_default).collect();
@@ -72,14 +60,14 @@ impl Options {
         typed.try_for_each(|typed| self.check(typed, takes_all, with_driver))
     }
 
-    fn check(&self, typed: &Typed, takes_all: bool, with_driver: bool) -> Result<(), OptionError> {
+    fn check(&self, typed: &Typed, takes_all: bool, with_driver: bool) -> Result<(), SysbenchUsageError> {
         let value = typed.value.as_deref();
         let right = match self.kind(&typed.name) {
             None => takes_all,
             Some(OptionKind::Bool) => values::flag(value).is_some(),
             Some(OptionKind::Integer) if with_driver && known::find(&typed.name).is_some() => {
                 let value = value.unwrap_or_default();
-                values::strict_integer(value).ok_or_else(|| OptionError::Value {
+                values::strict_integer(value).ok_or_else(|| SysbenchUsageError::InvalidValue {
                     name: typed.name.replace('-', "_"),
                     value: value.to_owned(),
                 })?;
@@ -87,7 +75,7 @@ impl Options {
             }
             Some(_) => true,
         };
-        if right { Ok(()) } else { Err(OptionError::Unknown { word: typed.word.clone() }) }
+        if right { Ok(()) } else { Err(SysbenchUsageError::Unknown { word: typed.word.clone() }) }
     }
 
     /// Names in files of options that nothing knows.
