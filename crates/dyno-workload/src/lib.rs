@@ -12,5 +12,6 @@ pub mod preparation;
 pub mod random;
 pub mod registry;
 pub mod script;
+mod single_writer;
 pub mod sysbench;
 pub mod tpcb;

@@ -5,11 +5,11 @@ mod cli;
 mod command;
 mod failure;
 mod flags;
+mod front_end;
 mod interrupt;
 mod pgbench;
 mod place;
 mod plan;
-mod recording;
 mod secrets;
 mod sysbench;
 

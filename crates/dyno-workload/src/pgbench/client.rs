@@ -82,7 +82,7 @@ impl ScriptClient {
         random: Prng,
         tallies: Vec<Arc<Tally>>,
     ) -> Self {
-        let prepared = if shared.mode == Protocol::Prepared {
+        let prepared = if shared.options.mode == Protocol::Prepared {
             shared.scripts.iter().map(|script| vec![false; script.script.commands.len()]).collect()
         } else {
             Vec::new()
@@ -122,11 +122,11 @@ impl ScriptClient {
         let Some(script) = shared.scripts.get(self.script) else { return Ok(Step::Done) };
         let commands = &script.script.commands;
         while let Some(command) = commands.get(self.command) {
-            if shared.time_commands && !std::mem::take(&mut self.prepares_first) {
+            if shared.options.time_commands && !std::mem::take(&mut self.prepares_first) {
                 self.command_begun_ns = clock::now_ns();
             }
             let jumped = std::mem::take(&mut self.jumped);
-            if shared.debug {
+            if shared.options.debug {
                 self.tell_executing(command, jumped);
             }
             match &command.kind {
@@ -260,7 +260,7 @@ impl ScriptClient {
                 if self.preparing.take().is_some() {
                     return Ok(());
                 }
-                if self.shared.debug {
+                if self.shared.options.debug {
                     self.tell_doing("receiving");
                 }
                 if self.copied {
@@ -298,7 +298,7 @@ impl ScriptClient {
     }
 
     fn finish_command(&mut self) {
-        if self.shared.time_commands
+        if self.shared.options.time_commands
             && let Some(tally) = self.tallies.get(self.script)
         {
             let took_ns = clock::now_ns().saturating_sub(self.command_begun_ns);
@@ -336,7 +336,7 @@ impl Client for ScriptClient {
         self.random_before = self.random;
         self.failure = None;
         self.restart();
-        if self.shared.debug {
+        if self.shared.options.debug {
             let name = self.shared.scripts.get(self.script).map_or("", |script| &script.script.name);
             self.shared.console.info(&format!("client {} executing script \"{name}\"", self.identity.id));
         }
@@ -407,7 +407,7 @@ impl Client for ScriptClient {
         self.count(ended);
         // Between two transactions it stands at none of the commands.
         self.command = 0;
-        self.online = !self.shared.connects_each;
+        self.online = !self.shared.options.connects_each;
     }
 
     fn skipped(&mut self, _due_ns: u64, now_ns: u64) {

@@ -28,7 +28,7 @@ impl ScriptClient {
             return;
         }
         self.text.clear();
-        if self.shared.mode == Protocol::Simple {
+        if self.shared.options.mode == Protocol::Simple {
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
         } else {
             self.text.extend_from_slice(&sql.text);
@@ -45,15 +45,7 @@ impl ScriptClient {
 #[cold]
 pub(super) fn tell_value(shared: &PgbenchShared, script: usize, command: usize, value: Value) {
     let mut text = Vec::new();
-    let kind = match value {
-        Value::Null => "null",
-        Value::Boolean(_) => "boolean ",
-        Value::Integer(_) => "int ",
-        Value::Double(_) => "double ",
-    };
-    if value != Value::Null {
-        value.write_text(&mut text);
-    }
+    value.write_debug(&mut text);
     let text = String::from_utf8_lossy(&text);
-    shared.console.raw(&format!("debug(script={script},command={}): {kind}{text}\n", command + 1));
+    shared.console.raw(&format!("debug(script={script},command={}): {text}\n", command + 1));
 }

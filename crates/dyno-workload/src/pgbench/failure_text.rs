@@ -1,12 +1,7 @@
 //! Why a statement of an administrative connection failed, in libpq's words.
 
 use dyno_target::connection::QueryError;
-use dyno_wire::pg::libpq_text;
-
-/// What libpq says of a session that ended without a word.
-const CLOSED: &str = "server closed the connection unexpectedly\n\
-                      \tThis probably means the server terminated abnormally\n\
-                      \tbefore or while processing the request.";
+use dyno_wire::pg::libpq_text::{self, CLOSED};
 
 /// The whole message, without a newline at its end. `sql` is the statement that failed.
 pub(super) fn failure_text(error: &QueryError, sql: &str) -> String {

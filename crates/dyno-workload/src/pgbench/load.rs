@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use dyno_engine::error::SessionError;
 use dyno_engine::request::Statement;
 use dyno_engine::schedule::Gaps;
 use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 
 use super::client::ScriptClient;
-use super::log::{LogColumns, LogEntry, LogError, LogOptions, TransactionLog};
+use super::console::Console;
+use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
@@ -24,26 +24,25 @@ pub struct WeightedScript {
     pub weight: u32,
 }
 
-/// What a run is made of.
-#[derive(Debug)]
+/// What decides a run, beside its scripts.
+#[derive(Debug, Clone, PartialEq)]
 pub struct LoadOptions {
-    pub scripts: Vec<WeightedScript>,
-    pub names: Names,
-    /// `-D`, in order.
+    /// `-D`, in order; a later one of the same name counts.
     pub defines: Vec<(String, String)>,
     pub mode: Protocol,
     pub clients: u32,
+    /// Never more than clients.
     pub threads: u32,
-    pub scale: i64,
     pub random_seed: u64,
     /// `None`: no limit.
     pub tries_max: Option<u32>,
     pub latency_limit: Option<Duration>,
-    /// Whether `-R` lays out a schedule.
-    pub throttled: bool,
+    /// `-R`: of all clients together, transactions a second.
+    pub rate: Option<f64>,
     pub continue_on_error: bool,
     /// `-C`: each transaction has a connection of its own.
     pub connects_each: bool,
+    pub exit_on_abort: bool,
     pub failures_detailed: bool,
     pub verbose_errors: bool,
     /// `--debug`
@@ -51,20 +50,30 @@ pub struct LoadOptions {
     /// `-r`: time each command.
     pub time_commands: bool,
     pub log: Option<LogOptions>,
-    /// Set when a client aborts and that is to end the run (`--exit-on-abort`).
-    pub stop_on_abort: Option<Arc<AtomicBool>>,
 }
 
-/// Takes the words for the user's terminal.
-pub trait Console: Send + Sync {
-    /// Behind `pgbench: error: `.
-    fn error(&self, text: &str);
-    /// Behind `pgbench: `.
-    fn info(&self, text: &str);
-    /// As it is.
-    fn raw(&self, text: &str);
-    /// A connection could not be opened.
-    fn connection_failed(&self, error: &SessionError);
+impl Default for LoadOptions {
+    /// What a bare `pgbench` runs.
+    fn default() -> Self {
+        Self {
+            defines: Vec::new(),
+            mode: Protocol::Simple,
+            clients: 1,
+            threads: 1,
+            random_seed: 0,
+            tries_max: Some(1),
+            latency_limit: None,
+            rate: None,
+            continue_on_error: false,
+            connects_each: false,
+            exit_on_abort: false,
+            failures_detailed: false,
+            verbose_errors: false,
+            debug: false,
+            time_commands: false,
+            log: None,
+        }
+    }
 }
 
 /// The load of a run; cheap to clone.
@@ -76,18 +85,10 @@ pub(super) struct PgbenchShared {
     pub(super) scripts: Vec<WeightedScript>,
     weights: Vec<i64>,
     pub(super) names: Names,
-    pub(super) mode: Protocol,
-    pub(super) tries_max: Option<u32>,
-    pub(super) latency_limit: Option<Duration>,
-    pub(super) throttled: bool,
-    pub(super) continue_on_error: bool,
-    pub(super) connects_each: bool,
-    pub(super) verbose_errors: bool,
-    pub(super) debug: bool,
-    pub(super) time_commands: bool,
-    pub(super) logs: bool,
-    pub(super) console: Arc<dyn Console>,
-    stop_on_abort: Option<Arc<AtomicBool>>,
+    pub(super) options: LoadOptions,
+    pub(super) console: Console,
+    /// Set when a client aborts and that is to end the run.
+    stop: Arc<AtomicBool>,
     /// The first thread of which a client aborted.
     aborted_thread: OnceLock<u32>,
     /// What statements are prepared under, by script and command; of no length where they are not prepared.
@@ -121,27 +122,25 @@ impl std::fmt::Debug for PgbenchLoad {
 }
 
 impl PgbenchLoad {
-    /// Draws the seeds and opens the logs.
+    /// Draws the seeds and opens the logs. With `--exit-on-abort` a client that aborts sets `stop`.
     ///
     /// # Errors
     /// When a log cannot be opened.
-    pub fn new(mut options: LoadOptions, console: Arc<dyn Console>) -> Result<Self, LogError> {
+    pub fn new(
+        scripts: Vec<WeightedScript>,
+        mut names: Names,
+        options: LoadOptions,
+        scale: i64,
+        stop: Arc<AtomicBool>,
+        console: Console,
+    ) -> Result<Self, LogError> {
         let mut seeds = Seeds::new(options.random_seed);
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
-        let variables = initial_variables(&mut options, &mut seeds);
-        let columns = LogColumns {
-            throttled: options.throttled,
-            retries: options.tries_max != Some(1),
-            failures_detailed: options.failures_detailed,
-            other_failures: options.continue_on_error,
-        };
+        let variables = initial_variables(&options, &mut names, scale, &mut seeds);
         let threads = (0..options.threads)
             .map(|thread| {
                 let streams = seeds.thread();
-                let log = options.log.as_ref();
-                let log = log
-                    .map(|log| TransactionLog::open(log, columns, thread, streams.sampling))
-                    .transpose()?;
+                let log = TransactionLog::open(&options, thread, streams.sampling)?;
                 let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
                 Ok(ThreadShare {
                     state: Mutex::new(ThreadState {
@@ -149,30 +148,20 @@ impl PgbenchLoad {
                         throttle_random: streams.throttle,
                         log,
                     }),
-                    tallies: options.scripts.iter().map(tally).collect(),
+                    tallies: scripts.iter().map(tally).collect(),
                 })
             })
             .collect::<Result<_, LogError>>()?;
-        let statement_names = statement_names(&options.scripts, options.mode);
         Ok(Self(Arc::new(PgbenchShared {
-            weights: options.scripts.iter().map(|script| i64::from(script.weight)).collect(),
-            types: options.scripts.iter().map(|script| script.script.name.clone()).collect(),
-            scripts: options.scripts,
-            names: options.names,
-            mode: options.mode,
-            tries_max: options.tries_max,
-            latency_limit: options.latency_limit,
-            throttled: options.throttled,
-            continue_on_error: options.continue_on_error,
-            connects_each: options.connects_each,
-            verbose_errors: options.verbose_errors,
-            debug: options.debug,
-            time_commands: options.time_commands,
-            logs: options.log.is_some(),
+            weights: scripts.iter().map(|script| i64::from(script.weight)).collect(),
+            types: scripts.iter().map(|script| script.script.name.clone()).collect(),
+            statement_names: statement_names(&scripts, options.mode),
+            scripts,
+            names,
+            options,
             console,
-            stop_on_abort: options.stop_on_abort,
+            stop,
             aborted_thread: OnceLock::new(),
-            statement_names,
             variables,
             clients,
             threads,
@@ -251,14 +240,13 @@ fn statement_names(scripts: &[WeightedScript], mode: Protocol) -> Vec<Vec<Box<st
 }
 
 /// The variables that every client begins with: `-D` first, and where those are silent, what pgbench sets itself.
-fn initial_variables(options: &mut LoadOptions, seeds: &mut Seeds) -> Variables {
-    let names = &mut options.names;
+fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds: &mut Seeds) -> Variables {
     // Of client_id only the slot: each client sets its own.
-    let [scale, random_seed, default_seed, _] =
+    let [scale_slot, random_seed, default_seed, _] =
         ["scale", "random_seed", "default_seed", "client_id"].map(|name| names.slot(name));
     let defines: Vec<_> = options.defines.iter().map(|(name, value)| (names.slot(name), value)).collect();
     let mut variables = Variables::new(names);
-    variables.set(scale, Value::Integer(options.scale));
+    variables.set(scale_slot, Value::Integer(scale));
     variables.set(random_seed, Value::Integer(options.random_seed.cast_signed()));
     for (slot, value) in defines {
         variables.set_text(slot, value);
@@ -296,8 +284,8 @@ impl PgbenchShared {
     pub(super) fn aborted(&self, thread: u32) {
         // Only the first is told.
         let _ = self.aborted_thread.set(thread);
-        if let Some(stop) = &self.stop_on_abort {
-            stop.store(true, Ordering::Relaxed);
+        if self.options.exit_on_abort {
+            self.stop.store(true, Ordering::Relaxed);
         }
     }
 }

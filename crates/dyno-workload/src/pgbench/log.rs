@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dyno_engine::clock;
 use dyno_wire::pg::libpq_text;
 
-use super::tally::{FailureKind, LatencySpread};
+use super::load::LoadOptions;
+use super::tally::{Counts, FailureKind, LatencySpread};
 use crate::script::random::Prng;
 
 /// What is held back at most, as C's streams do: a process that is killed loses no more.
@@ -84,28 +85,32 @@ pub(super) struct TransactionLog {
 }
 
 impl TransactionLog {
-    /// Opens `prefix.PID` for the first thread and `prefix.PID.THREAD` for the others.
-    pub(super) fn open(
-        options: &LogOptions,
-        columns: LogColumns,
-        thread: u32,
-        sampling: Prng,
-    ) -> Result<Self, LogError> {
+    /// Opens `prefix.PID` for the first thread and `prefix.PID.THREAD` for the others, if a log is wanted.
+    pub(super) fn open(load: &LoadOptions, thread: u32, sampling: Prng) -> Result<Option<Self>, LogError> {
+        let Some(options) = &load.log else { return Ok(None) };
+        let columns = LogColumns {
+            throttled: load.rate.is_some(),
+            retries: load.tries_max != Some(1),
+            failures_detailed: load.failures_detailed,
+            other_failures: load.continue_on_error,
+        };
         let process = std::process::id();
         let mut name = options.prefix.as_os_str().to_owned();
         name.push(if thread == 0 { format!(".{process}") } else { format!(".{process}.{thread}") });
         let path = PathBuf::from(name);
         let file = File::create(&path).map_err(|source| LogError::Open { path: path.clone(), source })?;
-        Ok(Self {
+        Ok(Some(Self {
             path,
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
             columns,
             sampling_rate: options.sampling_rate,
             sampling,
-            aggregate: options.aggregate_s.map(|seconds| Aggregate::new(i64::from(seconds))),
+            aggregate: options
+                .aggregate_s
+                .map(|seconds| Aggregate { seconds: seconds.into(), ..Aggregate::default() }),
             epoch_us: epoch_us(),
             failure: None,
-        })
+        }))
     }
 
     /// The load begins: aggregation counts from here.
@@ -210,69 +215,45 @@ fn write_line(
 }
 
 /// What came within an interval.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Aggregate {
     seconds: i64,
     /// Whole seconds since 1970.
     start_s: i64,
-    done: u64,
-    latency: LatencySpread,
-    lag: LatencySpread,
-    skipped: u64,
-    retried: u64,
-    retries: u64,
-    serialization: u64,
-    deadlock: u64,
-    other: u64,
+    counts: Counts,
 }
 
 impl Aggregate {
-    fn new(seconds: i64) -> Self {
-        Self {
-            seconds,
-            start_s: 0,
-            done: 0,
-            latency: LatencySpread::default(),
-            lag: LatencySpread::default(),
-            skipped: 0,
-            retried: 0,
-            retries: 0,
-            serialization: 0,
-            deadlock: 0,
-            other: 0,
-        }
-    }
-
     fn next(&mut self) {
-        *self = Self { start_s: self.start_s + self.seconds, ..Self::new(self.seconds) };
+        self.start_s += self.seconds;
+        self.counts = Counts::default();
     }
 
     fn add(&mut self, entry: &LogEntry) {
+        let counts = &mut self.counts;
         if entry.tries > 1 {
-            self.retried += 1;
-            self.retries += u64::from(entry.tries - 1);
+            counts.retried += 1;
+            counts.retries += u64::from(entry.tries - 1);
         }
         match entry.what {
             Logged::Done { latency_us, lag_us } => {
-                self.done += 1;
-                self.latency.add(latency_us);
-                self.lag.add(lag_us);
+                counts.done += 1;
+                counts.latency.add(latency_us);
+                counts.lag.add(lag_us);
             }
-            Logged::Skipped => self.skipped += 1,
-            Logged::Failed(FailureKind::Serialization) => self.serialization += 1,
-            Logged::Failed(FailureKind::Deadlock) => self.deadlock += 1,
-            Logged::Failed(FailureKind::Other) => self.other += 1,
+            Logged::Skipped => counts.skipped += 1,
+            Logged::Failed(FailureKind::Serialization) => counts.serialization += 1,
+            Logged::Failed(FailureKind::Deadlock) => counts.deadlock += 1,
+            Logged::Failed(FailureKind::Other) => counts.other += 1,
         }
     }
 
     fn write_line(&self, file: &mut BufWriter<File>, columns: LogColumns) -> std::io::Result<()> {
-        let Self {
-            start_s, done, latency, skipped, retried, retries, serialization, deadlock, other, ..
-        } = self;
+        let Counts { done, skipped, retried, retries, serialization, deadlock, other, .. } = self.counts;
         // Columns that the options do not ask for are there and zero.
-        let lag = if columns.throttled { self.lag } else { LatencySpread::default() };
-        write!(file, "{start_s} {done}")?;
-        for times in [latency, &lag] {
+        let lag = if columns.throttled { self.counts.lag } else { LatencySpread::default() };
+        write!(file, "{} {done}", self.start_s)?;
+        for times in [self.counts.latency, lag] {
             let LatencySpread { sum_us, sum2_us2, min_us, max_us, .. } = times;
             write!(file, " {sum_us:.0} {sum2_us2:.0} {min_us:.0} {max_us:.0}")?;
         }

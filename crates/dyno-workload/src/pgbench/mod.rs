@@ -3,6 +3,7 @@
 
 pub mod before;
 mod client;
+pub mod console;
 mod debug;
 mod failure_text;
 pub mod initialize;

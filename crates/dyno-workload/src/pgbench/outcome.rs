@@ -23,7 +23,7 @@ impl ScriptClient {
         let kind = match failure.error.state().as_str() {
             "40001" => FailureKind::Serialization,
             "40P01" => FailureKind::Deadlock,
-            _ if self.shared.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
+            _ if self.shared.options.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
             _ => {
                 let text = self.text_of(failure);
                 self.tell_aborted_query(self.query_number(failure.statements), text.trim_end());
@@ -31,7 +31,7 @@ impl ScriptClient {
                 return Reaction::Abort;
             }
         };
-        if self.shared.verbose_errors {
+        if self.shared.options.verbose_errors {
             let text = self.text_of(failure);
             let Self { identity, command, script, .. } = self;
             let text = text.trim_end();
@@ -46,12 +46,12 @@ impl ScriptClient {
             tally.command_failed(self.command, retry);
         }
         if retry {
-            self.retried = self.shared.verbose_errors.then(|| self.tries_text(failure));
+            self.retried = self.shared.options.verbose_errors.then(|| self.tries_text(failure));
             return Reaction::Retry;
         }
         // Like pgbench: a transaction that only the end of the time kept from another try is not counted.
         self.failure = (kind == FailureKind::Other || failure.load_goes_on).then_some(kind);
-        if self.shared.verbose_errors && self.failure.is_some() {
+        if self.shared.options.verbose_errors && self.failure.is_some() {
             let text = format!("ends the failed transaction ({})", self.tries_text(failure));
             self.shared.console.info(&format!("client {} {text}", self.identity.id));
         }
@@ -68,18 +68,18 @@ impl ScriptClient {
 
     /// Whether `--max-tries` and `-L` leave room for another try.
     fn may_retry(&self, failure: &StatementFailure<'_>) -> bool {
-        let tries_left = self.shared.tries_max.is_none_or(|max| failure.tries < max);
+        let tries_left = self.shared.options.tries_max.is_none_or(|max| failure.tries < max);
         let took_ns = u128::from(failure.now_ns.saturating_sub(failure.due_ns));
-        tries_left && self.shared.latency_limit.is_none_or(|limit| took_ns <= limit.as_nanos())
+        tries_left && self.shared.options.latency_limit.is_none_or(|limit| took_ns <= limit.as_nanos())
     }
 
     /// `try 1/3, 12.000% of the maximum time of tries was used`
     fn tries_text(&self, failure: &StatementFailure<'_>) -> String {
         let mut text = format!("try {}", failure.tries);
-        if let Some(max) = self.shared.tries_max {
+        if let Some(max) = self.shared.options.tries_max {
             text.push_str(&format!("/{max}"));
         }
-        if let Some(limit) = self.shared.latency_limit {
+        if let Some(limit) = self.shared.options.latency_limit {
             let used = failure.now_ns.saturating_sub(failure.due_ns) as f64 / limit.as_nanos() as f64;
             text.push_str(&format!(", {:.3}% of the maximum time of tries was used", used * 100.0));
         }
@@ -99,10 +99,15 @@ impl ScriptClient {
         let lag_us = us(ended.due_ns, ended.begun_ns);
         let what = match (ended.well, self.failure.take()) {
             (true, _) => {
-                let late = self.shared.latency_limit;
+                let late = self.shared.options.latency_limit;
                 let late = late.is_some_and(|limit| latency_us > limit.as_nanos() as f64 / 1e3);
                 if let Some(tally) = self.tallies.get(self.script) {
-                    tally.done(latency_us, self.shared.throttled.then_some(lag_us), late, ended.tries);
+                    tally.done(
+                        latency_us,
+                        self.shared.options.rate.is_some().then_some(lag_us),
+                        late,
+                        ended.tries,
+                    );
                 }
                 Logged::Done { latency_us, lag_us }
             }
@@ -115,7 +120,7 @@ impl ScriptClient {
             (false, None) => return,
         };
         self.transactions += 1;
-        if self.shared.logs {
+        if self.shared.options.log.is_some() {
             self.log(what, ended.tries, ended.ended_ns);
         }
     }
@@ -127,7 +132,7 @@ impl ScriptClient {
             tally.skipped();
         }
         self.transactions += 1;
-        if self.shared.logs {
+        if self.shared.options.log.is_some() {
             self.log(Logged::Skipped, 1, now_ns);
         }
     }

@@ -30,7 +30,7 @@ impl ScriptClient {
         if self.prepares(self.command, sql, request) {
             return Ok(Some(Step::Send));
         }
-        if self.shared.debug {
+        if self.shared.options.debug {
             self.tell_sending(sql);
         }
         if self.pipeline.is_some() {
@@ -46,7 +46,7 @@ impl ScriptClient {
             self.rows.clear();
             request.keep_rows();
         }
-        if self.shared.mode == Protocol::Simple {
+        if self.shared.options.mode == Protocol::Simple {
             self.text.clear();
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
             request.query(&self.text);
@@ -80,7 +80,7 @@ impl ScriptClient {
         let Some(prepared) = prepared.filter(|prepared| !**prepared) else { return false };
         *prepared = true;
         let name = self.shared.statement_name(self.script, command);
-        if self.shared.debug {
+        if self.shared.options.debug {
             self.tell_doing(&format!("preparing {name}"));
         }
         request.parse(name, &sql.text);
@@ -95,7 +95,7 @@ impl ScriptClient {
         commands: &[Command],
         request: &mut Request<'_>,
     ) -> Result<Option<Step>, Aborted> {
-        if self.shared.mode == Protocol::Simple {
+        if self.shared.options.mode == Protocol::Simple {
             return Err(self.abort_at(command, "cannot use pipeline mode with the simple query protocol"));
         }
         if self.pipeline.is_some() {
@@ -136,7 +136,7 @@ impl ScriptClient {
         let command = self.preparing.or(in_pipeline.copied()).unwrap_or(self.command);
         let Kind::Sql(sql) = &script.script.commands.get(command)?.kind else { return None };
         self.text.clear();
-        if self.shared.mode == Protocol::Simple {
+        if self.shared.options.mode == Protocol::Simple {
             sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
         } else {
             self.text.extend_from_slice(&sql.text);

@@ -1,10 +1,7 @@
 //! What the clients count, as pgbench counts it: one [`Tally`] for each thread and script, written by that thread alone
 //! and read by whoever shows progress or the report.
-//!
-//! The cells are atomics without any ordering: a reader may see a transaction's count before its latency, which is as
-//! exact as a progress line needs, and at the end of a run the threads are done.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::single_writer::Count;
 
 /// The failure of a transaction, as pgbench tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,35 +12,19 @@ pub enum FailureKind {
     Other,
 }
 
-/// A sum that only one thread adds to.
+/// A [`Count`] for numbers with a fraction.
 #[derive(Debug, Default)]
-struct Count(AtomicU64);
-
-impl Count {
-    #[inline]
-    fn add(&self, count: u64) {
-        // No read-modify-write: there is one writer.
-        self.0.store(self.0.load(Ordering::Relaxed) + count, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// The same for numbers with a fraction.
-#[derive(Debug, Default)]
-struct Sum(AtomicU64);
+struct Sum(Count);
 
 impl Sum {
     #[inline]
     fn set(&self, value: f64) {
-        self.0.store(value.to_bits(), Ordering::Relaxed);
+        self.0.set(value.to_bits());
     }
 
     #[inline]
     fn get(&self) -> f64 {
-        f64::from_bits(self.0.load(Ordering::Relaxed))
+        f64::from_bits(self.0.get())
     }
 
     #[inline]
@@ -308,36 +289,34 @@ impl Counts {
 
     /// Adds what was counted of another script: its commands are left out.
     pub fn merge_script(&mut self, other: &Self) {
-        self.done += other.done;
-        self.skipped += other.skipped;
-        self.retried += other.retried;
-        self.retries += other.retries;
-        self.serialization += other.serialization;
-        self.deadlock += other.deadlock;
-        self.other += other.other;
-        self.late += other.late;
-        self.latency.merge(&other.latency);
-        self.lag.merge(&other.lag);
-        self.connections.merge(&other.connections);
+        self.change(other, |sum, part| sum + part, LatencySpread::merge);
     }
 
     /// What was counted since `earlier`, an earlier reading of the same; without commands.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            done: self.done - earlier.done,
-            skipped: self.skipped - earlier.skipped,
-            retried: self.retried - earlier.retried,
-            retries: self.retries - earlier.retries,
-            serialization: self.serialization - earlier.serialization,
-            deadlock: self.deadlock - earlier.deadlock,
-            other: self.other - earlier.other,
-            late: self.late - earlier.late,
-            latency: self.latency.since(&earlier.latency),
-            lag: self.lag.since(&earlier.lag),
-            connections: self.connections.since(&earlier.connections),
-            commands: Vec::new(),
-        }
+        let mut since = Self { commands: Vec::new(), ..self.clone() };
+        since.change(earlier, |now, then| now - then, |now, then| *now = now.since(then));
+        since
+    }
+
+    fn change(
+        &mut self,
+        other: &Self,
+        count: fn(u64, u64) -> u64,
+        times: fn(&mut LatencySpread, &LatencySpread),
+    ) {
+        self.done = count(self.done, other.done);
+        self.skipped = count(self.skipped, other.skipped);
+        self.retried = count(self.retried, other.retried);
+        self.retries = count(self.retries, other.retries);
+        self.serialization = count(self.serialization, other.serialization);
+        self.deadlock = count(self.deadlock, other.deadlock);
+        self.other = count(self.other, other.other);
+        self.late = count(self.late, other.late);
+        times(&mut self.latency, &other.latency);
+        times(&mut self.lag, &other.lag);
+        times(&mut self.connections, &other.connections);
     }
 }
 

@@ -28,7 +28,6 @@ const TRIES_MAX: u32 = 10;
 #[derive(Debug)]
 pub(super) struct SysbenchClient {
     shared: Arc<SysbenchShared>,
-    id: u32,
     random: Random,
     sampler: Sampler,
     unique: UniqueNumbers,
@@ -70,7 +69,6 @@ impl SysbenchClient {
         let rows = shared.options.table_size as f64 / f64::from(shared.segments);
         let start = rows * f64::from(id % shared.segments);
         Self {
-            id,
             random: Random::of_client(seed, id),
             sampler: shared.options.distribution.sampler(),
             unique: shared.unique.numbers(),
@@ -97,21 +95,25 @@ impl SysbenchClient {
 
     /// The event that was under way ends without success.
     fn event_failed(&mut self) {
-        if std::mem::take(&mut self.in_event)
-            && let Some(counters) = &self.counters
-        {
-            counters.event_failed();
+        if std::mem::take(&mut self.in_event) {
+            self.counted(ClientCounters::event_failed);
+        }
+    }
+
+    #[inline]
+    fn counted(&self, count: impl FnOnce(&ClientCounters)) {
+        if let Some(counters) = &self.counters {
+            count(counters);
         }
     }
 
     #[inline]
     fn count(&self, sent: Sent, answer: &Answer) {
-        let Some(counters) = &self.counters else { return };
-        match sent.kind {
-            QueryKind::Read => counters.read(),
-            QueryKind::Write if answer.affected > 0 => counters.write(),
-            QueryKind::Write | QueryKind::Other => counters.other(),
-        }
+        self.counted(match sent.kind {
+            QueryKind::Read => ClientCounters::read,
+            QueryKind::Write if answer.affected > 0 => ClientCounters::write,
+            QueryKind::Write | QueryKind::Other => ClientCounters::other,
+        });
     }
 
     /// An id, or a value of `k`.
@@ -335,9 +337,7 @@ impl Client for SysbenchClient {
         self.event_failed();
         self.start();
         self.in_event = true;
-        if let Some(counters) = &self.counters {
-            counters.event_begun();
-        }
+        self.counted(ClientCounters::event_begun);
         TransactionType(0)
     }
 
@@ -360,17 +360,15 @@ impl Client for SysbenchClient {
     }
 
     fn connected(&mut self, _took_ns: u64) {
-        if std::mem::take(&mut self.was_lost)
-            && let Some(counters) = &self.counters
-        {
-            counters.reconnect();
+        if std::mem::take(&mut self.was_lost) {
+            self.counted(ClientCounters::reconnect);
         }
     }
 
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let ignored = self.shared.ignored.ignores(failure.error);
-        if ignored && let Some(counters) = &self.counters {
-            counters.ignored_error();
+        if ignored {
+            self.counted(ClientCounters::ignored_error);
         }
         match &self.shared.on_error {
             OnError::Fail => {
@@ -380,13 +378,7 @@ impl Client for SysbenchClient {
             OnError::EndRun(_) if ignored && failure.load_goes_on => Reaction::Retry,
             OnError::EndRun(_) if ignored => Reaction::Fail,
             OnError::EndRun(fatal) => {
-                fatal.note(FatalError {
-                    client: self.id,
-                    query: self.last_query(),
-                    number: failure.error.number(),
-                    state: failure.error.state().as_str().to_owned(),
-                    message: failure.error.message().to_owned(),
-                });
+                fatal.note(FatalError::of_server(self.last_query(), failure.error));
                 self.event_failed();
                 Reaction::Abort
             }
@@ -400,7 +392,6 @@ impl Client for SysbenchClient {
             && !self.shared.ignored.reconnects()
         {
             fatal.note(FatalError {
-                client: self.id,
                 query: self.last_query(),
                 number: None,
                 state: String::new(),
@@ -413,10 +404,8 @@ impl Client for SysbenchClient {
     fn ended(&mut self, ended: &EndedTransaction) {
         if !ended.well {
             self.event_failed();
-        } else if std::mem::take(&mut self.in_event)
-            && let Some(counters) = &self.counters
-        {
-            counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns));
+        } else if std::mem::take(&mut self.in_event) {
+            self.counted(|counters| counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns)));
         }
     }
 }

@@ -1,11 +1,7 @@
 //! What the clients count, as sysbench counts it: queries by kind, events, restarts, and a histogram of latencies.
-//!
-//! Every cell has one writer: the load thread of its clients. Whoever shows progress or the report reads them at any
-//! time, without a lock and without any ordering, which is as exact as a progress line needs; at the end of a run the
-//! threads are done.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::ClientIdentity;
@@ -18,27 +14,7 @@ pub use snapshot::Snapshot;
 
 use latencies::LatencyCells;
 
-/// A sum that only one thread adds to.
-#[derive(Debug, Default)]
-struct Count(AtomicU64);
-
-impl Count {
-    #[inline]
-    fn add(&self, count: u64) {
-        // No read-modify-write: there is one writer.
-        self.set(self.get() + count);
-    }
-
-    #[inline]
-    fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use crate::single_writer::Count;
 
 /// What one load thread counts. It shares no cache line with what others write.
 #[derive(Debug, Default)]
@@ -67,6 +43,8 @@ struct ClientCells {
 #[derive(Debug)]
 pub struct Counters {
     threads: Box<[ThreadCells]>,
+    /// What clients of other threads count, which nobody reads.
+    others: ThreadCells,
     clients: Box<[ClientCells]>,
     /// Extremes are of the events since this last changed. Seldom written, so that all can read it cheaply.
     epoch: AtomicU32,
@@ -78,6 +56,7 @@ impl Counters {
     pub fn new(threads: u32, clients: u32) -> Arc<Self> {
         Arc::new(Self {
             threads: (0..threads).map(|_| ThreadCells::default()).collect(),
+            others: ThreadCells::default(),
             clients: (0..clients).map(|_| ClientCells::default()).collect(),
             epoch: AtomicU32::new(0),
         })
@@ -87,7 +66,7 @@ impl Counters {
     #[must_use]
     pub fn client(self: &Arc<Self>, identity: ClientIdentity) -> ClientCounters {
         ClientCounters {
-            thread: (identity.thread as usize).min(self.threads.len()),
+            thread: identity.thread as usize,
             client: identity.id as usize,
             counters: Arc::clone(self),
         }
@@ -134,22 +113,20 @@ pub struct ClientCounters {
 
 impl ClientCounters {
     #[inline]
-    fn cells(&self) -> Option<&ThreadCells> {
-        self.counters.threads.get(self.thread)
+    fn cells(&self) -> &ThreadCells {
+        self.counters.threads.get(self.thread).unwrap_or(&self.counters.others)
     }
 
     /// An event begins.
     #[inline]
     pub fn event_begun(&self) {
-        if let Some(cells) = self.cells() {
-            cells.begun.add(1);
-        }
+        self.cells().begun.add(1);
     }
 
     /// An event has ended well, `latency_ns` after it was due; in a closed loop that is when it began.
     #[inline]
     pub fn event_ended(&self, latency_ns: u64) {
-        let Some(cells) = self.cells() else { return };
+        let cells = self.cells();
         cells.events.add(1);
         cells.latencies.add(latency_ns, self.counters.epoch.load(Ordering::Relaxed));
         if let Some(client) = self.counters.clients.get(self.client) {
@@ -161,9 +138,7 @@ impl ClientCounters {
     /// An event that was begun has ended by an error, and is not begun again.
     #[inline]
     pub fn event_failed(&self) {
-        if let Some(cells) = self.cells() {
-            cells.failed.add(1);
-        }
+        self.cells().failed.add(1);
     }
 
     #[inline]
@@ -178,40 +153,30 @@ impl ClientCounters {
     /// A query that returned rows.
     #[inline]
     pub fn read(&self) {
-        if let Some(cells) = self.cells() {
-            cells.reads.add(1);
-        }
+        self.cells().reads.add(1);
     }
 
     /// A query that changed at least a row.
     #[inline]
     pub fn write(&self) {
-        if let Some(cells) = self.cells() {
-            cells.writes.add(1);
-        }
+        self.cells().writes.add(1);
     }
 
     /// Any other query, also one that was to change rows and found none.
     #[inline]
     pub fn other(&self) {
-        if let Some(cells) = self.cells() {
-            cells.other.add(1);
-        }
+        self.cells().other.add(1);
     }
 
     /// An error that only restarts the event.
     #[inline]
     pub fn ignored_error(&self) {
-        if let Some(cells) = self.cells() {
-            cells.ignored_errors.add(1);
-        }
+        self.cells().ignored_errors.add(1);
     }
 
     /// The client's connection was lost and is there again.
     #[inline]
     pub fn reconnect(&self) {
-        if let Some(cells) = self.cells() {
-            cells.reconnects.add(1);
-        }
+        self.cells().reconnects.add(1);
     }
 }

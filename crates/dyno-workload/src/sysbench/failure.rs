@@ -123,7 +123,6 @@ impl FatalErrors {
 /// Why a run cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FatalError {
-    pub client: u32,
     /// The statement with `?` or `$1` for its parameters; empty where the connection was lost.
     pub query: String,
     /// The server's number, 1146; none on PostgreSQL, and where the connection was lost.
@@ -132,4 +131,29 @@ pub struct FatalError {
     pub state: String,
     /// What the server said, without number and state, or how the connection was lost.
     pub message: String,
+}
+
+impl FatalError {
+    /// What the server said to `query`.
+    #[must_use]
+    pub fn of_server(query: String, error: &ServerError) -> Self {
+        let (number, state) = (error.number(), error.state().as_str().to_owned());
+        Self { query, number, state, message: error.message().to_owned() }
+    }
+
+    /// The lines that sysbench's driver prints.
+    #[must_use]
+    pub fn driver_lines(&self, prepared: bool) -> Vec<String> {
+        let Self { query, number, message, .. } = self;
+        match number {
+            Some(number) => {
+                let called = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
+                vec![format!("{called}() returned error {number} ({message}) for query '{query}'")]
+            }
+            None if prepared => vec![format!("PQexecPrepared() failed: 7 {message}")],
+            None => {
+                vec![format!("PQexec() failed: 7 {message}"), format!("failed query was: {query}")]
+            }
+        }
+    }
 }

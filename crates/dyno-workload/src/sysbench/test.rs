@@ -86,12 +86,6 @@ impl Test {
         )
     }
 
-    /// Whether tables that hold every row have as many rows after a load as before.
-    #[must_use]
-    pub fn keeps_row_count(self) -> bool {
-        !matches!(self, Self::Delete | Self::Insert)
-    }
-
     /// Whether an event is one transaction with BEGIN and COMMIT, unless `skip_trx` is on.
     #[must_use]
     pub fn is_transactional(self) -> bool {

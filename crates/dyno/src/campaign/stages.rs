@@ -36,18 +36,18 @@ struct Lost {
 }
 
 /// What a stage is, beside its kind and load.
-pub(super) struct StageSubject<'a> {
-    pub(super) target: &'a str,
-    pub(super) series: &'a str,
+pub(crate) struct StageSubject<'a> {
+    pub(crate) target: &'a str,
+    pub(crate) series: &'a str,
     /// The stream's place in its phase.
-    pub(super) stream: u32,
-    pub(super) round: u32,
-    pub(super) workload: &'a str,
-    pub(super) types: &'a [String],
-    pub(super) url: &'a str,
-    pub(super) threads: u32,
-    pub(super) connections: Option<u32>,
-    pub(super) protocol: Protocol,
+    pub(crate) stream: u32,
+    pub(crate) round: u32,
+    pub(crate) workload: &'a str,
+    pub(crate) types: &'a [String],
+    pub(crate) url: &'a str,
+    pub(crate) threads: u32,
+    pub(crate) connections: Option<u32>,
+    pub(crate) protocol: Protocol,
 }
 
 /// What a stage brought.
@@ -314,7 +314,7 @@ fn kind_name(kind: StageKind) -> &'static str {
 }
 
 /// The stage as it is announced; its number is given when that is done.
-fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage {
+pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage {
     let (planned_s, planned_transactions) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),

@@ -23,11 +23,16 @@ pub(crate) fn tell(failure: &Failure) {
     eprint!("{}", dyno_report::error::render(failure, failure.help().as_deref(), Terminal::stderr()));
 }
 
-/// Prints text; a reader that hung up early (`| head`) is no error.
+/// Prints text.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    write_out(text).map_err(Failure::Output)
+}
+
+/// Writes to standard output; a reader that hung up early (`| head`) is no error.
+pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),
     }
 }

@@ -126,15 +126,10 @@ fn once(
     stop: &AtomicBool,
     names: &mut Vec<String>,
 ) -> Result<u8, Failure> {
-    let now = jiff::Zoned::now();
-    let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
-    let name = writer.name().to_owned();
-    if let Some(live) = live {
-        eprintln!("live      {}", live.url(&name));
-    }
     let mode = if outputs.quiet { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
-    let stream = EventStream::new(writer, Live::new(mode, None));
-    stream.emit(started(&name, &now, command_line(), (plan.spec.clone(), plan.resolved.clone()), plan.seed));
+    let specs = (plan.spec.clone(), plan.resolved.clone());
+    let told = |name: &str| live.iter().for_each(|live| eprintln!("live      {}", live.url(name)));
+    let (name, stream) = begin(store, mode, told, command_line(), specs, plan.seed)?;
     let ended = campaign::run(&Context { plan, stream: &stream, stop });
     stream.close_live();
     let measured = stream.has_measured();
@@ -200,23 +195,30 @@ const EXPOSED: &str = "the password in --target can be read by every user of thi
                        the shell's history: PGPASSWORD or MYSQL_PWD, a password file, a service, an option file, or \
                        --target-file FILE keeps it out of the command line";
 
-/// The first event of a run.
-pub(crate) fn started(
-    name: &str,
-    now: &jiff::Zoned,
+/// Begins a run in the store: its name, which is told before anything is shown, and its stream with the first event.
+pub(crate) fn begin(
+    store: &Store,
+    mode: Mode,
+    tell: impl FnOnce(&str),
     command: Vec<String>,
     (spec, resolved): (RunSpec, RunSpec),
     seed: u64,
-) -> Event {
-    Event::Started(Started {
-        run: name.to_owned(),
+) -> Result<(String, EventStream), Failure> {
+    let now = jiff::Zoned::now();
+    let writer = store.begin_run(&now.strftime("%Y-%m-%d").to_string())?;
+    let run = writer.name().to_owned();
+    tell(&run);
+    let stream = EventStream::new(writer, Live::new(mode, None));
+    stream.emit(Event::Started(Started {
+        run: run.clone(),
         dyno_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: now.timestamp().display_with_offset(now.offset()).to_string(),
         command,
         spec,
         resolved,
         seed,
-    })
+    }));
+    Ok((run, stream))
 }
 
 /// The page of a run: beside the store, and where the user wants it.

@@ -5,18 +5,19 @@ use std::sync::atomic::Ordering;
 
 use dyno_workload::pgbench::initialize::InitializeError;
 
+use super::connect;
 use super::failed::PgbenchFailed;
 use super::options::InitializeOptions;
-use super::{connect, console};
+use crate::front_end::say;
 use crate::interrupt;
 
 pub(super) fn run(options: &InitializeOptions) -> Result<(), PgbenchFailed> {
-    let mut opened = connect::open(&options.connection, &mut console::raw)
-        .map_err(|failure| PgbenchFailed::lines(failure.stderr("initialization")))?;
+    let (mut connection, _) = connect::open(&options.connection, "initialization", &mut say)?;
     let stop = interrupt::stop_flag();
     let terminal = std::io::stderr().is_terminal();
-    let made = options.initialization.run(&mut opened.connection, terminal, &stop, &mut console::raw);
+    let made = options.initialization.run(&mut connection, terminal, &stop, &mut say);
     // What the server says of a statement that was cancelled is no news.
     let stopped = made.is_err() && stop.load(Ordering::Relaxed);
-    Ok(if stopped { Err(InitializeError::Stopped) } else { made }?)
+    let made = if stopped { Err(InitializeError::Stopped) } else { made };
+    made.map_err(|error| PgbenchFailed::new(&error).with("detail", error.detail()))
 }

@@ -4,7 +4,6 @@
 //! comes when it is asked for.
 
 pub(crate) mod connect;
-mod console;
 mod failed;
 mod help;
 mod initialize;
@@ -19,6 +18,7 @@ use std::ffi::OsString;
 
 use options::Parsed;
 
+use crate::front_end::say;
 use crate::{DONE, NOT_STARTED};
 
 /// The version of pgbench that this one is like, as its first line of output has it.
@@ -28,10 +28,10 @@ const VERSION: &str = "18.0";
 pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
     let typed = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let environment = |name: &str| std::env::var(name).ok();
-    let parsed = match options::parse(arguments, &environment, &mut console::raw) {
+    let parsed = match options::parse(arguments, &environment, &mut say) {
         Ok(parsed) => parsed,
         Err(error) => {
-            console::raw(&error.stderr());
+            say(error.stderr());
             return NOT_STARTED;
         }
     };
@@ -39,18 +39,18 @@ pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
         Parsed::Help => run::print(help::HELP).map(|()| DONE),
         Parsed::Version => run::print(help::VERSION).map(|()| DONE),
         Parsed::ListBuiltins => {
-            console::raw(&options::builtins());
+            say(&options::builtins());
             Ok(DONE)
         }
         Parsed::ShowScript(script) => {
-            console::raw(&options::script_text(script));
+            say(&options::script_text(script));
             Ok(DONE)
         }
         Parsed::Initialize(options) => initialize::run(&options).map(|()| DONE),
         Parsed::Run(options) => run::run(&options, typed),
     };
     ended.unwrap_or_else(|failed| {
-        console::raw(failed.stderr());
+        say(failed.stderr());
         NOT_STARTED
     })
 }

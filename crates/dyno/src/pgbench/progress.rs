@@ -3,17 +3,10 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use dyno_workload::pgbench::load::LoadOptions;
 use dyno_workload::pgbench::tally::Counts;
 
 use super::options::ProgressOptions;
-
-/// Which parts of a line the options ask for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ProgressParts {
-    pub(crate) lag: bool,
-    pub(crate) skipped: bool,
-    pub(crate) retries: bool,
-}
 
 /// Prints a line each interval from `start` on, until the other end of `end` hangs up. A line that is due by then is
 /// printed all the same: a run of ten seconds has its tenth line.
@@ -22,7 +15,7 @@ pub(crate) fn print_until(
     start: Instant,
     counts: &dyn Fn() -> Counts,
     progress: ProgressOptions,
-    parts: ProgressParts,
+    load: &LoadOptions,
     say: &dyn Fn(&str),
 ) {
     let (mut last, mut last_at) = (Counts::default(), Duration::ZERO);
@@ -38,7 +31,7 @@ pub(crate) fn print_until(
             } else {
                 format!("{:.1} s", at.as_secs_f64())
             };
-            say(&line(&time, &counts.since(&last), at.saturating_sub(last_at), parts));
+            say(&line(&time, &counts.since(&last), at.saturating_sub(last_at), load));
             (last, last_at) = (counts, at);
             while next <= at {
                 next += progress.every;
@@ -50,21 +43,21 @@ pub(crate) fn print_until(
     }
 }
 
-fn line(time: &str, counts: &Counts, took: Duration, parts: ProgressParts) -> String {
+fn line(time: &str, counts: &Counts, took: Duration, load: &LoadOptions) -> String {
     let tps = counts.done as f64 / took.as_secs_f64();
     let (mean_ms, deviation_ms) = counts.latency.mean_and_deviation_ms().unwrap_or_default();
     let mut text = format!(
         "progress: {time}, {tps:.1} tps, lat {mean_ms:.3} ms stddev {deviation_ms:.3}, {} failed",
         counts.failures()
     );
-    if parts.lag {
+    if load.rate.is_some() {
         let (lag_ms, _) = counts.lag.mean_and_deviation_ms().unwrap_or_default();
         text.push_str(&format!(", lag {lag_ms:.3} ms"));
-        if parts.skipped {
+        if load.latency_limit.is_some() {
             text.push_str(&format!(", {} skipped", counts.skipped));
         }
     }
-    if parts.retries {
+    if load.tries_max != Some(1) {
         text.push_str(&format!(", {} retried, {} retries", counts.retried, counts.retries));
     }
     text.push('\n');
@@ -83,8 +76,8 @@ mod tests {
             let start = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
             let lines = std::cell::Cell::new(0);
             let progress = ProgressOptions { every: Duration::from_secs(10), timestamps: false };
-            let none = ProgressParts { lag: false, skipped: false, retries: false };
-            print_until(&end, start, &Counts::default, progress, none, &|_| lines.set(lines.get() + 1));
+            let none = LoadOptions::default();
+            print_until(&end, start, &Counts::default, progress, &none, &|_| lines.set(lines.get() + 1));
             lines.get()
         };
         assert_eq!([5, 10, 12, 25].map(lines_behind), [0, 1, 1, 1]);
@@ -96,14 +89,19 @@ mod tests {
         counts.latency.add(1000.0);
         counts.latency.add(3000.0);
         let second = Duration::from_secs(1);
-        let none = ProgressParts { lag: false, skipped: false, retries: false };
+        let none = LoadOptions::default();
         assert_eq!(
-            line("1.0 s", &counts, second, none),
+            line("1.0 s", &counts, second, &none),
             "progress: 1.0 s, 10.0 tps, lat 2.000 ms stddev 1.000, 0 failed\n"
         );
-        let all = ProgressParts { lag: true, skipped: true, retries: true };
+        let all = LoadOptions {
+            rate: Some(1.0),
+            latency_limit: Some(second),
+            tries_max: None,
+            ..LoadOptions::default()
+        };
         assert_eq!(
-            line("1.0 s", &Counts::default(), second, all),
+            line("1.0 s", &Counts::default(), second, &all),
             "progress: 1.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed, lag 0.000 ms, 0 skipped, 0 retried, \
              0 retries\n"
         );

@@ -3,38 +3,24 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use dyno_results::spec::End;
+use dyno_workload::pgbench::initialize::PartitionMethod;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::pgbench::tally::{CommandCounts, Counts, LatencySpread};
-use dyno_workload::script::Protocol;
+
+use super::options::RunOptions;
 
 /// What the report is made of.
 pub(crate) struct Results<'a> {
+    pub(crate) options: &'a RunOptions,
     /// By script, with their commands.
     pub(crate) counts: &'a [Counts],
     pub(crate) scripts: &'a [WeightedScript],
     pub(crate) scale: i64,
-    /// `range` or `hash`, and how many.
-    pub(crate) partitions: Option<(&'static str, u32)>,
-    pub(crate) mode: Protocol,
-    pub(crate) clients: u32,
-    pub(crate) threads: u32,
-    /// `None`: no limit.
-    pub(crate) tries_max: Option<u32>,
-    /// Of each client; `None` where time ended the run.
-    pub(crate) transactions: Option<u32>,
-    /// Seconds that were asked for, where no count was.
-    pub(crate) duration_s: u64,
+    pub(crate) partition: Option<(PartitionMethod, u32)>,
     /// How long the load took.
     pub(crate) took: Duration,
     pub(crate) connecting: Duration,
-    pub(crate) reconnects: bool,
-    pub(crate) throttled: bool,
-    pub(crate) latency_limit: Option<Duration>,
-    /// Every transaction's latency was looked at.
-    pub(crate) detailed: bool,
-    pub(crate) failures_detailed: bool,
-    pub(crate) continue_on_error: bool,
-    pub(crate) per_command: bool,
 }
 
 /// The report, behind the banner.
@@ -50,15 +36,15 @@ impl Results<'_> {
         let mut total = Counts::default();
         self.counts.iter().for_each(|script| total.merge_script(script));
         self.write_setup(out)?;
-        let clients = u64::from(self.clients);
-        match self.transactions {
-            Some(transactions) => {
+        let load = &self.options.load;
+        match self.options.length {
+            End::TransactionsPerClient(transactions) => {
                 writeln!(out, "number of transactions per client: {transactions}")?;
-                let wanted = u64::from(transactions) * clients;
+                let wanted = transactions * u64::from(load.clients);
                 writeln!(out, "number of transactions actually processed: {}/{wanted}", total.done)?;
             }
-            None => {
-                writeln!(out, "duration: {} s", self.duration_s)?;
+            End::Duration(duration) => {
+                writeln!(out, "duration: {} s", duration.as_secs())?;
                 writeln!(out, "number of transactions actually processed: {}", total.done)?;
             }
         }
@@ -67,7 +53,7 @@ impl Results<'_> {
             return Ok(());
         }
         self.write_failures(out, "", &total, total.total())?;
-        if let Some(limit) = self.latency_limit {
+        if let Some(limit) = load.latency_limit {
             let limit_ms = limit.as_secs_f64() * 1e3;
             let (late, done) = (total.late, total.done);
             let share = percent(late, done);
@@ -88,13 +74,14 @@ impl Results<'_> {
         };
         writeln!(out, "transaction type: {name}")?;
         writeln!(out, "scaling factor: {}", self.scale)?;
-        if let Some((method, partitions)) = self.partitions {
-            writeln!(out, "partition method: {method}\npartitions: {partitions}")?;
+        if let Some((method, partitions)) = self.partition {
+            writeln!(out, "partition method: {}\npartitions: {partitions}", method.name())?;
         }
-        writeln!(out, "query mode: {}", self.mode.name())?;
-        writeln!(out, "number of clients: {}", self.clients)?;
-        writeln!(out, "number of threads: {}", self.threads)?;
-        match self.tries_max {
+        let load = &self.options.load;
+        writeln!(out, "query mode: {}", load.mode.name())?;
+        writeln!(out, "number of clients: {}", load.clients)?;
+        writeln!(out, "number of threads: {}", load.threads)?;
+        match load.tries_max {
             Some(tries) => writeln!(out, "maximum number of tries: {tries}"),
             None => Ok(()),
         }
@@ -108,22 +95,23 @@ impl Results<'_> {
         counts: &Counts,
         total: u64,
     ) -> std::fmt::Result {
+        let load = &self.options.load;
         let mut line = |what: &str, count: u64| {
             writeln!(out, "{indent}number of {what}: {count} ({:.3}%)", percent(count, total))
         };
         line("failed transactions", counts.failures())?;
-        if self.failures_detailed {
+        if load.failures_detailed {
             line("serialization failures", counts.serialization)?;
             line("deadlock failures", counts.deadlock)?;
-            if self.continue_on_error {
+            if load.continue_on_error {
                 line("other failures", counts.other)?;
             }
         }
-        if self.tries_max != Some(1) {
+        if load.tries_max != Some(1) {
             line("transactions retried", counts.retried)?;
             writeln!(out, "{indent}total number of retries: {}", counts.retries)?;
         }
-        if self.throttled && self.latency_limit.is_some() {
+        if load.rate.is_some() && load.latency_limit.is_some() {
             let (skipped, share) = (counts.skipped, percent(counts.skipped, total));
             writeln!(out, "{indent}number of transactions skipped: {skipped} ({share:.3}%)")?;
         }
@@ -131,15 +119,17 @@ impl Results<'_> {
     }
 
     fn write_latency(&self, out: &mut String, total: &Counts) -> std::fmt::Result {
-        if self.detailed {
+        let load = &self.options.load;
+        // Every transaction's latency was looked at.
+        if load.rate.is_some() || self.options.progress.is_some() || load.latency_limit.is_some() {
             write_spread(out, "", &total.latency)?;
         } else {
             // No latency was looked at: it follows from the time that the clients took.
-            let mean_ms = self.took.as_secs_f64() * 1e3 * f64::from(self.clients) / total.total() as f64;
+            let mean_ms = self.took.as_secs_f64() * 1e3 * f64::from(load.clients) / total.total() as f64;
             let failed = if total.failures() > 0 { " (including failures)" } else { "" };
             writeln!(out, "latency average = {mean_ms:.3} ms{failed}")?;
         }
-        if self.throttled {
+        if load.rate.is_some() {
             let mean_ms = total.lag.sum_us / 1e3 / total.done as f64;
             let max_ms = total.lag.max_us / 1e3;
             writeln!(out, "rate limit schedule lag: avg {mean_ms:.3} (max {max_ms:.3}) ms")?;
@@ -149,7 +139,7 @@ impl Results<'_> {
 
     fn write_rate(&self, out: &mut String, total: &Counts) -> std::fmt::Result {
         let tps = total.done as f64 / self.took.as_secs_f64();
-        if self.reconnects {
+        if self.options.load.connects_each {
             let ended = (total.done + total.failures()) as f64;
             writeln!(out, "average connection time = {:.3} ms", total.connections.sum_us / 1e3 / ended)?;
             writeln!(out, "tps = {tps:.6} (including reconnection times)")
@@ -170,7 +160,7 @@ impl Results<'_> {
                 writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight)?;
                 self.write_script(out, counts, total)?;
             }
-            if self.per_command {
+            if self.options.load.time_commands {
                 self.write_commands(out, script, counts, if several { " - " } else { "" })?;
             }
         }
@@ -196,7 +186,7 @@ impl Results<'_> {
         counts: &Counts,
         indent: &str,
     ) -> std::fmt::Result {
-        let retries = self.tries_max != Some(1);
+        let retries = self.options.load.tries_max != Some(1);
         let beside = if retries { ", failures and retries" } else { " and failures" };
         writeln!(out, "{indent}statement latencies in milliseconds{beside}:")?;
         let nothing = CommandCounts::default();

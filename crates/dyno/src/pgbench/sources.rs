@@ -1,48 +1,51 @@
 //! Where a run's scripts come from: builtin, files, standard input.
 
+use std::io;
+
 use dyno_target::files;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::script::{self, Names};
+use serde_json::{Value, json};
 
 use super::failed::PgbenchFailed;
 use super::options::{RunOptions, ScriptChoice, ScriptSource};
+use crate::front_end::stored_script;
 
-/// Reads and parses the scripts, in the order in which they were named.
+/// Reads and parses the scripts, in the order in which they were named; each with what is stored of it.
 pub(super) fn read_scripts(
     options: &RunOptions,
     names: &mut Names,
-) -> Result<Vec<WeightedScript>, PgbenchFailed> {
+) -> Result<(Vec<WeightedScript>, Vec<Value>), PgbenchFailed> {
     let read = |choice: &ScriptChoice| {
-        let (name, text) = match &choice.source {
-            ScriptSource::Builtin(builtin) => {
-                (builtin.description.to_owned(), builtin.text.as_bytes().to_vec())
-            }
-            ScriptSource::StandardInput => ("-".to_owned(), read_standard_input()?),
-            ScriptSource::File(path) => {
-                let name = path.display().to_string();
-                let failed = |doing| {
-                    let name = &name;
-                    move |error| {
-                        PgbenchFailed::new(format!(
-                            "could not {doing} file \"{name}\": {}",
-                            libpq_text::system(&error)
-                        ))
-                    }
-                };
-                let file = std::fs::File::open(path).map_err(failed("open"))?;
-                let text = files::read_all(file).map_err(failed("read"))?;
-                (name, text)
-            }
+        let (name, text) = read_source(&choice.source)?;
+        let script = script::parse(&name, &text, options.load.mode, names)?;
+        let mut stored = match choice.source {
+            ScriptSource::Builtin(_) => json!({ "name": name }),
+            ScriptSource::StandardInput | ScriptSource::File(_) => stored_script(&name, &text),
         };
-        let script = script::parse(&name, &text, options.protocol, names)?;
-        Ok(WeightedScript { script, weight: choice.weight })
+        stored["weight"] = choice.weight.into();
+        Ok((WeightedScript { script, weight: choice.weight }, stored))
     };
     options.scripts.iter().map(read).collect()
 }
 
-fn read_standard_input() -> Result<Vec<u8>, PgbenchFailed> {
-    files::read_all(std::io::stdin().lock()).map_err(|error| {
-        PgbenchFailed::new(format!("could not read file \"-\": {}", libpq_text::system(&error)))
-    })
+/// Name and text.
+fn read_source(source: &ScriptSource) -> Result<(String, Vec<u8>), PgbenchFailed> {
+    let failed = |doing: &str, name: &str, error: &io::Error| {
+        PgbenchFailed::new(format!("could not {doing} file \"{name}\": {}", libpq_text::system(error)))
+    };
+    let (name, text) = match source {
+        ScriptSource::Builtin(builtin) => (builtin.description.to_owned(), Ok(builtin.text.into())),
+        ScriptSource::StandardInput => ("-".to_owned(), files::read_all(io::stdin().lock())),
+        ScriptSource::File(path) => {
+            let name = path.display().to_string();
+            let file = std::fs::File::open(path).map_err(|error| failed("open", &name, &error))?;
+            (name, files::read_all(file))
+        }
+    };
+    match text {
+        Ok(text) => Ok((name, text)),
+        Err(error) => Err(failed("read", &name, &error)),
+    }
 }

@@ -1,17 +1,13 @@
-//! What dyno's store is told of a pgbench run before it begins: the command line, what it asks for, the stage. Without
-//! passwords: the values of `-D` and the scripts' texts, in which there may be some, are left out.
+//! What dyno's store is told of a pgbench run before it begins: the command line, and what it asks for. Without the
+//! values of `-D`, in which there may be passwords.
 
-use dyno_results::event::{Arrival, Distribution, Stage, StageKind};
-use dyno_results::spec::{Clients, LoadSpec, Rate, RunSpec, StreamSpec, Time};
-use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::tpcb;
+use serde_json::Value;
 
-use super::options::{Length, RunOptions, ScriptChoice, ScriptSource};
+use super::options::{RunOptions, ScriptChoice, ScriptSource};
+use crate::front_end::LoadDescription;
 use crate::plan::NAME;
 use crate::secrets;
-
-/// The id of the run's one stage.
-pub(super) const STAGE: u32 = 0;
 
 /// The workload of scripts that are the user's own.
 const WORKLOAD: &str = "pgbench";
@@ -19,9 +15,9 @@ const WORKLOAD: &str = "pgbench";
 /// pgbench's short options that take a value.
 const WITH_VALUE: &str = "bcdDfFhIjLMpPRstTU";
 
-/// The command line, as it could be typed again but for what is hidden.
-pub(super) fn command_line(arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut words = vec!["dyno".to_owned(), "pgbench".to_owned()];
+/// The words behind the program's name, as they could be typed again but for what is hidden.
+fn command_line(arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut words = Vec::new();
     let mut is_definition = false;
     for word in arguments {
         if std::mem::take(&mut is_definition) {
@@ -73,46 +69,37 @@ fn without_value(definition: &str) -> String {
     }
 }
 
-/// What decides the run, as the store keeps it. Not the scripts' texts, nor the values of variables: there may be
-/// passwords in them.
-pub(super) fn specification(options: &RunOptions, scripts: &[WeightedScript]) -> RunSpec {
-    let script = |script: &WeightedScript| {
-        serde_json::json!({
-            "name": script.script.name,
-            "weight": script.weight,
-            "commands": script.script.commands.len(),
-        })
-    };
-    let mut load = LoadSpec {
-        clients: Some(Clients::Ladder(vec![options.clients.get()])),
-        rate: options.rate.map(|rate| Rate { start_per_s: rate, end_per_s: rate }),
-        ..LoadSpec::default()
-    };
-    match options.length {
-        Length::Transactions(count) => load.transactions = Some(count.get().into()),
-        Length::Duration(duration) => load.duration = Some(Time(duration)),
-    }
-    let own = serde_json::json!({
-        "scripts": scripts.iter().map(script).collect::<Vec<_>>(),
-        "variables": options.variables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        "latency_limit_ms": options.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
-        "connect_per_transaction": options.reconnect,
-        "continue_on_error": options.continue_on_error,
-    });
-    RunSpec {
-        seed: Some(options.seed),
-        threads: Some(options.threads.get()),
-        ..RunSpec::of_front_end(
-            "pgbench",
-            own,
-            StreamSpec {
-                workload: Some(names(options).1),
-                protocol: Some(options.protocol),
-                max_tries: options.max_tries.map(Into::into),
-                load,
-                ..StreamSpec::default()
-            },
-        )
+/// What the store is told of the run. `scripts` are their names, and what is stored of each.
+pub(super) fn description(
+    options: &RunOptions,
+    typed: Vec<String>,
+    (types, scripts): (Vec<String>, Vec<Value>),
+    url: &str,
+) -> LoadDescription {
+    let (series, workload) = names(options);
+    let load = &options.load;
+    LoadDescription {
+        program: "pgbench",
+        typed: command_line(typed),
+        target: NAME,
+        url: url.to_owned(),
+        series,
+        workload,
+        types,
+        seed: load.random_seed,
+        threads: load.threads,
+        protocol: load.mode,
+        max_tries: load.tries_max,
+        warm_up: None,
+        order: options.order(),
+        transactions: None,
+        options: serde_json::json!({
+            "scripts": scripts,
+            "variables": load.defines.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            "latency_limit_ms": load.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
+            "connect_per_transaction": load.connects_each,
+            "continue_on_error": load.continue_on_error,
+        }),
     }
 }
 
@@ -134,40 +121,6 @@ pub(super) fn names(options: &RunOptions) -> (String, String) {
     }
 }
 
-/// The stage as dyno's store has it.
-pub(super) fn stage(options: &RunOptions, types: &[String]) -> Stage {
-    let (series, workload) = names(options);
-    let (planned_s, planned_transactions) = match options.length {
-        Length::Duration(duration) => (Some(duration.as_secs_f64()), None),
-        Length::Transactions(count) => {
-            (None, Some(u64::from(count.get()) * u64::from(options.clients.get())))
-        }
-    };
-    let arrival = match options.rate {
-        None => Arrival::Closed { think_time_ms: 0.0 },
-        Some(rate_per_s) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
-    };
-    Stage {
-        id: STAGE,
-        target: NAME.to_owned(),
-        series,
-        stream: 0,
-        round: 0,
-        kind: StageKind::Hold,
-        workload,
-        clients: options.clients.get(),
-        clients_end: None,
-        connections: None,
-        threads: options.threads.get(),
-        protocol: options.protocol.name().to_owned(),
-        arrival,
-        rate_end_per_s: None,
-        planned_s,
-        planned_transactions,
-        types: types.to_vec(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +139,7 @@ mod tests {
             ("-fD.sql -c2", "-fD.sql -c2"),
         ] {
             let words = command_line(typed.split(' ').map(str::to_owned));
-            assert_eq!(words.join(" "), format!("dyno pgbench {stored}"));
+            assert_eq!(words.join(" "), stored);
         }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::{self, Dialect};
 use dyno_workload::sysbench::prepare::Progress;
-use dyno_workload::sysbench::{self, Existing, Options, PrepareError, PrepareOptions, table_name};
+use dyno_workload::sysbench::{
+    self, Existing, FatalError, Options, PrepareError, PrepareOptions, table_name,
+};
 
 use super::connection::Database;
 use super::run::seed;
@@ -138,24 +140,10 @@ fn dialect(context: &Context, connection: &mut Connection) -> Result<Dialect, Re
 
 /// A statement that failed, in the words of sysbench's drivers.
 fn failed(context: &Context, function: &str, error: &QueryError) -> Refused {
-    let fatal = |text: &str| context.console.fatal(text);
     let QueryError::Server { error: server_error, statement } = error else {
         return context.refuse(&format!("`{function}' function failed: {error}"));
     };
-    let message = server_error.message();
-    match server_error.number() {
-        Some(number) => {
-            fatal(&format!("mysql_drv_query() returned error {number} ({message}) for query '{statement}'"));
-        }
-        None => {
-            fatal(&format!("PQexec() failed: 7 {message}"));
-            fatal(&format!("failed query was: {statement}"));
-        }
-    }
-    let (number, state) = (server_error.number().unwrap_or(0), server_error.state());
-    fatal(&format!(
-        "`{function}' function failed: SQL error, errno = {number}, state = '{}': {message}",
-        state.as_str()
-    ));
+    let error = FatalError::of_server(statement.clone(), server_error);
+    context.console.sql_error(function, false, &error);
     Refused
 }

@@ -3,15 +3,17 @@
 mod failure;
 
 use dyno_engine::error::SessionError;
-use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::connection::Connection;
 use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
 use dyno_wire::endpoint::{Address, Endpoint};
 
 use super::console::SysbenchConsole;
 use super::options::Options;
-use crate::secrets;
+use crate::front_end::connect;
+use crate::front_end::numbers::leading_integer;
 
 pub(super) use failure::NotConnected;
+use failure::UNKNOWN_ERROR;
 
 /// The name that sessions have in the server's lists.
 const PROGRAM_NAME: &str = "sysbench";
@@ -33,21 +35,6 @@ struct SysbenchServer {
     name: String,
     /// The host as it was typed, or the socket.
     host: String,
-}
-
-/// No session came about: in sysbench's words, and the error itself.
-#[derive(Debug)]
-pub(super) struct ConnectFailed {
-    pub(super) told: NotConnected,
-    pub(super) error: ConnectError,
-}
-
-impl ConnectFailed {
-    /// No place is named.
-    fn nowhere() -> Box<Self> {
-        let error = TargetError::NotATarget { found: String::new() }.into();
-        Box::new(Self { told: NotConnected::nowhere(), error })
-    }
 }
 
 /// A server that let us in.
@@ -72,20 +59,12 @@ impl Database {
             "pgsql" => (vec![postgres(options, environment)?], false),
             other => return Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
         };
-        for target in servers.iter().map(|server| &server.target) {
-            secrets::remember(target.passwords(), target.user(), target.database());
-        }
         Ok(Self { servers, prepared, mysql })
     }
 
     /// Opens a session at the first place.
     pub(super) fn open(&self) -> Result<Connection, NotConnected> {
         self.servers.first().ok_or_else(NotConnected::nowhere)?.open()
-    }
-
-    /// The same for who wants to know the error itself, too.
-    pub(super) fn try_open(&self) -> Result<Connection, Box<ConnectFailed>> {
-        self.servers.first().ok_or_else(ConnectFailed::nowhere)?.try_open()
     }
 
     /// Opens a session at each place, keeps the first, and tells where they are.
@@ -102,7 +81,7 @@ impl Database {
     /// Where all of the places are, without looking whether there is a server.
     pub(super) fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
         let first = |server: &SysbenchServer| {
-            Ok(server.endpoints()?.into_iter().next().map(|(_, endpoint)| endpoint))
+            Ok(connect::addresses(&server.target)?.into_iter().next().map(|(_, endpoint)| endpoint))
         };
         self.servers.iter().filter_map(|server| first(server).transpose()).collect()
     }
@@ -125,46 +104,8 @@ impl Database {
 
 impl SysbenchServer {
     fn open(&self) -> Result<Connection, NotConnected> {
-        self.try_open().map_err(|failed| failed.told)
-    }
-
-    /// Tries one address after the other. One that can be reached and refuses the login is the last.
-    fn try_open(&self) -> Result<Connection, Box<ConnectFailed>> {
-        let endpoints = self.endpoints().map_err(|error| {
-            let told = self.no_target(&error);
-            Box::new(ConnectFailed { told, error: error.into() })
-        })?;
-        let mut failed: Option<Box<ConnectFailed>> = None;
-        for (name, endpoint) in endpoints {
-            let error = match Connection::open(&endpoint) {
-                Ok(connection) => return Ok(connection),
-                Err(error) => error,
-            };
-            let is_last = error.server_error().is_some();
-            let told = self.not_opened(name.as_deref(), &error);
-            let told = match &failed {
-                Some(before) if !self.target.is_mysql() => told.after(&before.told),
-                _ => told,
-            };
-            failed = Some(Box::new(ConnectFailed { told, error }));
-            if is_last {
-                break;
-            }
-        }
-        Err(failed.unwrap_or_else(ConnectFailed::nowhere))
-    }
-
-    /// The addresses, each with the name that was resolved to get it.
-    fn endpoints(&self) -> Result<Vec<(Option<String>, Endpoint)>, TargetError> {
-        match &self.target {
-            Target::Postgres(settings) => {
-                let named = settings.named_endpoints()?.into_iter();
-                Ok(named.map(|(name, endpoint)| (name.map(str::to_owned), endpoint)).collect())
-            }
-            Target::MySql(settings) => {
-                Ok(settings.endpoints()?.into_iter().map(|endpoint| (None, endpoint)).collect())
-            }
-        }
+        let opened = connect::open(&self.target).map(|opened| opened.connection);
+        opened.map_err(|failure| self.not_opened(failure))
     }
 }
 
@@ -183,9 +124,10 @@ fn postgres(options: &Options, environment: &Environment) -> Result<SysbenchServ
     // Where it is not said, libpq's environment may say it.
     parameters.extend(options.is_typed("pgsql-sslmode").then(|| ("sslmode", text("pgsql-sslmode"))));
     let target = TargetSettings::from_parameters(&parameters, environment)
-        .map_err(|error| NotConnected::postgres_target(&error))?;
+        .map_err(|error| NotConnected::postgres(error.into()))?;
     let host = text("pgsql-host").to_owned();
-    Ok(SysbenchServer { target: Target::Postgres(target), name: format!("host '{host}'"), host })
+    let target = connect::remembered(Target::Postgres(target));
+    Ok(SysbenchServer { target, name: format!("host '{host}'"), host })
 }
 
 /// Every host with every port, or where there are sockets, these.
@@ -219,8 +161,11 @@ fn server(
     host: &str,
 ) -> Result<SysbenchServer, NotConnected> {
     match target {
-        Ok(target) => Ok(SysbenchServer { target: Target::MySql(target), name, host: host.to_owned() }),
-        Err(error) => Err(NotConnected::mysql_target(&name, &error)),
+        Ok(target) => {
+            let target = connect::remembered(Target::MySql(target));
+            Ok(SysbenchServer { target, name, host: host.to_owned() })
+        }
+        Err(error) => Err(NotConnected::mysql(&name, UNKNOWN_ERROR, &error.to_string(), None)),
     }
 }
 
@@ -243,6 +188,5 @@ fn mysql_target(
 
 /// The number that the text begins with, as C's `atoi` has it.
 fn port(text: &str) -> u16 {
-    let digits = text.trim_start().bytes().take_while(u8::is_ascii_digit).count();
-    text.trim_start()[..digits].parse().unwrap_or(0)
+    leading_integer(text).0.and_then(|port| port.try_into().ok()).unwrap_or(0)
 }

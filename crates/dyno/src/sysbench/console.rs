@@ -1,9 +1,13 @@
 //! What sysbench says, where it says it: messages by level on standard output, and what is wrong with a command line on
 //! standard error. A message that comes again and again is counted instead of repeated, as sysbench does.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use dyno_workload::sysbench::FatalError;
+
+use crate::command;
+use crate::front_end::say;
 
 /// How important a message is; `--verbosity` is the highest that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +104,15 @@ impl SysbenchConsole {
         self.say(Level::Debug, text);
     }
 
+    /// A statement that failed, in the words of sysbench's drivers; `function` is the script's in which it was run.
+    pub(super) fn sql_error(&self, function: &str, prepared: bool, error: &FatalError) {
+        error.driver_lines(prepared).iter().for_each(|line| self.fatal(line));
+        let (number, FatalError { state, message, .. }) = (error.number.unwrap_or(0), error);
+        self.fatal(&format!(
+            "`{function}' function failed: SQL error, errno = {number}, state = '{state}': {message}"
+        ));
+    }
+
     /// Text as it is, whatever the verbosity: help, what `prepare` does.
     pub(super) fn print(&self, text: &str) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,13 +134,8 @@ impl SysbenchConsole {
     }
 
     fn write(&self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // A reader that hung up early (`| head`) is no error.
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                self.broken.store(true, Ordering::Relaxed);
-            }
-            _ => {}
+        if command::write_out(text).is_err() {
+            self.broken.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -141,6 +149,5 @@ fn repetitions(last: &mut Last) -> String {
 
 /// A line on standard error.
 pub(super) fn error(text: &str) {
-    // If the terminal is gone there is nobody to tell.
-    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+    say(&format!("{text}\n"));
 }

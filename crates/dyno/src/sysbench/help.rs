@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use dyno_workload::sysbench::lua::DeclaredOption;
+
 use super::VERSION;
-use super::options::known::{KNOWN, OptionGroup};
-use super::options::{Declared, ValueKind};
+use super::options::Options;
+use super::options::known::{KNOWN, KnownOption, OptionGroup};
 
 /// What `--version` prints, and the first line of everything else. Its first words are sysbench's, for whoever looks at the
 /// version.
@@ -42,53 +44,12 @@ pub(super) fn help() -> String {
 }
 
 fn group(text: &mut String, title: &str, group: OptionGroup) {
-    text.push_str(title);
-    let rows: Vec<_> = KNOWN
-        .iter()
-        .filter(|known| known.group == group)
-        .map(|known| OptionRow::new(known.name, known.kind, known.default, known.about))
-        .collect();
-    lay_out(text, &rows);
-    text.push('\n');
+    let rows: Vec<_> = KNOWN.iter().filter(|known| known.group == group).map(KnownOption::declared).collect();
+    text.push_str(&format!("{title}{}\n", DeclaredOption::list(&rows)));
 }
 
 /// What `help` prints of a test that has no help of its own.
-pub(super) fn test_help(name: &str, options: &[Declared]) -> String {
-    let mut text = format!("{name} options:\n");
-    let rows: Vec<_> = options
-        .iter()
-        .map(|it| OptionRow::new(&it.name, it.kind, it.default.as_deref(), &it.about))
-        .collect();
-    lay_out(&mut text, &rows);
-    text.push('\n');
-    text
-}
-
-struct OptionRow<'a> {
-    option: String,
-    default: Option<&'a str>,
-    about: &'a str,
-}
-
-impl<'a> OptionRow<'a> {
-    fn new(name: &str, kind: ValueKind, default: Option<&'a str>, about: &'a str) -> Self {
-        let value = match kind {
-            ValueKind::Flag => "[=on|off]",
-            ValueKind::Integer | ValueKind::Double => "=N",
-            ValueKind::Size => "=SIZE",
-            ValueKind::Text => "=STRING",
-            ValueKind::List => "=[LIST,...]",
-            ValueKind::File => "=FILENAME",
-        };
-        Self { option: format!("{name}{value}"), default, about }
-    }
-}
-
-fn lay_out(text: &mut String, rows: &[OptionRow<'_>]) {
-    let width = rows.iter().map(|row| row.option.len()).max().unwrap_or(0);
-    for OptionRow { option, default, about } in rows {
-        let default = default.map(|default| format!(" [{default}]")).unwrap_or_default();
-        // Writing into a string cannot fail.
-        let _ = writeln!(text, "  --{option:width$} {about}{default}");
-    }
+pub(super) fn test_help(name: &str, options: &Options) -> String {
+    let options: Vec<_> = options.declared().cloned().collect();
+    format!("{name} options:\n{}\n", DeclaredOption::list(&options))
 }

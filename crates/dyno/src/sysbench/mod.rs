@@ -3,6 +3,7 @@
 //! What sysbench prints is printed here to the letter, since people parse it; what dyno adds goes to standard error, or
 //! comes when it is asked for.
 
+mod banner;
 mod commands;
 mod connection;
 mod console;
@@ -22,10 +23,11 @@ use std::sync::Arc;
 
 use connection::Database;
 use console::SysbenchConsole;
-use options::{CommandLine, Declared, Options, SysbenchSettings};
+use options::{CommandLine, Options, SysbenchSettings};
 use test::TestSubject;
 
 use dyno_target::Environment;
+use dyno_workload::sysbench::lua::DeclaredOption;
 
 use crate::{DONE, NOT_STARTED, NOT_WRITTEN};
 
@@ -70,10 +72,9 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
         console.print(&help::version());
         return DONE;
     }
-    let extras = std::env::var("DYNO_SYSBENCH").ok();
-    let settings =
-        SysbenchSettings::new(&line.options, extras.as_deref(), &mut |warning| console.warning(warning));
-    let settings = match settings {
+    let environment = |name: &str| std::env::var(name).ok();
+    let warn = &mut |warning: &str| console.warning(warning);
+    let settings = match SysbenchSettings::new(&line.options, &environment, warn) {
         Ok(settings) => settings,
         Err(error) => {
             console.print(&format!("{error}\n"));
@@ -110,7 +111,7 @@ impl Context {
                     "run" => run::builtin(self, test),
                     "cleanup" => commands::cleanup(self),
                     "help" => {
-                        self.console.print(&help::test_help(test.name(), self.options.declared()));
+                        self.console.print(&help::test_help(test.name(), &self.options));
                         Ok(DONE)
                     }
                     _ => Err(unknown(command)),
@@ -121,7 +122,7 @@ impl Context {
     }
 
     /// Has the options of a test known, and looks at all.
-    fn declare(&mut self, declared: Option<Vec<Declared>>, command: &str) -> Result<(), Refused> {
+    fn declare(&mut self, declared: Option<Vec<DeclaredOption>>, command: &str) -> Result<(), Refused> {
         let checked = self.options.declare(declared, command != "help");
         for name in self.options.unknown_in_files() {
             let name = name.replace('-', "_");

@@ -1,41 +1,37 @@
 //! `run`: the threads connect, the load runs, the report is printed. Like sysbench from outside; inside, dyno's engine,
 //! and its store beside it.
 
-use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Distribution, StageKind};
+use dyno_results::event::StageKind;
+use dyno_results::spec::{End, Protocol, StageOrder};
 use dyno_target::Environment;
 use dyno_target::connection::Connection;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench::lua::LuaError;
 use dyno_workload::sysbench::{
-    Counters, FatalError, FatalErrors, IgnoredErrors, OnError, Snapshot, Sysbench, Test,
+    self, Counters, FatalError, FatalErrors, IgnoredErrors, OnError, Snapshot, Sysbench, Test,
 };
 
 use super::connection::{Database, NotConnected, OpenedServer};
 use super::options::SysbenchSettings;
 use super::report::{PeriodCounts, ReportForm};
 use super::script::ScriptLoad;
-use super::stored::{self, Recorded};
 use super::watch::{EventBacklog, LoadWatch, Watched, without_last_end};
-use super::{Context, Refused, tables};
+use super::{Context, Refused, stored, tables};
+use crate::front_end::{
+    BROKE_OFF, Ended, Extras, INTERRUPTED_BEFORE, Recording, STOPPED_WAIT, Tables, WAIT_FOREVER, arrivals,
+    beside,
+};
 use crate::{DONE, INCOMPLETE, NOT_STARTED, interrupt};
 
-/// A client's next event begins when its last one has ended.
-const CLOSED: Arrivals = Arrivals::Closed { think_time: Duration::ZERO };
-/// How long a run that the user or an error stops waits for what is under way.
-const STOPPED_WAIT: Duration = Duration::from_secs(1);
-/// A run waits for its last events however long they take, as sysbench does.
-const WAIT_FOREVER: Duration = Duration::MAX;
 /// As sysbench says it.
 const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the \
                              specified event generation rate";
@@ -91,7 +87,7 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
     let options = tables::options(context, Some(test))?;
     let tables = options.tables;
     let settings = &context.settings;
-    print_banner(context);
+    context.print_banner();
     let (database, opened) = open(context)?;
     let stop = interrupt::stop_flag();
     let ignored = ignored_errors(context, database.mysql)?;
@@ -154,41 +150,6 @@ pub(super) fn not_started(context: &Context, failure: &NotConnected) -> Refused 
     Refused
 }
 
-/// What is printed before the threads begin.
-pub(super) fn print_banner(context: &Context) {
-    let Context { settings, console, .. } = context;
-    console.notice("Running the test with following options:");
-    console.notice(&format!("Number of threads: {}", settings.threads));
-    if let Some(rate) = settings.rate {
-        console.notice(&format!("Target transaction rate: {rate}/sec"));
-    }
-    if settings.report_interval_s != 0 {
-        let seconds = settings.report_interval_s;
-        console.notice(&format!("Report intermediate results every {seconds} second(s)"));
-    }
-    if !settings.checkpoints.is_empty() {
-        let seconds: Vec<_> = settings.checkpoints.iter().map(|at| at.as_secs().to_string()).collect();
-        console.notice(&format!("Report checkpoint(s) at {} seconds", seconds.join(", ")));
-    }
-    if settings.debug {
-        console.notice("Debug mode enabled.\n");
-    }
-    if settings.validate {
-        console.notice("Validation checks: on.\n");
-    }
-    match settings.seed {
-        Some(seed) => console.notice(&format!("Initializing random number generator from seed ({seed}).\n")),
-        None => console.notice("Initializing random number generator from current time\n"),
-    }
-    match settings.forced_shutdown.zip(settings.time) {
-        Some((wait, time)) => {
-            console.notice(&format!("Forcing shutdown in {} seconds\n", (time + wait).as_secs()));
-        }
-        None => console.notice(""),
-    }
-    console.notice("Initializing worker threads...\n");
-}
-
 /// A run from the first connection to the report.
 pub(super) struct SysbenchRun<'a> {
     pub(super) context: &'a Context,
@@ -200,13 +161,6 @@ pub(super) struct SysbenchRun<'a> {
     pub(super) backlog: EventBacklog,
 }
 
-/// How a run ended.
-struct SysbenchExit {
-    code: u8,
-    /// Why it is incomplete.
-    reason: Option<String>,
-}
-
 impl SysbenchRun<'_> {
     /// `first` is a session to describe the server by, with the server's URL. Without one the run is not stored.
     pub(super) fn perform(
@@ -214,44 +168,50 @@ impl SysbenchRun<'_> {
         endpoints: &[Endpoint],
         first: Option<(Connection, String)>,
     ) -> Result<u8, Refused> {
-        let mut recorded = match first {
-            Some((mut connection, url)) => {
-                let mut recorded = Recorded::begin(self);
-                recorded.describe(&mut connection, &url, self);
-                recorded
-            }
-            None => Recorded::nothing(),
-        };
+        let mut recording = self.begin_recording(first);
         if self.stop.load(Ordering::Relaxed) {
-            recorded.discard();
-            return Err(self.context.refuse("interrupted before the load began"));
+            recording.discard();
+            return Err(self.context.refuse(INTERRUPTED_BEFORE));
         }
         let mut engine = match self.start(endpoints) {
             Ok(engine) => engine,
             Err(refused) => {
-                recorded.discard();
+                recording.discard();
                 return Err(refused);
             }
         };
-        recorded.watch(endpoints);
+        if let Some(endpoint) = endpoints.first() {
+            recording.watch(endpoint);
+        }
         for thread in 0..self.context.settings.threads.get() {
             self.context.console.debug(&format!("Worker thread (#{thread}) started"));
             self.context.console.debug(&format!("Worker thread (#{thread}) initialized"));
         }
         self.context.console.notice("Threads started!\n");
-        let measured = self.measure(&mut engine, &recorded);
+        let measured = self.measure(&mut engine, &recording);
         drop(engine);
         let (code, reason) = match measured {
             Ok((outcome, watched)) => {
                 let ended = self.end(&outcome, &watched);
                 (Ok(ended.code), ended.reason)
             }
-            Err(error) => {
-                (Err(self.context.refuse(&error.to_string())), Some("the load broke off".to_owned()))
-            }
+            Err(error) => (Err(self.context.refuse(&error.to_string())), Some(BROKE_OFF.to_owned())),
         };
-        recorded.finish(self.context, reason);
+        recording.finish(reason);
         code
+    }
+
+    fn begin_recording(&self, first: Option<(Connection, String)>) -> Recording {
+        let extras = self.context.settings.extras;
+        let Some((mut connection, url)) = first else {
+            return Recording::begin(stored::description(self, String::new()), Extras::Off);
+        };
+        let mut recording = Recording::begin(stored::description(self, url), extras);
+        let names: Vec<_> = (1..=self.load.tables).map(sysbench::table_name).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let tables = (!names.is_empty()).then_some(Tables { scale: None, names: &names });
+        recording.describe(&mut connection, tables);
+        recording
     }
 
     /// Starts the load threads, connects the clients, and has a script's threads begin.
@@ -263,8 +223,8 @@ impl SysbenchRun<'_> {
             engine.connect(self.context.settings.threads.get(), &self.stop, &mut |_| {})?;
             if self.load.kind.script().is_some() {
                 let once = End::TransactionsPerClient(1);
-                let plan = StageOrder { arrivals: CLOSED, ..self.plan(stored::BEFORE, once) };
-                engine.run_stage(&plan, &self.stop, &mut |_| {})?;
+                let order = StageOrder::closed(self.context.settings.threads.get(), once);
+                engine.run_stage(&order, &self.stop, &mut |_| {})?;
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(EngineError::Stopped);
                 }
@@ -280,7 +240,7 @@ impl SysbenchRun<'_> {
             (Err(EngineError::Connect { address, source, .. }), None) => {
                 Err(failed(&self.database.refused(&address, &source)))
             }
-            (Err(error), None) => Err(failed(&NotConnected::other(&error))),
+            (Err(error), None) => Err(failed(&NotConnected::of_engine(&error))),
         }
     }
 
@@ -303,91 +263,64 @@ impl SysbenchRun<'_> {
     fn measure(
         &self,
         engine: &mut Engine,
-        recorded: &Recorded,
+        recording: &Recording,
     ) -> Result<(StageOutcome, Watched), EngineError> {
         let settings = &self.context.settings;
-        if !settings.warmup.is_zero() {
+        let has_warm_up = !settings.warmup.is_zero();
+        if has_warm_up {
             let seconds = settings.warmup.as_secs();
             self.context.console.notice(&format!("Warming up for {seconds} seconds...\n"));
-            let plan = self.plan(stored::WARM_UP, End::Duration(settings.warmup));
-            recorded.stage_begins(self, StageKind::WarmUp, plan.stage);
-            let outcome =
-                engine.run_stage(&plan, &self.stop, &mut |seen| self.observe(plan.stage, seen, recorded))?;
-            recorded.stage_ended(plan.stage, &outcome);
+            let end = End::Duration(settings.warmup);
+            let order = StageOrder { kind: StageKind::WarmUp, end, ..self.order() };
+            recording.run_stage(engine, order, &self.stop, &mut |seen| self.observe(seen))?;
         }
         // What a script asks before its first event is counted, as by sysbench.
-        let has_warm_up = !settings.warmup.is_zero();
         let base = if has_warm_up { self.load.counters.read() } else { Snapshot::default() };
         self.load.counters.restart_extremes();
-        let end = settings.time.map_or(End::TransactionsPerClient(u64::MAX), End::Duration);
-        let plan = self.plan(stored::MEASURED, end);
         engine.limit_transactions(settings.events);
-        recorded.stage_begins(self, StageKind::Hold, plan.stage);
-        let (outcome, watched) = self.watch(engine, &plan, recorded, base)?;
-        recorded.stage_ended(plan.stage, &outcome);
-        Ok((outcome, watched))
-    }
-
-    fn plan(&self, stage: u32, end: End) -> StageOrder {
-        let clients = self.context.settings.threads.get();
-        let arrivals = self.context.settings.rate.map_or(CLOSED, |rate| {
-            let rate = f64::from(rate);
-            Arrivals::Open { rate_per_s: rate, rate_end_per_s: rate, distribution: Distribution::Poisson }
-        });
-        StageOrder { stage, ..StageOrder::new(StageKind::Hold, clients, arrivals, end) }
-    }
-
-    /// Runs the load, and tells of it while it runs.
-    fn watch(
-        &self,
-        engine: &mut Engine,
-        plan: &StageOrder,
-        recorded: &Recorded,
-        base: Snapshot,
-    ) -> Result<(StageOutcome, Watched), EngineError> {
         let watch = LoadWatch {
             console: &self.context.console,
-            settings: &self.context.settings,
+            settings,
             counters: &self.load.counters,
             kind: &self.load.kind,
             backlog: &self.backlog,
             stop: &self.stop,
         };
-        std::thread::scope(|scope| {
-            let (running, end) = channel();
-            let start = Instant::now();
-            let watching = std::thread::Builder::new()
-                .spawn_scoped(scope, move || watch.until(&end, start, base))
-                .map_err(EngineError::Start)?;
-            let ran = engine.run_stage(plan, &self.stop, &mut |seen| {
-                self.observe(plan.stage, seen, recorded);
-                if self.backlog.is_full() {
-                    self.stop.store(true, Ordering::Relaxed);
-                }
-            });
-            drop(running);
-            let watched = match watching.join() {
-                Ok(watched) => watched,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            Ok((ran?, watched))
-        })
+        let start = Instant::now();
+        beside(
+            |end| watch.until(end, start, base),
+            || {
+                recording.run_stage(engine, self.order(), &self.stop, &mut |seen| {
+                    self.observe(seen);
+                    if self.backlog.is_full() {
+                        self.stop.store(true, Ordering::Relaxed);
+                    }
+                })
+            },
+        )
     }
 
-    fn observe(&self, stage: u32, seen: Observation, recorded: &Recorded) {
-        if let Observation::Interval(interval) = &seen
+    /// The load that is measured.
+    pub(super) fn order(&self) -> StageOrder {
+        let settings = &self.context.settings;
+        let end = settings.time.map_or(End::TransactionsPerClient(u64::MAX), End::Duration);
+        let arrivals = arrivals(settings.rate.map(f64::from));
+        StageOrder::new(StageKind::Hold, settings.threads.get(), arrivals, end)
+    }
+
+    fn observe(&self, seen: &Observation) {
+        if let Observation::Interval(interval) = seen
             && !interval.drain
         {
             let end_ms = interval.start_ms + interval.duration_ms;
             self.backlog.set(interval.backlog, end_ms.round() as u64);
         }
-        recorded.observe(stage, seen);
     }
 
     /// Tells how it ended: the error that ended it, or the report.
-    fn end(&self, outcome: &StageOutcome, watched: &Watched) -> SysbenchExit {
+    fn end(&self, outcome: &StageOutcome, watched: &Watched) -> Ended {
         let console = &self.context.console;
-        let failed = |reason: String| SysbenchExit { code: NOT_STARTED, reason: Some(reason) };
+        let failed = |reason: String| Ended::incomplete(NOT_STARTED, reason);
         // That events were cut off is no error of theirs.
         let was_cut = watched.unfinished.is_some();
         if let LoadKind::Builtin(fatal) = &self.load.kind
@@ -409,14 +342,13 @@ impl SysbenchRun<'_> {
         self.tell_why_it_ended(took);
         self.report(took, watched);
         if self.stop.load(Ordering::Relaxed) {
-            return SysbenchExit { code: INCOMPLETE, reason: Some("interrupted".to_owned()) };
+            return Ended::incomplete(INCOMPLETE, "interrupted");
         }
         match watched.unfinished {
-            Some(count) => SysbenchExit {
-                code: INCOMPLETE,
-                reason: Some(format!("{count} events were cut off behind the run's time")),
-            },
-            None => SysbenchExit { code: DONE, reason: None },
+            Some(count) => {
+                Ended::incomplete(INCOMPLETE, format!("{count} events were cut off behind the run's time"))
+            }
+            None => Ended { code: DONE, reason: None },
         }
     }
 
@@ -451,31 +383,15 @@ impl SysbenchRun<'_> {
         console.info("Done.\n");
     }
 
-    /// The error that ended a run, in the words of sysbench's drivers.
+    /// The error that ended a run.
     fn tell_fatal(&self, error: &FatalError) {
-        let FatalError { query, number, state, message, .. } = error;
-        let prepared = self.database.prepared;
-        let fatal = |text: &str| self.context.console.fatal(text);
+        let mut error = error.clone();
         // Of a lost connection there is nothing from the server: sysbench tells what its client library makes of that.
-        let lost = number.is_none() && state.is_empty();
-        let (number, state, message) = match (number, self.database.mysql) {
-            (None, true) if lost => (Some(2013), "HY000", "Lost connection to server during query"),
-            (number, _) => (*number, state.as_str(), message.as_str()),
-        };
-        match number {
-            Some(number) => {
-                let function = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
-                fatal(&format!("{function}() returned error {number} ({message}) for query '{query}'"));
-            }
-            None if prepared => fatal(&format!("PQexecPrepared() failed: 7 {message}")),
-            None => {
-                fatal(&format!("PQexec() failed: 7 {message}"));
-                fatal(&format!("failed query was: {query}"));
-            }
+        if error.number.is_none() && error.state.is_empty() && self.database.mysql {
+            error.number = Some(2013);
+            error.state = "HY000".to_owned();
+            error.message = "Lost connection to server during query".to_owned();
         }
-        let number = number.unwrap_or(0);
-        fatal(&format!(
-            "`thread_run' function failed: SQL error, errno = {number}, state = '{state}': {message}"
-        ));
+        self.context.console.sql_error("thread_run", self.database.prepared, &error);
     }
 }

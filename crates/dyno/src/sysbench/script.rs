@@ -9,21 +9,22 @@ use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::files;
+use dyno_workload::sysbench::Counters;
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Distributions, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind,
-    OptionValue, ReportLatency, ScriptSettings,
+    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind, OptionValue,
+    ReportLatency, ScriptSettings,
 };
-use dyno_workload::sysbench::{Counters, Distribution};
 
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
-use super::options::known::{KNOWN, OptionGroup};
-use super::options::{Declared, Options, SysbenchSettings, ValueKind, values};
+use super::options::known::{KNOWN, KnownOption, OptionGroup};
+use super::options::{Options, SysbenchSettings};
 use super::report::{PeriodCounts, Queue, ReportForm};
 use super::run::{self, RunLoad, SysbenchRun, load_threads};
 use super::test::{BULK_INSERT, LuaSource};
 use super::watch::{EventBacklog, without_last_end};
 use super::{Context, Refused, help, unknown};
+use crate::front_end::stored_script;
 use crate::{DONE, interrupt};
 
 const BULK_INSERT_TEXT: &str = include_str!("bulk_insert.lua");
@@ -42,15 +43,15 @@ pub(super) fn perform(
     let (mut script, counters) =
         read(context, source, command).map_err(|error| context.refuse(&error.to_string()))?;
     let declared = script.options_declared();
-    let declared = (!declared.is_empty()).then(|| declared.iter().map(Declared::from).collect());
+    let declared = (!declared.is_empty()).then(|| declared.to_vec());
     context.declare(declared, command.unwrap_or_default())?;
     let Some(command) = command else { return Ok(DONE) };
     let runs = script.has_function("event") || script.has_function("thread_run");
     let has_it = if command == "run" { runs } else { script.has_command(command) };
     match command {
         _ if has_it => {}
-        "help" if !context.options.declared().is_empty() => {
-            context.console.print(&help::test_help(name, context.options.declared()));
+        "help" if context.options.declared().next().is_some() => {
+            context.console.print(&help::test_help(name, &context.options));
             return Ok(DONE);
         }
         "run" => return Err(context.refuse(&format!("cannot find the event() function in {name}"))),
@@ -84,14 +85,13 @@ fn read(
         lua_path: std::env::var("LUA_PATH").ok(),
         mysql: context.options.text("db-driver") != Some("pgsql"),
         home: std::env::var_os("HOME").map(PathBuf::from),
-        // The lines come whole, as they are to be printed.
-        log: Some(Arc::new(move |line: &str| console.fatal(line.strip_prefix("FATAL: ").unwrap_or(line)))),
+        log: Some(Arc::new(move |line: &str| console.fatal(line))),
         open: opener_while_read(context),
         // Before the load and behind it no load thread counts.
         counters: Some(counters.client(ClientIdentity { id: 0, thread: 0 })),
     };
     let script = match source {
-        LuaSource::Builtin(_) => {
+        LuaSource::BulkInsert => {
             LuaScript::from_text(&format!("{BULK_INSERT}.lua"), BULK_INSERT_TEXT.into(), &invocation)
         }
         LuaSource::File(path) => LuaScript::load(path, &invocation),
@@ -129,9 +129,9 @@ fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8,
 
 /// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
 fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, ConnectError> {
-    database.try_open().map_err(|failed| {
-        failed.told.tell_lines(console);
-        failed.error
+    database.open().map_err(|failed| {
+        failed.tell_lines(console);
+        failed.into_error()
     })
 }
 
@@ -140,7 +140,7 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
     let database = context.database("init")?;
     let before = script.call("init", &|| opener(&database, &context.console));
     before.map_err(|error| context.refuse(&error.to_string()))?;
-    run::print_banner(context);
+    context.print_banner();
     database.warn(&context.console);
     // A script that asks no database needs none. One that does will hear that there is no connection.
     let (opened, endpoints, failure) = match database.open_all() {
@@ -251,6 +251,11 @@ impl ScriptLoad {
         told(self.script.call("done", &|| opener(database, console)), console);
     }
 
+    /// What dyno's store has of it.
+    pub(super) fn stored(&self) -> serde_json::Value {
+        stored_script(&self.script.name(), self.script.text())
+    }
+
     /// Whether there are queries to be reported.
     pub(super) fn uses_driver(&self) -> bool {
         self.script.uses_driver()
@@ -286,24 +291,12 @@ fn report(settings: &SysbenchSettings, counted: &PeriodCounts<'_>, now: Duration
 
 fn settings(context: &Context, script: &LuaScript, seed: u64) -> ScriptSettings {
     let (options, settings) = (&context.options, &context.settings);
-    let number = |name| u32::try_from(options.integer(name)).unwrap_or(0);
-    let iterations = number("rand-spec-iter");
     ScriptSettings {
         options: exported(options, script.options_declared()),
         mysql: options.text("db-driver") != Some("pgsql"),
         emulates_statements: options.text("db-ps-mode") == Some("disable"),
         percentile: settings.percentile.into(),
-        distributions: Distributions {
-            default: settings.distribution,
-            gaussian: Distribution::Gaussian { iterations },
-            special: Distribution::Special {
-                iterations,
-                percent: number("rand-spec-pct"),
-                result_percent: number("rand-spec-res"),
-            },
-            pareto: Distribution::Pareto { h: options.double("rand-pareto-h") },
-            zipfian: Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") },
-        },
+        distributions: settings.distributions,
         seed,
     }
 }
@@ -316,48 +309,28 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     for (name, value) in options.all_typed().filter(|(name, _)| super::options::known::find(name).is_none()) {
         exported.push((key(name), OptionValue::Text(value.unwrap_or_default().to_owned())));
     }
-    for known in
-        KNOWN.iter().filter(|known| known.group != OptionGroup::Hidden && known.kind != ValueKind::File)
-    {
+    let with_value =
+        |known: &&KnownOption| known.group != OptionGroup::Hidden && known.kind != OptionKind::File;
+    for known in KNOWN.iter().filter(with_value) {
         exported.push((key(known.name), value_of(options, known.name, known.kind)));
     }
     for option in declared {
-        let typed = options.is_typed(&option.name).then(|| options.text(&option.name)).flatten();
-        let read = |text: &str| match option.kind {
-            OptionKind::Integer => Some(OptionValue::Integer(values::lenient_number(text) as i64)),
-            OptionKind::Double => Some(OptionValue::Double(values::lenient_number(text))),
-            OptionKind::Bool => Some(OptionValue::Bool(options.flag(&option.name))),
-            _ => option.parse(Some(text)),
-        };
-        exported.push((option.key(), typed.and_then(read).unwrap_or_else(|| option.value_unset())));
+        let typed = options.is_typed(&option.name);
+        let value = if typed { value_of(options, &option.name, option.kind) } else { option.value_unset() };
+        exported.push((option.key(), value));
     }
     exported
 }
 
-fn value_of(options: &Options, name: &str, kind: ValueKind) -> OptionValue {
+fn value_of(options: &Options, name: &str, kind: OptionKind) -> OptionValue {
     match kind {
-        ValueKind::Flag => OptionValue::Bool(options.flag(name)),
-        ValueKind::Integer => OptionValue::Integer(options.integer(name)),
-        ValueKind::Double => OptionValue::Double(options.double(name)),
-        ValueKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
-        ValueKind::Text | ValueKind::File => {
+        OptionKind::Bool => OptionValue::Bool(options.flag(name)),
+        OptionKind::Integer => OptionValue::Integer(options.lenient_integer(name)),
+        OptionKind::Double => OptionValue::Double(options.double(name)),
+        OptionKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
+        OptionKind::Text | OptionKind::File => {
             OptionValue::Text(options.text(name).unwrap_or_default().to_owned())
         }
-        ValueKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
-    }
-}
-
-impl From<&DeclaredOption> for Declared {
-    fn from(option: &DeclaredOption) -> Self {
-        let kind = match option.kind {
-            OptionKind::Bool => ValueKind::Flag,
-            OptionKind::Integer => ValueKind::Integer,
-            OptionKind::Size => ValueKind::Size,
-            OptionKind::Double => ValueKind::Double,
-            OptionKind::Text => ValueKind::Text,
-            OptionKind::List => ValueKind::List,
-        };
-        let (name, about) = (option.name.clone(), option.help.clone());
-        Self { name, about, default: option.default_text(), kind }
+        OptionKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
     }
 }

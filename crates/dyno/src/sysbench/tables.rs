@@ -27,7 +27,7 @@ pub(super) fn options(context: &Context, test: Option<Test>) -> Result<Options, 
         secondary: typed.flag("secondary"),
         create_secondary: typed.flag("create_secondary") && !redshift,
         mysql_storage_engine: typed.text("mysql_storage_engine").unwrap_or_default().to_owned(),
-        distribution: context.settings.distribution,
+        distribution: context.settings.distributions.default,
         ..Options::default()
     };
     match test {

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 
 use dyno_workload::sysbench::Test;
+use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind};
 
-use super::options::{Declared, ValueKind};
+use super::options::known;
 
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +19,8 @@ pub(super) enum TestSubject {
 /// Where a script's text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LuaSource {
-    /// One that comes with dyno, by its name.
-    Builtin(&'static str),
+    /// The one that comes with dyno.
+    BulkInsert,
     File(PathBuf),
     StandardInput,
 }
@@ -52,14 +53,14 @@ impl TestSubject {
         if WITHOUT_DATABASE.contains(&name) {
             return Err(NoTest::NoDatabase { name: name.to_owned() });
         }
-        if let Some(test) = Test::ALL.into_iter().find(|test| test.name() == name) {
+        if let Some(test) = Test::from_name(name) {
             return Ok(Self::Builtin(test));
         }
         if name == "-" || name == "/dev/stdin" {
             return Ok(Self::Script(LuaSource::StandardInput));
         }
         if name == BULK_INSERT {
-            return Ok(Self::Script(LuaSource::Builtin(BULK_INSERT)));
+            return Ok(Self::Script(LuaSource::BulkInsert));
         }
         let as_typed = PathBuf::from(name);
         let as_module = (!name.contains('/')).then(|| PathBuf::from(format!("{name}.lua")));
@@ -82,7 +83,7 @@ impl LuaSource {
 }
 
 /// The options of one of the ten, by name.
-pub(super) fn options_of(test: Test) -> Vec<Declared> {
+pub(super) fn options_of(test: Test) -> Vec<DeclaredOption> {
     let mut options: Vec<_> = OPTIONS.iter().map(declared).collect();
     match test {
         Test::SelectRandomPoints => options.push(declared(&RANDOM_POINTS)),
@@ -94,39 +95,38 @@ pub(super) fn options_of(test: Test) -> Vec<Declared> {
 }
 
 /// Name, kind, default and what it is.
-type OptionDeclaration = (&'static str, ValueKind, Option<&'static str>, &'static str);
+type OptionDeclaration = (&'static str, OptionKind, Option<&'static str>, &'static str);
 
-fn declared(&(name, kind, default, about): &OptionDeclaration) -> Declared {
-    let (name, about, default) = (name.to_owned(), about.to_owned(), default.map(str::to_owned));
-    Declared { name, about, default, kind }
+fn declared(&(name, kind, default, about): &OptionDeclaration) -> DeclaredOption {
+    known::declared(name, kind, default, about)
 }
 
 #[rustfmt::skip]
 const OPTIONS: [OptionDeclaration; 18] = [
-    ("auto_inc", ValueKind::Flag, Some("on"), "Whether the database gives the ids of rows that are inserted; off: they are drawn"),
-    ("create_secondary", ValueKind::Flag, Some("on"), "Whether prepare makes the index on k"),
-    ("delete_inserts", ValueKind::Integer, Some("1"), "DELETE and INSERT of a row, so often in a transaction"),
-    ("distinct_ranges", ValueKind::Integer, Some("1"), "SELECT DISTINCT of a range, so often in a transaction"),
-    ("index_updates", ValueKind::Integer, Some("1"), "UPDATE of the column with the index, so often in a transaction"),
-    ("mysql_storage_engine", ValueKind::Text, Some("innodb"), "MySQL's storage engine of the tables"),
-    ("non_index_updates", ValueKind::Integer, Some("1"), "UPDATE of a column without index, so often in a transaction"),
-    ("order_ranges", ValueKind::Integer, Some("1"), "SELECT of a range with ORDER BY, so often in a transaction"),
-    ("pgsql_variant", ValueKind::Text, None, "'redshift': no index on k, and no DELETE and INSERT"),
-    ("point_selects", ValueKind::Integer, Some("10"), "SELECT of a row, so often in a transaction"),
-    ("range_selects", ValueKind::Flag, Some("on"), "Whether there are SELECTs of ranges at all"),
-    ("range_size", ValueKind::Integer, Some("100"), "Rows of a range"),
-    ("secondary", ValueKind::Flag, Some("off"), "A plain index on id in place of the primary key"),
-    ("simple_ranges", ValueKind::Integer, Some("1"), "SELECT of a range, so often in a transaction"),
-    ("skip_trx", ValueKind::Flag, Some("off"), "No BEGIN and no COMMIT: each statement is a transaction"),
-    ("sum_ranges", ValueKind::Integer, Some("1"), "SELECT SUM() of a range, so often in a transaction"),
-    ("table_size", ValueKind::Integer, Some("10000"), "Rows of a table"),
-    ("tables", ValueKind::Integer, Some("1"), "Tables"),
+    ("auto_inc", OptionKind::Bool, Some("on"), "Whether the database gives the ids of rows that are inserted; off: they are drawn"),
+    ("create_secondary", OptionKind::Bool, Some("on"), "Whether prepare makes the index on k"),
+    ("delete_inserts", OptionKind::Integer, Some("1"), "DELETE and INSERT of a row, so often in a transaction"),
+    ("distinct_ranges", OptionKind::Integer, Some("1"), "SELECT DISTINCT of a range, so often in a transaction"),
+    ("index_updates", OptionKind::Integer, Some("1"), "UPDATE of the column with the index, so often in a transaction"),
+    ("mysql_storage_engine", OptionKind::Text, Some("innodb"), "MySQL's storage engine of the tables"),
+    ("non_index_updates", OptionKind::Integer, Some("1"), "UPDATE of a column without index, so often in a transaction"),
+    ("order_ranges", OptionKind::Integer, Some("1"), "SELECT of a range with ORDER BY, so often in a transaction"),
+    ("pgsql_variant", OptionKind::Text, None, "'redshift': no index on k, and no DELETE and INSERT"),
+    ("point_selects", OptionKind::Integer, Some("10"), "SELECT of a row, so often in a transaction"),
+    ("range_selects", OptionKind::Bool, Some("on"), "Whether there are SELECTs of ranges at all"),
+    ("range_size", OptionKind::Integer, Some("100"), "Rows of a range"),
+    ("secondary", OptionKind::Bool, Some("off"), "A plain index on id in place of the primary key"),
+    ("simple_ranges", OptionKind::Integer, Some("1"), "SELECT of a range, so often in a transaction"),
+    ("skip_trx", OptionKind::Bool, Some("off"), "No BEGIN and no COMMIT: each statement is a transaction"),
+    ("sum_ranges", OptionKind::Integer, Some("1"), "SELECT SUM() of a range, so often in a transaction"),
+    ("table_size", OptionKind::Integer, Some("10000"), "Rows of a table"),
+    ("tables", OptionKind::Integer, Some("1"), "Tables"),
 ];
 const RANDOM_POINTS: OptionDeclaration =
-    ("random_points", ValueKind::Integer, Some("10"), "Values of k in a SELECT");
-const DELTA: OptionDeclaration = ("delta", ValueKind::Integer, Some("5"), "How far a range of k goes");
+    ("random_points", OptionKind::Integer, Some("10"), "Values of k in a SELECT");
+const DELTA: OptionDeclaration = ("delta", OptionKind::Integer, Some("5"), "How far a range of k goes");
 const NUMBER_OF_RANGES: OptionDeclaration =
-    ("number_of_ranges", ValueKind::Integer, Some("10"), "Ranges of k in a SELECT");
+    ("number_of_ranges", OptionKind::Integer, Some("10"), "Ranges of k in a SELECT");
 
 #[cfg(test)]
 mod tests {
@@ -135,10 +135,7 @@ mod tests {
     #[test]
     fn the_ten_are_found_by_name_and_files_by_path() {
         assert_eq!(TestSubject::find("oltp_read_write"), Ok(TestSubject::Builtin(Test::ReadWrite)));
-        assert_eq!(
-            TestSubject::find("bulk_insert"),
-            Ok(TestSubject::Script(LuaSource::Builtin(BULK_INSERT)))
-        );
+        assert_eq!(TestSubject::find("bulk_insert"), Ok(TestSubject::Script(LuaSource::BulkInsert)));
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mine.lua");
         std::fs::write(&file, "").unwrap();

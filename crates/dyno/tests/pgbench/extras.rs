@@ -64,6 +64,28 @@ fn nothing_when_told_so() {
 }
 
 #[test]
+fn the_stored_specification_has_the_target_and_the_script() {
+    let Some(database) = database("specified") else { return };
+    let store = tempfile::tempdir().unwrap();
+    let text = "select 1;\n-- postgres://u:secret@h/d\n";
+    let ran =
+        case("-n -t 5 -f s@2").file("s", text).run_with_store(&Program::dyno(), &database, store.path());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut report = std::process::Command::new(env!("CARGO_BIN_EXE_dyno"));
+    let report = report.args(["report", "--json"]).env("DYNO_STORE", store.path().join("store.db")).output();
+    let document: serde_json::Value = serde_json::from_slice(&report.unwrap().stdout).unwrap();
+    let spec = &document["run"]["spec"];
+    let url = spec["targets"][0]["url"].as_str().unwrap();
+    assert!(url.contains(&database.address().to_string()), "{url}");
+    let script = &spec["front-end"]["options"]["scripts"][0];
+    assert_eq!((&script["name"], &script["weight"]), (&"s".into(), &2.into()));
+    assert_eq!(script["text"], "select 1;\n-- postgres://u:***@h/d");
+    // As `sha256sum` has it of the file.
+    let hash = "73e687a96b66e1109d319f63da9277a1a00f5e8ff6a47c3db045e9a8b6d17045";
+    assert_eq!(script["sha256"], hash);
+}
+
+#[test]
 fn the_whole_report_when_asked_for() {
     let Some(database) = database("full_extra") else { return };
     let (ran, stored) = run(&database, "--dyno=full");

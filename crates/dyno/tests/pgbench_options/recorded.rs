@@ -82,3 +82,20 @@ pub(crate) fn without_reason(text: &str) -> String {
     ];
     REASONS.into_iter().fold(text.to_owned(), |text, reason| text.replace(reason, "(no address)"))
 }
+
+/// Where an address was tried, all is told as by pgbench. Where none was, the command line or what it names is to
+/// blame; that is told in dyno's words, before what follows from it.
+#[track_caller]
+pub(crate) fn assert_same_failure(ours: &str, theirs: &str, case: &str) {
+    const TRIED: [&str; 2] = ["connection to server ", "could not translate host name "];
+    if TRIED.iter().any(|tried| theirs.contains(tried)) {
+        assert_eq!(ours, theirs, "{case}");
+        return;
+    }
+    let ends = |text: &str| {
+        let lines: Vec<_> = text.lines().collect();
+        let begin = text.split_once("error: ").map(|(begin, _)| begin.to_owned());
+        (begin, lines.len(), lines.last().map(|line| (*line).to_owned()))
+    };
+    assert_eq!(ends(ours), ends(theirs), "{case}: {ours}");
+}

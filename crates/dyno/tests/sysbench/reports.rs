@@ -149,6 +149,9 @@ fn a_stored_run_is_of_one_target_and_its_warm_up_is_apart() {
         let document: Value = serde_json::from_slice(&report.unwrap().stdout).unwrap();
         let target = &document["targets"][0]["name"];
         assert_eq!(target, if database.is_mysql() { "my" } else { "pg" });
+        let named = &document["run"]["spec"]["targets"];
+        assert_eq!((named.as_array().map(Vec::len), &named[0]["name"]), (Some(1), target));
+        assert!(named[0]["url"].as_str().unwrap().contains(&database.address().to_string()), "{named}");
         for list in ["stages", "series", "data", "settings"] {
             for row in document[list].as_array().unwrap() {
                 assert_eq!(&row["target"], target, "{list} of {product}");

@@ -25,45 +25,30 @@ impl Step {
         Self::ForeignKeys,
     ];
 
-    /// Its letter in `-I`.
+    /// Its letter in `-I`, its name in the last line, where its time stands, and what is said when it begins.
+    fn words(self) -> (char, &'static str, &'static str) {
+        match self {
+            Self::DropTables => ('d', "drop tables", "dropping old tables...\n"),
+            Self::CreateTables => ('t', "create tables", "creating tables...\n"),
+            Self::ClientSideGenerate => ('g', "client-side generate", "generating data (client-side)...\n"),
+            Self::ServerSideGenerate => ('G', "server-side generate", "generating data (server-side)...\n"),
+            Self::Vacuum => ('v', "vacuum", "vacuuming...\n"),
+            Self::PrimaryKeys => ('p', "primary keys", "creating primary keys...\n"),
+            Self::ForeignKeys => ('f', "foreign keys", "creating foreign keys...\n"),
+        }
+    }
+
     #[must_use]
     pub fn letter(self) -> char {
-        match self {
-            Self::DropTables => 'd',
-            Self::CreateTables => 't',
-            Self::ClientSideGenerate => 'g',
-            Self::ServerSideGenerate => 'G',
-            Self::Vacuum => 'v',
-            Self::PrimaryKeys => 'p',
-            Self::ForeignKeys => 'f',
-        }
+        self.words().0
     }
 
-    /// Its name in the last line, where its time stands.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DropTables => "drop tables",
-            Self::CreateTables => "create tables",
-            Self::ClientSideGenerate => "client-side generate",
-            Self::ServerSideGenerate => "server-side generate",
-            Self::Vacuum => "vacuum",
-            Self::PrimaryKeys => "primary keys",
-            Self::ForeignKeys => "foreign keys",
-        }
+    pub(super) fn name(self) -> &'static str {
+        self.words().1
     }
 
-    /// What is said when it begins.
     pub(super) fn announcement(self) -> &'static str {
-        match self {
-            Self::DropTables => "dropping old tables...\n",
-            Self::CreateTables => "creating tables...\n",
-            Self::ClientSideGenerate => "generating data (client-side)...\n",
-            Self::ServerSideGenerate => "generating data (server-side)...\n",
-            Self::Vacuum => "vacuuming...\n",
-            Self::PrimaryKeys => "creating primary keys...\n",
-            Self::ForeignKeys => "creating foreign keys...\n",
-        }
+        self.words().2
     }
 }
 

@@ -1,7 +1,5 @@
-//! A shift-reduce parser for expressions.
-//!
-//! It keeps its own stack, for two reasons: what is nested deeply must not end the program; and where an error is found
-//! depends on when a parser looks at the next token, in which this one is like pgbench's (LALR, made by bison).
+//! Parses expressions by precedence climbing. An error is found at the first token that cannot follow what stands before
+//! it, as by pgbench, and no token is taken beyond that one.
 
 use super::ExpressionError;
 use super::fragment::{Branch, Fragment};
@@ -10,30 +8,8 @@ use super::program::{Operation, Program};
 use super::token::{Lexer, LexicalError, Operator, Token};
 use crate::script::{Names, Value};
 
-/// What has been read and is not yet part of something larger.
-#[derive(Debug)]
-enum Symbol {
-    Expression(Fragment),
-    /// Behind an expression.
-    Infix(Operator),
-    Plus,
-    Minus,
-    Not,
-    Invert,
-    Open,
-    Function(&'static Named),
-    /// Arguments before a comma.
-    Arguments(Vec<Fragment>),
-    Comma,
-    Case,
-    When,
-    Then,
-    Branches(Vec<Branch>),
-    Else,
-}
-
-/// How many symbols pgbench's parser has room for.
-const SYMBOLS_MAX: usize = 9998;
+/// How deeply an expression may be nested: the parser calls itself, and must not end the program.
+const DEPTH_MAX: u32 = 600;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
@@ -66,9 +42,10 @@ pub(in crate::script) fn parse(
     mut lexer: Lexer<'_, '_>,
     names: &mut Names,
 ) -> Result<Program, ExpressionError> {
-    let mut parser = Parser { lexer: &mut lexer, names, symbols: Vec::new() };
-    let failure = match parser.run() {
-        Ok(program) => return Ok(program),
+    let mut parser = Parser { lexer: &mut lexer, names, depth: 0 };
+    let failure = match parser.expression(None) {
+        Ok((expression, Token::EndOfCommand)) => return Ok(expression.finish()),
+        Ok(_) => ParseFailure::Syntax,
         Err(failure) => failure,
     };
     let offset = lexer.offset();
@@ -92,141 +69,57 @@ fn lossy(text: &[u8]) -> String {
 struct Parser<'p, 's, 'a> {
     lexer: &'p mut Lexer<'s, 'a>,
     names: &'p mut Names,
-    symbols: Vec<Symbol>,
+    /// How many expressions are being parsed, each within the one before.
+    depth: u32,
 }
 
-/// What a step of the parser asks for next.
-enum Next<'a> {
-    Operand(Token<'a>),
-    Operator(Token<'a>),
-    Done(Program),
-}
+/// An expression, and the token behind it.
+type Parsed<'a> = Result<(Fragment, Token<'a>), ParseFailure<'a>>;
 
 impl<'a> Parser<'_, '_, 'a> {
-    fn run(&mut self) -> Result<Program, ParseFailure<'a>> {
-        let mut next = Next::Operand(self.lexer.next()?);
-        loop {
-            next = match next {
-                Next::Operand(token) => self.operand(token)?,
-                Next::Operator(token) => self.behind_operand(token)?,
-                Next::Done(program) => return Ok(program),
-            };
-        }
+    /// Up to an operator that does not bind tighter than `rule`, of which this is the right side.
+    fn expression(&mut self, rule: Option<Precedence>) -> Parsed<'a> {
+        let first = self.lexer.next()?;
+        self.expression_from(first, rule)
     }
 
-    fn push(&mut self, symbol: Symbol) -> Result<(), ParseFailure<'a>> {
-        if self.symbols.len() >= SYMBOLS_MAX {
+    fn expression_from(&mut self, first: Token<'a>, rule: Option<Precedence>) -> Parsed<'a> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
             return Err(ParseFailure::Exhausted);
         }
-        self.symbols.push(symbol);
-        Ok(())
-    }
-
-    /// Pushes a symbol behind which an operand must come.
-    fn push_before_operand(&mut self, symbol: Symbol) -> Result<Next<'a>, ParseFailure<'a>> {
-        self.push(symbol)?;
-        Ok(Next::Operand(self.lexer.next()?))
-    }
-
-    fn push_expression(&mut self, expression: Fragment) -> Result<Next<'a>, ParseFailure<'a>> {
-        self.push(Symbol::Expression(expression))?;
-        Ok(Next::Operator(self.lexer.next()?))
-    }
-
-    /// Takes the beginning of an operand.
-    fn operand(&mut self, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
-        match token {
-            Token::Null => self.push_expression(Fragment::value(Value::Null)),
-            Token::Boolean(value) => self.push_expression(Fragment::value(Value::Boolean(value))),
-            Token::Integer(value) => self.push_expression(Fragment::value(Value::Integer(value))),
-            Token::Double(value) => self.push_expression(Fragment::value(Value::Double(value))),
-            Token::IntegerEnd => match self.symbols.pop() {
-                Some(Symbol::Minus) => self.push_expression(Fragment::value(Value::Integer(i64::MIN))),
-                _ => Err(ParseFailure::Syntax),
-            },
-            Token::Variable(name) => {
-                let slot = self.names.slot_of_bytes(name);
-                self.push_expression(Fragment::variable(slot))
+        let (mut left, mut next) = self.operand(first)?;
+        while let Token::Operator(operator) = next {
+            let precedence = operator.precedence();
+            if rule == Some(precedence) && !precedence.associates() {
+                return Err(ParseFailure::Syntax);
             }
-            Token::Operator(Operator::Add) => self.push_before_operand(Symbol::Plus),
-            Token::Operator(Operator::Subtract) => self.push_before_operand(Symbol::Minus),
-            Token::Invert => self.push_before_operand(Symbol::Invert),
-            Token::Not => self.push_before_operand(Symbol::Not),
-            Token::Open => self.push_before_operand(Symbol::Open),
-            Token::Function(name) => self.function(name),
-            Token::Case => {
-                self.push(Symbol::Case)?;
-                match self.lexer.next()? {
-                    Token::When => self.push_before_operand(Symbol::When),
-                    _ => Err(ParseFailure::Syntax),
-                }
+            if rule.is_some_and(|rule| precedence <= rule) {
+                break;
             }
-            _ => Err(ParseFailure::Syntax),
+            (left, next) = self.behind(left, operator)?;
         }
+        self.depth -= 1;
+        Ok((left, next))
     }
 
-    fn function(&mut self, name: &[u8]) -> Result<Next<'a>, ParseFailure<'a>> {
-        let Some(named) = Named::find(name) else {
-            return Err(ParseFailure::Function { message: "unexpected function name", name: lossy(name) });
-        };
-        self.push(Symbol::Function(named))?;
-        if self.lexer.next()? != Token::Open {
-            return Err(ParseFailure::Syntax);
-        }
-        self.push(Symbol::Open)?;
-        match self.lexer.next()? {
-            Token::Close => self.call(Vec::new()),
-            // The grammar takes no argument for a list too, behind which there may be a comma.
-            Token::Comma => {
-                self.push(Symbol::Arguments(Vec::new()))?;
-                self.push_before_operand(Symbol::Comma)
-            }
-            token => Ok(Next::Operand(token)),
-        }
-    }
-
-    /// What to do with the expression on top of the stack, when this token is behind it.
-    fn behind_operand(&mut self, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
-        let Some(Symbol::Expression(expression)) = self.symbols.pop() else {
-            return Err(ParseFailure::Syntax);
-        };
-        if let Some(of_rule) = self.symbols.last().and_then(Symbol::precedence) {
-            match token {
-                Token::Operator(operator) if operator.precedence() > of_rule => {
-                    return self.shift(expression, operator);
-                }
-                Token::Operator(operator) if operator.precedence() == of_rule && !of_rule.associates() => {
-                    return Err(ParseFailure::Syntax);
-                }
-                _ => {
-                    let reduced = self.reduce(expression);
-                    self.symbols.push(Symbol::Expression(reduced));
-                    return Ok(Next::Operator(token));
-                }
-            }
-        }
-        match token {
-            Token::Operator(operator) => self.shift(expression, operator),
-            _ => self.close(expression, token),
-        }
-    }
-
-    /// Takes an operator that belongs to the expression before it.
-    fn shift(&mut self, expression: Fragment, operator: Operator) -> Result<Next<'a>, ParseFailure<'a>> {
+    /// An operator and what belongs to it behind an expression.
+    fn behind(&mut self, left: Fragment, operator: Operator) -> Parsed<'a> {
         let null = Fragment::value(Value::Null);
-        match operator {
-            Operator::IsNull => self.push_expression(expression.binary(Binary::Is, null)),
-            Operator::NotNull => self.push_expression(expression.binary(Binary::Is, null).unary(Unary::Not)),
-            Operator::Is => self.is(expression),
+        let joined = match operator {
+            Operator::IsNull => left.binary(Binary::Is, null),
+            Operator::NotNull => left.binary(Binary::Is, null).unary(Unary::Not),
+            Operator::Is => self.is(left)?,
             _ => {
-                self.push(Symbol::Expression(expression))?;
-                self.push_before_operand(Symbol::Infix(operator))
+                let (right, next) = self.expression(Some(operator.precedence()))?;
+                return Ok((infix(operator, left, right), next));
             }
-        }
+        };
+        Ok((joined, self.lexer.next()?))
     }
 
     /// Takes what stands behind IS.
-    fn is(&mut self, expression: Fragment) -> Result<Next<'a>, ParseFailure<'a>> {
+    fn is(&mut self, expression: Fragment) -> Result<Fragment, ParseFailure<'a>> {
         let mut token = self.lexer.next()?;
         let negated = token == Token::Not;
         if negated {
@@ -238,97 +131,72 @@ impl<'a> Parser<'_, '_, 'a> {
             _ => return Err(ParseFailure::Syntax),
         };
         let is = expression.binary(Binary::Is, Fragment::value(what));
-        self.push_expression(if negated { is.unary(Unary::Not) } else { is })
+        Ok(if negated { is.unary(Unary::Not) } else { is })
     }
 
-    /// Joins the expression with the operator before it, and with the expression before that.
-    fn reduce(&mut self, right: Fragment) -> Fragment {
+    /// An operand of which this is the first token.
+    fn operand(&mut self, token: Token<'a>) -> Parsed<'a> {
         let integer = |value| Fragment::value(Value::Integer(value));
-        match self.symbols.pop() {
-            Some(Symbol::Minus) => integer(0).binary(Binary::Number(Number::Subtract), right),
-            Some(Symbol::Invert) => integer(-1).binary(Binary::Integer(Integer::BitXor), right),
-            Some(Symbol::Not) => right.unary(Unary::Not),
-            Some(Symbol::Infix(operator)) => match self.symbols.pop() {
-                Some(Symbol::Expression(left)) => infix(operator, left, right),
-                _ => right,
+        let operand = match token {
+            Token::Null => Fragment::value(Value::Null),
+            Token::Boolean(value) => Fragment::value(Value::Boolean(value)),
+            Token::Integer(value) => integer(value),
+            Token::Double(value) => Fragment::value(Value::Double(value)),
+            Token::Variable(name) => Fragment::variable(self.names.slot_of_bytes(name)),
+            Token::Operator(Operator::Add) => return self.expression(Some(Precedence::Sign)),
+            Token::Operator(Operator::Subtract) => match self.lexer.next()? {
+                Token::IntegerEnd => integer(i64::MIN),
+                first => {
+                    let (right, next) = self.expression_from(first, Some(Precedence::Sign))?;
+                    return Ok((integer(0).binary(Binary::Number(Number::Subtract), right), next));
+                }
             },
-            // Plus
-            _ => right,
+            Token::Invert => {
+                let (right, next) = self.expression(Some(Precedence::Bits))?;
+                return Ok((integer(-1).binary(Binary::Integer(Integer::BitXor), right), next));
+            }
+            Token::Not => {
+                let (right, next) = self.expression(Some(Precedence::Not))?;
+                return Ok((right.unary(Unary::Not), next));
+            }
+            Token::Open => match self.expression(None)? {
+                (inner, Token::Close) => inner,
+                _ => return Err(ParseFailure::Syntax),
+            },
+            Token::Function(name) => self.function(name)?,
+            Token::Case => self.case()?,
+            _ => return Err(ParseFailure::Syntax),
+        };
+        Ok((operand, self.lexer.next()?))
+    }
+
+    fn function(&mut self, name: &[u8]) -> Result<Fragment, ParseFailure<'a>> {
+        let Some(named) = Named::find(name) else {
+            return Err(ParseFailure::Function { message: "unexpected function name", name: lossy(name) });
+        };
+        if self.lexer.next()? != Token::Open {
+            return Err(ParseFailure::Syntax);
+        }
+        let mut arguments = Vec::new();
+        let mut token = self.lexer.next()?;
+        // The grammar takes no argument for a list too, behind which there may be a comma.
+        if token == Token::Comma {
+            token = self.lexer.next()?;
+        } else if token == Token::Close {
+            return self.call(named, arguments);
+        }
+        loop {
+            let (argument, behind) = self.expression_from(token, None)?;
+            arguments.push(argument);
+            match behind {
+                Token::Comma => token = self.lexer.next()?,
+                Token::Close => return self.call(named, arguments),
+                _ => return Err(ParseFailure::Syntax),
+            }
         }
     }
 
-    /// Takes a token that ends an expression.
-    fn close(&mut self, expression: Fragment, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
-        match (self.symbols.last(), token) {
-            (None, Token::EndOfCommand) => Ok(Next::Done(expression.finish())),
-            (Some(Symbol::Open), Token::Close | Token::Comma) => self.close_parenthesis(expression, token),
-            (Some(Symbol::Comma), Token::Close | Token::Comma) => {
-                self.symbols.pop();
-                let Some(Symbol::Arguments(mut arguments)) = self.symbols.pop() else {
-                    return Err(ParseFailure::Syntax);
-                };
-                arguments.push(expression);
-                self.go_on_with(arguments, token)
-            }
-            (Some(Symbol::When), Token::Then) => {
-                self.push(Symbol::Expression(expression))?;
-                self.push_before_operand(Symbol::Then)
-            }
-            (Some(Symbol::Then), Token::When | Token::Else | Token::End) => {
-                let branches = self.branches(expression)?;
-                match token {
-                    Token::When => {
-                        self.push(Symbol::Branches(branches))?;
-                        self.push_before_operand(Symbol::When)
-                    }
-                    Token::Else => {
-                        self.push(Symbol::Branches(branches))?;
-                        self.push_before_operand(Symbol::Else)
-                    }
-                    _ => self.case(branches, Fragment::value(Value::Null)),
-                }
-            }
-            (Some(Symbol::Else), Token::End) => {
-                self.symbols.pop();
-                match self.symbols.pop() {
-                    Some(Symbol::Branches(branches)) => self.case(branches, expression),
-                    _ => Err(ParseFailure::Syntax),
-                }
-            }
-            _ => Err(ParseFailure::Syntax),
-        }
-    }
-
-    /// Behind a parenthesis and one expression: a function's first argument, or an expression in parentheses.
-    fn close_parenthesis(&mut self, first: Fragment, token: Token<'a>) -> Result<Next<'a>, ParseFailure<'a>> {
-        let of_function = matches!(self.symbols.as_slice(), [.., Symbol::Function(_), Symbol::Open]);
-        match token {
-            _ if of_function => self.go_on_with(vec![first], token),
-            Token::Close => {
-                self.symbols.pop();
-                self.push_expression(first)
-            }
-            _ => Err(ParseFailure::Syntax),
-        }
-    }
-
-    /// Behind an argument: the next one, or the end of the call.
-    fn go_on_with(
-        &mut self,
-        arguments: Vec<Fragment>,
-        token: Token<'a>,
-    ) -> Result<Next<'a>, ParseFailure<'a>> {
-        if token == Token::Close {
-            return self.call(arguments);
-        }
-        self.push(Symbol::Arguments(arguments))?;
-        self.push_before_operand(Symbol::Comma)
-    }
-
-    /// A function and a parenthesis are on the stack, and the call is complete.
-    fn call(&mut self, mut arguments: Vec<Fragment>) -> Result<Next<'a>, ParseFailure<'a>> {
-        self.symbols.pop();
-        let Some(Symbol::Function(named)) = self.symbols.pop() else { return Err(ParseFailure::Syntax) };
+    fn call(&mut self, named: &Named, mut arguments: Vec<Fragment>) -> Result<Fragment, ParseFailure<'a>> {
         if let Some(message) = named.refuses(arguments.len()) {
             return Err(ParseFailure::Function { message, name: named.name.to_owned() });
         }
@@ -345,32 +213,27 @@ impl<'a> Parser<'_, '_, 'a> {
                 Operation::Extremum { greatest, count: u8::try_from(arguments.len()).unwrap_or(u8::MAX) }
             }
         };
-        self.push_expression(Fragment::call(arguments, operation))
+        Ok(Fragment::call(arguments, operation))
     }
 
-    /// WHEN, a condition and THEN are on the stack, and the value is complete: the branches with this one.
-    fn branches(&mut self, value: Fragment) -> Result<Vec<Branch>, ParseFailure<'a>> {
-        self.symbols.pop();
-        let Some(Symbol::Expression(condition)) = self.symbols.pop() else {
-            return Err(ParseFailure::Syntax);
-        };
-        self.symbols.pop();
-        let mut branches = match self.symbols.pop() {
-            Some(Symbol::Branches(branches)) => branches,
-            Some(before) => {
-                self.symbols.push(before);
-                Vec::new()
-            }
-            None => return Err(ParseFailure::Syntax),
-        };
-        branches.push(Branch { condition, value });
-        Ok(branches)
-    }
-
-    /// CASE is on the stack, and everything up to END has been taken.
-    fn case(&mut self, branches: Vec<Branch>, otherwise: Fragment) -> Result<Next<'a>, ParseFailure<'a>> {
-        self.symbols.pop();
-        self.push_expression(Fragment::case(branches, otherwise))
+    /// What stands behind CASE, up to END.
+    fn case(&mut self) -> Result<Fragment, ParseFailure<'a>> {
+        let mut branches = Vec::new();
+        let mut token = self.lexer.next()?;
+        while token == Token::When {
+            let (condition, Token::Then) = self.expression(None)? else { return Err(ParseFailure::Syntax) };
+            let (value, behind) = self.expression(None)?;
+            branches.push(Branch { condition, value });
+            token = behind;
+        }
+        match token {
+            Token::End if !branches.is_empty() => Ok(Fragment::case(branches, Fragment::value(Value::Null))),
+            Token::Else if !branches.is_empty() => match self.expression(None)? {
+                (otherwise, Token::End) => Ok(Fragment::case(branches, otherwise)),
+                _ => Err(ParseFailure::Syntax),
+            },
+            _ => Err(ParseFailure::Syntax),
+        }
     }
 }
 
@@ -399,19 +262,6 @@ fn infix(operator: Operator, left: Fragment, right: Fragment) -> Fragment {
         Operator::ShiftRight => left.binary(integer(Integer::ShiftRight), right),
         // Never pushed: these are complete without a right side.
         Operator::Is | Operator::IsNull | Operator::NotNull => left,
-    }
-}
-
-impl Symbol {
-    /// Of the rule that an expression behind this symbol completes.
-    fn precedence(&self) -> Option<Precedence> {
-        match self {
-            Symbol::Infix(operator) => Some(operator.precedence()),
-            Symbol::Plus | Symbol::Minus => Some(Precedence::Sign),
-            Symbol::Not => Some(Precedence::Not),
-            Symbol::Invert => Some(Precedence::Bits),
-            _ => None,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! sysbench's histogram: 1,024 buckets whose middles are evenly apart on a logarithmic scale from 0.001 to 100,000 ms.
 
-use super::Count;
+use crate::single_writer::Count;
 
 /// Buckets of the histogram.
 pub const BUCKETS: usize = 1024;

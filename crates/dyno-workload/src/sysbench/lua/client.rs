@@ -387,11 +387,8 @@ fn bound<'a>(value: Option<&mlua::Value>, text: Option<&'a [u8]>) -> Value<'a> {
 
 impl Client for LuaClient {
     fn begin(&mut self) -> TransactionType {
-        if self.phase == Phase::Ready {
-            self.phase = Phase::InEvent;
-            self.counted(ClientCounters::event_begun);
-        } else if self.phase == Phase::Adrift {
-            // It goes on with the event that the engine gave up.
+        // Adrift, it goes on with the event that the engine gave up.
+        if matches!(self.phase, Phase::Ready | Phase::Adrift) {
             self.phase = Phase::InEvent;
             self.counted(ClientCounters::event_begun);
         }

@@ -35,6 +35,8 @@ pub enum OptionKind {
     Text,
     /// Texts with commas between them.
     List,
+    /// Of sysbench's own options alone: a script's are texts.
+    File,
 }
 
 /// An option that a script declares.
@@ -64,6 +66,7 @@ impl DeclaredOption {
             OptionKind::Size => "=SIZE",
             OptionKind::Text => "=STRING",
             OptionKind::List => "=[LIST,...]",
+            OptionKind::File => "=FILENAME",
         };
         format!("{}{value}", self.name)
     }
@@ -105,7 +108,7 @@ impl DeclaredOption {
             (None, OptionKind::Bool) => OptionValue::Bool(true),
             (None, OptionKind::Integer | OptionKind::Size) => OptionValue::Integer(0),
             (None, OptionKind::Double) => OptionValue::Double(0.0),
-            (None, OptionKind::Text) => OptionValue::Text(String::new()),
+            (None, OptionKind::Text | OptionKind::File) => OptionValue::Text(String::new()),
             (None, OptionKind::List) => OptionValue::List(Vec::new()),
         }
     }
@@ -117,7 +120,9 @@ impl DeclaredOption {
             (OptionKind::Bool, None | Some("on" | "true" | "yes" | "1")) => OptionValue::Bool(true),
             (OptionKind::Bool, Some("off" | "false" | "no" | "0")) => OptionValue::Bool(false),
             (OptionKind::Bool, Some(_)) => return None,
-            (OptionKind::Text, text) => OptionValue::Text(text.unwrap_or_default().to_owned()),
+            (OptionKind::Text | OptionKind::File, text) => {
+                OptionValue::Text(text.unwrap_or_default().to_owned())
+            }
             (OptionKind::List, text) => {
                 let parts =
                     text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty());

@@ -99,18 +99,6 @@ const MAIN: u32 = u32::MAX;
 const SYSTEM_PATH: &str = "/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/local/share/sysbench/?.lua;/usr/share/sysbench/?.lua";
 
 impl LuaScript {
-    /// The file that `name` on the command line stands for: a path, or the name of a module.
-    #[must_use]
-    pub fn find(name: &str, invocation: &Invocation) -> Option<PathBuf> {
-        let path = Path::new(name);
-        if path.is_file() {
-            return Some(path.to_owned());
-        }
-        let templates = package_path(None, invocation);
-        let mut files = templates.split(';').map(|template| PathBuf::from(template.replace('?', name)));
-        files.find(|file| file.is_file())
-    }
-
     /// Reads the script at `path`.
     ///
     /// # Errors
@@ -155,6 +143,11 @@ impl LuaScript {
     pub fn name(&self) -> String {
         let path = Path::new(&self.setup.0.path);
         path.file_stem().map_or_else(|| self.setup.0.path.clone(), |name| name.to_string_lossy().into_owned())
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.setup.0.text
     }
 
     /// Of `sysbench.cmdline.options`, by name.

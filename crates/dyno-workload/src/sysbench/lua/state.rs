@@ -11,6 +11,7 @@ use super::question::{Asked, LuaReply, Question, constants};
 use super::random::{Distributions, Streams};
 use super::report::LuaReport;
 use crate::random::Random;
+use crate::sysbench::failure::FatalError;
 use crate::sysbench::unique::UniqueRanges;
 
 /// The prelude, in the order in which its parts build on one another.
@@ -30,7 +31,7 @@ const MEMORY_BYTES_MAX: usize = 2 << 30;
 /// Characters of a refused query that are shown; sysbench shows about as many.
 const QUERY_SHOWN_CHARS: usize = 4000;
 
-/// Takes lines for the user's terminal, such as `FATAL: …` where the server refused a statement.
+/// Takes lines of errors for the user's terminal, where the server refused a statement.
 pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What every state of a script is made from.
@@ -129,8 +130,7 @@ impl LuaState {
         let log = setup.log.clone();
         let tell = move |_: &Lua, (mysql, number, message, query): (bool, u16, LuaString, LuaString)| {
             if let Some(log) = &log {
-                let (message, query) = (message.to_string_lossy(), query.to_string_lossy());
-                tell_refusal(&**log, mysql, number, &message, &query);
+                tell_refusal(&**log, mysql, number, message.to_string_lossy(), &query.to_string_lossy());
             }
             Ok(())
         };
@@ -296,18 +296,14 @@ fn getinfo(lua: &Lua, (level, _what): (Value, Value)) -> mlua::Result<Option<Tab
 }
 
 /// What sysbench prints where the server refuses a statement of a script.
-fn tell_refusal(log: &dyn Fn(&str), mysql: bool, number: u16, message: &str, query: &str) {
+fn tell_refusal(log: &dyn Fn(&str), mysql: bool, number: u16, message: String, query: &str) {
     // A bulk insert has half a million characters.
     let query = match query.char_indices().nth(QUERY_SHOWN_CHARS) {
         Some((end, _)) => format!("{} …", &query[..end]),
         None => query.to_owned(),
     };
-    if mysql {
-        log(&format!("FATAL: mysql_drv_query() returned error {number} ({message}) for query '{query}'"));
-    } else {
-        log(&format!("FATAL: PQexec() failed: 7 {message}"));
-        log(&format!("FATAL: failed query was: {query}"));
-    }
+    let error = FatalError { query, number: mysql.then_some(number), state: String::new(), message };
+    error.driver_lines(false).iter().for_each(|line| log(line));
 }
 
 /// The bytes of a parameter's value, if it is text.

@@ -114,9 +114,8 @@ impl Case {
         for (name, value) in &self.environment {
             environment = environment.with_variable(name, value);
         }
-        let mut destination = Destination::new(&options.connection, &environment)?;
-        let mut opened = destination.open(ask)?;
-        Ok(opened.connection.query_value(&format!("SELECT {WHO}")).unwrap().unwrap())
+        let (mut connection, _) = open_asking(target(&options.connection, &environment)?, ask)?;
+        Ok(connection.query_value(&format!("SELECT {WHO}")).unwrap().unwrap())
     }
 }
 
@@ -159,7 +158,7 @@ fn sessions_are_those_that_pgbench_opens() {
 }
 
 #[test]
-fn failures_read_as_pgbench_prints_them() {
+fn failures_begin_as_pgbench_prints_them() {
     let Some(bench) = Bench::start() else { return };
     let cases: &[Typed] = &[
         (&["-p", "1"], &[]),
@@ -185,9 +184,10 @@ fn failures_read_as_pgbench_prints_them() {
     ];
     let file = recorded::open("failures");
     for typed in cases {
-        let ours = bench.case(typed.0, typed.1).ours(&mut || None).unwrap_err().stderr("setup");
+        let ours = bench.case(typed.0, typed.1).ours(&mut || None).unwrap_err();
+        let ours = bench.take_out(not_connected(ours, "setup").stderr());
         if let Some(theirs) = bench.theirs(&file, typed) {
-            assert_eq!(bench.take_out(&ours), theirs, "{typed:?}");
+            recorded::assert_same_failure(&ours, &theirs, &format!("{typed:?}"));
         }
     }
 }

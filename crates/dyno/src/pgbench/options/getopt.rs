@@ -5,72 +5,31 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use thiserror::Error;
-
-/// Whether an option has a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
-    Nothing,
-    Value,
-    /// Only joined by `=`, as in `--option=value`.
-    PerhapsValue,
-}
-
-/// An option that may be given. `O` is what the caller calls it.
-#[derive(Debug)]
-pub(super) struct OptionSpec<O> {
-    pub(super) option: O,
-    pub(super) long: &'static str,
-    pub(super) short: Option<u8>,
-    pub(super) takes: Takes,
-    /// One that pgbench 18 does not have: it makes no prefix ambiguous that is unique there.
-    pub(super) added: bool,
-}
+use super::table::{OPTIONS, OptionSpec, Takes};
+use crate::pgbench::failed::PgbenchFailed;
 
 /// One thing that was typed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Word<O> {
-    Option(O, Option<OsString>),
+#[derive(Debug)]
+pub(super) enum Word {
+    Option(&'static OptionSpec, Option<OsString>),
     Operand(OsString),
 }
 
-/// In the C library's words, which users have seen all their lives.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum GetoptError {
-    #[error("unrecognized option '--{typed}'")]
-    Unrecognized { typed: String },
-    #[error("option '--{typed}' is ambiguous; possibilities:{}", list(.possibilities))]
-    Ambiguous { typed: String, possibilities: Vec<&'static str> },
-    #[error("option '--{name}' doesn't allow an argument")]
-    NoValueAllowed { name: &'static str },
-    #[error("option '--{name}' requires an argument")]
-    ValueMissing { name: &'static str },
-    #[error("invalid option -- '{letter}'")]
-    UnknownLetter { letter: String },
-    #[error("option requires an argument -- '{letter}'")]
-    LetterWithoutValue { letter: char },
-}
-
-fn list(names: &[&str]) -> String {
-    names.iter().map(|name| format!(" '--{name}'")).collect()
-}
-
 /// The words of a command line, one after the other.
-pub(super) struct CommandLineWords<O: 'static> {
-    known: &'static [OptionSpec<O>],
+pub(super) struct CommandLineWords {
     arguments: std::vec::IntoIter<OsString>,
     /// What is left of a group of short options.
     letters: Vec<u8>,
     only_operands: bool,
 }
 
-impl<O: Copy> CommandLineWords<O> {
-    pub(super) fn new(known: &'static [OptionSpec<O>], arguments: Vec<OsString>) -> Self {
-        Self { known, arguments: arguments.into_iter(), letters: Vec::new(), only_operands: false }
+impl CommandLineWords {
+    pub(super) fn new(arguments: Vec<OsString>) -> Self {
+        Self { arguments: arguments.into_iter(), letters: Vec::new(), only_operands: false }
     }
 
     /// The next option or operand; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Word<O>>, GetoptError> {
+    pub(super) fn next(&mut self) -> Result<Option<Word>, PgbenchFailed> {
         if !self.letters.is_empty() {
             return self.short().map(Some);
         }
@@ -90,64 +49,62 @@ impl<O: Copy> CommandLineWords<O> {
         self.short().map(Some)
     }
 
-    fn short(&mut self) -> Result<Word<O>, GetoptError> {
+    fn short(&mut self) -> Result<Word, PgbenchFailed> {
         let letter = self.letters.remove(0);
-        let Some(known) = self.known.iter().find(|known| known.short == Some(letter)) else {
+        let Some(known) = OPTIONS.iter().find(|known| known.short == Some(letter)) else {
             // The rest of a character that is more than one byte belongs to it.
             let rest = self.letters.iter().take_while(|byte| (0x80..0xC0).contains(*byte));
             let whole: Vec<u8> = std::iter::once(&letter).chain(rest).copied().collect();
-            return Err(GetoptError::UnknownLetter { letter: String::from_utf8_lossy(&whole).into_owned() });
+            let whole = String::from_utf8_lossy(&whole);
+            return Err(PgbenchFailed::of_getopt(format!("invalid option -- '{whole}'")));
         };
         if known.takes != Takes::Value {
-            return Ok(Word::Option(known.option, None));
+            return Ok(Word::Option(known, None));
         }
         let joined = std::mem::take(&mut self.letters);
         let value = if joined.is_empty() { self.arguments.next() } else { Some(OsString::from_vec(joined)) };
-        match value {
-            Some(value) => Ok(Word::Option(known.option, Some(value))),
-            None => Err(GetoptError::LetterWithoutValue { letter: char::from(letter) }),
-        }
+        let missing = || format!("option requires an argument -- '{}'", char::from(letter));
+        let value = value.ok_or_else(|| PgbenchFailed::of_getopt(missing()))?;
+        Ok(Word::Option(known, Some(value)))
     }
 
-    fn long(&mut self, typed: &[u8]) -> Result<Word<O>, GetoptError> {
+    fn long(&mut self, typed: &[u8]) -> Result<Word, PgbenchFailed> {
         let equals = typed.iter().position(|byte| *byte == b'=');
         let (name, value) = match equals {
             Some(at) => (&typed[..at], Some(OsString::from_vec(typed[at + 1..].to_vec()))),
             None => (typed, None),
         };
-        let known = self.find(name, typed)?;
+        let known = find(name, typed)?;
+        let wrong = |what| PgbenchFailed::of_getopt(format!("option '--{}' {what}", known.long));
         let value = match (known.takes, value) {
-            (Takes::Nothing, Some(_)) => return Err(GetoptError::NoValueAllowed { name: known.long }),
-            (Takes::Value, None) => {
-                Some(self.arguments.next().ok_or(GetoptError::ValueMissing { name: known.long })?)
-            }
+            (Takes::Nothing, Some(_)) => return Err(wrong("doesn't allow an argument")),
+            (Takes::Value, None) => Some(self.arguments.next().ok_or_else(|| wrong("requires an argument"))?),
             (_, value) => value,
         };
-        Ok(Word::Option(known.option, value))
+        Ok(Word::Option(known, value))
     }
+}
 
-    /// The option of this very name, or the only one that begins so.
-    fn find(&self, name: &[u8], typed: &[u8]) -> Result<&'static OptionSpec<O>, GetoptError> {
-        if let Some(known) = self.known.iter().find(|known| known.long.as_bytes() == name) {
-            return Ok(known);
-        }
-        let typed = || String::from_utf8_lossy(typed).into_owned();
-        let begin_so = |added: bool| {
-            let known: &'static [OptionSpec<O>] = self.known;
-            let fits = move |it: &&OptionSpec<O>| it.added == added && it.long.as_bytes().starts_with(name);
-            known.iter().filter(fits).collect::<Vec<_>>()
-        };
-        let mut candidates = begin_so(false);
-        if candidates.is_empty() {
-            candidates = begin_so(true);
-        }
-        match candidates.as_slice() {
-            [] => Err(GetoptError::Unrecognized { typed: typed() }),
-            [known] => Ok(known),
-            several => Err(GetoptError::Ambiguous {
-                typed: typed(),
-                possibilities: several.iter().map(|known| known.long).collect(),
-            }),
+/// The option of this very name, or the only one that begins so.
+fn find(name: &[u8], typed: &[u8]) -> Result<&'static OptionSpec, PgbenchFailed> {
+    if let Some(known) = OPTIONS.iter().find(|known| known.long.as_bytes() == name) {
+        return Ok(known);
+    }
+    let begin_so = |added: bool| {
+        let fits = |it: &&OptionSpec| it.added == added && it.long.as_bytes().starts_with(name);
+        OPTIONS.iter().filter(fits).collect::<Vec<_>>()
+    };
+    let mut candidates = begin_so(false);
+    if candidates.is_empty() {
+        candidates = begin_so(true);
+    }
+    let typed = String::from_utf8_lossy(typed);
+    match candidates.as_slice() {
+        [] => Err(PgbenchFailed::of_getopt(format!("unrecognized option '--{typed}'"))),
+        [known] => Ok(known),
+        several => {
+            let names: String = several.iter().map(|known| format!(" '--{}'", known.long)).collect();
+            Err(PgbenchFailed::of_getopt(format!("option '--{typed}' is ambiguous; possibilities:{names}")))
         }
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! Values, ranges, prefixes and messages are pgbench's own, so that wrappers keep working.
 
-mod error;
 mod getopt;
 mod resolve;
 mod table;
@@ -12,17 +11,18 @@ mod values;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dyno_results::event::StageKind;
+use dyno_results::spec::{End, StageOrder};
 use dyno_workload::pgbench::initialize::Initialization;
-use dyno_workload::script::Protocol;
+use dyno_workload::pgbench::load::LoadOptions;
 use dyno_workload::script::builtin::{self, Builtin};
 
-pub(crate) use error::PgbenchUsageError;
-
-use crate::recording::Extras;
+use super::failed::PgbenchFailed;
+use crate::front_end::{Extras, arrivals};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -40,7 +40,6 @@ pub(crate) enum Parsed {
 pub(crate) struct InitializeOptions {
     pub(crate) connection: ConnectionOptions,
     pub(crate) initialization: Initialization,
-    pub(crate) debug: bool,
 }
 
 /// A load to be run.
@@ -49,31 +48,11 @@ pub(crate) struct RunOptions {
     pub(crate) connection: ConnectionOptions,
     /// Never empty, and not all of weight zero.
     pub(crate) scripts: Vec<ScriptChoice>,
-    pub(crate) clients: NonZeroU32,
-    /// Never more than clients.
-    pub(crate) threads: NonZeroU32,
-    pub(crate) length: Length,
-    /// A connection for every transaction.
-    pub(crate) reconnect: bool,
-    pub(crate) protocol: Protocol,
-    /// `-D`, in order; a later one of the same name counts.
-    pub(crate) variables: Vec<(String, String)>,
-    /// Of all clients together, transactions a second.
-    pub(crate) rate: Option<f64>,
-    pub(crate) latency_limit: Option<Duration>,
-    /// `None` for as many as it takes.
-    pub(crate) max_tries: Option<NonZeroU32>,
-    pub(crate) continue_on_error: bool,
-    pub(crate) exit_on_abort: bool,
+    pub(crate) load: LoadOptions,
+    pub(crate) length: End,
     pub(crate) vacuum: Vacuum,
-    pub(crate) scale: Option<NonZeroU32>,
-    pub(crate) seed: u64,
-    pub(crate) log: Option<LogOptions>,
+    pub(crate) scale: Option<u32>,
     pub(crate) progress: Option<ProgressOptions>,
-    pub(crate) report_per_command: bool,
-    pub(crate) failures_detailed: bool,
-    pub(crate) verbose_errors: bool,
-    pub(crate) debug: bool,
     pub(crate) extras: Extras,
 }
 
@@ -101,14 +80,6 @@ pub(crate) enum ScriptSource {
     StandardInput,
 }
 
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// Of each client.
-    Transactions(NonZeroU32),
-    Duration(Duration),
-}
-
 /// What is vacuumed before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vacuum {
@@ -119,23 +90,6 @@ pub(crate) enum Vacuum {
     All,
 }
 
-/// The log of transactions.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LogOptions {
-    /// The file's name without process and thread.
-    pub(crate) prefix: OsString,
-    pub(crate) kind: LogKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum LogKind {
-    EveryTransaction,
-    /// A share of them, above 0 and up to 1.
-    Sampled(f64),
-    /// A line for each of these intervals.
-    Aggregated(Duration),
-}
-
 /// Lines on how it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProgressOptions {
@@ -144,27 +98,33 @@ pub(crate) struct ProgressOptions {
     pub(crate) timestamps: bool,
 }
 
+impl RunOptions {
+    /// The load, as one stage.
+    pub(crate) fn order(&self) -> StageOrder {
+        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), self.length)
+    }
+}
+
 /// Understands a command line, given without the program's name. `say` gets what pgbench prints to standard error
 /// while it reads; an error is not said but returned.
 pub(crate) fn parse(
     arguments: Vec<OsString>,
     environment: &dyn Fn(&str) -> Option<String>,
     say: &mut dyn FnMut(&str),
-) -> Result<Parsed, PgbenchUsageError> {
+) -> Result<Parsed, PgbenchFailed> {
     // pgbench knows these two as the first argument only.
     match arguments.first().and_then(|first| first.to_str()) {
         Some("--help" | "-?") => return Ok(Parsed::Help),
         Some("--version" | "-V") => return Ok(Parsed::Version),
         _ => {}
     }
-    match typed::read(arguments, environment, say)? {
-        typed::ParsedOptions::ListBuiltins => Ok(Parsed::ListBuiltins),
-        typed::ParsedOptions::ShowScript(script) => Ok(Parsed::ShowScript(script)),
-        typed::ParsedOptions::Typed(typed) if typed.initialize => {
-            Ok(Parsed::Initialize(Box::new(resolve::initialize(*typed)?)))
+    Ok(match typed::read(arguments, environment, say)? {
+        ControlFlow::Break(answered) => answered,
+        ControlFlow::Continue(typed) if typed.initialize => {
+            Parsed::Initialize(Box::new(resolve::initialize(typed)?))
         }
-        typed::ParsedOptions::Typed(typed) => Ok(Parsed::Run(Box::new(resolve::run(*typed)?))),
-    }
+        ControlFlow::Continue(typed) => Parsed::Run(Box::new(resolve::run(typed)?)),
+    })
 }
 
 /// What `-b list` prints.

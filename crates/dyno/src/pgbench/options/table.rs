@@ -1,162 +1,94 @@
 //! The options by name. Their order is that in which a message lists the possibilities of an ambiguous one.
 
-use super::getopt::{OptionSpec, Takes};
+/// An option that may be given.
+#[derive(Debug)]
+pub(super) struct OptionSpec {
+    pub(super) long: &'static str,
+    pub(super) short: Option<u8>,
+    pub(super) takes: Takes,
+    pub(super) mode: RunMode,
+    /// One that pgbench 18 does not have: it makes no prefix ambiguous that is unique there.
+    pub(super) added: bool,
+}
 
-/// What an option is called within dyno.
+/// Whether an option has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opt {
-    AggregateInterval,
-    Builtin,
-    Client,
-    Connect,
-    ContinueOnError,
-    Dbname,
-    Debug,
-    Define,
-    Dyno,
-    ExitOnAbort,
-    FailuresDetailed,
-    File,
-    Fillfactor,
-    ForeignKeys,
-    Host,
-    IndexTablespace,
-    Initialize,
-    InitSteps,
-    Jobs,
-    LatencyLimit,
-    Log,
-    LogPrefix,
-    MaxTries,
-    NoDyno,
-    NoVacuum,
-    PartitionMethod,
-    Partitions,
-    Port,
-    Progress,
-    ProgressTimestamp,
-    Protocol,
-    Quiet,
-    RandomSeed,
-    Rate,
-    ReportPerCommand,
-    SamplingRate,
-    Scale,
-    SelectOnly,
-    ShowScript,
-    SkipSomeUpdates,
-    Tablespace,
-    Time,
-    Transactions,
-    UnloggedTables,
-    Username,
-    VacuumAll,
-    VerboseErrors,
+pub(super) enum Takes {
+    Nothing,
+    Value,
+    /// Only joined by `=`, as in `--option=value`.
+    PerhapsValue,
 }
 
-const fn flag(short: u8, long: &'static str, option: Opt) -> OptionSpec<Opt> {
-    OptionSpec { option, long, short: Some(short), takes: Takes::Nothing, added: false }
-}
-
-const fn valued(short: u8, long: &'static str, option: Opt) -> OptionSpec<Opt> {
-    OptionSpec { option, long, short: Some(short), takes: Takes::Value, added: false }
-}
-
-const fn long_flag(long: &'static str, option: Opt) -> OptionSpec<Opt> {
-    OptionSpec { option, long, short: None, takes: Takes::Nothing, added: false }
-}
-
-const fn long_valued(long: &'static str, option: Opt) -> OptionSpec<Opt> {
-    OptionSpec { option, long, short: None, takes: Takes::Value, added: false }
-}
-
-const fn added(long: &'static str, takes: Takes, option: Opt) -> OptionSpec<Opt> {
-    OptionSpec { option, long, short: None, takes, added: true }
-}
-
-pub(super) const OPTIONS: &[OptionSpec<Opt>] = &[
-    valued(b'b', "builtin", Opt::Builtin),
-    valued(b'c', "client", Opt::Client),
-    flag(b'C', "connect", Opt::Connect),
-    valued(b'd', "dbname", Opt::Dbname),
-    valued(b'D', "define", Opt::Define),
-    valued(b'f', "file", Opt::File),
-    valued(b'F', "fillfactor", Opt::Fillfactor),
-    valued(b'h', "host", Opt::Host),
-    flag(b'i', "initialize", Opt::Initialize),
-    valued(b'I', "init-steps", Opt::InitSteps),
-    valued(b'j', "jobs", Opt::Jobs),
-    flag(b'l', "log", Opt::Log),
-    valued(b'L', "latency-limit", Opt::LatencyLimit),
-    flag(b'n', "no-vacuum", Opt::NoVacuum),
-    valued(b'p', "port", Opt::Port),
-    valued(b'P', "progress", Opt::Progress),
-    valued(b'M', "protocol", Opt::Protocol),
-    flag(b'q', "quiet", Opt::Quiet),
-    flag(b'r', "report-per-command", Opt::ReportPerCommand),
-    valued(b'R', "rate", Opt::Rate),
-    valued(b's', "scale", Opt::Scale),
-    flag(b'S', "select-only", Opt::SelectOnly),
-    flag(b'N', "skip-some-updates", Opt::SkipSomeUpdates),
-    valued(b'T', "time", Opt::Time),
-    valued(b't', "transactions", Opt::Transactions),
-    valued(b'U', "username", Opt::Username),
-    flag(b'v', "vacuum-all", Opt::VacuumAll),
-    long_flag("unlogged-tables", Opt::UnloggedTables),
-    long_valued("tablespace", Opt::Tablespace),
-    long_valued("index-tablespace", Opt::IndexTablespace),
-    long_valued("sampling-rate", Opt::SamplingRate),
-    long_valued("aggregate-interval", Opt::AggregateInterval),
-    long_flag("progress-timestamp", Opt::ProgressTimestamp),
-    long_valued("log-prefix", Opt::LogPrefix),
-    long_flag("foreign-keys", Opt::ForeignKeys),
-    long_valued("random-seed", Opt::RandomSeed),
-    long_valued("show-script", Opt::ShowScript),
-    long_valued("partitions", Opt::Partitions),
-    long_valued("partition-method", Opt::PartitionMethod),
-    long_flag("failures-detailed", Opt::FailuresDetailed),
-    long_valued("max-tries", Opt::MaxTries),
-    long_flag("verbose-errors", Opt::VerboseErrors),
-    long_flag("exit-on-abort", Opt::ExitOnAbort),
-    long_flag("debug", Opt::Debug),
-    added("continue-on-error", Takes::Nothing, Opt::ContinueOnError),
-    added("dyno", Takes::PerhapsValue, Opt::Dyno),
-    added("no-dyno", Takes::Nothing, Opt::NoDyno),
-];
-
-impl Opt {
-    /// For which of the two modes pgbench keeps the option; given in the other it refuses the command line.
-    pub(super) fn mode(self) -> RunMode {
-        match self {
-            Self::Fillfactor
-            | Self::ForeignKeys
-            | Self::IndexTablespace
-            | Self::InitSteps
-            | Self::PartitionMethod
-            | Self::Partitions
-            | Self::Quiet
-            | Self::Tablespace
-            | Self::UnloggedTables => RunMode::Initialize,
-            Self::Dbname
-            | Self::Debug
-            | Self::Dyno
-            | Self::Host
-            | Self::Initialize
-            | Self::NoDyno
-            | Self::NoVacuum
-            | Self::Port
-            | Self::Scale
-            | Self::ShowScript
-            | Self::Username => RunMode::Both,
-            _ => RunMode::Benchmark,
-        }
-    }
-}
-
-/// What an option belongs to.
+/// For which of the two modes pgbench keeps an option; given in the other it refuses the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunMode {
     Initialize,
     Benchmark,
     Both,
 }
+
+use RunMode::{Benchmark, Both, Initialize};
+use Takes::{Nothing, PerhapsValue, Value};
+
+const fn short(short: u8, long: &'static str, takes: Takes, mode: RunMode) -> OptionSpec {
+    OptionSpec { short: Some(short), ..only_long(long, takes, mode) }
+}
+
+const fn only_long(long: &'static str, takes: Takes, mode: RunMode) -> OptionSpec {
+    OptionSpec { long, short: None, takes, mode, added: false }
+}
+
+const fn added(long: &'static str, takes: Takes, mode: RunMode) -> OptionSpec {
+    OptionSpec { added: true, ..only_long(long, takes, mode) }
+}
+
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    short(b'b', "builtin", Value, Benchmark),
+    short(b'c', "client", Value, Benchmark),
+    short(b'C', "connect", Nothing, Benchmark),
+    short(b'd', "dbname", Value, Both),
+    short(b'D', "define", Value, Benchmark),
+    short(b'f', "file", Value, Benchmark),
+    short(b'F', "fillfactor", Value, Initialize),
+    short(b'h', "host", Value, Both),
+    short(b'i', "initialize", Nothing, Both),
+    short(b'I', "init-steps", Value, Initialize),
+    short(b'j', "jobs", Value, Benchmark),
+    short(b'l', "log", Nothing, Benchmark),
+    short(b'L', "latency-limit", Value, Benchmark),
+    short(b'n', "no-vacuum", Nothing, Both),
+    short(b'p', "port", Value, Both),
+    short(b'P', "progress", Value, Benchmark),
+    short(b'M', "protocol", Value, Benchmark),
+    short(b'q', "quiet", Nothing, Initialize),
+    short(b'r', "report-per-command", Nothing, Benchmark),
+    short(b'R', "rate", Value, Benchmark),
+    short(b's', "scale", Value, Both),
+    short(b'S', "select-only", Nothing, Benchmark),
+    short(b'N', "skip-some-updates", Nothing, Benchmark),
+    short(b'T', "time", Value, Benchmark),
+    short(b't', "transactions", Value, Benchmark),
+    short(b'U', "username", Value, Both),
+    short(b'v', "vacuum-all", Nothing, Benchmark),
+    only_long("unlogged-tables", Nothing, Initialize),
+    only_long("tablespace", Value, Initialize),
+    only_long("index-tablespace", Value, Initialize),
+    only_long("sampling-rate", Value, Benchmark),
+    only_long("aggregate-interval", Value, Benchmark),
+    only_long("progress-timestamp", Nothing, Benchmark),
+    only_long("log-prefix", Value, Benchmark),
+    only_long("foreign-keys", Nothing, Initialize),
+    only_long("random-seed", Value, Benchmark),
+    only_long("show-script", Value, Both),
+    only_long("partitions", Value, Initialize),
+    only_long("partition-method", Value, Initialize),
+    only_long("failures-detailed", Nothing, Benchmark),
+    only_long("max-tries", Value, Benchmark),
+    only_long("verbose-errors", Nothing, Benchmark),
+    only_long("exit-on-abort", Nothing, Benchmark),
+    only_long("debug", Nothing, Both),
+    added("continue-on-error", Nothing, Benchmark),
+    added("dyno", PerhapsValue, Both),
+    added("no-dyno", Nothing, Both),
+];

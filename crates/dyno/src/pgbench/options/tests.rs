@@ -3,6 +3,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
+use dyno_workload::pgbench::log::LogOptions;
+use dyno_workload::script::Protocol;
 
 use super::*;
 
@@ -12,7 +14,7 @@ mod cases;
 pub(crate) mod recorded;
 
 /// What we make of a command line, and what was said meanwhile.
-fn read(arguments: &[&str], environment: &[(&str, &str)]) -> (Result<Parsed, PgbenchUsageError>, String) {
+fn read(arguments: &[&str], environment: &[(&str, &str)]) -> (Result<Parsed, PgbenchFailed>, String) {
     let variables: BTreeMap<_, _> = environment.iter().copied().collect();
     let mut said = String::new();
     let parsed = parse(
@@ -37,10 +39,6 @@ fn initialize(arguments: &[&str]) -> InitializeOptions {
     }
 }
 
-fn number(value: u32) -> NonZeroU32 {
-    NonZeroU32::new(value).unwrap()
-}
-
 fn script(name: &str, weight: u32) -> ScriptChoice {
     ScriptChoice { source: ScriptSource::Builtin(builtin::find(name).unwrap()), weight }
 }
@@ -49,28 +47,17 @@ fn defaults() -> RunOptions {
     RunOptions {
         connection: ConnectionOptions::default(),
         scripts: vec![script("tpcb-like", 1)],
-        clients: number(1),
-        threads: number(1),
-        length: Length::Transactions(number(10)),
-        reconnect: false,
-        protocol: Protocol::Simple,
-        variables: Vec::new(),
-        rate: None,
-        latency_limit: None,
-        max_tries: Some(number(1)),
-        continue_on_error: false,
-        exit_on_abort: false,
+        load: LoadOptions::default(),
+        length: End::TransactionsPerClient(10),
         vacuum: Vacuum::Usual,
         scale: None,
-        seed: 0,
-        log: None,
         progress: None,
-        report_per_command: false,
-        failures_detailed: false,
-        verbose_errors: false,
-        debug: false,
         extras: Extras::Usual,
     }
+}
+
+fn log(prefix: &str, sampling_rate: Option<f64>, aggregate_s: Option<u32>) -> Option<LogOptions> {
+    Some(LogOptions { prefix: prefix.into(), sampling_rate, aggregate_s })
 }
 
 #[test]
@@ -78,19 +65,19 @@ fn runs_mean_what_was_typed() {
     type Change = fn(&mut RunOptions);
     let cases: &[(&[&str], Change)] = &[
         (&[], |_| {}),
-        (&["-c10", "-j", "4"], |it| (it.clients, it.threads) = (number(10), number(4))),
-        (&["--client=3", "--jobs", "8"], |it| (it.clients, it.threads) = (number(3), number(3))),
-        (&["--cl= 3 "], |it| it.clients = number(3)),
+        (&["-c10", "-j", "4"], |it| (it.load.clients, it.load.threads) = (10, 4)),
+        (&["--client=3", "--jobs", "8"], |it| (it.load.clients, it.load.threads) = (3, 3)),
+        (&["--cl= 3 "], |it| it.load.clients = 3),
         (&["-nSc2", "bank"], |it| {
             it.vacuum = Vacuum::Nothing;
             it.scripts = vec![script("select-only", 1)];
-            it.clients = number(2);
+            it.load.clients = 2;
             it.connection.database = Some("bank".into());
         }),
         (&["bank", "-v", "-T60"], |it| {
             it.connection.database = Some("bank".into());
             it.vacuum = Vacuum::All;
-            it.length = Length::Duration(Duration::from_secs(60));
+            it.length = End::Duration(Duration::from_secs(60));
         }),
         (&["-nv"], |it| it.vacuum = Vacuum::Nothing),
         (&["--", "-S"], |it| it.connection.database = Some("-S".into())),
@@ -113,36 +100,30 @@ fn runs_mean_what_was_typed() {
             ];
         }),
         (&["-D", "a=1", "-Da=b=c", "-D", "é=2"], |it| {
-            it.variables = [("a", "1"), ("a", "b=c"), ("é", "2")].map(|(a, b)| (a.into(), b.into())).to_vec();
+            it.load.defines =
+                [("a", "1"), ("a", "b=c"), ("é", "2")].map(|(a, b)| (a.into(), b.into())).to_vec();
         }),
         (&["-M", "prepared", "-C", "-r"], |it| {
-            it.protocol = Protocol::Prepared;
-            (it.reconnect, it.report_per_command) = (true, true);
+            it.load.mode = Protocol::Prepared;
+            (it.load.connects_each, it.load.time_commands) = (true, true);
         }),
         (&["-R", "1.5e2/s", "-L", " 20.5ms"], |it| {
-            it.rate = Some(150.0);
-            it.latency_limit = Some(Duration::from_micros(20_500));
+            it.load.rate = Some(150.0);
+            it.load.latency_limit = Some(Duration::from_micros(20_500));
         }),
         (&["-L", "0.0004"], |_| {}),
         (&["-R", "1e999"], |_| {}),
-        (&["-L", "1e999"], |it| it.latency_limit = Some(Duration::from_micros(i64::MAX.unsigned_abs()))),
+        (&["-L", "1e999"], |it| it.load.latency_limit = Some(Duration::from_micros(i64::MAX.unsigned_abs()))),
         (&["--max-tries=0", "-T", "3"], |it| {
-            it.max_tries = None;
-            it.length = Length::Duration(Duration::from_secs(3));
+            it.load.tries_max = None;
+            it.length = End::Duration(Duration::from_secs(3));
         }),
-        (&["--max-tries", "5x"], |it| it.max_tries = Some(number(5))),
-        (&["-l"], |it| {
-            it.log = Some(LogOptions { prefix: "pgbench_log".into(), kind: LogKind::EveryTransaction });
-        }),
-        (&["-l", "--sampling-rate=.25", "--log-prefix=x"], |it| {
-            it.log = Some(LogOptions { prefix: "x".into(), kind: LogKind::Sampled(0.25) });
-        }),
+        (&["--max-tries", "5x"], |it| it.load.tries_max = Some(5)),
+        (&["-l"], |it| it.load.log = log("pgbench_log", None, None)),
+        (&["-l", "--sampling-rate=.25", "--log-prefix=x"], |it| it.load.log = log("x", Some(0.25), None)),
         (&["-l", "--agg=2", "-T", "6"], |it| {
-            it.log = Some(LogOptions {
-                prefix: "pgbench_log".into(),
-                kind: LogKind::Aggregated(Duration::from_secs(2)),
-            });
-            it.length = Length::Duration(Duration::from_secs(6));
+            it.load.log = log("pgbench_log", None, Some(2));
+            it.length = End::Duration(Duration::from_secs(6));
         }),
         (&["-P", "5", "--progress-t"], |it| {
             it.progress = Some(ProgressOptions { every: Duration::from_secs(5), timestamps: true });
@@ -150,13 +131,14 @@ fn runs_mean_what_was_typed() {
         (
             &["--failures-detailed", "--verbose-errors", "--exit-on-abort", "--debug", "--continue-on-error"],
             |it| {
-                (it.failures_detailed, it.verbose_errors, it.exit_on_abort) = (true, true, true);
-                (it.debug, it.continue_on_error) = (true, true);
+                let load = &mut it.load;
+                (load.failures_detailed, load.verbose_errors, load.exit_on_abort) = (true, true, true);
+                (load.debug, load.continue_on_error) = (true, true);
             },
         ),
-        (&["-s", "50"], |it| it.scale = Some(number(50))),
-        (&["--con"], |it| it.reconnect = true),
-        (&["--cont"], |it| it.continue_on_error = true),
+        (&["-s", "50"], |it| it.scale = Some(50)),
+        (&["--con"], |it| it.load.connects_each = true),
+        (&["--cont"], |it| it.load.continue_on_error = true),
         (&["--no"], |it| it.vacuum = Vacuum::Nothing),
         (&["--dyno=full"], |it| it.extras = Extras::Full),
         (&["--dyno=full", "--dyno"], |it| it.extras = Extras::Full),
@@ -170,7 +152,9 @@ fn runs_mean_what_was_typed() {
         let mut wanted = defaults();
         change(&mut wanted);
         // The seed is the clock's.
-        assert_eq!(RunOptions { seed: 0, ..run(arguments) }, wanted, "{arguments:?}");
+        let mut made = run(arguments);
+        made.load.random_seed = 0;
+        assert_eq!(made, wanted, "{arguments:?}");
     }
 }
 
@@ -194,7 +178,6 @@ fn initialising_means_what_was_typed() {
         ..usual.clone()
     };
     assert_eq!(made(&all), wanted);
-    assert_eq!((initialize(&all).debug, initialize(&["-i"]).debug), (true, false));
     assert_eq!(initialize(&all).connection.database.as_deref(), Some("db"));
     let partitioned =
         |partition_method, partitions| Initialization { partition_method, partitions, ..usual.clone() };
@@ -208,15 +191,19 @@ fn initialising_means_what_was_typed() {
 fn the_environment_is_heeded() {
     let (parsed, said) = read(&[], &[("PGBENCH_RANDOM_SEED", "7"), ("DYNO_PGBENCH", "off")]);
     let Ok(Parsed::Run(options)) = parsed else { panic!("{parsed:?}") };
-    assert_eq!((options.seed, options.extras), (7, Extras::Off));
+    assert_eq!((options.load.random_seed, options.extras), (7, Extras::Off));
     assert_eq!(said, "pgbench: setting random seed to 7\n");
     let (parsed, said) = read(&["--random-seed=rand"], &[("PGBENCH_RANDOM_SEED", "time")]);
     let Ok(Parsed::Run(options)) = parsed else { panic!("{parsed:?}") };
-    assert_eq!(said.lines().last().unwrap(), format!("pgbench: setting random seed to {}", options.seed));
+    assert_eq!(
+        said.lines().last().unwrap(),
+        format!("pgbench: setting random seed to {}", options.load.random_seed)
+    );
     let (parsed, _) = read(&["--dyno"], &[("DYNO_PGBENCH", "full")]);
     assert!(matches!(parsed, Ok(Parsed::Run(options)) if options.extras == Extras::Full));
     for (arguments, variable) in [(&[][..], "loud"), (&["--dyno=loud"], "off")] {
-        let error = read(arguments, &[("DYNO_PGBENCH", variable)]).0.unwrap_err().stderr();
+        let error = read(arguments, &[("DYNO_PGBENCH", variable)]).0.unwrap_err();
+        let error = error.stderr();
         assert!(error.starts_with("pgbench: error: ") && error.contains("\"loud\""), "{error}");
     }
 }
@@ -285,7 +272,7 @@ fn ours(arguments: &[&str], environment: &[(&str, &str)]) -> Option<String> {
         Ok(Parsed::ListBuiltins) => (builtins(), 0),
         Ok(Parsed::ShowScript(script)) => (script_text(script), 0),
         Ok(_) => return None,
-        Err(error) => (error.stderr(), 1),
+        Err(error) => (error.stderr().to_owned(), 1),
     };
     Some(recorded::told(Some(status), "", &(said + &text)))
 }

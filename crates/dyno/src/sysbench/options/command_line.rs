@@ -1,10 +1,11 @@
 //! Reads a command line, and the files of options that it names, in order: the last word on an option counts. What a
 //! test's own options mean is not known yet; they are kept as they were typed.
 
+use dyno_workload::sysbench::lua::OptionKind;
 use thiserror::Error;
 
 use super::Options;
-use super::known::{self, ValueKind};
+use super::known;
 use super::values;
 
 /// As sysbench says it.
@@ -22,11 +23,13 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<String>,
 }
 
-/// A command line that is refused before anything else is said.
+/// A command line that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SysbenchUsageError {
     #[error("Invalid value for the '{name}' option: '{value}'")]
     InvalidValue { name: String, value: String },
+    #[error("invalid option: {word}")]
+    Unknown { word: String },
     #[error("Unrecognized command line argument: {word}")]
     Unrecognized { word: String },
 }
@@ -107,7 +110,7 @@ impl CommandLine {
     ) -> Result<(), SysbenchUsageError> {
         let known = known::find(name);
         if let Some(known) =
-            known.filter(|it| it.kind == ValueKind::Integer && !it.name.starts_with("pgsql-"))
+            known.filter(|it| it.kind == OptionKind::Integer && !it.name.starts_with("pgsql-"))
         {
             let text = value.unwrap_or_default();
             if values::strict_integer(text).is_none() {

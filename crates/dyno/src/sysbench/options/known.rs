@@ -1,19 +1,6 @@
 //! The options that sysbench has by itself, whatever the test, in the order and the groups in which help lists them.
 
-/// What values an option takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ValueKind {
-    /// `on` or `off`, and `on` without a value.
-    Flag,
-    Integer,
-    Double,
-    /// Bytes, with K, M, G or T behind them.
-    Size,
-    Text,
-    /// Words with commas between them.
-    List,
-    File,
-}
+use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind, OptionValue};
 
 /// Where help lists an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +24,7 @@ pub(crate) struct KnownOption {
     pub(crate) group: OptionGroup,
     /// With dashes, as help has it.
     pub(crate) name: &'static str,
-    pub(crate) kind: ValueKind,
+    pub(crate) kind: OptionKind,
     /// `None`: nothing, and help shows none.
     pub(crate) default: Option<&'static str>,
     pub(crate) about: &'static str,
@@ -46,7 +33,7 @@ pub(crate) struct KnownOption {
 const fn known(
     group: OptionGroup,
     name: &'static str,
-    kind: ValueKind,
+    kind: OptionKind,
     default: Option<&'static str>,
     about: &'static str,
 ) -> KnownOption {
@@ -54,7 +41,7 @@ const fn known(
 }
 
 use OptionGroup::{Added, Database, General, Hidden, Latency, Log, Mysql, Postgres, Random};
-use ValueKind::{Double, File, Flag, Integer, List, Size, Text};
+use OptionKind::{Bool as Flag, Double, File, Integer, List, Size, Text};
 
 #[rustfmt::skip]
 pub(crate) const KNOWN: &[KnownOption] = &[
@@ -112,6 +99,18 @@ pub(crate) const KNOWN: &[KnownOption] = &[
     known(Hidden, "luajit-cmd", Text, None, "for LuaJIT; has no meaning here"),
     known(Hidden, "no-dyno", Flag, Some("off"), "the same as --dyno=off"),
 ];
+
+impl KnownOption {
+    pub(crate) fn declared(&self) -> DeclaredOption {
+        declared(self.name, self.kind, self.default, self.about)
+    }
+}
+
+/// An option with its default as a command line would have it.
+pub(crate) fn declared(name: &str, kind: OptionKind, default: Option<&str>, about: &str) -> DeclaredOption {
+    let default = default.map(|text| OptionValue::Text(text.to_owned()));
+    DeclaredOption { name: name.to_owned(), help: about.to_owned(), kind, default }
+}
 
 /// The option of that name, with dashes or underscores.
 pub(crate) fn find(name: &str) -> Option<&'static KnownOption> {

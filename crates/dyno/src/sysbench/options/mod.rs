@@ -7,30 +7,17 @@ pub(crate) mod known;
 mod settings;
 pub(crate) mod values;
 
-pub(crate) use command_line::CommandLine;
-#[cfg(test)]
-pub(crate) use command_line::SysbenchUsageError;
-pub(crate) use known::ValueKind;
+pub(crate) use command_line::{CommandLine, SysbenchUsageError};
+use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind};
 pub(crate) use settings::SysbenchSettings;
-use thiserror::Error;
 
-/// An option that a test declares.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Declared {
-    pub(crate) name: String,
-    pub(crate) about: String,
-    /// `None`: nothing, and help shows none.
-    pub(crate) default: Option<String>,
-    pub(crate) kind: ValueKind,
-}
+use crate::front_end::numbers::leading_number;
 
-/// An option that does not belong there.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum OptionError {
-    #[error("invalid option: {word}")]
-    Unknown { word: String },
-    #[error("Invalid value for the '{name}' option: '{value}'")]
-    Value { name: String, value: String },
+/// An option that a test declares, and its default as a command line would have it.
+#[derive(Debug, Clone, PartialEq)]
+struct Declared {
+    option: DeclaredOption,
+    default: Option<String>,
 }
 
 /// Options as they were typed, with the defaults of those that are known.
@@ -63,23 +50,24 @@ impl Options {
     /// drivers read is looked at where there is one (`with_driver`): help has none.
     pub(crate) fn declare(
         &mut self,
-        declared: Option<Vec<Declared>>,
+        declared: Option<Vec<DeclaredOption>>,
         with_driver: bool,
-    ) -> Result<(), OptionError> {
+    ) -> Result<(), SysbenchUsageError> {
         let takes_all = declared.is_none();
-        self.declared = declared.unwrap_or_default();
+        let with_default = |option: DeclaredOption| Declared { default: option.default_text(), option };
+        self.declared = declared.unwrap_or_default().into_iter().map(with_default).collect();
         let mut typed = self.typed.iter().filter(|typed| !typed.in_file);
         typed.try_for_each(|typed| self.check(typed, takes_all, with_driver))
     }
 
-    fn check(&self, typed: &Typed, takes_all: bool, with_driver: bool) -> Result<(), OptionError> {
+    fn check(&self, typed: &Typed, takes_all: bool, with_driver: bool) -> Result<(), SysbenchUsageError> {
         let value = typed.value.as_deref();
         let right = match self.kind(&typed.name) {
             None => takes_all,
-            Some(ValueKind::Flag) => values::flag(value).is_some(),
-            Some(ValueKind::Integer) if with_driver && known::find(&typed.name).is_some() => {
+            Some(OptionKind::Bool) => values::flag(value).is_some(),
+            Some(OptionKind::Integer) if with_driver && known::find(&typed.name).is_some() => {
                 let value = value.unwrap_or_default();
-                values::strict_integer(value).ok_or_else(|| OptionError::Value {
+                values::strict_integer(value).ok_or_else(|| SysbenchUsageError::InvalidValue {
                     name: typed.name.replace('-', "_"),
                     value: value.to_owned(),
                 })?;
@@ -87,7 +75,7 @@ impl Options {
             }
             Some(_) => true,
         };
-        if right { Ok(()) } else { Err(OptionError::Unknown { word: typed.word.clone() }) }
+        if right { Ok(()) } else { Err(SysbenchUsageError::Unknown { word: typed.word.clone() }) }
     }
 
     /// Names in files of options that nothing knows.
@@ -96,8 +84,9 @@ impl Options {
         self.typed.iter().filter(unknown).map(|typed| typed.name.as_str())
     }
 
-    fn kind(&self, name: &str) -> Option<ValueKind> {
-        let own = self.declared.iter().find(|it| known::same_name(&it.name, name)).map(|it| it.kind);
+    fn kind(&self, name: &str) -> Option<OptionKind> {
+        let own =
+            self.declared.iter().find(|it| known::same_name(&it.option.name, name)).map(|it| it.option.kind);
         own.or_else(|| known::find(name).map(|it| it.kind))
     }
 
@@ -109,7 +98,7 @@ impl Options {
     /// The last word on an option that counts: of a flag, one that is none is passed over.
     fn typed(&self, name: &str) -> Option<&Typed> {
         let of_its_kind = |typed: &&Typed| {
-            self.kind(name) != Some(ValueKind::Flag) || values::flag(typed.value.as_deref()).is_some()
+            self.kind(name) != Some(OptionKind::Bool) || values::flag(typed.value.as_deref()).is_some()
         };
         self.typed.iter().rev().filter(|typed| known::same_name(&typed.name, name)).find(of_its_kind)
     }
@@ -119,7 +108,7 @@ impl Options {
         if let Some(typed) = self.typed(name) {
             return Some(typed.value.as_deref().unwrap_or_default());
         }
-        let own = self.declared.iter().find(|it| known::same_name(&it.name, name));
+        let own = self.declared.iter().find(|it| known::same_name(&it.option.name, name));
         match own {
             Some(declared) => declared.default.as_deref(),
             None => known::find(name).and_then(|known| known.default),
@@ -134,11 +123,11 @@ impl Options {
     /// As a whole number that may have anything behind it, as the options of tests.
     pub(crate) fn lenient_integer(&self, name: &str) -> i64 {
         // Saturates, and cuts what is behind the point.
-        self.text(name).map_or(0, |text| values::lenient_number(text) as i64)
+        self.text(name).map_or(0, |text| leading_number(text) as i64)
     }
 
     pub(crate) fn double(&self, name: &str) -> f64 {
-        self.text(name).map_or(0.0, values::lenient_number)
+        self.text(name).map_or(0.0, leading_number)
     }
 
     pub(crate) fn size(&self, name: &str) -> u64 {
@@ -161,8 +150,8 @@ impl Options {
         self.typed.iter().map(|typed| (typed.name.as_str(), typed.value.as_deref()))
     }
 
-    pub(crate) fn declared(&self) -> &[Declared] {
-        &self.declared
+    pub(crate) fn declared(&self) -> impl Iterator<Item = &DeclaredOption> {
+        self.declared.iter().map(|declared| &declared.option)
     }
 }
 

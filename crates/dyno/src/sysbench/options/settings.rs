@@ -5,10 +5,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use dyno_workload::sysbench::Distribution;
+use dyno_workload::sysbench::lua::Distributions;
 use thiserror::Error;
 
 use super::{Options, values};
-use crate::recording::Extras;
+use crate::front_end::numbers::leading_integer;
+use crate::front_end::{Extras, ExtrasError};
 
 /// The general options of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +39,7 @@ pub(crate) struct SysbenchSettings {
     pub(crate) histogram: bool,
     /// `None` for another one each time.
     pub(crate) seed: Option<u64>,
-    pub(crate) distribution: Distribution,
+    pub(crate) distributions: Distributions,
     pub(crate) extras: Extras,
 }
 
@@ -59,19 +61,17 @@ pub(crate) enum SettingsError {
     Verbosity { value: u8 },
     #[error("FATAL: Invalid value for --percentile: {value}")]
     Percentile { value: i64 },
-    #[error("FATAL: Invalid value for --dyno: '{value}', it is off, brief or full")]
-    Dyno { value: String },
-    #[error("FATAL: Invalid value of DYNO_SYSBENCH: '{value}', it is off, brief or full")]
-    DynoVariable { value: String },
+    #[error("FATAL: {0}")]
+    Extras(#[from] ExtrasError),
 }
 
 const VERBOSITY_MAX: u8 = 5;
 
 impl SysbenchSettings {
-    /// `warn` hears what sysbench warns of. `extras` is what the environment says of `--dyno`.
+    /// `warn` hears what sysbench warns of.
     pub(crate) fn new(
         options: &Options,
-        extras: Option<&str>,
+        environment: &dyn Fn(&str) -> Option<String>,
         warn: &mut dyn FnMut(&str),
     ) -> Result<Self, SettingsError> {
         let threads = renamed(options, "num-threads", "threads", warn);
@@ -90,7 +90,7 @@ impl SysbenchSettings {
             return Err(SettingsError::StackSize { value: 0 });
         }
         let rate = renamed(options, "tx-rate", "rate", warn);
-        let distribution = distribution(options)?;
+        let distributions = distributions(options)?;
         let checkpoints = checkpoints(options)?;
         // One byte of it counts.
         let verbosity = options.integer("verbosity") as u8;
@@ -118,8 +118,8 @@ impl SysbenchSettings {
             percentile,
             histogram: options.flag("histogram"),
             seed: u64::try_from(options.integer("rand-seed")).ok().filter(|seed| *seed > 0),
-            distribution,
-            extras: extras_of(options, extras)?,
+            distributions,
+            extras: extras_of(options, environment)?,
         })
     }
 }
@@ -145,7 +145,7 @@ fn forced_shutdown(options: &Options) -> Result<Option<Duration>, SettingsError>
     if text == "off" {
         return Ok(None);
     }
-    match values::leading_integer(text) {
+    match leading_integer(text) {
         (seconds, "") => {
             // What is less than nothing forces nothing.
             Ok(u64::try_from(seconds.unwrap_or(0)).ok().map(Duration::from_secs))
@@ -165,34 +165,32 @@ fn checkpoints(options: &Options) -> Result<Vec<Duration>, SettingsError> {
     Ok(checkpoints)
 }
 
-fn distribution(options: &Options) -> Result<Distribution, SettingsError> {
+fn distributions(options: &Options) -> Result<Distributions, SettingsError> {
     let number = |name| u32::try_from(options.integer(name)).unwrap_or(0);
     let iterations = number("rand-spec-iter");
-    match options.text("rand-type").unwrap_or_default() {
-        "uniform" => Ok(Distribution::Uniform),
-        "gaussian" => Ok(Distribution::Gaussian { iterations }),
-        "special" => Ok(Distribution::Special {
-            iterations,
-            percent: number("rand-spec-pct"),
-            result_percent: number("rand-spec-res"),
-        }),
-        "pareto" => Ok(Distribution::Pareto { h: options.double("rand-pareto-h") }),
-        "zipfian" => Ok(Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") }),
-        other => Err(SettingsError::Distribution { value: other.to_owned() }),
-    }
+    let gaussian = Distribution::Gaussian { iterations };
+    let (percent, result_percent) = (number("rand-spec-pct"), number("rand-spec-res"));
+    let special = Distribution::Special { iterations, percent, result_percent };
+    let pareto = Distribution::Pareto { h: options.double("rand-pareto-h") };
+    let zipfian = Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") };
+    let default = match options.text("rand-type").unwrap_or_default() {
+        "uniform" => Distribution::Uniform,
+        "gaussian" => gaussian,
+        "special" => special,
+        "pareto" => pareto,
+        "zipfian" => zipfian,
+        other => return Err(SettingsError::Distribution { value: other.to_owned() }),
+    };
+    Ok(Distributions { default, gaussian, special, pareto, zipfian })
 }
 
-fn extras_of(options: &Options, environment: Option<&str>) -> Result<Extras, SettingsError> {
+fn extras_of(options: &Options, environment: &dyn Fn(&str) -> Option<String>) -> Result<Extras, ExtrasError> {
     if options.flag("no-dyno") {
         return Ok(Extras::Off);
     }
-    let typed = options.is_typed("dyno").then(|| options.text("dyno")).flatten();
-    match (typed, environment) {
-        (Some(""), _) => Ok(Extras::Full),
-        (Some(text), _) => Extras::named(text).ok_or_else(|| SettingsError::Dyno { value: text.to_owned() }),
-        (None, None | Some("")) => Ok(Extras::default()),
-        (None, Some(text)) => {
-            Extras::named(text).ok_or_else(|| SettingsError::DynoVariable { value: text.to_owned() })
-        }
+    match options.text("dyno") {
+        Some("") => Ok(Extras::Full),
+        Some(text) => Extras::of_option(text),
+        None => Extras::of_environment("DYNO_SYSBENCH", environment),
     }
 }

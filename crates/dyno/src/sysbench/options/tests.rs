@@ -1,5 +1,5 @@
 use super::*;
-use crate::recording::Extras;
+use crate::front_end::Extras;
 
 fn read(words: &str) -> Result<CommandLine, SysbenchUsageError> {
     let read_file = |path: &str| match path {
@@ -22,15 +22,15 @@ fn settings(words: &str) -> (Result<SysbenchSettings, String>, String) {
 fn settings_in(environment: Option<&str>, words: &str) -> (Result<SysbenchSettings, String>, String) {
     let line = read(words).unwrap();
     let mut said = String::new();
-    let settings = SysbenchSettings::new(&line.options, environment, &mut |text| {
+    let settings = SysbenchSettings::new(&line.options, &|_| environment.map(str::to_owned), &mut |text| {
         said.push_str(text);
         said.push('\n');
     });
     (settings.map_err(|error| error.to_string()), said)
 }
 
-fn declared(name: &str, kind: ValueKind) -> Declared {
-    Declared { name: name.to_owned(), about: String::new(), default: Some("3".to_owned()), kind }
+fn declared(name: &str, kind: OptionKind) -> DeclaredOption {
+    known::declared(name, kind, Some("3"), "")
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn files_stand_where_they_are_named() {
 #[test]
 fn a_test_adds_its_own_options_and_others_are_refused() {
     let mut options = read("--range-size=5K --threads=2").unwrap().options;
-    assert_eq!(options.declare(Some(vec![declared("range_size", ValueKind::Integer)]), true), Ok(()));
+    assert_eq!(options.declare(Some(vec![declared("range_size", OptionKind::Integer)]), true), Ok(()));
     assert_eq!(options.lenient_integer("range_size"), 5);
-    let refused = |words: &str, declared: Option<Vec<Declared>>| {
+    let refused = |words: &str, declared: Option<Vec<DeclaredOption>>| {
         let checked = read(words).unwrap().options.declare(declared, true);
         checked.map_err(|error| error.to_string())
     };
@@ -89,7 +89,7 @@ fn a_test_adds_its_own_options_and_others_are_refused() {
     assert_eq!(refused("--pgsql-port=x", Some(Vec::new())), port);
     assert_eq!(read("--pgsql-port=x").unwrap().options.declare(Some(Vec::new()), false), Ok(()));
     let mut untyped = read("run").unwrap().options;
-    assert_eq!(untyped.declare(Some(vec![declared("list", ValueKind::List)]), true), Ok(()));
+    assert_eq!(untyped.declare(Some(vec![declared("list", OptionKind::List)]), true), Ok(()));
     assert_eq!(untyped.list("list"), ["3"]);
 }
 
@@ -124,7 +124,7 @@ fn what_cannot_be_run_is_refused_in_the_order_of_sysbench() {
         ("--report-checkpoints=1,x --percentile=101", "FATAL: Invalid value for --report-checkpoints: 'x'"),
         ("--verbosity=-1 --percentile=101", "Invalid value for verbosity: 255"),
         ("--percentile=101", "FATAL: Invalid value for --percentile: 101"),
-        ("--dyno=x", "FATAL: Invalid value for --dyno: 'x', it is off, brief or full"),
+        ("--dyno=x", "FATAL: invalid value \"x\" of --dyno: expecting \"off\", \"brief\" or \"full\""),
     ] {
         assert_eq!(settings(words).0.unwrap_err(), error, "{words}");
     }
@@ -157,5 +157,5 @@ fn dyno_says_as_much_as_it_is_asked_for() {
     assert_eq!(by_environment("full", "run"), Ok(Extras::Full));
     assert_eq!(by_environment("", "run"), Ok(Extras::Usual));
     assert_eq!(by_environment("x", "--dyno=off"), Ok(Extras::Off));
-    assert!(by_environment("x", "run").unwrap_err().contains("DYNO_SYSBENCH: 'x'"));
+    assert!(by_environment("x", "run").unwrap_err().contains("\"x\" of DYNO_SYSBENCH"));
 }

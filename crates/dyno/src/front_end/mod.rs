@@ -1,0 +1,75 @@
+//! What `dyno pgbench` and `dyno sysbench` have in common: what dyno adds to a run of another program's command line,
+//! and how such a run is connected, driven and stored. Their options, words, scripts and exit statuses are their own.
+
+pub(crate) mod connect;
+mod extras;
+mod finished;
+pub(crate) mod numbers;
+mod recording;
+
+use std::io::Write as _;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use dyno_engine::error::EngineError;
+use dyno_results::event::Distribution;
+use dyno_results::spec::Arrivals;
+
+pub(crate) use extras::{Extras, ExtrasError};
+pub(crate) use recording::{LoadDescription, Recording, Tables, stored_script};
+
+/// How long a run that the user stops waits for what is under way.
+pub(crate) const STOPPED_WAIT: Duration = Duration::from_secs(1);
+/// A run waits for its last transactions however long they take, as the other program does.
+pub(crate) const WAIT_FOREVER: Duration = Duration::MAX;
+/// Why a run is incomplete whose load could not go on.
+pub(crate) const BROKE_OFF: &str = "the load broke off";
+/// Why a run ends that the user stops before anything was measured.
+pub(crate) const INTERRUPTED_BEFORE: &str = "interrupted before the load began";
+
+/// How a run ended.
+pub(crate) struct Ended {
+    pub(crate) code: u8,
+    /// Why it is incomplete.
+    pub(crate) reason: Option<String>,
+}
+
+impl Ended {
+    pub(crate) fn incomplete(code: u8, reason: impl Into<String>) -> Self {
+        Self { code, reason: Some(reason.into()) }
+    }
+}
+
+/// Whole lines on standard error, written at once, so that threads do not mix theirs.
+pub(crate) fn say(text: &str) {
+    // If the terminal is gone there is nobody to tell.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// As many transactions as the server can do, or so many a second.
+pub(crate) fn arrivals(rate_per_s: Option<f64>) -> Arrivals {
+    match rate_per_s {
+        None => Arrivals::Closed { think_time: Duration::ZERO },
+        Some(rate_per_s) => {
+            Arrivals::Open { rate_per_s, rate_end_per_s: rate_per_s, distribution: Distribution::Poisson }
+        }
+    }
+}
+
+/// Runs `load`, and `watch` on a thread beside it until its channel hangs up.
+pub(crate) fn beside<R, W: Send>(
+    watch: impl FnOnce(&Receiver<()>) -> W + Send,
+    load: impl FnOnce() -> Result<R, EngineError>,
+) -> Result<(R, W), EngineError> {
+    std::thread::scope(|scope| {
+        let (running, end) = channel();
+        let watching = std::thread::Builder::new().spawn_scoped(scope, move || watch(&end));
+        let watching = watching.map_err(EngineError::Start)?;
+        let ran = load();
+        drop(running);
+        match watching.join() {
+            Ok(watched) => Ok((ran?, watched)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
