@@ -371,7 +371,7 @@ fn an_only_target_over_a_pool_tells_waits_and_where_it_gave_way() {
     read      tpcb/select-only
               clients      1      2      4      8     16     24     32
               TPS      13.3k  25.4k  45.9k  72.1k  71.8k  72.2k  72.3k
-              peak 72.3k ±0.8% at 32 (8, 16, 24 alike)
+              peak 72.3k ±0.8% at 32, indistinguishable from 8–24
               saturated at 8 clients (72,087 TPS, p99 289 µs), throughput no longer rises and latency
               does: 8 of 8 connections
               wait       p50 0 µs     p90 0 µs     p99 0 µs     p99.9 0 µs
