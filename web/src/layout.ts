@@ -16,10 +16,10 @@ import type { Abscissa } from "./charts/panel";
 import type { PlacedLane } from "./charts/parts";
 import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
-import type { Finding, StageResult } from "./document";
+import type { StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
 import { arrivalText, clientsText } from "./reading";
-import { type Lane, rungsOfLane, type Scene, seriesNames, seriesOfLane, stagesOfLane } from "./scene";
+import { type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";
 import type { AxisKind, View } from "./state";
 import type { Colour } from "./theme";
 
@@ -322,48 +322,23 @@ function saturationNotes(lane: Lane, series: string | null, put: Put): NoteText[
   });
 }
 
-/**
- * Findings about a stage stand at it. Doubts about a series stand together where it begins; what is about the whole run
- * stands in the list alone.
- */
+/** Doubts about a series stand together where it begins; all other findings stand in their list alone. */
 function findingNotes(lane: Lane, series: string | null, put: Put): NoteText[] {
   const stages = stagesOfLane(lane, series);
-  const findings = lane.report.findings.filter(({ about, code }) => about !== null && code !== "saturated");
-  const notes = findings.flatMap((finding) => {
-    const stage = stages.find(({ id }) => finding.about === `stage ${id}` || finding.about === String(id));
-    if (stage === undefined) return [];
-    const title = `${lane.label}: ${finding.severity}, ${finding.code}`;
-    return put(stage.start_s, { grave: finding.severity === "invalid", title, text: finding.evidence });
+  return [...new Set(stages.map((stage) => stage.series))].flatMap((name) => {
+    // A series' bare name means that of every target: it would stand on the axis once for each.
+    const own = [`${lane.target.name}/${name}`, ...(lane.report.targets.length === 1 ? [name] : [])];
+    const doubts = lane.report.findings.filter(
+      ({ about, severity }) => severity !== "note" && own.includes(about ?? ""),
+    );
+    if (doubts.length === 0) return [];
+    const grave = doubts.some(({ severity }) => severity === "invalid");
+    const text = doubts.map(({ severity, code }) => `${severity} ${code}`).join(", ");
+    const note = { grave, title: `${lane.label}: found of ${name}`, text };
+    // Its first stage may be a warm-up, which stands on no step.
+    return stages
+      .filter((stage) => stage.series === name)
+      .flatMap((stage) => put(stage.start_s, note))
+      .slice(0, 1);
   });
-  const names = [...new Set(stages.map((stage) => stage.series))];
-  return [...notes, ...names.flatMap((name) => seriesNote(lane, name, findings, stages, put))];
-}
-
-function seriesNote(
-  lane: Lane,
-  name: string,
-  findings: Finding[],
-  stages: StageResult[],
-  put: Put,
-): NoteText[] {
-  const doubts = findings.filter(
-    ({ about, severity }) => severity !== "note" && isSeries(lane, name, about ?? ""),
-  );
-  if (doubts.length === 0) return [];
-  const grave = doubts.some(({ severity }) => severity === "invalid");
-  const text = doubts.map(({ severity, code }) => `${severity} ${code}`).join(", ");
-  const note = { grave, title: `${lane.label}: found of ${name}`, text };
-  // Its first stage may be a warm-up, which stands on no step.
-  return stages
-    .filter((stage) => stage.series === name)
-    .flatMap((stage) => put(stage.start_s, note))
-    .slice(0, 1);
-}
-
-function isSeries(lane: Lane, name: string, about: string): boolean {
-  const target = lane.target.name;
-  const own = [`${target}/${name}`, `${target} ${name}`, `${target} · ${name}`];
-  // A series' bare name means that of every target: it would stand on the axis once for each.
-  if (lane.report.targets.length === 1) own.push(name);
-  return seriesOfLane(lane, name) !== undefined && own.includes(about);
 }

@@ -54,11 +54,6 @@ export function stagesOf(report: Report, series: Series): StageResult[] {
     .sort((a, b) => a.start_s - b.start_s);
 }
 
-/** The series' name, with its target where there are several. */
-export function seriesTitle(report: Report, series: Series): string {
-  return report.targets.length > 1 ? `${series.target} · ${series.name}` : series.name;
-}
-
 const SERIES_COLOURS: Colour[] = ["series-1", "series-2", "series-3", "series-4"];
 
 /** One colour for a series wherever it is drawn. */
@@ -74,12 +69,11 @@ export function askedText(stage: StageResult): string {
   return stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
 }
 
-/** What was asked for at the peak, and other client counts that were as good; of rates none are known to be. */
-export function peakAt(report: Report, peak: Peak): { text: string; alike: number[] } {
+/** What was asked for at the peak, and other client counts that were as good, in words; of rates none are known to be. */
+export function peakAt(report: Report, peak: Peak): { text: string; alike: string } {
   const stage = stageOf(report, peak.stage);
-  if (stage?.arrival === "open") return { text: askedText(stage), alike: [] };
-  const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
-  return { text: counted(peak.clients, "client"), alike };
+  if (stage?.arrival === "open") return { text: askedText(stage), alike: "" };
+  return { text: counted(peak.clients, "client"), alike: peak.indistinguishable_from ?? "" };
 }
 
 /** Whether the highest rate of a ladder of rates was met: then no peak was looked for, and none is known. */
@@ -89,12 +83,14 @@ export function metToTheEnd(report: Report, { peak, ladder }: Series): boolean {
   return met && ladder.at(-1) === stage.id;
 }
 
-/** How the clients of a stage work: `8 clients`, `1 → 64 clients`. */
-export function clientsText(stage: StageResult): string {
-  const end = stage.clients_end;
-  const clients =
-    end !== null && end !== stage.clients ? `${count(stage.clients)} → ${count(end)}` : count(stage.clients);
-  return `${clients} client${stage.clients === 1 && end === null ? "" : "s"}`;
+/** How the clients of a stage work: `8 clients`, `1 to 64 clients`. */
+export function clientsText({
+  clients,
+  clients_end: end,
+}: Pick<StageResult, "clients" | "clients_end">): string {
+  return end == null || end === clients
+    ? counted(clients, "client")
+    : `${count(clients)} to ${counted(end, "client")}`;
 }
 
 /** `closed loop`, `closed loop, 5 ms think time`, `open loop, 5,000/s poisson`. */
@@ -120,19 +116,9 @@ export function bySeverity(findings: Finding[]): Finding[] {
   return [...findings].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]);
 }
 
-/** Whether a finding bears on a series: it is about the whole run, the target, the series or one of its stages. */
-export function concerns(finding: Finding, report: Report, series: Series): boolean {
-  const about = finding.about;
-  if (about === null) return true;
-  const names = [
-    series.target,
-    series.name,
-    series.workload,
-    `${series.target}/${series.name}`,
-    `${series.target} ${series.name}`,
-    ...stagesOf(report, series).flatMap((stage) => [`stage ${stage.id}`, String(stage.id)]),
-  ];
-  return names.some((name) => name.toLowerCase() === about.toLowerCase());
+/** Whether a finding bears on a series: it is about the whole run, the target or the series. */
+export function concerns({ about }: Finding, series: Pick<Series, "target" | "name">): boolean {
+  return about === null || [series.target, series.name, `${series.target}/${series.name}`].includes(about);
 }
 
 /** Whether the run was still going when its document was asked for. */

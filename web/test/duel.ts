@@ -184,8 +184,8 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
       {
         code: "drift",
         severity: "doubt",
-        about: "stage 40",
-        evidence: "Throughput fell by 9% within the stage.",
+        about: "pg/ingest",
+        evidence: "Throughput fell by 9% within a stage.",
         advice: "Use longer steps.",
       },
     ],
@@ -295,6 +295,7 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
       clients: top.clients,
       throughput: top.throughput ?? estimate(0, 0, 0),
       clients_indistinguishable: [top.clients],
+      indistinguishable_from: null,
       passed: true,
     },
     saturation:

@@ -2,7 +2,7 @@
 
 import { signOf } from "../charts/marks";
 import type { Finding, Limit, Peak, Report, Series, StageResult, Target } from "../document";
-import { type Child, el, icon, orUnknown } from "../dom";
+import { type Child, el, icon, orUnknown, timeOf } from "../dom";
 import {
   bytes,
   clock,
@@ -12,7 +12,6 @@ import {
   duration,
   latency,
   long,
-  moment,
   relativeError,
   share,
   short,
@@ -34,7 +33,7 @@ import {
   stageOf,
 } from "../reading";
 import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
-import { severityMark } from "./findings";
+import { placeOfFinding, severitySign } from "./findings";
 
 export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   const { run } = report;
@@ -50,7 +49,7 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
       { class: "imprint" },
       el("span", { class: "brand" }, "dyno"),
       el("span", {}, `run ${run.name}`),
-      el("span", {}, moment(run.started_at)),
+      timeOf(run.started_at),
       el("span", {}, duration(run.seconds)),
       outcome(report),
       toggle,
@@ -80,42 +79,15 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   );
 }
 
-/** The head of an overlay: each run with its targets, in their colours. */
-export function overlayMasthead(
-  scene: Scene,
-  toggle: HTMLElement,
-  linkTo: (run: string) => string,
-): HTMLElement {
-  const runs = scene.reports.map((report) =>
-    el(
-      "li",
-      {},
-      el("a", { href: linkTo(report.run.name) }, report.run.name),
-      ` ${report.targets.map(productOf).join(" and ")} · ${moment(report.run.started_at)} · ${duration(report.run.seconds)} `,
-      outcome(report),
-    ),
-  );
-  return el(
-    "header",
-    { class: "masthead" },
-    el(
-      "div",
-      { class: "imprint" },
-      el("span", { class: "brand" }, "dyno"),
-      el("span", {}, "overlay"),
-      toggle,
-    ),
-    el("h1", {}, `${runs.length} runs, one over the other`),
-    el("ul", { class: "overlaid" }, runs),
-  );
-}
-
-function outcome(report: Report): HTMLElement {
-  if (isLive(report))
-    return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
+export function outcome(report: Report): HTMLElement {
+  if (isLive(report)) return liveBadge();
   return report.run.outcome === "complete"
     ? el("span", { class: "badge good" }, icon("pass"), "complete")
     : el("span", { class: "badge bad" }, icon("fail"), "INCOMPLETE");
+}
+
+export function liveBadge(): HTMLElement {
+  return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
 }
 
 /** `embedded · production profile · 2 cores, 24 GiB, nvme · same host as the driver` */
@@ -166,7 +138,7 @@ export function answers(scene: Scene): HTMLElement {
   const groups = seriesNames(scene).map((name) => {
     const cards = scene.lanes.flatMap((lane) => {
       const series = seriesOfLane(lane, name);
-      return series === undefined ? [] : [answer(lane, series, several)];
+      return series === undefined ? [] : [answer(scene, lane, series)];
     });
     return several
       ? el("div", { class: "group" }, el("h2", {}, name), el("div", { class: "cards" }, cards))
@@ -179,10 +151,11 @@ export function answers(scene: Scene): HTMLElement {
   );
 }
 
-function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
+function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const { report } = lane;
+  const several = scene.lanes.length > 1;
   const hold = holdOf(report, series);
-  const own = bySeverity(report.findings).filter((finding) => concerns(finding, report, series));
+  const own = bySeverity(report.findings).filter((finding) => concerns(finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
   const colour = several ? lane.colour : seriesColour(report, series);
   const title = several ? lane.label : series.name;
@@ -209,7 +182,7 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
     peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
-    marks(own),
+    marks(own, (finding) => placeOfFinding(finding, lane, scene)),
   );
   card.style.setProperty("--own", `var(--${colour})`);
   return card;
@@ -352,7 +325,7 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   }
   const { text, alike } = peakAt(report, peak);
   const parts: Child[] = [];
-  if (hold?.throughput == null && alike.length === 0 && peak.passed) return null;
+  if (hold?.throughput == null && alike === "" && peak.passed) return null;
   if (hold?.throughput != null) {
     parts.push(
       "Peak ",
@@ -362,7 +335,7 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   } else {
     parts.push(`At ${text}`);
   }
-  if (alike.length > 0) parts.push(` (${alike.map(count).join(", ")} cannot be told from it)`);
+  if (alike !== "") parts.push(`, indistinguishable from ${alike}`);
   const beyond = isLive(report) ? " so far." : "; the ladder ended before throughput had clearly passed it.";
   parts.push(peak.passed ? "." : beyond);
   return el("p", { class: "detail" }, parts);
@@ -379,7 +352,7 @@ function outcomes(hold: StageResult): Child {
 }
 
 /** The findings that stand beside this number, by name; the list has their text. */
-function marks(findings: Finding[]): Child {
+function marks(findings: Finding[], placeOf: (finding: Finding) => string): Child {
   if (findings.length === 0) return null;
   const seen = new Set<string>();
   const links = findings
@@ -390,8 +363,8 @@ function marks(findings: Finding[]): Child {
         {},
         el(
           "a",
-          { href: "#findings", class: `mark ${finding.severity}` },
-          severityMark(finding),
+          { href: `#${placeOf(finding)}`, class: `mark ${finding.severity}` },
+          severitySign(finding.severity),
           " ",
           finding.code,
         ),
