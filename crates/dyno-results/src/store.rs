@@ -9,6 +9,7 @@ mod backlog;
 mod error;
 mod fold_cache;
 mod open;
+mod percentiles;
 mod summary;
 mod tail;
 
@@ -23,6 +24,7 @@ use self::backlog::Backlog;
 pub use self::backlog::Gap;
 pub use self::error::StoreError;
 use self::fold_cache::FoldCacheState;
+use self::percentiles::StageLatencies;
 use self::summary::Summarizer;
 pub use self::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
 pub use self::tail::{RawEvent, RunState};
@@ -88,6 +90,7 @@ impl Store {
             name,
             summary: Summarizer::default(),
             summary_changed: false,
+            latencies: StageLatencies::default(),
             backlog: Backlog::default(),
             appended: 0,
             fold_cache: FoldCacheState::default(),
@@ -199,6 +202,7 @@ pub struct RunWriter {
     summary: Summarizer,
     /// The store's summary is not this one.
     summary_changed: bool,
+    latencies: StageLatencies,
     backlog: Backlog,
     /// Events that are in the store.
     appended: u64,
@@ -227,7 +231,7 @@ impl RunWriter {
     /// written is kept, and written before the next one that can be; the error says why, and false that it was not tried
     /// again yet.
     pub fn append(&mut self, stamped: &Stamped) -> Result<bool, StoreError> {
-        let body = serde_json::to_string(&stamped.event).map_err(|source| StoreError::Unwritable {
+        let body = self.latencies.body_of(&stamped.event).map_err(|source| StoreError::Unwritable {
             run: self.name.clone(),
             seq: stamped.seq,
             source,
