@@ -136,7 +136,7 @@ fn a_narrow_terminal_folds_the_ladder() {
               saturated at 8 clients (72,087 TPS, p99
               289 µs), throughput no longer rises and
               latency does: nothing that was read was
-              at its bound
+              at its limit
     hold      8 clients, closed loop · 12 s
               72,123 TPS ±0.4%
               p50 105 µs p90 187 µs p99 289 µs p99.9
@@ -151,7 +151,7 @@ fn a_narrow_terminal_folds_the_ladder() {
               saturated at 8 clients (3,482 TPS, p99
               6.0 ms), throughput no longer rises and
               latency does: nothing that was read was
-              at its bound
+              at its limit
     hold      8 clients, closed loop · 12 s
               3,467 TPS ±0.4%
               p50 2.2 ms p90 3.9 ms p99 6.0 ms p99.9

@@ -220,8 +220,8 @@ function saturationLines(report: Report, series: Series): Child {
       `: ${saturation.evidence}${good}`,
     ),
     saturation.limits.length > 0
-      ? el("ul", { class: "limits", "aria-label": "What was at its bound" }, saturation.limits.map(limit))
-      : el("p", { class: "detail" }, "Nothing that was read was at its bound; what held it back is unknown."),
+      ? el("ul", { class: "limits", "aria-label": "What was at its limit" }, saturation.limits.map(limit))
+      : el("p", { class: "detail" }, "Nothing that was read was at its limit; the cause is unknown."),
   );
 }
 

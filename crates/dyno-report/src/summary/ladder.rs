@@ -187,7 +187,7 @@ fn saturation_words(saturation: &Saturation) -> String {
     };
     let limits: Vec<_> = saturation.limits.iter().map(|limit| visible(&limit.evidence)).collect();
     let limits = if limits.is_empty() {
-        "nothing that was read was at its bound".to_owned()
+        "nothing that was read was at its limit".to_owned()
     } else {
         limits.join("; ")
     };
