@@ -38,6 +38,8 @@ export interface Run {
   started_at: string;
   command: string[];
   spec: unknown;
+  /** With every default. */
+  resolved?: unknown;
   /** Text in the page, where a 64-bit number would lose digits. */
   seed: string | number;
   seconds: number;
@@ -195,6 +197,8 @@ export interface Peak {
   clients: number;
   throughput: Estimate;
   clients_indistinguishable: number[];
+  /** The others of them in words: `1–16`; null where there are none. */
+  indistinguishable_from: string | null;
   passed: boolean;
 }
 

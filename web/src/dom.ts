@@ -1,5 +1,7 @@
 // Elements built from values. Text is always set as text: nothing of a report is ever parsed as HTML.
 
+import { moment } from "./format";
+
 export type Child = Node | string | null | false | Child[];
 
 type Attributes = Record<string, string | number | boolean | undefined>;
@@ -66,6 +68,11 @@ export function orUnknown(value: string | null | undefined): Node {
     return el("span", { class: "unknown" }, "unknown");
   }
   return document.createTextNode(value);
+}
+
+/** A time in the reader's time zone; as it was written for those who ask. */
+export function timeOf(rfc3339: string): HTMLElement {
+  return el("time", { datetime: rfc3339, title: rfc3339 }, moment(rfc3339));
 }
 
 export interface Column {

@@ -173,16 +173,13 @@ export function setting(value: string, unit: string | null): string {
   return `${value} ${unit}`;
 }
 
-/** `20 November 2026, 08:49 UTC+01:00`: the time as it was where the run was made. */
+/** `20 Nov 2026, 09:49 CET`: in the reader's time zone. */
 export function moment(rfc3339: string): string {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?/.exec(rfc3339);
-  if (parts === null) return rfc3339;
-  const months =
-    "January February March April May June July August September October November December".split(" ");
-  const month = months[Number(parts[2]) - 1];
-  if (month === undefined) return rfc3339;
-  const zone = parts[5] === undefined || parts[5] === "Z" ? "UTC" : `UTC${parts[5]}`;
-  return `${Number(parts[3])} ${month} ${parts[1]}, ${parts[4]} ${zone}`;
+  const time = Date.parse(rfc3339);
+  if (Number.isNaN(time)) return rfc3339;
+  const day = { day: "numeric", month: "short", year: "numeric" } as const;
+  const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" } as const;
+  return new Intl.DateTimeFormat("en-GB", { ...day, ...clock }).format(time);
 }
 
 /** Three significant digits of a number under a thousand. */

@@ -16,7 +16,7 @@ import type { Abscissa } from "./charts/panel";
 import type { PlacedLane } from "./charts/parts";
 import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
-import type { Finding, StageResult } from "./document";
+import type { StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
 import { arrivalText, clientsText } from "./reading";
 import { type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";

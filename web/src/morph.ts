@@ -46,13 +46,13 @@ function alike(a: Element, b: Element): boolean {
 
 function morphAttributes(now: Element, next: Element): void {
   for (const { name, value } of next.attributes) {
-    if (now.getAttribute(name) === value) continue;
+    // What is open was opened by the reader, and what is not was closed.
+    if (name === "open" || now.getAttribute(name) === value) continue;
     // The page's policy forbids styles in attributes; set as properties they are the page's own.
     if (name === "style" && now instanceof HTMLElement) now.style.cssText = value;
     else now.setAttribute(name, value);
   }
   for (const { name } of [...now.attributes]) {
-    // What is open was opened by the reader.
     if (name !== "open" && !next.hasAttribute(name)) now.removeAttribute(name);
   }
 }

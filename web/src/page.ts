@@ -7,8 +7,9 @@ import type { Span } from "./charts/view";
 import { type Report, SCHEMA } from "./document";
 import { type Child, el } from "./dom";
 import { morphChildren } from "./morph";
+import { isLive } from "./reading";
 import { productOf, type Scene, sceneOf } from "./scene";
-import { answers, masthead, overlayMasthead } from "./sections/answer";
+import { answers, masthead } from "./sections/answer";
 import { ClientsSection } from "./sections/clients";
 import { costsSection } from "./sections/costs";
 import {
@@ -19,15 +20,13 @@ import {
   runSection,
   settingsSection,
 } from "./sections/evidence";
-import { findingsSection, verificationSection } from "./sections/findings";
+import { findingsSection, openInPrint, verificationSection } from "./sections/findings";
+import { overlayMasthead, overlayTitle } from "./sections/overlay";
 import { stagesSection } from "./sections/stages";
 import { TimeSection } from "./sections/time";
 import { type Address, readView, towards, type View, writeView } from "./state";
 import { onThemeChange } from "./theme";
 import { themeToggle } from "./theme-toggle";
-
-/** More findings than this stand under the answer and not beside it, where they would leave a blank column. */
-const BESIDE_MAX = 4;
 
 export class ReportPage {
   /** What of each run is shown, when it has changed: a served page asks for more points of it. */
@@ -42,6 +41,8 @@ export class ReportPage {
   readonly #time = new TimeSection(this.#charts, (patch, how, drawn) => this.#choose(patch, how, drawn));
   #view: View;
   #scene: Scene | null = null;
+  /** On the page of a run that goes on; they stay first when it ends. */
+  #chartsFirst = false;
 
   constructor(root: HTMLElement, address: Address) {
     this.#root = root;
@@ -52,6 +53,7 @@ export class ReportPage {
     root.addEventListener("click", onClick);
     this.#stop = [
       onThemeChange(() => this.#charts.redraw()),
+      openInPrint(root),
       address.onChange(() => {
         this.#view = readView(address.get());
         this.#drawn();
@@ -64,17 +66,14 @@ export class ReportPage {
   show(reports: Report[]): void {
     const first = this.#scene === null;
     this.#scene = sceneOf(reports);
-    document.title = `${reports.map(({ run }) => run.name).join(" and ")} · dyno`;
+    this.#chartsFirst ||= reports.some(isLive);
+    const names = reports.map(({ run }) => run.name).join(" and ");
+    document.title = `${names}${reports.length > 1 ? `: ${overlayTitle(reports)}` : ""} · dyno`;
     // Who is at the top sees what comes in there.
     const anchor = first || scrollY === 0 ? null : anchorOf(this.#root);
     this.#drawn();
     if (anchor !== null)
       scrollBy({ top: anchor.element.getBoundingClientRect().top - anchor.top, behavior: "instant" });
-  }
-
-  /** Redraws the charts, where the colours have changed. */
-  redraw(): void {
-    this.#charts.redraw();
   }
 
   destroy(): void {
@@ -109,17 +108,9 @@ export class ReportPage {
     const [report] = scene.reports;
     if (report === undefined) return [];
     const main = this.#main(scene, report);
-    const head =
-      scene.reports.length > 1
-        ? overlayMasthead(
-            scene,
-            themeToggle(() => this.redraw()),
-            (run) => this.#linkTo(run),
-          )
-        : masthead(
-            report,
-            themeToggle(() => this.redraw()),
-          );
+    const toggle = themeToggle(() => this.#charts.redraw());
+    const linkTo = (run: string) => this.#address.linkTo(towards(this.#address.get(), [run]));
+    const head = scene.reports.length > 1 ? overlayMasthead(scene, toggle, linkTo) : masthead(report, toggle);
     const versions = [...new Set(scene.reports.map(({ run }) => run.dyno_version))].join(", ");
     return [
       el("a", { class: "skip", href: "#main" }, "Skip to the figures"),
@@ -134,10 +125,16 @@ export class ReportPage {
   #main(scene: Scene, report: Report): HTMLElement {
     const several = scene.reports.length > 1;
     const foreign = scene.reports.find(({ schema }) => schema !== SCHEMA);
-    const findings = findingsSection(scene);
-    const beside =
-      scene.reports.reduce((sum, one) => sum + one.findings.length, 0) <= BESIDE_MAX &&
-      scene.lanes.length < 2;
+    const figures = [
+      answers(scene),
+      this.extra?.(scene) ?? null,
+      findingsSection(scene),
+      verificationSection(scene),
+    ];
+    const [clients, time] = [
+      this.#place("clients", this.#clients.element),
+      this.#place("time", this.#time.element),
+    ];
     const evidence = several
       ? []
       : [
@@ -153,18 +150,7 @@ export class ReportPage {
       { id: "main" },
       foreign !== undefined &&
         el("p", { class: "incomplete" }, `This page draws ${SCHEMA}; the report is ${foreign.schema}.`),
-      beside
-        ? el(
-            "div",
-            { class: "top" },
-            answers(scene),
-            el("div", { class: "beside" }, findings, verificationSection(scene)),
-          )
-        : el("div", { class: "top stacked" }, answers(scene)),
-      this.extra?.(scene) ?? null,
-      beside ? null : el("div", { class: "below" }, findings, verificationSection(scene)),
-      this.#place("clients", this.#clients.element),
-      this.#place("time", this.#time.element),
+      ...(this.#chartsFirst ? [time, clients, ...figures] : [...figures, clients, time]),
       costsSection(scene),
       stagesSection(scene),
       ...evidence,
@@ -216,13 +202,10 @@ export class ReportPage {
     const section = id === undefined || id.includes("=") ? null : document.getElementById(id);
     if (section === null || !this.#root.contains(section)) return;
     event.preventDefault();
+    if (section instanceof HTMLDetailsElement) section.open = true;
     section.scrollIntoView();
     section.setAttribute("tabindex", "-1");
     section.focus({ preventScroll: true });
-  }
-
-  #linkTo(run: string): string {
-    return this.#address.linkTo(towards(this.#address.get(), [run]));
   }
 }
 

@@ -59,11 +59,6 @@ export function stagesOf(report: Report, series: Series): StageResult[] {
     .sort((a, b) => a.start_s - b.start_s);
 }
 
-/** The series' name, with its target where there are several. */
-export function seriesTitle(report: Report, series: Series): string {
-  return report.targets.length > 1 ? `${series.target} · ${series.name}` : series.name;
-}
-
 const SERIES_COLOURS: Colour[] = ["series-1", "series-2", "series-3", "series-4"];
 
 /** One colour for a series wherever it is drawn. */
@@ -79,12 +74,11 @@ export function askedText(stage: StageResult): string {
   return stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
 }
 
-/** What was asked for at the peak, and other client counts that were as good; of rates none are known to be. */
-export function peakAt(report: Report, peak: Peak): { text: string; alike: number[] } {
+/** What was asked for at the peak, and other client counts that were as good, in words; of rates none are known to be. */
+export function peakAt(report: Report, peak: Peak): { text: string; alike: string } {
   const stage = stageOf(report, peak.stage);
-  if (stage?.arrival === "open") return { text: askedText(stage), alike: [] };
-  const alike = peak.clients_indistinguishable.filter((clients) => clients !== peak.clients);
-  return { text: counted(peak.clients, "client"), alike };
+  if (stage?.arrival === "open") return { text: askedText(stage), alike: "" };
+  return { text: counted(peak.clients, "client"), alike: peak.indistinguishable_from ?? "" };
 }
 
 /** Whether the highest rate of a ladder of rates was met: then no peak was looked for, and none is known. */
@@ -94,12 +88,14 @@ export function metToTheEnd(report: Report, { peak, ladder }: Series): boolean {
   return met && ladder.at(-1) === stage.id;
 }
 
-/** How the clients of a stage work: `8 clients`, `1 → 64 clients`. */
-export function clientsText(stage: StageResult): string {
-  const end = stage.clients_end;
-  const clients =
-    end !== null && end !== stage.clients ? `${count(stage.clients)} → ${count(end)}` : count(stage.clients);
-  return `${clients} client${stage.clients === 1 && end === null ? "" : "s"}`;
+/** How the clients of a stage work: `8 clients`, `1 to 64 clients`. */
+export function clientsText({
+  clients,
+  clients_end: end,
+}: Pick<StageResult, "clients" | "clients_end">): string {
+  return end == null || end === clients
+    ? counted(clients, "client")
+    : `${count(clients)} to ${counted(end, "client")}`;
 }
 
 /** `closed loop`, `closed loop, 5 ms think time`, `open loop, 5,000/s poisson`. */

@@ -2,46 +2,7 @@
 // with any colour vision can tell apart, in lighter tints on a dark ground.
 
 /** Names of the style sheet's colours that charts draw with. */
-export type Colour =
-  | "ink"
-  | "muted"
-  | "line"
-  | "grid"
-  | "ground"
-  | "series-1"
-  | "series-2"
-  | "series-3"
-  | "series-4"
-  | "series-5"
-  | "series-6"
-  | "latency-1"
-  | "latency-2"
-  | "latency-3"
-  | "cpu-user"
-  | "cpu-system"
-  | "bad"
-  | "band"
-  | "band-hold"
-  | "band-warm-up";
-
-export type Palette = (colour: Colour) => string;
-
-/** Reads colours as they are now, light or dark; ask again when the theme has changed. */
-export function readPalette(root: HTMLElement): Palette {
-  const probe = document.createElement("span");
-  probe.hidden = true;
-  root.append(probe);
-  const known = new Map<Colour, string>();
-  const resolved = (colour: Colour): string => {
-    probe.style.color = `var(--${colour})`;
-    return getComputedStyle(probe).color;
-  };
-  for (const colour of COLOURS) known.set(colour, resolved(colour));
-  probe.remove();
-  return (colour) => known.get(colour) ?? "currentColor";
-}
-
-const COLOURS: Colour[] = [
+const COLOURS = [
   "ink",
   "muted",
   "line",
@@ -62,7 +23,26 @@ const COLOURS: Colour[] = [
   "band",
   "band-hold",
   "band-warm-up",
-];
+] as const;
+
+export type Colour = (typeof COLOURS)[number];
+
+export type Palette = (colour: Colour) => string;
+
+/** Reads colours as they are now, light or dark; ask again when the theme has changed. */
+export function readPalette(root: HTMLElement): Palette {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  root.append(probe);
+  const known = new Map<Colour, string>();
+  const resolved = (colour: Colour): string => {
+    probe.style.color = `var(--${colour})`;
+    return getComputedStyle(probe).color;
+  };
+  for (const colour of COLOURS) known.set(colour, resolved(colour));
+  probe.remove();
+  return (colour) => known.get(colour) ?? "currentColor";
+}
 
 export type Theme = "light" | "dark";
 

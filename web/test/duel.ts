@@ -295,6 +295,7 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
       clients: top.clients,
       throughput: top.throughput ?? estimate(0, 0, 0),
       clients_indistinguishable: [top.clients],
+      indistinguishable_from: null,
       passed: true,
     },
     saturation:

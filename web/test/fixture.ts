@@ -176,6 +176,7 @@ function seriesOf(plan: Plan, ids: { ladder: number[]; holds: number[] }, stages
           clients: peak.clients,
           throughput: peak.throughput,
           clients_indistinguishable: plan.name === "read" ? [8, 16] : [16],
+          indistinguishable_from: plan.name === "read" ? "16" : null,
           passed: true,
         }
       : null,

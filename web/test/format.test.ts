@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   bytes,
   bytesPerSecond,
@@ -132,8 +132,14 @@ test.each([
   ["3", "furlongs", "3 furlongs"],
 ])("setting %s in %s reads %s", (value, unit, text) => expect(setting(value, unit)).toBe(text));
 
-test("moments stand in the time of the place", () => {
-  expect(moment("2026-11-20T08:49:41.123+01:00")).toBe("20 November 2026, 08:49 UTC+01:00");
-  expect(moment("2026-01-02T00:00:00Z")).toBe("2 January 2026, 00:00 UTC");
+test.each([
+  ["Europe/Berlin", "20 Nov 2026, 08:49 CET"],
+  ["America/New_York", "20 Nov 2026, 02:49 GMT-5"],
+  ["UTC", "20 Nov 2026, 07:49 UTC"],
+])("moments stand in the reader's time, in %s as %s", (zone, text) => {
+  vi.stubEnv("TZ", zone);
+  expect(moment("2026-11-20T08:49:41.123+01:00")).toBe(text);
+  expect(moment("2026-11-20T07:49:41Z")).toBe(text);
   expect(moment("yesterday")).toBe("yesterday");
+  vi.unstubAllEnvs();
 });

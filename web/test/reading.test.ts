@@ -60,14 +60,15 @@ test("a peak is where clients were as many, or the rate that was asked for", () 
   const peak = {
     ...(read.peak as NonNullable<Series["peak"]>),
     clients: 8,
-    clients_indistinguishable: [8, 16],
+    clients_indistinguishable: [1, 2, 4, 8, 16],
+    indistinguishable_from: "1–4, 16",
   };
-  expect(peakAt(report, peak)).toEqual({ text: "8 clients", alike: [16] });
+  expect(peakAt(report, peak)).toEqual({ text: "8 clients", alike: "1–4, 16" });
   const open = structuredClone(report);
   const rung = open.stages.find(({ id }) => id === peak.stage);
   if (rung !== undefined)
     Object.assign(rung, { arrival: "open", rate_per_s: 5_000, distribution: "poisson" });
-  expect(peakAt(open, peak)).toEqual({ text: "5,000/s", alike: [] });
+  expect(peakAt(open, peak)).toEqual({ text: "5,000/s", alike: "" });
 });
 
 describe("findings", () => {
@@ -104,7 +105,7 @@ test("stages are named as they were run", () => {
     "open loop, 5,000/s poisson",
   );
   expect(clientsText({ ...stage, clients: 1 })).toBe("1 client");
-  expect(clientsText({ ...stage, clients: 1, clients_end: 64 })).toBe("1 → 64 clients");
+  expect(clientsText({ ...stage, clients: 1, clients_end: 64 })).toBe("1 to 64 clients");
 });
 
 describe("panels over time", () => {

@@ -136,7 +136,7 @@ fn a_narrow_terminal_folds_the_ladder() {
               saturated at 8 clients (72,087 TPS, p99
               289 µs), throughput no longer rises and
               latency does: nothing that was read was
-              at its bound
+              at its limit
     hold      8 clients, closed loop · 12 s
               72,123 TPS ±0.4%
               p50 105 µs p90 187 µs p99 289 µs p99.9
@@ -151,7 +151,7 @@ fn a_narrow_terminal_folds_the_ladder() {
               saturated at 8 clients (3,482 TPS, p99
               6.0 ms), throughput no longer rises and
               latency does: nothing that was read was
-              at its bound
+              at its limit
     hold      8 clients, closed loop · 12 s
               3,467 TPS ±0.4%
               p50 2.2 ms p90 3.9 ms p99 6.0 ms p99.9
@@ -371,7 +371,7 @@ fn an_only_target_over_a_pool_tells_waits_and_where_it_gave_way() {
     read      tpcb/select-only
               clients      1      2      4      8     16     24     32
               TPS      13.3k  25.4k  45.9k  72.1k  71.8k  72.2k  72.3k
-              peak 72.3k ±0.8% at 32 (8, 16, 24 alike)
+              peak 72.3k ±0.8% at 32, indistinguishable from 8–24
               saturated at 8 clients (72,087 TPS, p99 289 µs), throughput no longer rises and latency
               does: 8 of 8 connections
               wait       p50 316 µs   p90 561 µs   p99 866 µs   p99.9 4.0 ms

@@ -196,6 +196,9 @@ pub struct Peak {
     /// Client counts whose throughput cannot be told from the peak's (their intervals overlap), ascending, the
     /// peak itself included.
     pub clients_indistinguishable: Vec<u32>,
+    /// The same without the peak, in words: `1–4, 16`, where a range stands for neighbours on the ladder. `None` where
+    /// there are no others.
+    pub indistinguishable_from: Option<String>,
     /// True where a higher client count was tried and was clearly slower, or throughput had stopped rising:
     /// otherwise the peak may lie beyond the ladder.
     pub passed: bool,

@@ -169,6 +169,20 @@ impl Fold {
         Some(stages.swap_remove(place))
     }
 
+    /// p50, p90 and p99 of the second of load or the stage that an event has ended, microseconds.
+    pub(crate) fn percentiles_of(&self, event: &Event) -> Option<[f64; 3]> {
+        match event {
+            Event::Interval(interval) if !interval.drain => {
+                self.timelines.last_percentiles(self.stages.get(&interval.stage)?.stage())
+            }
+            Event::StageFinished(finished) => {
+                let result = self.stages.get(&finished.stage)?.result();
+                result.latency().map(|of| [of.p50_us, of.p90_us, of.p99_us])
+            }
+            _ => None,
+        }
+    }
+
     /// When the latest event happened, milliseconds since the run started.
     #[must_use]
     pub fn last_ms(&self) -> u64 {

@@ -43,8 +43,8 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 
-    /// Make the data anew: auto (where it is missing), always (drops what is there) or never [default: auto;
-    /// --prepare alone means always]
+    /// Create the data: auto (if they are missing), always (drops existing data) or never [default: auto; --prepare
+    /// alone means always]
     #[arg(
         long,
         value_name = "WHEN",
@@ -56,12 +56,12 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<Prepare>,
 
-    /// Do not check after writes that every acknowledged commit is there
+    /// Do not verify after writes that every acknowledged commit is in the data
     #[arg(long, help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub no_verify: bool,
 
-    /// Read neither host nor database while the load runs: what they took then stays unknown
+    /// Do not read host and database during the load: their use of resources stays unknown
     #[arg(long, help_heading = "Load")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub no_telemetry: bool,
@@ -71,13 +71,13 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     pub quick: bool,
 
-    /// Threads of the load generator [default: half the processors where the server shares them, else all]
+    /// Threads of the load generator [default: half the processors if the server shares them, else all]
     #[arg(long, short = 'j', value_name = "N", help_heading = "Load")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
 
-    /// Real-time priority for the load threads of an open loop (--rate), where the system grants it: for a driver with
-    /// a host of its own
+    /// Real-time priority for the load threads of an open loop (--rate), if the system allows it: for a driver on a
+    /// host of its own
     #[arg(long, help_heading = "Load")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub realtime: bool,
@@ -208,7 +208,7 @@ pub struct PhaseSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
 
-    /// Load several targets at the same time, each by itself, instead of in turn: for servers that share no host
+    /// Load several targets at the same time instead of in turn: for servers on different hosts
     #[arg(long, help_heading = "Target")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub together: bool,
@@ -244,18 +244,18 @@ pub struct StreamSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
 
-    /// How statements travel [default: prepared]
+    /// How statements are sent [default: prepared]
     #[arg(long, short = 'M', value_name = "MODE", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
 
-    /// Connections that the clients share, for each target; one that waits for its turn has that time in its response
-    /// time [default: each client has its own]
+    /// Connections that the clients share, for each target; response time includes the wait for a connection [default:
+    /// each client has its own]
     #[arg(long, value_name = "N", help_heading = "Load")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
 
-    /// Tries for a transaction that meets a serialization failure or deadlock [default: 10]
+    /// Tries of a transaction that fails with a serialization failure or a deadlock [default: 10]
     #[arg(long, value_name = "N", help_heading = "Load")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tries: Option<u32>,

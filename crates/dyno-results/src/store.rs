@@ -9,6 +9,7 @@ mod backlog;
 mod blocks;
 mod error;
 mod open;
+mod percentiles;
 mod tail;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use self::backlog::Backlog;
 pub use self::backlog::Gap;
 use self::blocks::Written;
 pub use self::error::StoreError;
+use self::percentiles::body_of;
 pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
 use crate::event::{Event, Outcome, Stamped};
@@ -235,11 +237,8 @@ impl RunWriter {
     pub fn append(&mut self, stamped: &Stamped) -> Result<bool, StoreError> {
         self.fold.add(stamped);
         self.summary_changed |= !matches!(stamped.event, Event::Sample(_));
-        let body = serde_json::to_string(&stamped.event).map_err(|source| StoreError::Unwritable {
-            run: self.name.clone(),
-            seq: stamped.seq,
-            source,
-        })?;
+        let body = body_of(&stamped.event, self.fold.percentiles_of(&stamped.event))
+            .map_err(|source| StoreError::Unwritable { run: self.name.clone(), seq: stamped.seq, source })?;
         self.backlog.add(stamped, body);
         self.blocks.given_up |= self.backlog.has_gap();
         if !self.backlog.is_due(stamped.at_ms) {

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::flags::Flags;
 
-/// A dynamometer for databases: how much one can do, and how far the number can be believed.
+/// A dynamometer for databases: how much load one can handle, and how far the figure can be trusted.
 #[derive(Debug, Parser)]
 #[command(
     name = "dyno",
@@ -17,12 +17,12 @@ use crate::flags::Flags;
     max_term_width = 100
 )]
 #[command(after_help = "Examples:
-  dyno run                                     how strong is PostgreSQL on this machine?
+  dyno run                                     how much can PostgreSQL on this machine do?
   dyno run --quick                             the same, roughly, in under thirty seconds
   dyno run --target postgres://me@host/db      a database of yours
   dyno report                                  the last run again
 
-`dyno COMMAND --help` has more of them.")]
+`dyno COMMAND --help` has more examples.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -49,8 +49,8 @@ pub(crate) enum Command {
     Completions(CompletionsArguments),
 }
 
-/// Find how much a database can do: prepare, warm up, climb a ladder of clients, hold the peak, verify, judge,
-/// report
+/// Measure how much load a database can handle: prepare the data, warm up, run a ladder of client counts, hold the
+/// peak, verify, judge, report
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno run
@@ -66,19 +66,19 @@ pub(crate) enum Command {
   dyno run my-scenario.toml --json
 
 Passwords: PGPASSWORD, ~/.pgpass, a service file, MYSQL_PWD, MySQL's option files, or a URL in a --target-file. The data of tpcb is four tables
-named pgbench_…; a run of a script that writes empties pgbench_history, as pgbench does. The data of sysbench is the
-tables sbtest1 and on.
+named pgbench_…; a script that writes empties pgbench_history first, as pgbench does. The data of
+sysbench are the tables sbtest1, sbtest2, …
 
 Exit status: 0 done; 1 could not start, or could not write what was asked for; 2 incomplete; 3 under --strict, a finding is \"invalid\".")]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) what: WhatArguments,
 
-    /// Run again what a stored run did: its name or its beginning, `last` or `last~1`; the options go before what it did
+    /// Repeat a stored run: its name or the beginning of it, `last` or `last~1`; other options replace those of the run
     #[arg(long, value_name = "RUN", help_heading = "Workload", conflicts_with = "scenario")]
     pub(crate) rerun: Option<String>,
 
-    /// Make so many separate runs of the same plan, each stored by itself: what `dyno compare` needs to tell more than a ratio
+    /// Make this many runs of the same plan, each stored separately: `dyno compare` needs several for an interval
     #[arg(
         long,
         value_name = "N",
@@ -93,7 +93,7 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = "Report")]
     pub(crate) json: bool,
 
-    /// Write the page to this file too, in a directory that exists; it is always put beside the store
+    /// Also write the page to this file, in a directory that exists; it is always written beside the store
     #[arg(long, value_name = "FILE", help_heading = "Report", conflicts_with = "runs")]
     pub(crate) html: Option<PathBuf>,
 
@@ -105,7 +105,7 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = "Report")]
     pub(crate) strict: bool,
 
-    /// Serve the page of the run while it goes, at a free port of this machine or at ADDRESS:PORT (`dyno serve --help`)
+    /// Serve the page during the run, at a free port of this machine or at ADDRESS:PORT (`dyno serve --help`)
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
@@ -131,12 +131,12 @@ pub(crate) struct WhatArguments {
     #[command(flatten)]
     pub(crate) flags: Flags,
 
-    /// Take targets from a file, one on each line as --target takes them: a password in it is seen by nobody else
+    /// Read targets from a file, one on each line in the form of --target: other users cannot see a password in it
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     pub(crate) target_file: Option<PathBuf>,
 }
 
-/// Print what a command line stands for, as a scenario file, without passwords
+/// Print the scenario file that a command line stands for, without passwords
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno plan events/ingest --ramp 1..200 > mine.toml
@@ -215,7 +215,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, conflicts_with_all = ["json", "csv", "html"])]
     pub(crate) events: bool,
 
-    /// With --events: go on until the run has ended
+    /// With --events: continue until the run has ended
     #[arg(long, requires = "events")]
     pub(crate) follow: bool,
 
@@ -223,7 +223,7 @@ pub(crate) struct ReportArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// Serve the page: the list of runs, each run while it goes and afterwards, several over each other
+/// Serve the page: the list of runs, live and stored runs, and overlays of several runs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno serve
@@ -231,14 +231,14 @@ pub(crate) struct ReportArguments {
   dyno serve --listen 0.0.0.0:7878 --token-file ~/.config/dyno-token
 
 The page is at the address that is printed, with an API beside it (docs/serve.md) and figures for Prometheus at /metrics
-(docs/metrics.md). Nothing can be changed from it. On this machine alone it asks for no token unless one is given; a
-browser is given the token once, with ?token=… behind the address.")]
+(docs/metrics.md). It changes nothing. On this machine alone it needs no token unless one is given; a browser
+gets the token once, with ?token=… after the address.")]
 pub(crate) struct ServeArguments {
     /// Address and port; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
     pub(crate) listen: String,
 
-    /// What readers must know, needed where other machines can reach the address; other users of this machine can see a
+    /// Token that readers need, required if other machines can reach the address; other users of this machine can see a
     /// command line, so a file or DYNO_TOKEN is better
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
     pub(crate) token: Option<String>,
@@ -251,7 +251,7 @@ pub(crate) struct ServeArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// Set two or more runs, or targets of runs, beside each other: figures, ratios with intervals, what is not comparable
+/// Compare two or more runs, or targets of runs: figures, ratios with intervals, and what is not comparable
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno compare last~1 last
@@ -262,7 +262,7 @@ pub(crate) struct ServeArguments {
   dyno compare 2026-11-20-1,2026-11-20-2,2026-11-20-3 2026-11-20-4,2026-11-20-5,2026-11-20-6
   dyno compare pg my --base my --json | jq '.series[].sections[0].rows[0]'
 
-How to read it, and when not to believe it: docs/compare.md.
+How to read the result, and when not to trust it: docs/compare.md.
 
 Exit status: 0 done; 1 nothing could be compared; 3 under --strict, the sides are not comparable (\"invalid\").")]
 pub(crate) struct CompareArguments {
@@ -303,7 +303,7 @@ pub(crate) enum EndedArgument {
   dyno runs --text 2026-11 --ended complete
   dyno runs --json | jq -r '.runs[].name'
 
-Texts are looked for anywhere and in any case; a run is listed if it fits all that is named.")]
+Texts match anywhere, in upper or lower case; a run is listed if it matches all options.")]
 pub(crate) struct RunsArguments {
     /// Only runs with a target of this name, product or version
     #[arg(long, value_name = "TEXT")]
@@ -317,7 +317,7 @@ pub(crate) struct RunsArguments {
     #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
 
-    /// Only runs that ended like this; `no` is one under way, or killed
+    /// Only runs with this outcome; `no`: still running, or killed
     #[arg(long, value_name = "HOW")]
     pub(crate) ended: Option<EndedArgument>,
 
@@ -329,7 +329,7 @@ pub(crate) struct RunsArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// Judge a stored run again, by the rules of this version
+/// Judge a stored run again with the rules of this version
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno findings
@@ -359,7 +359,7 @@ pub(crate) struct ListArguments {
     pub(crate) json: bool,
 }
 
-/// List the servers that this machine can start, and say how a target is named
+/// List the servers that this machine can start, and how to name a target
 #[derive(Debug, Args)]
 pub(crate) struct TargetsArguments {
     /// Print the list as JSON
@@ -367,7 +367,7 @@ pub(crate) struct TargetsArguments {
     pub(crate) json: bool,
 }
 
-/// Print what a shell needs to complete the commands and options of dyno
+/// Print the shell completion of dyno's commands and options
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno completions bash > ~/.local/share/bash-completion/completions/dyno

@@ -40,7 +40,7 @@ pub(crate) enum Failure {
     #[error("`{named}` could be a scenario or a workload")]
     NameAmbiguous { named: String },
     /// `named` is without any password.
-    #[error("`{named}` is no scenario")]
+    #[error("`{named}` is not a scenario")]
     ScenarioIsTarget { named: String },
     // Not its source: the message holds all of it.
     #[error(
@@ -48,19 +48,17 @@ pub(crate) enum Failure {
         nearest.as_ref().map(|field| format!("\ndid you mean `{field}`?")).unwrap_or_default()
     )]
     ScenarioWrong { named: String, nearest: Option<String>, is_old: bool, error: Box<toml::de::Error> },
-    #[error(
-        "the scenario {named} is of version {version} of the format, and this dyno reads version {VERSION}"
-    )]
+    #[error("the scenario {named} has version {version} of the format; this dyno reads version {VERSION}")]
     ScenarioVersion { named: String, version: u32 },
-    #[error("a run of `dyno {program}` is run again as it was, by its own command line")]
+    #[error("a run of `dyno {program}` can only be repeated with its own command line")]
     OptionsOfFrontEnd { program: String },
     #[error("cannot start dyno again: {0}")]
     NotStartedAgain(std::io::Error),
-    #[error("a scenario with what only `dyno {program}` knows is run by `dyno {program}`")]
+    #[error("the scenario has options of `dyno {program}`: only `dyno {program}` can run it")]
     OfFrontEnd { program: String },
-    #[error("a word of the stored command line held a secret, which is not stored: {word}")]
+    #[error("an argument of the stored command line contained a secret, which is not stored: {word}")]
     HiddenWord { word: String },
-    #[error("a hook held what looks like a secret, which is not kept: {action}")]
+    #[error("a hook contained what looks like a secret, which is not stored: {action}")]
     HiddenHook { action: String },
     #[error("cannot write the specification as TOML: {0}")]
     Toml(#[from] toml::ser::Error),
@@ -94,7 +92,7 @@ pub(crate) enum Failure {
     Query { doing: &'static str, url: String, source: QueryError },
     #[error(transparent)]
     Benchmark(#[from] BenchmarkError),
-    #[error("another session of {url} has kept {table} locked for {seconds} s: {source}")]
+    #[error("another session on {url} has kept {table} locked for {seconds} s: {source}")]
     Locked { table: String, url: String, seconds: u64, source: Box<QueryError> },
     /// The server does not allow as many connections as the load needs.
     #[error(
@@ -113,35 +111,32 @@ pub(crate) enum Failure {
     #[error("{detail}: {expected} against {found}")]
     DataDiffer { detail: String, expected: String, found: String },
     #[error(
-        "sessions on {url} begin with autocommit off: nothing that a single statement writes would ever be committed"
+        "sessions on {url} begin with autocommit off: what a single statement writes would never be committed"
     )]
     NoAutocommit { url: String },
     #[error("the load could not be started on {url}: {source}")]
     Engine { url: String, source: Box<EngineError> },
-    #[error("{workload} with {clients} clients on {url} broke off: {source}")]
+    #[error("{workload} with {clients} clients on {url} failed: {source}")]
     LoadBroken { workload: String, clients: u32, url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
     StageCut { workload: String, clients: u32, url: String, why: String, advice: Option<&'static str> },
     /// Of which stage, and what it said last.
     #[error("the server {url} went away during {during}: {said}")]
     ServerGone { url: String, during: String, said: String },
-    #[error("two targets are called {name}")]
+    #[error("two targets have the name {name}")]
     SameName { name: String },
-    #[error("{option}: no target is called {name}")]
+    #[error("{option}: there is no target {name}")]
     NoSuchTarget { option: &'static str, name: String, known: Vec<String> },
     #[error("{option}: there is no stage or series `{stage}`")]
     NoSuchStage { option: &'static str, stage: String, known: String },
     /// `url` is without any password.
-    #[error("--host-metrics {url} does not say of which target")]
+    #[error("--host-metrics {url} does not name its target")]
     WhoseHost { url: String },
     #[error(transparent)]
     NodeExporter(#[from] NodeExporterError),
     #[error("--host-metrics of {name}: {source}")]
     HostMetrics { name: String, source: NodeExporterError },
-    #[error(
-        "the clients are to share {wanted} connections, and {url} has room for {free} more{}",
-        of_each(sharing)
-    )]
+    #[error("the clients share {wanted} connections, and {url} has room for {free} more{}", of_each(sharing))]
     TooFewToShare { url: String, wanted: u32, free: u32, sharing: Vec<String> },
     /// `said` are the last lines of it, if it said anything.
     #[error(
@@ -149,7 +144,7 @@ pub(crate) enum Failure {
         said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
     )]
     Hook { target: String, action: String, status: String, said: Option<String> },
-    #[error("{url} took no session for {seconds} s: {source}")]
+    #[error("{url} accepted no session for {seconds} s: {source}")]
     NotBack { url: String, seconds: u64, source: Box<ConnectError> },
     #[error("cannot start a thread: {0}")]
     NoThread(#[source] std::io::Error),
@@ -158,13 +153,13 @@ pub(crate) enum Failure {
     #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TargetsLost { lost: Vec<LostTarget> },
     /// A load that had to end because the run does. What it comes from is told by who ends it.
-    #[error("the run ends with a failure on another target")]
+    #[error("the run ended because another target failed")]
     Cancelled,
     /// Never of one alone.
     #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nand "))]
     Several { failures: Vec<Failure> },
     /// The run is stored, with what the server said.
-    #[error("nothing was measured: no transaction of {run} ended well")]
+    #[error("nothing was measured: no transaction of {run} succeeded")]
     NothingDone { run: String },
     #[error("interrupted")]
     Interrupted,
@@ -244,8 +239,8 @@ impl Failure {
     pub(crate) fn same_database(one: &str, other: &str) -> Self {
         Self::Absurd {
             what: format!(
-                "{one} and {other} are the same database, and what is written to the one would be found in the other: give \
-                 each a database of its own"
+                "{one} and {other} are the same database, so each would change the other's data: give each \
+                 its own database"
             ),
         }
     }
@@ -270,19 +265,19 @@ impl Failure {
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::ScenarioUnknown { .. } => Some(
-                "`dyno scenarios` lists those that come with dyno; a file of your own is named with its path"
+                "`dyno scenarios` lists those that come with dyno; name a file of your own by its path"
                     .to_owned(),
             ),
             Self::NameUnknown { .. } => Some(
-                "`dyno scenarios` and `dyno workloads` list those that come with dyno; a file of your own is named with \
-                 its path"
+                "`dyno scenarios` and `dyno workloads` list those that come with dyno; name a file of your \
+                 own by its path"
                     .to_owned(),
             ),
             Self::NameAmbiguous { .. } => {
-                Some("type more of its name, or write --workload before a workload's".to_owned())
+                Some("type more of its name; for a workload use --workload NAME".to_owned())
             }
             Self::NoDatabase { .. } => {
-                Some("name the one that the tables are to be made in: mysql://user@host/DATABASE".to_owned())
+                Some("name the database for the tables: mysql://user@host/DATABASE".to_owned())
             }
             Self::NotOnMysql { .. } => Some(
                 "sysbench's tests run on both, such as sysbench/oltp_read_write (`dyno workloads` lists them)".to_owned(),
@@ -299,7 +294,7 @@ impl Failure {
                 Some("name it again: --before or --after replaces the stored ones of its kind".to_owned())
             }
             Self::ScenarioVersion { .. } => {
-                Some("`dyno plan` with the options writes one of this version".to_owned())
+                Some("`dyno plan OPTIONS` writes a scenario of this version".to_owned())
             }
             Self::ScenarioWrong { is_old: true, named, .. } if !named.ends_with(".lua") => {
                 Some("a scenario is what `dyno plan` writes: `dyno plan OPTIONS > FILE.toml` (docs/scenario.md)".to_owned())
@@ -308,8 +303,8 @@ impl Failure {
                 Some(format!("a Lua script is for `dyno sysbench {named} run`"))
             }
             Self::DataDiffer { .. } => Some(
-                "run with --prepare, which makes the data of all targets anew, or with --no-verify, which takes them as \
-                 they are"
+                "run with --prepare to create the data of all targets again, or with --no-verify to use \
+                 them as they are"
                     .to_owned(),
             ),
             Self::TooFewConnections { fits, free, .. } => {
@@ -343,9 +338,9 @@ impl Failure {
                     .to_owned(),
             ),
             Self::Engine { source, .. } => engine_help(source),
-            Self::ServerGone { .. } => Some("look into the server's log".to_owned()),
+            Self::ServerGone { .. } => Some("check the server's log".to_owned()),
             Self::SameName { .. } => {
-                Some("give each a name of its own: --target old=URL --target new=URL".to_owned())
+                Some("give each its own name: --target old=URL --target new=URL".to_owned())
             }
             Self::NoSuchTarget { known, .. } => {
                 Some(format!("the targets of this run are {}", known.join(", ")))
@@ -358,15 +353,16 @@ impl Failure {
             Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),
             Self::Several { failures } => failures.iter().find_map(Self::help),
             Self::NoStore { path } => Some(format!(
-                "look for a mistyped --store (or DYNO_STORE); `dyno run --store {}` makes one there",
+                "check --store (or DYNO_STORE) for a typing error; `dyno run --store {}` creates a store \
+                there",
                 path.display()
             )),
-            Self::NoThread(_) => Some("allow more: `ulimit -u`, or pids.max of the control group".to_owned()),
+            Self::NoThread(_) => Some("raise the limit on threads: `ulimit -u`, or pids.max of the control group".to_owned()),
             Self::NothingStored { .. } => {
                 Some("`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned())
             }
             Self::NothingDone { run } => {
-                Some(format!("`dyno report {run}` shows what the server said of them"))
+                Some(format!("`dyno report {run}` shows what the server answered"))
             }
             Self::Strict { .. } => Some("`dyno findings` shows what to do".to_owned()),
             Self::NoHome => Some("name the store with --store FILE".to_owned()),
@@ -383,16 +379,17 @@ fn engine_help(error: &EngineError) -> Option<String> {
     };
     match source.server_error().and_then(Cause::of) {
         Some(Cause::TooManyConnections) => Some(format!(
-            "the server took {connected} connections: use fewer clients, or raise max_connections"
+            "the server accepted {connected} connections: use fewer clients, or raise max_connections"
         )),
         Some(Cause::TooManyStatements) => Some(
-            "others prepare statements there too: use fewer clients or --protocol simple, or raise max_prepared_stmt_count"
+            "other sessions have prepared statements there too: use fewer clients or --protocol simple, or \
+            raise max_prepared_stmt_count"
                 .to_owned(),
         ),
         Some(Cause::NoSuchTable) => Some("the tables are missing: run again with --prepare".to_owned()),
         Some(cause) if of_statement(cause).is_some() => of_statement(cause).map(str::to_owned),
         _ if matches!(source, SessionError::Prepare(_)) => None,
-        _ if *connected > 0 => Some("use fewer clients, or look into the server's log".to_owned()),
+        _ if *connected > 0 => Some("use fewer clients, or check the server's log".to_owned()),
         _ => None,
     }
 }
@@ -402,16 +399,17 @@ fn engine_help(error: &EngineError) -> Option<String> {
 pub(crate) fn of_statement(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::SessionShared => {
-            "is it a pooler in transaction mode, which lends one session to several clients? Run with --protocol simple or \
-             extended, or have the pooler track prepared statements (PgBouncer: max_prepared_statements)"
+            "this looks like a pooler in transaction mode, where clients share sessions: run with \
+             --protocol simple or extended, or let the pooler track prepared statements (PgBouncer: \
+             max_prepared_statements)"
         }
         Cause::Denied => {
-            "the user lacks a right on the table that is named: GRANT SELECT, INSERT, UPDATE, DELETE on the workload's \
-             tables to it, or name another user"
+            "the user lacks a privilege on this table: GRANT SELECT, INSERT, UPDATE, DELETE on the \
+             workload's tables to it, or name another user"
         }
         Cause::OtherColumns => {
-            "the tables are others than the workload's: name another database, or run again with --prepare, which drops \
-             them and makes them anew"
+            "the tables are not those of the workload: name another database, or run again with --prepare, \
+             which drops and creates them"
         }
         Cause::NotPreparable => "the server does not prepare this statement: run with --protocol simple",
         _ => return None,

@@ -56,7 +56,7 @@ pub(crate) struct Flags {
     #[arg(long, hide = true, num_args = 3, allow_hyphen_values = true)]
     pub(crate) load_on: Vec<String>,
 
-    /// Where the host of a target is read that is not this one: a node_exporter's URL, http://host:9100/metrics
+    /// Read the host of a target from a node_exporter, if it is not this host: http://host:9100/metrics
     #[arg(long, value_name = "[NAME=]URL", help_heading = "Target")]
     pub(crate) host_metrics: Vec<String>,
 
@@ -66,7 +66,7 @@ pub(crate) struct Flags {
     #[arg(long, num_args = 2, value_names = ["STAGE", "COMMAND"], help_heading = "Target")]
     pub(crate) before: Vec<String>,
 
-    /// The same behind it
+    /// The same, after it
     #[arg(long, num_args = 2, value_names = ["STAGE", "COMMAND"], help_heading = "Target")]
     pub(crate) after: Vec<String>,
 

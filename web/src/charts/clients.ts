@@ -400,7 +400,8 @@ function label(plot: uPlot, text: string, load: number, above: number, colour: s
   const half = ctx.measureText(text).width / 2;
   ctx.restore();
   const x = plot.valToPos(load, "x", true);
-  const within = Math.min(bbox.left + bbox.width - half, Math.max(bbox.left + half, x));
+  // A long name may reach over the axis on the left.
+  const within = Math.min(bbox.left + bbox.width - half, Math.max(half, x));
   write(plot, text, within, bbox.top - above * uPlot.pxRatio, { colour, align: "center", bold: true });
 }
 

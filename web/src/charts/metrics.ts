@@ -25,127 +25,107 @@ export interface MetricChart {
 }
 
 const one = (key: string): Part[] => [{ key, label: "", colour: "series-1" }];
-const chart = (
-  id: string,
-  title: string,
-  unit: string,
-  group: Group,
-  parts: Part[],
-  rest: Partial<MetricChart> = {},
-): MetricChart => ({ id, title, unit, group, parts, usual: true, axis: "zero", ...rest });
+const of =
+  (group: Group) =>
+  (id: string, title: string, unit: string, parts: Part[], rest: Partial<MetricChart> = {}): MetricChart => ({
+    id,
+    title,
+    unit,
+    group,
+    parts,
+    usual: true,
+    axis: "zero",
+    ...rest,
+  });
+const [host, database, driver] = [of("host"), of("database"), of("driver")];
+
+/** What goes both ways: written or sent, and read or received. */
+const ways = (out: string, back: string, labels: [string, string] = ["written", "read"]): Part[] => [
+  { key: out, label: labels[0], colour: "series-2" },
+  { key: back, label: labels[1], colour: "series-1", dash: [6, 3] },
+];
 
 const SELDOM = { usual: false };
 
 export const METRIC_CHARTS: MetricChart[] = [
-  chart("server-cpu", "CPU of the server", "cores", "host", one("server_cpu_cores")),
-  chart(
+  host("server-cpu", "CPU of the server", "cores", one("server_cpu_cores")),
+  host(
     "server-cpu-parts",
     "CPU of the server by kind",
     "cores",
-    "host",
     [
       { key: "server_cpu_user_cores", label: "user", colour: "series-1" },
       { key: "server_cpu_system_cores", label: "system", colour: "series-2", dash: [6, 3] },
     ],
     SELDOM,
   ),
-  chart("server-memory", "Memory of the server", "resident", "host", one("server_memory_bytes")),
-  chart("operations", "Disk operations", "per second", "host", [
-    { key: "disk_write_operations_per_s", label: "writes", colour: "series-2" },
-    { key: "disk_read_operations_per_s", label: "reads", colour: "series-1", dash: [6, 3] },
-  ]),
-  chart("disk", "Disk traffic", "bytes per second", "host", [
-    { key: "disk_write_bytes_per_s", label: "written", colour: "series-2" },
-    { key: "disk_read_bytes_per_s", label: "read", colour: "series-1", dash: [6, 3] },
-  ]),
-  chart(
+  host("server-memory", "Memory of the server", "resident", one("server_memory_bytes")),
+  host(
+    "operations",
+    "Disk operations",
+    "per second",
+    ways("disk_write_operations_per_s", "disk_read_operations_per_s", ["writes", "reads"]),
+  ),
+  host("disk", "Disk traffic", "bytes per second", ways("disk_write_bytes_per_s", "disk_read_bytes_per_s")),
+  host(
     "server-disk",
     "Disk traffic of the server",
     "bytes per second",
-    "host",
-    [
-      { key: "server_disk_write_bytes_per_s", label: "written", colour: "series-2" },
-      { key: "server_disk_read_bytes_per_s", label: "read", colour: "series-1", dash: [6, 3] },
-    ],
+    ways("server_disk_write_bytes_per_s", "server_disk_read_bytes_per_s"),
     SELDOM,
   ),
-  chart("disk-busy", "Disk busy", "share of the time", "host", one("disk_busy_share"), {
-    axis: "share",
-    usual: false,
-  }),
-  chart(
-    "disk-queue",
-    "Queue of the disk",
-    "operations under way",
-    "host",
-    one("disk_queue_operations"),
-    SELDOM,
-  ),
-  chart("disk-await", "Time of a disk operation", "seconds, mean", "host", one("disk_await_seconds"), SELDOM),
-  chart("network", "Network", "bytes per second", "host", [
+  host("disk-busy", "Disk busy", "share of the time", one("disk_busy_share"), { ...SELDOM, axis: "share" }),
+  host("disk-queue", "Queue of the disk", "operations under way", one("disk_queue_operations"), SELDOM),
+  host("disk-await", "Time of a disk operation", "seconds, mean", one("disk_await_seconds"), SELDOM),
+  host("network", "Network", "bytes per second", [
     { key: "network_receive_bytes_per_s", label: "received", colour: "series-1" },
     { key: "network_transmit_bytes_per_s", label: "sent", colour: "series-2", dash: [6, 3] },
   ]),
-  chart("loopback", "Loopback", "bytes per second, both ways", "host", one("loopback_bytes_per_s"), SELDOM),
-  chart(
-    "throttled",
-    "CPU withheld by a control group",
-    "cores",
-    "host",
-    one("cgroup_throttled_cores"),
-    SELDOM,
-  ),
-  chart(
+  host("loopback", "Loopback", "bytes per second, both ways", one("loopback_bytes_per_s"), SELDOM),
+  host("throttled", "CPU withheld by a control group", "cores", one("cgroup_throttled_cores"), SELDOM),
+  host(
     "server-throttled",
     "CPU withheld from the server",
     "cores",
-    "host",
     one("server_cgroup_throttled_cores"),
     SELDOM,
   ),
-  chart(
+  host(
     "group-disk",
     "Disk traffic of the server's control group",
     "bytes per second",
-    "host",
-    [
-      { key: "server_cgroup_disk_write_bytes_per_s", label: "written", colour: "series-2" },
-      { key: "server_cgroup_disk_read_bytes_per_s", label: "read", colour: "series-1", dash: [6, 3] },
-    ],
+    ways("server_cgroup_disk_write_bytes_per_s", "server_cgroup_disk_read_bytes_per_s"),
     SELDOM,
   ),
-  chart(
+  host(
     "group-memory",
     "Memory of the server's control group",
     "with its page cache",
-    "host",
     [
       { key: "server_cgroup_memory_bytes", label: "in use", colour: "series-1" },
       { key: "server_cgroup_memory_limit_bytes", label: "limit", colour: "series-3", dash: [6, 3] },
     ],
     SELDOM,
   ),
-  chart(
+  host(
     "pressure",
     "Pressure",
     "share of the time in which something waited",
-    "host",
     [
       { key: "pressure_cpu_share", label: "CPU", colour: "series-1" },
       { key: "pressure_io_share", label: "I/O", colour: "series-2", dash: [6, 3] },
       { key: "pressure_memory_share", label: "memory", colour: "series-3", dash: [2, 2] },
     ],
-    { axis: "share", usual: false },
+    { ...SELDOM, axis: "share" },
   ),
-  chart("memory-free", "Memory available", "of the host", "host", one("memory_available_bytes"), SELDOM),
-  chart("wal", "WAL or redo log", "bytes per second", "database", one("wal_bytes_per_s")),
-  chart("cache", "Cache hits", "share of block reads", "database", one("cache_hit_share"), { axis: "share" }),
-  chart("size", "Database on disk", "bytes", "database", one("database_bytes")),
-  chart(
+  host("memory-free", "Memory available", "of the host", one("memory_available_bytes"), SELDOM),
+  database("wal", "WAL or redo log", "bytes per second", one("wal_bytes_per_s")),
+  database("cache", "Cache hits", "share of block reads", one("cache_hit_share"), { axis: "share" }),
+  database("size", "Database on disk", "bytes", one("database_bytes")),
+  database(
     "connections",
     "Sessions at the server",
     "connections",
-    "database",
     [
       { key: "connections_active", label: "active", colour: "series-1" },
       { key: "connections_idle", label: "idle", colour: "series-3", dash: [6, 3] },
@@ -153,19 +133,17 @@ export const METRIC_CHARTS: MetricChart[] = [
     ],
     SELDOM,
   ),
-  chart(
+  database(
     "commits",
     "Commits counted by the database",
     "per second",
-    "database",
     one("transactions_committed_per_s"),
     SELDOM,
   ),
-  chart(
+  database(
     "tuples",
     "Rows",
     "per second",
-    "database",
     [
       { key: "tuples_inserted_per_s", label: "inserted", colour: "series-1" },
       { key: "tuples_updated_per_s", label: "updated", colour: "series-2", dash: [6, 3] },
@@ -173,46 +151,24 @@ export const METRIC_CHARTS: MetricChart[] = [
     ],
     SELDOM,
   ),
-  chart(
-    "blocks",
-    "Blocks not in the cache",
-    "reads per second",
-    "database",
-    one("blocks_read_per_s"),
-    SELDOM,
-  ),
-  chart(
-    "flushes",
-    "Pages written from the cache",
-    "per second",
-    "database",
-    one("buffers_written_per_s"),
-    SELDOM,
-  ),
-  chart(
+  database("blocks", "Blocks not in the cache", "reads per second", one("blocks_read_per_s"), SELDOM),
+  database("flushes", "Pages written from the cache", "per second", one("buffers_written_per_s"), SELDOM),
+  database(
     "fsyncs",
     "Syncs",
     "calls per second",
-    "database",
     [
       { key: "wal_fsyncs_per_s", label: "of the log", colour: "series-1" },
       { key: "fsyncs_per_s", label: "of all files", colour: "series-2", dash: [6, 3] },
     ],
     SELDOM,
   ),
-  chart(
-    "checkpoints",
-    "Checkpoints",
-    "begun since the first reading",
-    "database",
-    one("checkpoints"),
-    SELDOM,
-  ),
-  chart("deadlocks", "Deadlocks", "per second", "database", one("deadlocks_per_s"), SELDOM),
-  chart("lock-waits", "Sessions waiting for a lock", "sessions", "database", one("lock_waiting_sessions")),
-  chart("row-locks", "Waits for row locks", "per second", "database", one("row_lock_waits_per_s"), SELDOM),
-  chart("temp", "Temporary files", "bytes per second", "database", one("temp_bytes_per_s"), SELDOM),
-  chart("driver-cpu", "CPU of the driver", "cores", "driver", one("driver_cpu_cores")),
+  database("checkpoints", "Checkpoints", "begun since the first reading", one("checkpoints"), SELDOM),
+  database("deadlocks", "Deadlocks", "per second", one("deadlocks_per_s"), SELDOM),
+  database("lock-waits", "Sessions waiting for a lock", "sessions", one("lock_waiting_sessions")),
+  database("row-locks", "Waits for row locks", "per second", one("row_lock_waits_per_s"), SELDOM),
+  database("temp", "Temporary files", "bytes per second", one("temp_bytes_per_s"), SELDOM),
+  driver("driver-cpu", "CPU of the driver", "cores", one("driver_cpu_cores")),
 ];
 
 /** What is told of one of several kinds each, drawn on top of each other, the largest first. */
@@ -227,39 +183,38 @@ export interface LabelledChart {
   usual: boolean;
 }
 
+const labelled = (id: string, title: string, unit: string, base: string, rest: string): LabelledChart => ({
+  id,
+  title,
+  unit,
+  base,
+  rest,
+  usual: false,
+});
+
 export const LABELLED_CHARTS: LabelledChart[] = [
-  {
-    id: "waits",
-    title: "Waits by class",
-    unit: "sessions",
-    base: "waits_sessions",
-    rest: "rarer classes",
-    usual: true,
-  },
-  {
-    id: "io-read",
-    title: "Tables and indexes read, by whom",
-    unit: "bytes per second",
-    base: "io_read_bytes_per_s",
-    rest: "others",
-    usual: false,
-  },
-  {
-    id: "io-written",
-    title: "Tables and indexes written, by whom",
-    unit: "bytes per second",
-    base: "io_write_bytes_per_s",
-    rest: "others",
-    usual: false,
-  },
-  {
-    id: "file-waits",
-    title: "Waits for files, by kind",
-    unit: "threads that waited",
-    base: "file_wait_seconds_per_s",
-    rest: "other kinds",
-    usual: false,
-  },
+  { ...labelled("waits", "Waits by class", "sessions", "waits_sessions", "rarer classes"), usual: true },
+  labelled(
+    "io-read",
+    "Tables and indexes read, by whom",
+    "bytes per second",
+    "io_read_bytes_per_s",
+    "others",
+  ),
+  labelled(
+    "io-written",
+    "Tables and indexes written, by whom",
+    "bytes per second",
+    "io_write_bytes_per_s",
+    "others",
+  ),
+  labelled(
+    "file-waits",
+    "Waits for files, by kind",
+    "threads that waited",
+    "file_wait_seconds_per_s",
+    "other kinds",
+  ),
 ];
 
 /** Parts of all processor time, the lowest first. */

@@ -24,6 +24,8 @@ export interface StripHeld {
 const NOTES_HEIGHT = 20;
 const GROUP_HEIGHT = 18;
 const ROW_HEIGHT = 15;
+/** Letters of a row's label that fit on its left; a longer one stands on a line above the row. */
+const LEFT_LETTERS = 9;
 /** Bands narrower than this have no lines between them, CSS pixels: they would be a pattern of their own. */
 const LINE_APART = 26;
 /** Circles of notes stand at least this far apart, CSS pixels. */
@@ -50,8 +52,23 @@ export function drawBands(plot: uPlot, bands: Band[], palette: Palette): void {
   ctx.restore();
 }
 
+/** Where each row of bars begins, and below them where the strip ends; CSS pixels. */
+function topsOf(rows: StripHeld["rows"]): number[] {
+  let below = NOTES_HEIGHT + GROUP_HEIGHT;
+  const tops = rows.map(({ label }) => {
+    const top = below + (label.length > LEFT_LETTERS ? ROW_HEIGHT : 0);
+    below = top + ROW_HEIGHT;
+    return top;
+  });
+  return [...tops, below];
+}
+
+export function heightOf({ rows }: StripHeld): number {
+  return (topsOf(rows).at(-1) ?? 0) + 2;
+}
+
 export function drawStrip(held: StripHeld, view: TimeView): ChartSpec {
-  const height = NOTES_HEIGHT + GROUP_HEIGHT + Math.max(1, held.rows.length) * ROW_HEIGHT + 2;
+  const height = heightOf(held);
   const draw = (palette: Palette, width: number) => ({
     options: {
       padding: [0, 40, 0, AXIS_WIDTH] as uPlot.Padding,
@@ -69,6 +86,7 @@ export function drawStrip(held: StripHeld, view: TimeView): ChartSpec {
             drawRows(plot, held, view, palette, width);
             nameGroups(plot, view.bands, palette, width);
             drawNotes(plot, held.notes, palette);
+            nameRows(plot, held.rows, palette, width);
           },
         ],
       },
@@ -111,21 +129,7 @@ function drawRows(plot: uPlot, held: StripHeld, view: TimeView, palette: Palette
   const { ctx } = plot;
   const unit = uPlot.pxRatio;
   const size = width < 500 ? 9.5 : 10.5;
-  const tops = held.rows.map(
-    (_row, index) => plot.bbox.top + (NOTES_HEIGHT + GROUP_HEIGHT + index * ROW_HEIGHT) * unit,
-  );
-  for (const [index, row] of held.rows.entries()) {
-    const middle = (tops[index] ?? 0) + (ROW_HEIGHT / 2) * unit;
-    if (row.label !== "") {
-      const colour = palette(row.colour ?? "muted");
-      write(plot, cut(row.label, width < 500 ? 8 : 10), plot.bbox.left - 6 * unit, middle, {
-        colour,
-        align: "right",
-        size,
-        bold: true,
-      });
-    }
-  }
+  const tops = topsOf(held.rows).map((top) => plot.bbox.top + top * unit);
   for (const band of view.bands) {
     const [from, to] = extent(plot, band);
     const top = tops[band.row];
@@ -147,6 +151,30 @@ function drawRows(plot: uPlot, held: StripHeld, view: TimeView, palette: Palette
         size,
       });
     }
+  }
+}
+
+/** Over the lines of the notes, which would run through a long name. */
+function nameRows(plot: uPlot, rows: StripHeld["rows"], palette: Palette, width: number): void {
+  const { ctx, bbox } = plot;
+  const unit = uPlot.pxRatio;
+  const size = width < 500 ? 9.5 : 10.5;
+  for (const [index, top] of topsOf(rows).entries()) {
+    const { label, colour } = rows[index] ?? { label: "", colour: null };
+    const long = label.length > LEFT_LETTERS;
+    const middle = bbox.top + (top + (long ? -0.5 : 0.5) * ROW_HEIGHT) * unit;
+    if (long) {
+      ctx.fillStyle = palette("ground");
+      ctx.fillRect(bbox.left, middle - 6 * unit, label.length * size * 0.6 * unit, 12 * unit);
+    }
+    const x = bbox.left - (long ? 0 : 6 * unit);
+    const style = {
+      colour: palette(colour ?? "muted"),
+      align: long ? "left" : "right",
+      size,
+      bold: true,
+    } as const;
+    write(plot, label, x, middle, style);
   }
 }
 
@@ -195,9 +223,4 @@ function drawNotes(plot: uPlot, notes: Note[], palette: Palette): void {
     const style = { colour: palette("ground"), align: "center" as const, size: 10.5, bold: true };
     write(plot, String(note.number), circle, y + unit * 0.5, style);
   }
-}
-
-/** The end of a long name: runs of one day begin alike. */
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `…${text.slice(1 - length)}`;
 }

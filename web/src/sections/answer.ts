@@ -2,7 +2,7 @@
 
 import { signOf } from "../charts/marks";
 import type { Finding, Limit, Peak, Report, Series, StageResult, Target } from "../document";
-import { type Child, el, icon, orUnknown } from "../dom";
+import { type Child, el, icon, orUnknown, timeOf } from "../dom";
 import {
   bytes,
   clock,
@@ -12,7 +12,6 @@ import {
   duration,
   latency,
   long,
-  moment,
   relativeError,
   share,
   short,
@@ -35,7 +34,7 @@ import {
   standingFor,
 } from "../reading";
 import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
-import { severityMark } from "./findings";
+import { placeOfFinding, severitySign } from "./findings";
 
 export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   const { run } = report;
@@ -51,7 +50,7 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
       { class: "imprint" },
       el("span", { class: "brand" }, "dyno"),
       el("span", {}, `run ${run.name}`),
-      el("span", {}, moment(run.started_at)),
+      timeOf(run.started_at),
       el("span", {}, duration(run.seconds)),
       outcome(report),
       toggle,
@@ -81,42 +80,15 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   );
 }
 
-/** The head of an overlay: each run with its targets, in their colours. */
-export function overlayMasthead(
-  scene: Scene,
-  toggle: HTMLElement,
-  linkTo: (run: string) => string,
-): HTMLElement {
-  const runs = scene.reports.map((report) =>
-    el(
-      "li",
-      {},
-      el("a", { href: linkTo(report.run.name) }, report.run.name),
-      ` ${report.targets.map(productOf).join(" and ")} · ${moment(report.run.started_at)} · ${duration(report.run.seconds)} `,
-      outcome(report),
-    ),
-  );
-  return el(
-    "header",
-    { class: "masthead" },
-    el(
-      "div",
-      { class: "imprint" },
-      el("span", { class: "brand" }, "dyno"),
-      el("span", {}, "overlay"),
-      toggle,
-    ),
-    el("h1", {}, `${runs.length} runs, one over the other`),
-    el("ul", { class: "overlaid" }, runs),
-  );
-}
-
-function outcome(report: Report): HTMLElement {
-  if (isLive(report))
-    return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
+export function outcome(report: Report): HTMLElement {
+  if (isLive(report)) return liveBadge();
   return report.run.outcome === "complete"
     ? el("span", { class: "badge good" }, icon("pass"), "complete")
     : el("span", { class: "badge bad" }, icon("fail"), "INCOMPLETE");
+}
+
+export function liveBadge(): HTMLElement {
+  return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
 }
 
 /** `embedded · production profile · 2 cores, 24 GiB, nvme · same host as the driver` */
@@ -167,7 +139,7 @@ export function answers(scene: Scene): HTMLElement {
   const groups = seriesNames(scene).map((name) => {
     const cards = scene.lanes.flatMap((lane) => {
       const series = seriesOfLane(lane, name);
-      return series === undefined ? [] : [answer(lane, series, several)];
+      return series === undefined ? [] : [answer(scene, lane, series)];
     });
     return several
       ? el("div", { class: "group" }, el("h2", {}, name), el("div", { class: "cards" }, cards))
@@ -180,8 +152,9 @@ export function answers(scene: Scene): HTMLElement {
   );
 }
 
-function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
+function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const { report } = lane;
+  const several = scene.lanes.length > 1;
   const hold = holdOf(report, series);
   const own = bySeverity(report.findings).filter((finding) => concerns(finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
@@ -210,7 +183,7 @@ function answer(lane: Lane, series: Series, several: boolean): HTMLElement {
     peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
-    marks(own),
+    marks(own, (finding) => placeOfFinding(finding, lane, scene)),
   );
   card.style.setProperty("--own", `var(--${colour})`);
   return card;
@@ -247,8 +220,8 @@ function saturationLines(report: Report, series: Series): Child {
       `: ${saturation.evidence}${good}`,
     ),
     saturation.limits.length > 0
-      ? el("ul", { class: "limits", "aria-label": "What was at its bound" }, saturation.limits.map(limit))
-      : el("p", { class: "detail" }, "Nothing that was read was at its bound; what held it back is unknown."),
+      ? el("ul", { class: "limits", "aria-label": "What was at its limit" }, saturation.limits.map(limit))
+      : el("p", { class: "detail" }, "Nothing that was read was at its limit; the cause is unknown."),
   );
 }
 
@@ -353,7 +326,7 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   }
   const { text, alike } = peakAt(report, peak);
   const parts: Child[] = [];
-  if (hold?.throughput == null && alike.length === 0 && peak.passed) return null;
+  if (hold?.throughput == null && alike === "" && peak.passed) return null;
   if (hold?.throughput != null) {
     parts.push(
       "Peak ",
@@ -363,7 +336,7 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   } else {
     parts.push(`At ${text}`);
   }
-  if (alike.length > 0) parts.push(` (${alike.map(count).join(", ")} cannot be told from it)`);
+  if (alike !== "") parts.push(`, indistinguishable from ${alike}`);
   const beyond = isLive(report) ? " so far." : "; the ladder ended before throughput had clearly passed it.";
   parts.push(peak.passed ? "." : beyond);
   return el("p", { class: "detail" }, parts);
@@ -380,7 +353,7 @@ function outcomes(hold: StageResult): Child {
 }
 
 /** The findings that stand beside this number, by name; the list has their text. */
-function marks(findings: Finding[]): Child {
+function marks(findings: Finding[], placeOf: (finding: Finding) => string): Child {
   if (findings.length === 0) return null;
   const seen = new Set<string>();
   const links = findings
@@ -391,8 +364,8 @@ function marks(findings: Finding[]): Child {
         {},
         el(
           "a",
-          { href: "#findings", class: `mark ${finding.severity}` },
-          severityMark(finding),
+          { href: `#${placeOf(finding)}`, class: `mark ${finding.severity}` },
+          severitySign(finding.severity),
           " ",
           finding.code,
         ),

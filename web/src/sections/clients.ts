@@ -5,7 +5,7 @@ import type { Charts } from "../charts/chart";
 import { type ClientsChart, type Ladder, latencyAgainstLoad, throughputAgainstLoad } from "../charts/clients";
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
-import { count, counted, latency, long, relativeError, short } from "../format";
+import { counted, latency, long, relativeError, short } from "../format";
 import { askedText, holdOf, ladderOf, latencyName, latencyOf, metToTheEnd, seriesColour } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
@@ -207,10 +207,8 @@ function throughputWords(rungs: StageResult[], peak: Peak | null): string {
   if (rungs.length === 1) return `${rungText(first)}.`;
   if (peak === null) return `From ${rungText(first)} to ${rungText(last)}.`;
   const top = peakText(rungs, peak);
-  const alike = first?.arrival !== "open" && peak.clients_indistinguishable.length > 1;
-  const band = alike
-    ? ` Shaded: ${peak.clients_indistinguishable.map(count).join(" and ")} clients cannot be told apart.`
-    : "";
+  const alike = first?.arrival === "open" ? null : peak.indistinguishable_from;
+  const band = alike === null ? "" : ` Shaded: with ${alike} clients it cannot be told from the peak.`;
   const after = last?.id === peak.stage ? "" : `; ${rungText(last)}`;
   return `From ${rungText(first)} to the peak of ${top}${after}.${band}`;
 }

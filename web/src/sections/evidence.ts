@@ -1,7 +1,7 @@
 // The evidence, last: settings, data, preparation, hardware, how the run was called, checks, notices.
 
-import type { Data, Host, PrepareStep, Report, Setting, Settings, Target } from "../document";
-import { type Child, el, facts, icon, orUnknown, section, table } from "../dom";
+import type { Data, Host, PrepareStep, Report, Run, Setting, Settings, Target } from "../document";
+import { type Child, el, facts, icon, orUnknown, section, table, timeOf } from "../dom";
 import { bytes, cores, count, duration, plain, setting, short } from "../format";
 import { type Lane, sceneOf } from "../scene";
 import { verdict } from "./findings";
@@ -20,7 +20,6 @@ function settingsTable(report: Report, settings: Settings): HTMLElement[] {
   const rows = settings.rows
     .toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
     .map((row) => ({
-      class: row.durability ? "durability" : undefined,
       cells: [
         el("code", {}, row.name),
         el("span", { class: row.changed ? "changed" : undefined }, setting(row.value, row.unit)),
@@ -33,11 +32,7 @@ function settingsTable(report: Report, settings: Settings): HTMLElement[] {
   const whose = report.targets.length > 1 ? ` of ${settings.target}` : "";
   const columns = ["Setting", "Value", "Default", "State", "Decides", "Source"].map((label) => ({ label }));
   return [
-    table(
-      `Settings${whose} that differ from the default, and all that decide on durability`,
-      columns,
-      rows.map(({ class: name, cells }) => (name === undefined ? { cells } : { class: name, cells })),
-    ),
+    table(`Settings${whose} that differ from the default, and all that decide on durability`, columns, rows),
   ];
 }
 
@@ -218,15 +213,11 @@ export function runSection(report: Report): HTMLElement {
   return section(
     "run",
     "How it was run",
-    el(
-      "pre",
-      { class: "command", tabindex: 0, "aria-label": "Command line" },
-      run.command.map(quoted).join(" "),
-    ),
+    el("pre", { class: "command", tabindex: 0, "aria-label": "Command line" }, commandLine(run)),
     facts([
       ["dyno", run.dyno_version],
       ["run", run.name],
-      ["started", run.started_at],
+      ["started", timeOf(run.started_at)],
       ["took", duration(run.seconds)],
       ["seed", String(run.seed)],
     ]),
@@ -240,9 +231,11 @@ export function runSection(report: Report): HTMLElement {
   );
 }
 
-/** A word as a shell would take it again. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+/** As a shell would take it again. */
+export function commandLine({ command }: Run): string {
+  const quoted = (word: string) =>
+    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return command.map(quoted).join(" ");
 }
 
 export function checksSection(report: Report): HTMLElement | null {

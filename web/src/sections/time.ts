@@ -5,7 +5,7 @@ import type { Charts } from "../charts/chart";
 import { METRIC_CHARTS, OWN_CHARTS } from "../charts/metrics";
 import { panelsOf } from "../charts/panels";
 import type { Panel } from "../charts/parts";
-import { drawStrip, type StripHeld } from "../charts/stages";
+import { drawStrip, heightOf, type StripHeld } from "../charts/stages";
 import { type Settled, type Span, TimeView } from "../charts/view";
 import type { Report } from "../document";
 import { el, section } from "../dom";
@@ -51,7 +51,7 @@ export class TimeSection {
   #stages: HTMLElement | null = null;
   #layout: Layout | null = null;
   #state: View | null = null;
-  #rows = -1;
+  #height = 0;
   #toolbarForm = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -111,10 +111,10 @@ export class TimeSection {
       this.#stages.setAttribute("aria-describedby", "chart-help");
       this.#view.steer(this.#stages);
       this.#wide.append(this.#stages, this.#readout);
-    } else if (this.#rows !== layout.rows.length) {
+    } else if (this.#height !== heightOf(this.#held)) {
       this.#charts.change(this.#stages, drawStrip(this.#held, this.#view));
     }
-    this.#rows = layout.rows.length;
+    this.#height = heightOf(this.#held);
     const wanted = new Set(panels.map(({ id }) => id));
     for (const [id, strip] of this.#strips) {
       if (wanted.has(id)) continue;

@@ -5,7 +5,8 @@
 import { signOf } from "../charts/marks";
 import type { Severity } from "../document";
 import { type Child, el, icon, section, table } from "../dom";
-import { count, counted, duration, long } from "../format";
+import { counted, duration, long } from "../format";
+import { clientsText } from "../reading";
 import type { Scene } from "../scene";
 import { severitySign } from "../sections/findings";
 import { figureText, isShown, nameOf, verdictOf } from "./terms";
@@ -209,15 +210,10 @@ function sideHead(side: Comparison["sides"][number], scene: Scene): Child {
 /** `8 clients`, `1 to 200 clients over 40 connections`, `5,000/s, 64 clients`. */
 function loadText(load: Load | null): Child {
   if (load === null) return el("span", { class: "unknown" }, "none");
-  const end = load.clients_end;
-  const clients =
-    end != null && end !== load.clients
-      ? `${count(load.clients)} to ${counted(end, "client")}`
-      : counted(load.clients, "client");
   const pool = load.connections == null ? "" : ` over ${counted(load.connections, "connection")}`;
   const rate = load.rate_per_s === null ? "" : `${long(load.rate_per_s)}/s, `;
   const seconds = load.seconds > 0 ? `, ${duration(Math.round(load.seconds * 10) / 10)}` : "";
-  return `${rate}${clients}${pool}${seconds}`;
+  return `${rate}${clientsText(load)}${pool}${seconds}`;
 }
 
 function ratio(row: FigureRow, cell: Cell): Child {

@@ -2,7 +2,7 @@
 // it in place of the thinned points. Pure.
 
 import { rowAt } from "../charts/trace";
-import type { Column, Load, Report, Timeline } from "../document";
+import type { Column, Report, Timeline } from "../document";
 
 export type Span = [number, number];
 
@@ -38,12 +38,7 @@ export function spliced(report: Report, finer: Report, span: Span): Report {
 function splicedTimeline(timeline: Timeline, finer: Timeline, span: Span): Timeline {
   const joint = jointOf(timeline.load.t_s, finer.load.t_s, span);
   const { pool, ...columns } = timeline.load;
-  const load = Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [
-      name,
-      join(column, finer.load[name as keyof typeof columns], joint),
-    ]),
-  ) as unknown as Omit<Load, "pool">;
+  const load = joined(columns, finer.load, joint);
   const finerPool = finer.load.pool;
   const metrics = timeline.metrics.map((metric) => {
     const other = finer.metrics.find(({ source, key }) => source === metric.source && key === metric.key);
@@ -59,18 +54,16 @@ function splicedTimeline(timeline: Timeline, finer: Timeline, span: Span): Timel
     target: timeline.target,
     load: {
       ...load,
-      pool:
-        pool === null || finerPool === null
-          ? pool
-          : {
-              in_use: join(pool.in_use, finerPool.in_use, joint),
-              idle: join(pool.idle, finerPool.idle, joint),
-              waiting: join(pool.waiting, finerPool.waiting, joint),
-              wait_p99_us: join(pool.wait_p99_us, finerPool.wait_p99_us, joint),
-            },
+      pool: pool === null || finerPool === null ? pool : joined(pool, finerPool, joint),
     },
     metrics,
   };
+}
+
+/** Every column of the one with the rows of the other. */
+function joined<T extends { [K in keyof T]: Column }>(columns: T, finer: T, joint: Joint): T {
+  const names = Object.keys(columns) as (keyof T)[];
+  return Object.fromEntries(names.map((name) => [name, join(columns[name], finer[name], joint)])) as T;
 }
 
 /** Rows of the one before and behind the span, and of the other within it. */

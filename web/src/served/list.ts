@@ -1,9 +1,11 @@
 // The list of stored runs: live ones first, narrowed by filters that stand in the address, and two or more of them
 // chosen to be laid over each other.
 
-import { type Child, el, orUnknown } from "../dom";
-import { count, counted, duration, long, moment, short } from "../format";
+import { type Child, el, orUnknown, table, timeOf } from "../dom";
+import { count, duration, long, short } from "../format";
 import { morph } from "../morph";
+import { clientsText } from "../reading";
+import { liveBadge } from "../sections/answer";
 import { severitySign } from "../sections/findings";
 import { type Address, type Filters, readFilters, setAll, towards, writeFilters } from "../state";
 import { themeToggle } from "../theme-toggle";
@@ -229,70 +231,34 @@ function filterBar(runs: RunEntry[], filters: Filters): HTMLElement {
 }
 
 function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => string): HTMLElement {
-  const head = ["Choose", "Run", "When", "Took", "Targets", "Workloads", "Headline", "Findings", "State"];
-  const body = runs.map((run) =>
-    el(
-      "tr",
-      { class: run.live ? "live" : undefined, id: `run-${run.name}` },
-      el(
-        "td",
-        {},
-        el("input", {
-          type: "checkbox",
-          "data-pick": run.name,
-          checked: picked.includes(run.name),
-          "aria-label": `Choose ${run.name}`,
-        }),
-      ),
-      el("th", { scope: "row" }, el("a", { href: linkTo(run.name) }, run.name)),
-      el("td", {}, when(run)),
-      el("td", { class: "figures" }, duration(run.seconds)),
-      el("td", {}, lines(run.targets.map(targetText))),
-      el("td", {}, lines([...new Set(run.series.map(({ workload }) => workload))])),
-      el("td", {}, lines(inOrder(run).map((series) => headline(run, series)))),
-      el("td", {}, findings(run)),
-      el("td", {}, state(run)),
-    ),
-  );
   if (runs.length === 0) return el("p", { class: "nothing" }, "No run matches.");
-  return el(
-    "div",
-    { class: "table runs", role: "region", "aria-label": "Runs", tabindex: 0 },
-    el(
-      "table",
-      {},
-      el("caption", {}, "Stored runs, the live ones first, then the newest"),
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          head.map((label) =>
-            el(
-              "th",
-              {
-                scope: "col",
-                class: label === "Took" && "figures",
-              },
-              label === "Choose" ? el("span", { class: "aloud" }, label) : label,
-            ),
-          ),
-        ),
-      ),
-      el("tbody", {}, body),
-    ),
-  );
-}
-
-/** `2026-11-20 08:49`: the clock of where it ran. */
-function when({ started_at }: RunEntry): Child {
-  if (started_at === null) return orUnknown(null);
-  return el(
-    "time",
-    { datetime: started_at, title: moment(started_at) },
-    started_at.slice(0, 16).replace("T", " "),
-  );
+  const labels = ["Run", "When", "Took", "Targets", "Workloads", "Headline", "Findings", "State"];
+  const body = runs.map((run) => {
+    const box = el("input", {
+      type: "checkbox",
+      "data-pick": run.name,
+      checked: picked.includes(run.name),
+      "aria-label": `Choose ${run.name}`,
+    });
+    return {
+      class: run.live ? "live" : "",
+      id: `run-${run.name}`,
+      cells: [
+        [box, el("a", { href: linkTo(run.name) }, run.name)],
+        run.started_at === null ? orUnknown(null) : timeOf(run.started_at),
+        duration(run.seconds),
+        lines(run.targets.map(targetText)),
+        lines([...new Set(run.series.map(({ workload }) => workload))]),
+        lines(inOrder(run).map((series) => headline(run, series))),
+        findings(run),
+        state(run),
+      ],
+    };
+  });
+  const columns = labels.map((label) => ({ label, figures: label === "Took" }));
+  const frame = table("Stored runs, the live ones first, then the newest", columns, body);
+  frame.classList.add("runs");
+  return frame;
 }
 
 function lines(texts: string[]): Child {
@@ -319,14 +285,10 @@ export function headline(run: Pick<RunEntry, "targets">, series: RunEntry["serie
 }
 
 /** What was asked of the server: of an open load the rate, whose clients are only as many as it took. */
-function loadText({ clients, clients_end, rate_per_s, rate_end_per_s }: RunEntry["series"][number]): string {
-  if (rate_per_s !== null)
-    return rate_end_per_s === null
-      ? `${long(rate_per_s)}/s`
-      : `${long(rate_per_s)} to ${long(rate_end_per_s)}/s`;
-  return clients_end !== null && clients_end !== clients
-    ? `${count(clients)} to ${counted(clients_end, "client")}`
-    : counted(clients, "client");
+function loadText(series: RunEntry["series"][number]): string {
+  const { rate_per_s: from, rate_end_per_s: to } = series;
+  if (from === null) return clientsText(series);
+  return to === null ? `${long(from)}/s` : `${long(from)} to ${long(to)}/s`;
 }
 
 /** What its figures must be doubted for, the gravest first; nothing of a run that has not been judged. */
@@ -346,8 +308,7 @@ function findings({ findings: found }: RunEntry): Child {
 
 function state(run: RunEntry): Child {
   const text = stateOf(run);
-  if (run.live)
-    return el("span", { class: "badge live" }, el("i", { class: "pulse", "aria-hidden": "true" }), "live");
+  if (run.live) return liveBadge();
   return el(
     "span",
     {

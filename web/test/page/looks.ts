@@ -13,6 +13,7 @@ export const LOOKS: Record<"light" | "dark" | "phone", Look> = {
 };
 
 export async function expectFindings(page: Page, report: WrittenReport): Promise<void> {
+  for (const line of await page.locator("#findings details:not([open]) > summary").all()) await line.click();
   const items = page.locator("#findings li");
   expect(await items.count()).toBe(report.findings.length);
   const shown = (await items.allInnerTexts()).join("\n");

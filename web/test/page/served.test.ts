@@ -19,8 +19,11 @@ describe.skipIf(executable === undefined)("the served page", () => {
   let url = "";
   beforeAll(async () => {
     server.add(syntheticReport());
-    server.add(duelReport({ name: "duel-1", steps: 12, stepSeconds: 6 }));
-    server.add(duelReport({ name: "duel-2", steps: 16, stepSeconds: 6, together: true }));
+    server.add(
+      specified(duelReport({ name: "duel-1", steps: 12, stepSeconds: 6 }), { load: { clients: "1..12" } }),
+    );
+    const together = duelReport({ name: "duel-2", steps: 16, stepSeconds: 6, together: true });
+    server.add(specified(together, { protocol: "simple", load: { clients: "1..16" } }));
     url = await server.start();
   });
   afterEach(() => browser.leave());
@@ -75,6 +78,11 @@ describe.skipIf(executable === undefined)("the served page", () => {
     ).toBe("true");
     await page.getByRole("button", { name: "steps of clients" }).click();
     await expect.poll(async () => new URLSearchParams(await searchOf(page)).get("axis")).toBe("step");
+    expect(await page.innerText("h1")).toBe("2 runs that differ in clients and protocol");
+    expect(await page.title()).toBe("duel-1 and duel-2: 2 runs that differ in clients and protocol · dyno");
+    const [first, second] = await page.locator(".overlaid li").allInnerTexts();
+    expect(first).toMatch(/duel-1PostgreSQL.*\s+complete\s+clients: 1..12 · protocol: not given\s+dyno run/);
+    expect(second).toMatch(/duel-2PostgreSQL.*\s+complete\s+clients: 1..16 · protocol: simple\s+dyno run/);
     await expect.poll(() => page.innerText("#comparison")).toContain("1.83× (1.79 to 1.88) faster");
     const compared = await page.innerText("#comparison");
     for (const words of [
@@ -108,6 +116,9 @@ describe.skipIf(executable === undefined)("the served page", () => {
     await page.waitForSelector(`${THROUGHPUT} canvas`);
     await expect.poll(() => server.listening).toBe(1);
     expect(await page.innerText(".masthead .badge")).toBe("live");
+    const order = () =>
+      page.locator("main > section").evaluateAll((all) => all.slice(0, 4).map(({ id }) => id));
+    expect(await order()).toEqual(["time", "clients", "answer", "findings"]);
     expect(await page.innerText(".live-figures")).toMatch(/^1:40 · .*(pg|my) [\d,]+ TPS$/);
     await picture(page, "live");
 
@@ -149,6 +160,7 @@ describe.skipIf(executable === undefined)("the served page", () => {
     await expect.poll(() => page.innerText(".masthead .badge")).toBe("complete");
     expect(server.asked).toContain("/api/runs/going?points=10000");
     await page.waitForSelector("#comparison");
+    expect(await order()).toEqual(["time", "clients", "answer", "comparison"]);
     // That of `dyno run --live` ends with its run, and what it had is all here.
     await server.stop();
     await plot.focus();
@@ -225,6 +237,11 @@ describe.skipIf(executable === undefined)("the served page", () => {
     await picture(page, "list-phone");
   });
 });
+
+/** A report with what was asked for in its one stream. */
+function specified(report: WrittenReport, stream: object): WrittenReport {
+  return { ...report, run: { ...report.run, spec: { version: 1, phases: [{ streams: [stream] }] } } };
+}
 
 /** A run up to a time, as it is written while it goes, and the rest of it. */
 function cutAt(report: WrittenReport, at: number): [WrittenReport, WrittenReport] {

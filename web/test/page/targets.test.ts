@@ -57,6 +57,57 @@ describe.skipIf(executable === undefined)("the page of two targets", () => {
     expect(text).not.toMatch(/\bNaN\b|\bnull\b|undefined|Infinity/);
   });
 
+  test("folds the findings of each target to a line, opened by pointer, by key, by a link and in print", async () => {
+    const { page, complaints } = await open("light");
+    const folds = page.locator("#findings details");
+    const opened = () => folds.evaluateAll((all) => all.map((one) => (one as HTMLDetailsElement).open));
+    const lines = (await folds.locator("summary").allInnerTexts()).map((line) => line.replace(/\s+/g, " "));
+    expect(lines).toEqual(["pg 1 doubt", "my 1 doubt 1 note"]);
+    expect(await opened()).toEqual([false, false]);
+    await folds.nth(0).locator("summary").click();
+    await folds.nth(1).locator("summary").focus();
+    await page.keyboard.press("Enter");
+    expect(await opened()).toEqual([true, true]);
+    await page.keyboard.press("Enter");
+    await folds.nth(0).locator("summary").click();
+    await page.locator("#answer .mark").first().click();
+    expect((await opened()).filter((open) => open)).toHaveLength(1);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    expect(await opened()).toEqual([true, true]);
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect((await opened()).filter((open) => open)).toHaveLength(1);
+    expect(complaints).toEqual([]);
+  });
+
+  test("shows findings that all say that the figures are invalid", async () => {
+    const { page } = await open("light", (report) => {
+      for (const finding of report.findings.filter(({ about }) => about?.startsWith("my")))
+        finding.severity = "invalid";
+    });
+    const my = page.locator("#findings details").nth(1);
+    expect(await my.getAttribute("open")).not.toBeNull();
+    expect(await my.locator("summary").innerText()).toContain("invalid: ");
+  });
+
+  test("names lanes and ratios of long names in full, and scrolls a table by key where it is wider", async () => {
+    const names = ["postgres-production-host", "mysqlwithtwentyfournames"];
+    const { page, complaints } = await open("phone", (report) => rename(report, names));
+    const frame = page.locator("#costs .table").first();
+    const lacking = (element: HTMLElement) => element.scrollWidth - element.clientWidth - element.scrollLeft;
+    const room = await frame.evaluate(lacking);
+    expect(room).toBeGreaterThan(0);
+    await frame.focus();
+    for (let times = 0; times < 20; times += 1) await page.keyboard.press("ArrowRight");
+    await expect.poll(() => frame.evaluate(lacking)).toBeLessThan(2);
+    const ratio = frame.locator("thead th").last();
+    expect(await ratio.innerText()).toContain(`${names[1]} / ${names[0]}`);
+    const inside = await ratio.evaluate((head) => head.getBoundingClientRect().right <= innerWidth);
+    expect(inside).toBe(true);
+    expect(await sidewaysScroll(page)).toBe(0);
+    await picture(page, "targets-long-names");
+    expect(complaints).toEqual([]);
+  });
+
   test("turns a target off and on, by pointer and by key, and keeps it in the address", async () => {
     const { page, complaints } = await open("light");
     const both = await pixelsOf(page, THROUGHPUT, "series-2");
@@ -173,6 +224,17 @@ describe.skipIf(executable === undefined)("the page of two targets", () => {
     expect(complaints).toEqual([]);
   });
 });
+
+function rename(report: ReturnType<typeof duelReport>, names: string[]): void {
+  const known = report.targets.map(({ name }) => name);
+  const walk = (value: unknown): unknown => {
+    if (typeof value === "string") return names[known.indexOf(value)] ?? value;
+    if (Array.isArray(value)) return value.map(walk);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
+  };
+  Object.assign(report, walk(report));
+}
 
 /** What the readout says with the pointer at a share of the chart's width. */
 async function readoutAt(page: Page, share: number): Promise<string> {

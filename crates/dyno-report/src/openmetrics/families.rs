@@ -52,7 +52,7 @@ const COUNTS: [Count; 7] = [
     ),
     ("dyno_retries", "Further tries after a serialization failure or deadlock", |sums| sums.retries),
     ("dyno_statements", "Statements answered", |sums| sums.statements),
-    ("dyno_reconnects", "Connections lost and opened again", |sums| sums.reconnects),
+    ("dyno_reconnects", "Connections lost and reopened", |sums| sums.reconnects),
     (
         "dyno_arrivals_skipped",
         "Arrivals of an open load that were skipped because they were too late",

@@ -1,6 +1,6 @@
 //! A ladder in the summary: its table, the peak, and where a target gave way; of several targets over the same loads.
 
-use dyno_results::document::{Peak, Report, Saturation, SaturationSign, Series, StageResult};
+use dyno_results::document::{Report, Saturation, SaturationSign, Series, StageResult};
 
 use super::costs;
 use super::series::{pool, stages};
@@ -15,8 +15,6 @@ const GAP: &str = "   ";
 const BLOCKS_MAX_OF_ONE: usize = 4;
 /// Blocks of several targets are higher.
 const BLOCKS_MAX_OF_SEVERAL: usize = 3;
-/// Client counts that are named as no worse than the peak; of more only the span.
-const ALIKE_MAX: usize = 4;
 
 /// The ladder of an only target; `label` is used up by the first line.
 pub(super) fn of_one(report: &Report, series: &Series, heading: &str, label: &mut &str, sheet: &mut Sheet) {
@@ -153,20 +151,10 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
         (_, false) if is_met => format!("{figure} at {at}, the highest rate, which was met"),
         (_, false) => format!("highest {figure} at {at}, the peak may lie beyond"),
         (_, true) if rate.is_some() => format!("peak {figure} at {at}"),
-        (_, true) => format!("peak {figure} at {at}{}", alike(peak)),
-    }
-}
-
-/// The client counts that were as good: ` (32, 64 alike)`.
-fn alike(peak: &Peak) -> String {
-    let others: Vec<u32> =
-        peak.clients_indistinguishable.iter().copied().filter(|clients| *clients != peak.clients).collect();
-    match others.as_slice() {
-        [] => String::new(),
-        [first, .., last] if others.len() > ALIKE_MAX => {
-            format!(" ({} alike, {first} to {last})", others.len())
-        }
-        few => format!(" ({} alike)", few.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+        (_, true) => match &peak.indistinguishable_from {
+            Some(others) => format!("peak {figure} at {at}, indistinguishable from {others}"),
+            None => format!("peak {figure} at {at}"),
+        },
     }
 }
 
@@ -191,7 +179,7 @@ fn saturation_words(saturation: &Saturation) -> String {
     };
     let limits: Vec<_> = saturation.limits.iter().map(|limit| visible(&limit.evidence)).collect();
     let limits = if limits.is_empty() {
-        "nothing that was read was at its bound".to_owned()
+        "nothing that was read was at its limit".to_owned()
     } else {
         limits.join("; ")
     };

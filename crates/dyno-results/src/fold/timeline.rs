@@ -40,6 +40,12 @@ impl Timelines {
         push_pool(load, interval);
     }
 
+    /// p50, p90 and p99 of the last interval of a stage, microseconds.
+    pub(super) fn last_percentiles(&self, stage: &Stage) -> Option<[f64; 3]> {
+        let load = self.0.get(&(stage.target.clone(), stage.stream))?;
+        Some([load.p50_us.last().copied()??, load.p90_us.last().copied()??, load.p99_us.last().copied()??])
+    }
+
     /// The targets of the run in their order, then those that were only named by their stages; of each the streams that
     /// ran at the same time, the first of them with the target's telemetry.
     pub(super) fn views<'a>(

@@ -18,14 +18,20 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
     let hit_share = lowest_hit_share(report, data);
     let fits = data.database_bytes.and_then(|database| {
         if let Some(cache) = data.cache_bytes.filter(|cache| database <= *cache) {
-            return Some(format!("{} of data fit into the server's cache of {}", bytes(database), bytes(cache)));
+            return Some(format!(
+                "{} of data fit into the server's cache of {}",
+                bytes(database),
+                bytes(cache)
+            ));
         }
         if bypasses_the_system(report, &data.target) {
             return None;
         }
-        let memory = data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64)?;
+        let memory =
+            data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64)?;
         Some(format!(
-            "{} of data fit into the host's memory of {}: what the server's cache misses, the operating system's has",
+            "{} of data fit into the host's memory of {}: the operating system caches what the server's \
+            cache does not hold",
             bytes(database),
             bytes(memory)
         ))
@@ -44,8 +50,10 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
         severity: Severity::Note,
         subject: Subject::of_target(&data.target),
         evidence,
-        advice: "right if your data fit as well; to measure reads from disk, prepare more data than there is memory"
-            .to_owned(),
+        advice:
+            "this is realistic if your data also fit in memory; to measure reads from disk, prepare more \
+            data than the host has memory"
+                .to_owned(),
     })
 }
 

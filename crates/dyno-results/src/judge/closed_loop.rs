@@ -7,11 +7,12 @@ use crate::event::{Arrival, Finding, Severity};
 use crate::words::{clients, time_us};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let found =
-        headlines(report).into_iter().filter(|(_, result)| saturates(result)).filter_map(|(series, result)| {
+    let found = headlines(report).into_iter().filter(|(_, result)| saturates(result)).filter_map(
+        |(series, result)| {
             // Over a pool the response includes the wait for a connection as well.
             let latency = result.latency()?;
-            let awaited = if result.pool.is_some() { "a connection and for one another" } else { "one another" };
+            let awaited =
+                if result.pool.is_some() { "a connection and for other clients" } else { "other clients" };
             let alone = alone(report, series, result)
                 .map(|(clients, p50)| format!(", against {p50} with {clients}"))
                 .unwrap_or_default();
@@ -25,14 +26,18 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 result,
                 severity: Severity::Note,
                 evidence: format!(
-                    "in {} every client sent as soon as it was answered, so that latency includes the wait for \
-                     {awaited}: p50 {}{waited}{alone}",
+                    "in {} each client sent its next request immediately after a reply, so latency includes \
+                     the wait for {awaited}: p50 {}{waited}{alone}",
                     stage_name(result),
                     time_us(latency.p50_us)
                 ),
-                advice: "do not size by this latency; measure it at the rate that you expect, with --rate".to_owned(),
+                advice:
+                    "do not size a system by this latency; measure latency at the rate that you expect, with \
+                    --rate"
+                        .to_owned(),
             })
-        });
+        },
+    );
     gather(report, "closed-loop-latency", found)
 }
 

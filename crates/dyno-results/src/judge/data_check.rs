@@ -19,7 +19,7 @@ fn judge_check(check: &Check) -> Option<Finding> {
         None => (
             "data-check-not-made",
             Severity::Doubt,
-            "make the check possible and run again; that nothing was lost is not shown",
+            "the run does not show that nothing was lost: make the check possible and run again",
         ),
     };
     let counts = match (&check.expected, &check.found) {

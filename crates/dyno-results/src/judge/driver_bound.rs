@@ -21,8 +21,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             result,
             severity: Severity::Doubt,
             evidence: busy(result).or_else(|| late(result))?,
-            advice: "give the driver more threads or processors, or run it on a machine of its own: the database may \
-                     be capable of more than was measured"
+            advice: "the database may be able to do more than was measured: give the driver more threads or \
+                     processors, or a machine of its own"
                 .to_owned(),
         })
     });
@@ -32,7 +32,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 fn busy(result: &StageResult) -> Option<String> {
     let busy = result.driver_thread_busy_max.filter(|busy| *busy >= THREAD_BUSY_MAX)?;
     Some(format!(
-        "a driver thread was on a processor for {} of {}; from {} on it counts as the limit",
+        "a driver thread used a processor for {} of {}; from {} on this counts as its limit",
         percent(busy),
         stage_name(result),
         percent(THREAD_BUSY_MAX)
@@ -50,7 +50,7 @@ fn late(result: &StageResult) -> Option<String> {
     let at_work = result.throughput?.mean * result.service?.mean_us / 1e6 / most;
     (at_work < CLIENTS_AT_WORK_MAX).then(|| {
         format!(
-            "in {} half of the transactions were sent {} late or later, while only {} of the {} were at work",
+            "in {} half of the transactions were sent at least {} late, while only {} of the {} were busy",
             stage_name(result),
             time_us(lag_us),
             percent(at_work),

@@ -58,27 +58,27 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     }
     if in_memory(report, target) {
         verdict.off.push("its files lie in memory (tmpfs)".to_owned());
-        verdict.advice_off = "for a durable figure put the data directory on a disk";
+        verdict.advice_off = "for a durable figure, put the data directory on a disk";
     }
     if verdict.off.is_empty() && verdict.relaxed.is_empty() && verdict.durable.is_some() {
         verdict.relaxed.extend(syncs::missing(report, &settings, &target.name));
     }
     if verdict.off.is_empty() && target.embedded.as_ref().is_some_and(|embedded| embedded.unsafe_profile) {
-        verdict.off.push("the profile of this server is an unsafe one".to_owned());
+        verdict.off.push("the server has an unsafe profile".to_owned());
     }
     let (code, severity, evidence, advice) = if !verdict.off.is_empty() {
         (
             "durability-off",
             severity(report, target),
-            format!("a crash may lose or corrupt what was acknowledged: {}", list(&verdict.off)),
-            format!("compare only with results taken as unsafe; {}", verdict.advice_off),
+            format!("a crash may lose or corrupt acknowledged commits: {}", list(&verdict.off)),
+            format!("compare only with results that are as unsafe; {}", verdict.advice_off),
         )
     } else if !verdict.relaxed.is_empty() {
         (
             "durability-relaxed",
             severity(report, target),
-            format!("a crash may lose the last commits that were acknowledged: {}", list(&verdict.relaxed)),
-            format!("compare only with results taken so; {}", verdict.advice_relaxed),
+            format!("a crash may lose the last acknowledged commits: {}", list(&verdict.relaxed)),
+            format!("compare only with results of the same durability; {}", verdict.advice_relaxed),
         )
     } else {
         let changed = report.server_changes.iter().filter(|changed| changed.target == target.name);

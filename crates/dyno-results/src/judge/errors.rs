@@ -58,7 +58,8 @@ fn advice(measured: &[&StageResult], warm_ups: &[&StageResult]) -> String {
     let remedies: String =
         remedies.take(REMEDIES_SHOWN).map(|(code, remedy)| format!("; {code}: {remedy}")).collect();
     format!(
-        "see the run's notices and the server's log for what was said; the figures count only what ended well{remedies}"
+        "the run's notices and the server's log have the messages; the figures count only transactions that \
+        succeeded{remedies}"
     )
 }
 
@@ -155,11 +156,8 @@ impl<'a> Troubles<'a> {
                 ),
             ),
             (self.unknown > 0, format!("the outcome of {} is unknown", count(self.unknown))),
-            (self.retries > 0, format!("{} further tries were made", count(self.retries))),
-            (
-                self.reconnects > 0,
-                format!("{} connections were lost and opened again", count(self.reconnects)),
-            ),
+            (self.retries > 0, format!("{} retries were made", count(self.retries))),
+            (self.reconnects > 0, format!("{} connections were lost and reopened", count(self.reconnects))),
             (self.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
             (self.aborted > 0, format!("{} gave up", counted(self.aborted, "client"))),
         ]
@@ -233,12 +231,14 @@ fn meaning(code: &str) -> Option<&'static str> {
 fn remedy(code: &str) -> Option<&'static str> {
     Some(match code {
         "1020" => {
-            "as with a deadlock, try the transaction again; MariaDB's innodb_snapshot_isolation asks for it"
+            "retry the transaction as after a deadlock; MariaDB's innodb_snapshot_isolation requires it"
         }
-        "40P01" | "1213" => "rows are locked in different orders: fewer clients or more rows make it rarer",
+        "40P01" | "1213" => {
+            "transactions lock rows in different orders: fewer clients or more rows make deadlocks rarer"
+        }
         "1205" => "a row was locked for longer than innodb_lock_wait_timeout: use fewer clients or more rows",
         "25006" | "1290" | "1792" | "1836" => {
-            "the server became or is read-only: name the primary, or look for a full disk"
+            "the server is read-only: name the primary, or check whether a disk is full"
         }
         "53300" | "1040" | "1203" => "use fewer clients, or raise max_connections (or the user's own limit)",
         "1153" => "raise max_allowed_packet on the server, or send less at a time",

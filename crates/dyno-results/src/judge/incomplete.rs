@@ -58,8 +58,8 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
             seconds(lost.at_s),
             lost.lost.reason.trim_end_matches('.')
         ),
-        advice: "look into that server's log; what was measured until then is kept, and the other targets' figures are \
-                 as good as in any other run"
+        advice: "check that server's log; what was measured before is kept, and the other targets' figures \
+                 are not affected"
             .to_owned(),
     }
 }

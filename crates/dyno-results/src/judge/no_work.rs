@@ -31,8 +31,9 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 counted(queries.writes + queries.writes_in_vain, "write"),
                 rates(result, &queries, share)
             ),
-            advice: "compare by the rate without them. A row is deleted once: prepare anew for each run (--prepare), \
-                     take larger tables, or a test that puts back what it deletes"
+            advice: "compare the rates without them. A row can be deleted only once: prepare the data again \
+                     for each run (--prepare), use larger tables, or use a test that inserts again what it \
+                     deletes"
                 .to_owned(),
         })
     });

@@ -21,8 +21,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             result,
             severity: Severity::Doubt,
             evidence: told(series, result)?,
-            advice: "measure for longer, on a machine on which nothing else runs, and repeat the run before you rely on \
-                     the figure"
+            advice: "measure for longer on a machine on which nothing else runs, and repeat the run before \
+                     you rely on the figure"
                 .to_owned(),
         })
     });
@@ -46,7 +46,7 @@ fn scattered(result: &StageResult) -> Option<String> {
     let throughput = result.throughput.filter(|throughput| throughput.mean > 0.0)?;
     let Some(half_width) = throughput.half_width else {
         return Some(
-            "throughput was measured for too short a time to say how far it can be trusted".to_owned(),
+            "throughput was not measured for long enough to say how far it can be trusted".to_owned(),
         );
     };
     let share = half_width / throughput.mean;

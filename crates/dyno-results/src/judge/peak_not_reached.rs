@@ -35,9 +35,9 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
             words(at_peak)
         );
         let advice = if of_rates {
-            "let the ramp go on to a higher rate, with --ramp"
+            "extend the ramp to a higher rate, with --ramp"
         } else {
-            "let the ladder go on to more clients, with --clients or --ramp"
+            "extend the ladder to more clients, with --clients or --ramp"
         };
         (evidence, advice)
     } else if !of_rates && peak.clients == lowest.stage.clients && peak.clients > 1 {
@@ -46,7 +46,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
             rate(peak.throughput.mean),
             words(lowest)
         );
-        (evidence, "let the ladder begin with fewer clients, with --clients or --ramp")
+        (evidence, "start the ladder with fewer clients, with --clients or --ramp")
     } else {
         return None;
     };

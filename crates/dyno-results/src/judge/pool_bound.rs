@@ -17,8 +17,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             result,
             severity: Severity::Doubt,
             evidence: evidence(result)?,
-            advice: "give the clients more connections (--connections) or less to do: the response times are those of \
-                     the pool, not of the server"
+            advice: "the response times are those of the pool, not of the server: give the clients more \
+                     connections (--connections) or less load"
                 .to_owned(),
         })
     });

@@ -20,8 +20,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             result,
             severity: Severity::Doubt,
             evidence: evidence(result)?,
-            advice: "lower the rate or allow more clients; the response times say how long the backlog grew, not how \
-                     the server answers"
+            advice: "lower the rate or allow more clients; the response times show how the backlog grew, \
+                     not how fast the server answers"
                 .to_owned(),
         })
     });

@@ -9,7 +9,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn judge_target(changed: &ServerChanged) -> Option<Finding> {
-    let restarted = changed.restarted.then(|| "the server was started again, or is another one".to_owned());
+    let restarted = changed.restarted.then(|| "the server was restarted, or is another one".to_owned());
     let others = changed.changes.iter().map(|change| {
         let [before, after] =
             [&change.before, &change.after].map(|value| value.as_deref().unwrap_or("default"));
@@ -25,13 +25,13 @@ fn judge_target(changed: &ServerChanged) -> Option<Finding> {
         (
             Severity::Note,
             format!("a hook between stages changed {evidence}"),
-            "compare only stages that ran before it, or only stages that ran behind it",
+            "compare only stages that ran before it, or only stages that ran after it",
         )
     } else {
         (
             if decides { Severity::Invalid } else { Severity::Doubt },
             format!("between the beginning of the run and the end of its load: {evidence}"),
-            "run again on a server that nobody changes meanwhile; look into its log for why it was started again",
+            "run again on a server that nobody changes during the run; if it was restarted, its log says why",
         )
     };
     Some(Finding {

@@ -25,17 +25,17 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     })
 }
 
-/// `at its bound was cpu (…), and disk (…)`
+/// `at its limit was cpu (…), and disk (…)`
 fn at_bound(report: &Report, series: &Series, saturation: &Saturation) -> String {
     let named: Vec<String> =
         saturation.limits.iter().map(|limit| format!("{} ({})", limit.resource, limit.evidence)).collect();
     if !named.is_empty() {
-        return format!("at its bound was {}", named.join(", and "));
+        return format!("at its limit was {}", named.join(", and "));
     }
     if is_host_read(report, series) {
-        "what held it up cannot be told: nothing that was read was at its bound".to_owned()
+        "the cause is unknown: nothing that was read was at its limit".to_owned()
     } else {
-        "what held it up cannot be told: its host was not read".to_owned()
+        "the cause is unknown: its host was not read".to_owned()
     }
 }
 
@@ -48,21 +48,26 @@ fn is_host_read(report: &Report, series: &Series) -> bool {
 fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
     let last_good = saturation.last_good.and_then(|id| LoadStep::of(report.stage(id)?));
     let size = match last_good {
-        Some(step) => format!("size by the last step that was good ({})", step.words()),
+        Some(step) => format!("size the system by the last good step ({})", step.words()),
         None if saturation.clients <= 1 && saturation.rate_per_s.is_none() => {
-            "one client is all that it has room for".to_owned()
+            "it has room for only one client".to_owned()
         }
-        None => "begin the ramp with less load to see what it does well".to_owned(),
+        None => "start the ramp with less load to find what it can handle".to_owned(),
     };
     let remedy = match saturation.limits.first() {
         Some(limit) if limit.resource == "cpu" && others_took_most(report, series, saturation) => {
-            "other programs took most of the processors: keep them away and measure again, this is not the server's end"
+            "other programs took most of the processors: stop them and measure again; this is not the \
+            server's limit"
         }
         Some(limit) => remedy(limit),
         None if is_host_read(report, series) => {
-            "look at what its sessions waited for (docs/saturation.md), and grant what the run's notices name"
+            "check what its sessions waited for (docs/saturation.md), and grant the rights that the run's \
+            notices name"
         }
-        None => "let its host be read: run dyno there, or name a node_exporter with --host-metrics",
+        None => {
+            "run dyno on its host or name a node_exporter with --host-metrics, so that dyno can read the \
+            host"
+        }
     };
     format!("{size}; {remedy}")
 }
@@ -89,24 +94,26 @@ fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -
 /// What gives more room.
 fn remedy(limit: &Limit) -> &'static str {
     match limit.resource.as_str() {
-        "cpu" => "more comes of more or faster processors, or of less work for each transaction",
+        "cpu" => "for more throughput: more or faster processors, or less work for each transaction",
         "cpu-quota" => {
-            "more comes of a larger quota (cpu.max, or the container's limit): the machine itself had more"
+            "for more throughput: a larger quota (cpu.max, or the container's limit); the machine itself had \
+            processors left"
         }
         "disk" => {
-            "more comes of a faster disk or a higher limit of it, of more memory where it was read, or of fewer \
-             bytes for each transaction"
+            "for more throughput: a faster disk or a higher limit on it, more memory if it was read, or \
+             fewer bytes for each transaction"
         }
-        "memory" => "more comes of more memory, or of smaller caches and fewer connections",
-        "log" => "more comes of a disk that syncs faster, of a larger log, or of more work in one commit",
-        "locks" => "more comes of shorter transactions, or of rows that fewer of them want",
+        "memory" => "for more throughput: more memory, or smaller caches and fewer connections",
+        "log" => "for more throughput: a disk that syncs faster, a larger log, or more work in one commit",
+        "locks" => "for more throughput: shorter transactions, or fewer transactions that lock the same rows",
         "connections" => {
-            "more comes of more connections (--connections, and the server's max_connections), as long as nothing \
-             else is at its bound"
+            "for more throughput: more connections (--connections, and the server's max_connections), as \
+             long as nothing else is at its limit"
         }
         "driver" => {
-            "the server may be capable of more: give dyno more threads, more processors, or a machine of its own"
+            "the server may be able to do more: give dyno more threads, more processors, or a machine of its \
+            own"
         }
-        _ => "more comes of more of what was at its bound",
+        _ => "for more throughput: more of what was at its limit",
     }
 }

@@ -53,8 +53,8 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
         severity: if small && !together { Severity::Note } else { Severity::Doubt },
         subject: Subject::of_target(&target.name),
         evidence: format!("{evidence}{}", beside(neighbours, together)),
-        advice: "run dyno on another machine near the server to see what the server does alone; compare only with \
-                 results taken in the same arrangement"
+        advice: "run dyno on another machine near the server to measure the server alone; compare only with \
+                 results of the same arrangement"
             .to_owned(),
     }
 }
@@ -95,7 +95,7 @@ fn beside(neighbours: &[&Target], together: bool) -> String {
         (true, _) => String::new(),
         (false, true) => format!("; {} ran there under load at the same time", list(&names)),
         (false, false) => format!(
-            "; {} ran there as well, without load at the time, and kept its memory and its work in the background",
+            "; {} also ran there, without load, with its memory and its background work",
             list(&names)
         ),
     }

@@ -62,7 +62,7 @@ fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
     let target = || "pg".to_owned();
     let changed = |changes| ServerChanged { target: target(), restarted: true, by_hook: false, changes };
     report.server_changes = vec![changed(Vec::new())];
-    must_find(&report, "restarted", Severity::Doubt, &["started again"]);
+    must_find(&report, "restarted", Severity::Doubt, &["restarted"]);
     must_find(&report, "durable", Severity::Note, &[]);
     let fsync = ServerChange {
         what: "fsync".to_owned(),
@@ -71,7 +71,7 @@ fn a_server_that_was_another_at_the_end_is_told_and_not_called_durable() {
         decides: true,
     };
     report.server_changes = vec![changed(vec![fsync.clone()])];
-    must_find(&report, "restarted", Severity::Invalid, &["started again", "fsync on → off"]);
+    must_find(&report, "restarted", Severity::Invalid, &["restarted", "fsync on → off"]);
     must_be_silent(&report, "durable");
     let by_hook = ServerChanged { target: target(), restarted: false, by_hook: true, changes: vec![fsync] };
     report.server_changes = vec![by_hook];
@@ -128,7 +128,12 @@ fn durability_that_is_off_is_found() {
 fn durability_that_is_relaxed_is_found() {
     let mut report = clean_report();
     set(&mut report, "synchronous_commit", "off");
-    must_find(&report, "durability-relaxed", Severity::Doubt, &["last commits", "synchronous_commit is off"]);
+    must_find(
+        &report,
+        "durability-relaxed",
+        Severity::Doubt,
+        &["last acknowledged commits", "synchronous_commit is off"],
+    );
     must_be_silent(&report, "durability-off");
     must_be_silent(&report, "durable");
 }
@@ -315,7 +320,7 @@ fn failures_of_a_drain_weigh_as_those_of_the_load() {
 fn retries_lost_connections_and_clients_that_gave_up_are_found() {
     let mut report = clean_report();
     hold(&mut report).totals.retries = 7;
-    must_find(&report, "errors", Severity::Note, &["7 further tries"]);
+    must_find(&report, "errors", Severity::Note, &["7 retries"]);
     hold(&mut report).totals.reconnects = 2;
     hold(&mut report).clients_aborted = 1;
     must_find(&report, "errors", Severity::Doubt, &["2 connections were lost", "1 client gave up"]);
@@ -362,7 +367,7 @@ fn trouble_is_told_of_any_stage_and_weighs_nothing_in_a_warm_up() {
     for rung in 0..3 {
         report.stages[rung].totals.retries = 1;
     }
-    let words = ["in 4 stages, the rung of 5 s at 1 client the first,", "3 further tries"];
+    let words = ["in 4 stages, the rung of 5 s at 1 client the first,", "3 retries"];
     must_find(&report, "errors", Severity::Doubt, &words);
 }
 

@@ -28,13 +28,13 @@ pub struct LoadSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Clients>,
 
-    /// Load that goes up in steps until the target gives way or the bound is reached: clients 1..200, 1..200+10, 1..1024x2 or
-    /// 1.., or a rate 100/s..5000/s+100
+    /// Load that rises in steps until the target is saturated or the limit is reached: clients 1..200, 1..200+10,
+    /// 1..1024x2 or 1.., or a rate 100/s..5000/s+100
     #[arg(long, value_name = "STEPS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Steps>,
 
-    /// Go on with a ramp to its bound, also when the target has given way
+    /// Continue a ramp to its limit, even after the target is saturated
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub to_the_end: bool,
@@ -44,7 +44,7 @@ pub struct LoadSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Time>,
 
-    /// Duration of the hold at the peak [default: 20s]; behind a ramp there is one only if this is said
+    /// Duration of the hold at the peak [default: 20s]; after a ramp there is a hold only if this is given
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Time>,
@@ -59,8 +59,8 @@ pub struct LoadSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transactions: Option<u64>,
 
-    /// Open loop: transactions are due at this rate whatever the server does, and done by a pool of clients
-    /// (--clients, 64 by default); 100..5000/s is a ramp
+    /// Open loop: transactions arrive at this rate however fast the server is, for a pool of clients (--clients, 64 by
+    /// default); 100..5000/s is a ramp
     #[arg(long, short = 'R', value_name = "RATE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,

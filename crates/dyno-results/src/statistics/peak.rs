@@ -65,13 +65,34 @@ pub fn peak(rungs: &[Rung]) -> Option<Peak> {
     let mut clients_indistinguishable: Vec<u32> =
         rungs.iter().filter(|rung| upper(rung) >= lower(best)).map(|rung| rung.clients).collect();
     clients_indistinguishable.dedup();
+    let mut tried: Vec<u32> = rungs.iter().map(|rung| rung.clients).collect();
+    tried.dedup();
     Some(Peak {
+        indistinguishable_from: in_ranges(&tried, &clients_indistinguishable, best.clients),
         stage: best.stage,
         clients: best.clients,
         throughput: best.throughput,
         clients_indistinguishable,
         passed: passed(&rungs).is_some(),
     })
+}
+
+/// Of the client counts that were tried those that are `alike`, in ranges of neighbours: `1–4, 16`. The peak is named
+/// nowhere, but for a range that goes on behind it.
+fn in_ranges(tried: &[u32], alike: &[u32], peak: u32) -> Option<String> {
+    let ranges: Vec<String> = tried
+        .split(|clients| !alike.contains(clients))
+        .filter_map(|range| {
+            let range = range.strip_prefix(&[peak]).unwrap_or(range);
+            let range = range.strip_suffix(&[peak]).unwrap_or(range);
+            match range {
+                [] => None,
+                [only] => Some(only.to_string()),
+                [first, .., last] => Some(format!("{first}–{last}")),
+            }
+        })
+        .collect();
+    (!ranges.is_empty()).then(|| ranges.join(", "))
 }
 
 fn ascending(rungs: &[Rung]) -> Vec<Rung> {
@@ -140,6 +161,17 @@ mod tests {
     }
 
     #[test]
+    fn counts_that_are_as_good_stand_in_ranges_of_what_was_tried() {
+        let tried = [1, 2, 4, 8, 16];
+        let words = |alike: &[u32], peak| in_ranges(&tried, alike, peak);
+        assert_eq!(words(&tried, 8).as_deref(), Some("1–16"));
+        assert_eq!(words(&[1, 2, 8, 16], 8).as_deref(), Some("1–2, 16"));
+        assert_eq!(words(&[1, 4, 8], 8).as_deref(), Some("1, 4"));
+        assert_eq!(words(&[2, 8], 2).as_deref(), Some("8"));
+        assert_eq!(words(&[8], 8), None);
+    }
+
+    #[test]
     fn a_rising_ladder_goes_on() {
         let rungs = ladder(&[(1, 100.0, Some(2.0)), (2, 190.0, Some(3.0)), (4, 350.0, Some(5.0))]);
         for tried in 1..=3 {
@@ -163,7 +195,9 @@ mod tests {
         let rungs = ladder(&[(8, 400.0, Some(15.0)), (16, 390.0, Some(15.0)), (32, 395.0, Some(15.0))]);
         assert_eq!(decide(&rungs[..2]), Decision::Continue);
         assert_eq!(decide(&rungs), Decision::Stop(Passed::NoFurtherRise));
-        assert_eq!(peak(&rungs).unwrap().clients_indistinguishable, [8, 16, 32]);
+        let peak = peak(&rungs).unwrap();
+        assert_eq!(peak.clients_indistinguishable, [8, 16, 32]);
+        assert_eq!(peak.indistinguishable_from.as_deref(), Some("16–32"));
     }
 
     #[test]

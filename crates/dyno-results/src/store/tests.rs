@@ -577,6 +577,16 @@ fn the_views_agree_with_the_report() {
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .unwrap();
+        let percentiles: [f64; 3] = store
+            .connection
+            .query_row(
+                "SELECT p50_us, p90_us, p99_us FROM stage WHERE run = ?1 AND stage = ?2",
+                params![name, result.stage.id],
+                |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]),
+            )
+            .unwrap();
+        let latency = result.response.or(result.service).unwrap();
+        assert_eq!(percentiles, [latency.p50_us, latency.p90_us, latency.p99_us]);
         assert!((tps - result.throughput.unwrap().mean).abs() < 1e-6);
         assert_eq!(u64::from(done), result.totals.done);
     }

@@ -33,7 +33,7 @@ SELECT run.name AS run,
        row.value ->> '$.name' AS name,
        row.value ->> '$.value' AS value,
        row.value ->> '$.unit' AS unit,
-       row.value ->> '$.default' AS "default",
+       row.value ->> '$.default' AS default_value,
        row.value ->> '$.changed' AS changed,
        row.value ->> '$.durability' AS durability
 FROM event JOIN run ON run.id = event.run_id, json_each(body, '$.rows') AS row
@@ -71,13 +71,18 @@ SELECT run.name AS run,
        started.body ->> '$.workload' AS workload,
        started.body ->> '$.clients' AS clients,
        started.body ->> '$.clients_end' AS clients_end,
+       started.body ->> '$.connections' AS connections,
        started.body ->> '$.threads' AS threads,
        started.body ->> '$.protocol' AS protocol,
        started.body ->> '$.arrival' AS arrival,
        started.body ->> '$.rate_per_s' AS rate_per_s,
+       started.body ->> '$.rate_end_per_s' AS rate_end_per_s,
        finished.body ->> '$.seconds' AS seconds,
        finished.body ->> '$.complete' AS complete,
-       finished.body ->> '$.not_begun' AS not_begun
+       finished.body ->> '$.not_begun' AS not_begun,
+       finished.body ->> '$.p50_us' AS p50_us,
+       finished.body ->> '$.p90_us' AS p90_us,
+       finished.body ->> '$.p99_us' AS p99_us
 FROM event AS started JOIN run ON run.id = started.run_id
      LEFT JOIN event AS finished ON finished.run_id = started.run_id
           AND finished.kind = 'stage-finished'
@@ -88,7 +93,7 @@ WHERE started.kind = 'stage-started';
 CREATE VIEW interval AS
 SELECT run.name AS run,
        body ->> '$.stage' AS stage,
-       body ->> '$.index' AS "index",
+       body ->> '$.index' AS number,
        event.at_ms AS at_ms,
        body ->> '$.start_ms' AS start_ms,
        body ->> '$.duration_ms' AS duration_ms,
@@ -100,6 +105,9 @@ SELECT run.name AS run,
        coalesce(sum(type.value ->> '$.retries'), 0) AS retries,
        coalesce(sum(type.value ->> '$.statements'), 0) AS statements,
        coalesce(sum(type.value ->> '$.done'), 0) * 1000.0 / nullif(body ->> '$.duration_ms', 0) AS tps,
+       body ->> '$.p50_us' AS p50_us,
+       body ->> '$.p90_us' AS p90_us,
+       body ->> '$.p99_us' AS p99_us,
        body ->> '$.reconnects' AS reconnects,
        body ->> '$.backlog' AS backlog
 FROM event JOIN run ON run.id = event.run_id
@@ -123,7 +131,7 @@ CREATE VIEW error AS
 SELECT run.name AS run,
        body ->> '$.stage' AS stage,
        event.at_ms AS at_ms,
-       code.key AS sqlstate,
+       code.key AS code,
        code.value AS count
 FROM event JOIN run ON run.id = event.run_id, json_each(body, '$.errors') AS code
 WHERE event.kind = 'interval';

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use dyno_engine::error::SessionError;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
 
 use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Progress, Series, SeriesLoad, Site};
-use crate::pgbench::load::{Console, LoadOptions, PgbenchLoad, WeightedScript};
+use crate::pgbench::console::Console;
+use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{Kind, Names, Protocol, Script, ScriptError, parse};
 
 /// Beginnings of statements that read, unless another word of them writes.
@@ -72,44 +72,24 @@ impl SqlScript {
     ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
         let mut names = Names::new();
         let script = parse(&self.name, self.text.as_bytes(), protocol, &mut names)?;
-        let name = self.name.clone();
+        let script = WeightedScript { script: Script { name: self.name.clone(), ..script }, weight: 1 };
         let options = LoadOptions {
-            scripts: vec![WeightedScript { script: Script { name, ..script }, weight: 1 }],
-            names,
-            defines: Vec::new(),
             mode: protocol,
             clients,
             threads,
-            scale: 1,
             random_seed: seed,
             tries_max: Some(tries_max),
-            latency_limit: None,
-            throttled: false,
             // A statement that fails is a transaction that failed, and its client goes on.
             continue_on_error: true,
-            connects_each: false,
-            failures_detailed: false,
-            verbose_errors: false,
-            debug: false,
-            time_commands: false,
-            log: None,
-            stop_on_abort: None,
+            ..LoadOptions::default()
         };
-        let Ok(workload) = PgbenchLoad::new(options, Arc::new(Silent)) else {
+        // The engine tells the errors of the load.
+        let silent = Console::new(|_| {}, Box::new(ToString::to_string));
+        let Ok(workload) = PgbenchLoad::new(vec![script], names, options, 1, Arc::default(), silent) else {
             unreachable!("it has no log that could not be opened")
         };
         Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes() }))
     }
-}
-
-/// The engine tells the errors of the load.
-struct Silent;
-
-impl Console for Silent {
-    fn error(&self, _text: &str) {}
-    fn info(&self, _text: &str) {}
-    fn raw(&self, _text: &str) {}
-    fn connection_failed(&self, _error: &SessionError) {}
 }
 
 struct ScriptLoad {

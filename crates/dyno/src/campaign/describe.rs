@@ -45,11 +45,11 @@ pub(super) fn all(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(
         } else {
             let why = match server.same_host {
                 Some(_) => "it is not this one",
-                None => "it cannot be told whether it is this one",
+                None => "it is unknown whether it is this one",
             };
             let text = format!(
-                "CPU, memory and disks of the host of {name} are unknown: {why}. Run a node_exporter \
-                 there and say --host-metrics {name}=http://HOST:9100/metrics"
+                "CPU, memory and disks of the host of {name} are unknown: {why}. Run a node_exporter there \
+                 and name it with --host-metrics {name}=http://HOST:9100/metrics"
             );
             context.stream.notice(name, None, text);
         }
@@ -265,8 +265,8 @@ pub(super) fn data(
         correct_estimates(&mut data, known);
         if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
             let text = format!(
-                "{} has more than the {known} rows that the load keeps to: name the tables that are meant \
-                 (--tables), or make them anew (--prepare)",
+                "{} has more than the {known} rows that the load uses: name the tables (--tables), or \
+                 create them again (--prepare)",
                 larger.name
             );
             context.stream.notice(&plan.name, None, text);
@@ -378,7 +378,7 @@ pub(crate) fn watched(stream: &EventStream, options: probe::ProbeOptions) -> Opt
     match Probe::start(options, move |event| events.emit(event)) {
         Ok(probe) => Some(probe),
         Err(error) => {
-            stream.notice(&name, None, format!("neither host nor database is watched: {error}"));
+            stream.notice(&name, None, format!("host and database are not read during the load: {error}"));
             None
         }
     }

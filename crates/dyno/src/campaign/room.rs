@@ -116,7 +116,8 @@ pub(super) fn of_load(
         None if load.stream.connections.is_some() => Ok(by_connections),
         _ => Ok(Room {
             clients: Some(fits),
-            why: "max_prepared_stmt_count has room for the statements of no more. Raise it, or take --protocol simple",
+            why: "max_prepared_stmt_count leaves no room for the statements of more. Raise it, or use \
+                --protocol simple",
         }),
     }
 }

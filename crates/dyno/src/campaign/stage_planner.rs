@@ -88,8 +88,8 @@ impl<'a> StagePlanner<'a> {
             return;
         }
         let why = format!(
-            "the climb came to {most} clients, fewer than the {connections} connections that they share: none of them ever \
-             waited for one (--connections)"
+            "the load reached {most} clients, fewer than the {connections} connections that they share: no \
+             client ever waited for a connection (--connections)"
         );
         self.remark = Some(match self.remark.take() {
             Some(remark) => format!("{remark}; {why}"),

@@ -159,8 +159,8 @@ impl Stages {
     fn tell_priority(&mut self, context: &Context<'_>, target: &str, arrivals: Arrivals, realtime: bool) {
         let asked = context.plan.spec.realtime && matches!(arrivals, Arrivals::Open { .. });
         if asked && !realtime && !std::mem::replace(&mut self.told_priority, true) {
-            let text = "--realtime was refused (it takes root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag and \
-                        response time include the load threads' waiting for a processor";
+            let text = "--realtime was refused (it needs root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag \
+                        and response time include the load threads' wait for a processor";
             context.stream.notice(target, None, text.to_owned());
         }
     }
@@ -282,14 +282,13 @@ impl<'a> Observer<'a> {
 fn advice(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::ReadOnly => {
-            "the server takes no changes: it was set read-only, or is a replica since a failover; name the one that \
-             takes them"
+            "the server is read-only: it was set so, or it is a replica since a failover; name the primary"
         }
         Cause::StatementTooLarge => {
             "a statement is too large for the server: raise max_allowed_packet there, or send fewer values"
         }
         Cause::DiskFull => "make room on the server's disk, or prepare less data",
-        Cause::NoSuchTable => "somebody dropped a table: run again with --prepare",
+        Cause::NoSuchTable => "a table was dropped: run again with --prepare",
         cause => return of_statement(cause),
     })
 }

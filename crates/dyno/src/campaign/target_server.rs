@@ -239,7 +239,7 @@ impl TargetServer {
     /// database no more.
     fn connect_when_back(&self, context: &Context<'_>) -> Result<Connection, Failure> {
         let started = Instant::now();
-        telling(context, &format!("waiting until {} takes sessions", self.url), || {
+        telling(context, &format!("waiting until {} accepts sessions", self.url), || {
             loop {
                 context.check_stopped()?;
                 let source = match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {

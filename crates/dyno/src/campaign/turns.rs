@@ -66,8 +66,7 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
             Err(Failure::Cancelled) => {
                 // Nothing is wrong with this target: what it has done is kept and checked.
                 self.over = true;
-                let text =
-                    "the load ended here before its time: the run ends with a failure on another target";
+                let text = "the load ended early here: another target failed";
                 context.stream.notice(self.system.name(), self.system.stages.last(), text.to_owned());
                 Ok(())
             }

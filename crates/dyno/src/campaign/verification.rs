@@ -76,7 +76,7 @@ impl Verification {
             // To compare means to read all the data, which is not what a user waits for who wants to stop.
             _ if context.is_stopped() => "interrupted",
             _ if !sums.iter().all(|sum| sum.counted) => {
-                "the load broke off before all that was acknowledged was counted"
+                "the load failed before all acknowledged transactions were counted"
             }
             Ok(baseline) => {
                 let checked = compare(context, system, baseline.as_ref(), &sums);
@@ -100,7 +100,7 @@ impl Verification {
                 passed: None,
                 expected: None,
                 found: None,
-                detail: format!("what the load left behind was not checked: {why}"),
+                detail: format!("the data were not checked after the load: {why}"),
             }));
         }
     }
@@ -179,15 +179,13 @@ impl Contents {
         let recipes = self.recipe.as_ref().zip(other.recipe.as_ref());
         let (alike, unlike) = (recipes.is_some_and(|(a, b)| a == b), recipes.is_some_and(|(a, b)| a != b));
         match self.rows == other.rows {
-            true if unlike => (false, "hold as many rows, and not the same ones"),
-            true => (true, "hold the same number of rows"),
+            true if unlike => (false, "have the same number of rows, but not the same rows"),
+            true => (true, "have the same number of rows"),
             false if alike && only_writes => {
-                (true, "were made the same, and loads of before have added to them differently")
+                (true, "were created the same, but earlier loads have added different rows")
             }
-            false if alike => {
-                (false, "were made the same, and loads of before have added to them differently")
-            }
-            false => (false, "do not hold the same number of rows"),
+            false if alike => (false, "were created the same, but earlier loads have added different rows"),
+            false => (false, "do not have the same number of rows"),
         }
     }
 }

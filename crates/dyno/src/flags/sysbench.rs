@@ -25,14 +25,14 @@ pub(crate) struct SysbenchFields {
     #[serde(alias = "table_size")]
     pub(crate) table_size: Option<u64>,
 
-    /// What ids are drawn from: uniform, gaussian[:ITERATIONS], special[:ITERATIONS,PERCENT,RESULT], pareto[:H] or
+    /// Distribution of ids: uniform, gaussian[:ITERATIONS], special[:ITERATIONS,PERCENT,RESULT], pareto[:H] or
     /// zipfian[:EXPONENT] [default: special:12,1,75]
     #[arg(long, visible_alias = "rand-type", alias = "rand_type", value_name = "SHAPE")]
     #[serde(alias = "rand-type", alias = "rand_type")]
     #[schemars(with = "Option<String>")]
     pub(crate) distribution: Option<Shape>,
 
-    /// Errors that restart an event: numbers of MySQL or SQLSTATEs of PostgreSQL with commas between, or all [default:
+    /// Errors that restart an event: MySQL's numbers or PostgreSQL's SQLSTATEs, separated by commas, or all [default:
     /// 1213,1020,1205 and 40P01,23505,40001]
     #[arg(long, alias = "ignore_errors", value_name = "LIST")]
     #[serde(alias = "ignore_errors")]
@@ -69,7 +69,7 @@ pub(crate) struct SysbenchFields {
     #[serde(alias = "distinct_ranges")]
     pub(crate) distinct_ranges: Option<u32>,
 
-    /// Whether there are range selects at all [default: on]
+    /// Run range selects [default: on]
     #[arg(long, hide_short_help = true, alias = "range_selects", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "range_selects")]
@@ -132,7 +132,7 @@ pub(crate) struct SysbenchFields {
     #[serde(alias = "number_of_ranges")]
     pub(crate) number_of_ranges: Option<u32>,
 
-    /// How far a range of select_random_ranges reaches [default: 5]
+    /// Length of a range of select_random_ranges [default: 5]
     #[arg(long, hide_short_help = true, value_name = "N")]
     pub(crate) delta: Option<u32>,
 }

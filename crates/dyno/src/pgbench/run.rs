@@ -64,6 +64,7 @@ fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
     let length = match options.length {
         End::TransactionsPerClient(count) => format!("nxacts: {count}"),
         End::Duration(duration) => format!("duration: {}", duration.as_secs()),
+        End::WithOthers => String::new(),
     };
     let (place, clients, database) = (server.whereabouts(), options.load.clients, server.database());
     say(&format!("pgbench: {place} nclients: {clients} {length} dbName: {database}\n"));

@@ -51,7 +51,7 @@ fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     assert!(refusal("tpcb").contains("PostgreSQL"));
     assert!(refusal("--customer-index").contains("--customer-index are for events"));
     assert_eq!(plan("events --customer-index").unwrap().spec.systems[1].data["customer-index"], true);
-    assert!(refusal("-t postgres://h/d -t postgres://i/d").contains("two targets are called pg"));
+    assert!(refusal("-t postgres://h/d -t postgres://i/d").contains("two targets have the name pg"));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn hosts_are_read_where_it_is_said_of_whom() {
     let read: Vec<bool> = resolved.targets.iter().map(|target| target.host_metrics.is_some()).collect();
     assert_eq!(read, [false, true]);
     assert!(plan("-t mysql://i/d --host-metrics http://i:9100/metrics").is_ok());
-    assert!(refusal("--host-metrics http://i:9100/metrics").contains("of which target"));
+    assert!(refusal("--host-metrics http://i:9100/metrics").contains("does not name its target"));
     let twice = "--host-metrics my=http://i:9100/ --host-metrics my=http://i:9101/";
     assert!(refusal(twice).contains("twice"));
 }

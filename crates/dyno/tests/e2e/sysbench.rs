@@ -237,7 +237,7 @@ fn a_server_that_is_set_read_only_ends_the_run_with_what_helps() {
     });
     server.sql("SET GLOBAL super_read_only = 1");
     let ended = running.end().expect(2);
-    ended.says(&["super-read-only", "1290", "takes no changes", "replica"]);
+    ended.says(&["super-read-only", "1290", "the server is read-only", "replica"]);
     let report = home.report();
     assert_eq!(report.outcome(), "incomplete");
     assert!(number(&report.stage()["errors"]["1290"]) > 0);
@@ -434,5 +434,5 @@ fn a_postgresql_that_becomes_a_replica_is_told_as_well() {
     });
     server.psql("alter system set default_transaction_read_only = on");
     server.psql("select pg_reload_conf()");
-    running.end().expect(2).says(&["25006", "takes no changes"]);
+    running.end().expect(2).says(&["25006", "the server is read-only"]);
 }

@@ -257,9 +257,9 @@ fn targets_that_cannot_be_told_apart_or_are_not_there_are_refused() {
     for (arguments, words) in [
         (
             &["--target", "postgres://h/d", "--target", "postgres://i/d"][..],
-            &["two targets are called pg"][..],
+            &["two targets have the name pg"][..],
         ),
-        (&["--target", "a=postgres://h/d", "--target", "a=mysql://i/d"], &["two targets are called a"]),
+        (&["--target", "a=postgres://h/d", "--target", "a=mysql://i/d"], &["two targets have the name a"]),
         (
             &["--target", "a=postgres://h/d", "--target", "b=postgres://h/d"],
             &["a and b are the same database"],

@@ -31,10 +31,10 @@ pub(super) fn judge(settings: &Settings<'_>) -> DurabilityFacts {
         relaxed: relaxed.into_iter().flatten().collect(),
         durable: durable(settings),
         details: settings.listed(&["innodb_flush_log_at_timeout", "innodb_checksum_algorithm", "log_bin"]),
-        advice_off: "for a durable figure turn these on, and have innodb_flush_method flush. innodb_doublewrite may be off \
-                     where the file system writes pages whole (ZFS)",
-        advice_relaxed: "for a durable figure set innodb_flush_log_at_trx_commit = 1, and sync_binlog = 1 where there is a \
-                         binary log",
+        advice_off: "for a durable figure, turn these on and set innodb_flush_method to one that flushes. \
+                     innodb_doublewrite may be off where the file system writes pages whole (ZFS)",
+        advice_relaxed: "for a durable figure, set innodb_flush_log_at_trx_commit = 1, and sync_binlog = 1 \
+                         where there is a binary log",
     }
 }
 

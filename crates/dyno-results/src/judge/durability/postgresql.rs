@@ -18,9 +18,9 @@ pub(super) fn judge(settings: &Settings<'_>) -> DurabilityFacts {
             .collect(),
         durable: durable(settings, commit),
         details: settings.listed(&["wal_level", "data_checksums"]),
-        advice_off: "for a durable figure turn these on. full_page_writes may be off where the file system writes pages \
-                     whole (ZFS)",
-        advice_relaxed: "for a durable figure set synchronous_commit = on",
+        advice_off: "for a durable figure, turn these on. full_page_writes may be off where the file system \
+                     writes pages whole (ZFS)",
+        advice_relaxed: "for a durable figure, set synchronous_commit = on",
     }
 }
 

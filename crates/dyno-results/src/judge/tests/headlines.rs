@@ -12,7 +12,7 @@ fn a_headline_that_scatters_is_found() {
     throughput.half_width = Some(throughput.mean * 0.14);
     must_be_silent(&report, "noisy");
     hold(&mut report).throughput.as_mut().unwrap().half_width = None;
-    must_find(&report, "noisy", Severity::Doubt, &["too short a time"]);
+    must_find(&report, "noisy", Severity::Doubt, &["not measured for long enough"]);
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_headline_of_a_few_transactions_is_found() {
         &fold(&fixture.events),
         "noisy",
         Severity::Doubt,
-        &["only 6 transactions ended well", "too short"],
+        &["only 6 transactions ended well", "not measured for long enough"],
     );
 }
 

@@ -39,7 +39,7 @@ fn innodb_that_flushes_later_is_relaxed() {
     for value in ["0", "2"] {
         let mut report = on_innodb();
         set(&mut report, "innodb_flush_log_at_trx_commit", value);
-        let words = ["last commits", &format!("innodb_flush_log_at_trx_commit is {value}")];
+        let words = ["last acknowledged commits", &format!("innodb_flush_log_at_trx_commit is {value}")];
         must_find(&report, "durability-relaxed", Severity::Doubt, &words);
         must_be_silent(&report, "durable");
     }

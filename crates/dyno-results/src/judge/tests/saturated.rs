@@ -22,16 +22,14 @@ fn what_gave_way_and_what_held_it_up_are_named() {
     let words = [
         "pg gave way: from 8 clients on more load brought no more throughput: 998/s there",
         "while p99 rose from",
-        "; at its bound was cpu (the host's 8 processors were 98 % busy (49 % at 4 clients))",
+        "; at its limit was cpu (the host's 8 processors were 98 % busy (49 % at 4 clients))",
     ];
     must_find(&report, "saturated", Severity::Note, &words);
     let finding = found(&report, "saturated").unwrap();
     assert_eq!(finding.subject.about.as_deref(), Some("write"));
-    assert!(
-        finding
-            .advice
-            .starts_with("size by the last step that was good (4 clients); more comes of more or faster")
-    );
+    assert!(finding.advice.starts_with(
+        "size the system by the last good step (4 clients); for more throughput: more or faster"
+    ));
     must_be_silent(&report, "peak-not-reached");
 }
 
@@ -54,11 +52,11 @@ fn processors_that_other_programs_took_are_not_the_servers_end() {
 
 #[test]
 fn what_cannot_be_told_is_told_to_be_so() {
-    must_find(&ladder(0.3), "saturated", Severity::Note, &["nothing that was read was at its bound"]);
+    must_find(&ladder(0.3), "saturated", Severity::Note, &["nothing that was read was at its limit"]);
     let mut fixture = Fixture::started("2026-11-20-1");
     saturated_ladder(&mut fixture, |_, _| {});
     let report = fold(&fixture.events);
-    must_find(&report, "saturated", Severity::Note, &["cannot be told: its host was not read"]);
+    must_find(&report, "saturated", Severity::Note, &["the cause is unknown: its host was not read"]);
     assert!(found(&report, "saturated").unwrap().advice.contains("--host-metrics"));
 }
 
@@ -102,7 +100,8 @@ fn a_latency_over_a_pool_is_known_to_include_the_wait() {
     let mut report = with_hold(&over_a_pool(5000, 3.9));
     report.series[0].holds.remove(0);
     let words = [
-        "includes the wait for a connection and for one another: p50 6.0 ms (5.0 ms of them for a connection)",
+        "includes the wait for a connection and for other clients: p50 6.0 ms (5.0 ms of them for a \
+        connection)",
         ", against 1.0 ms with 1 client",
     ];
     must_find(&report, "closed-loop-latency", Severity::Note, &words);
@@ -117,7 +116,7 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
     // Free connections, and late all the same.
     let mut load = over_a_pool(5000, 1.0);
     load.service_us = 1000;
-    let words = ["while only 25 % of the connections were at work"];
+    let words = ["while only 25 % of the connections were busy"];
     must_find(&with_thoughtful_hold(&load), "driver-bound", Severity::Doubt, &words);
 }
 

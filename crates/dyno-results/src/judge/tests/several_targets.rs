@@ -85,8 +85,8 @@ fn servers_beside_the_driver_are_told_of_one_another() {
     fixture.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
     let findings = all(&fold(&fixture.events), "shared-host");
     assert_eq!(findings.len(), 2);
-    let told = "driver and pg share 2 processors; the driver took 28 % of them; my ran there as well, without load at the \
-                time, and kept its memory and its work in the background";
+    let told = "driver and pg share 2 processors; the driver took 28 % of them; my also ran there, without \
+                load, with its memory and its background work";
     assert_eq!(findings[0].evidence, told);
     assert!(findings[1].evidence.starts_with("driver and my share 2 processors"));
 }
@@ -101,7 +101,7 @@ fn servers_on_a_host_of_their_own_are_found_to_share_it() {
     assert_eq!(findings.len(), 2);
     assert_eq!((findings[0].subject.about.as_deref(), findings[0].severity), (Some("pg"), Severity::Note));
     assert!(
-        findings[0].evidence.starts_with("pg and my share 16 processors; my ran there as well"),
+        findings[0].evidence.starts_with("pg and my share 16 processors; my also ran there"),
         "{findings:?}"
     );
 
