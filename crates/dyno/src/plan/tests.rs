@@ -161,7 +161,7 @@ fn streams_of_a_phase_have_names_and_at_least_one_has_an_end() {
         assert_eq!((again.spec, again.resolved), (planned.spec, planned.resolved));
     }
     for (line, why) in [
-        ("events/join --ramp x=1..9", "no target is called x"),
+        ("events/join --ramp x=1..9", "there is no target x"),
         ("events/join --ramp pg=1..9x", "the load of pg"),
         ("events --stream a=tpcb/select-only", "leave out events"),
         ("--stream a=tpcb -t postgres://h/d", "tpcb/select-only and tpcb/tpcb-like"),
