@@ -23,7 +23,7 @@ use crate::statistics::throughput::Slice;
 #[derive(Debug, Default)]
 pub struct Marks {
     /// Rows, by target.
-    pub(super) loads: BTreeMap<String, usize>,
+    pub(super) loads: BTreeMap<(String, u32), usize>,
     /// Points of each column, by target and source.
     pub(super) streams: BTreeMap<(String, String), Vec<usize>>,
     /// Intervals and revision, by stage.
@@ -41,6 +41,7 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct LoadHead {
     target: String,
+    stream: u32,
     rows: usize,
     pooled: bool,
 }
@@ -185,10 +186,10 @@ impl<'a> Unpacked<'a> {
 }
 
 impl Timelines {
-    fn pack(&self, marks: &mut BTreeMap<String, usize>, numbers: &mut Numbers) -> Vec<LoadHead> {
+    fn pack(&self, marks: &mut BTreeMap<(String, u32), usize>, numbers: &mut Numbers) -> Vec<LoadHead> {
         let mut heads = Vec::new();
-        for (target, load) in self.loads() {
-            let from = marks.insert(target.clone(), load.t_s.len()).unwrap_or_default();
+        for (key, load) in self.loads() {
+            let from = marks.insert(key.clone(), load.t_s.len()).unwrap_or_default();
             let rows = load.rows(from..load.t_s.len());
             if rows.t_s.is_empty() {
                 continue;
@@ -209,7 +210,8 @@ impl Timelines {
                 }
             }
             heads.push(LoadHead {
-                target: target.clone(),
+                target: key.0.clone(),
+                stream: key.1,
                 rows: rows.t_s.len(),
                 pooled: rows.pool.is_some(),
             });
@@ -218,7 +220,7 @@ impl Timelines {
     }
 
     fn unpack(&mut self, head: &LoadHead, numbers: &mut Unpacked<'_>) -> Option<()> {
-        let load: &mut LoadColumns = self.load_mut(&head.target);
+        let load: &mut LoadColumns = self.load_mut(&head.target, head.stream);
         let before = load.t_s.len();
         load.t_s.extend(numbers.take(head.rows)?);
         load.stage.extend(numbers.take(head.rows)?.map(|id| id as u32));

@@ -70,7 +70,7 @@ impl LoadDescription {
         };
         match self.order.end {
             End::Duration(duration) => load.duration = Some(Time(duration)),
-            End::TransactionsPerClient(u64::MAX) => {}
+            End::TransactionsPerClient(u64::MAX) | End::WithOthers => {}
             End::TransactionsPerClient(count) => load.transactions = Some(count),
         }
         let stream = StreamSpec {
@@ -92,6 +92,8 @@ impl LoadDescription {
         let subject = StageSubject {
             target: self.target,
             series: &self.series,
+            stream: 0,
+            round: 0,
             workload: &self.workload,
             types: &self.types,
             url: &self.url,
