@@ -65,7 +65,8 @@ fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
         Length::Transactions(count) => format!("nxacts: {count}"),
         Length::Duration(duration) => format!("duration: {}", duration.as_secs()),
     };
-    let (place, clients, database) = (server.whereabouts(), options.load.clients, server.database());
+    let (place, clients, database) =
+        (server.whereabouts(), options.load.clients, &server.endpoint.login.database);
     say(&format!("pgbench: {place} nclients: {clients} {length} dbName: {database}\n"));
 }
 

@@ -183,7 +183,7 @@ fn extras_of(options: &Options, environment: &dyn Fn(&str) -> Option<String>) ->
     }
     match options.text("dyno") {
         Some("") => Ok(Extras::Full),
-        Some(text) => Extras::of_option(text),
+        Some(text) => Extras::named(text, "--dyno"),
         None => Extras::of_environment("DYNO_SYSBENCH", environment),
     }
 }
