@@ -72,7 +72,8 @@ impl SqlScript {
     ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
         let mut names = Names::new();
         let script = parse(&self.name, self.text.as_bytes(), protocol, &mut names)?;
-        let script = WeightedScript { script: Script { name: self.name.clone(), ..script }, weight: 1 };
+        let name = self.name.clone();
+        let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
             mode: protocol,
             clients,
@@ -84,8 +85,8 @@ impl SqlScript {
             ..LoadOptions::default()
         };
         // The engine tells the errors of the load.
-        let silent = Console::new(|_| {}, Box::new(ToString::to_string));
-        let Ok(workload) = PgbenchLoad::new(vec![script], names, options, 1, Arc::default(), silent) else {
+        let silent = Console::new(|_| (), Box::new(|_| String::new()));
+        let Ok(workload) = PgbenchLoad::new(scripts, names, options, 1, Arc::default(), silent) else {
             unreachable!("it has no log that could not be opened")
         };
         Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes() }))

@@ -176,12 +176,8 @@ impl ScriptClient {
                     self.evaluate(expression).map_err(|error| self.expression_failed(command, &error))?;
                 self.variables.set(*slot, value);
             }
-            Kind::If { condition, otherwise } => {
-                let holds = self.holds(condition).map_err(|error| self.expression_failed(command, &error))?;
-                return Ok((!holds).then_some(*otherwise));
-            }
             Kind::Elif { end, .. } if !jumped => return Ok(Some(*end)),
-            Kind::Elif { condition, otherwise, .. } => {
+            Kind::If { condition, otherwise } | Kind::Elif { condition, otherwise, .. } => {
                 let holds = self.holds(condition).map_err(|error| self.expression_failed(command, &error))?;
                 return Ok((!holds).then_some(*otherwise));
             }

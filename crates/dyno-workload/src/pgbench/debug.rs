@@ -2,7 +2,7 @@
 
 use super::client::ScriptClient;
 use super::load::PgbenchShared;
-use crate::script::{Command, Kind, Protocol, Sql, Value};
+use crate::script::{Command, Kind, Sql, Value};
 
 impl ScriptClient {
     /// `jumped`: the command was come to by a jump.
@@ -21,19 +21,14 @@ impl ScriptClient {
     }
 
     #[cold]
-    pub(super) fn tell_sending(&mut self, sql: &Sql) {
+    pub(super) fn tell_sending(&self, sql: &Sql) {
         let name = self.shared.statement_name(self.script, self.command);
         if !name.is_empty() {
             self.tell_doing(&format!("sending {name}"));
             return;
         }
-        self.text.clear();
-        if self.shared.options.mode == Protocol::Simple {
-            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
-        } else {
-            self.text.extend_from_slice(&sql.text);
-        }
-        self.tell_doing(&format!("sending {}", String::from_utf8_lossy(&self.text)));
+        let text = self.shown(sql);
+        self.tell_doing(&format!("sending {text}"));
     }
 
     pub(super) fn tell_doing(&self, what: &str) {

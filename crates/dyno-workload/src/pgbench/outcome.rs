@@ -61,7 +61,7 @@ impl ScriptClient {
     /// What the server said, in libpq's words. Under contention most failures are tried again and never told of: this is
     /// for those that are.
     #[cold]
-    fn text_of(&mut self, failure: &StatementFailure<'_>) -> String {
+    fn text_of(&self, failure: &StatementFailure<'_>) -> String {
         let query = self.sent_text(failure.statements);
         libpq_text::server_error(failure.error, query.as_deref())
     }

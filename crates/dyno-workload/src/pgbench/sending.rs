@@ -130,18 +130,22 @@ impl ScriptClient {
     }
 
     /// The text of the statement that failed, as it was sent, with `before` of the same request answered before it.
-    pub(super) fn sent_text(&mut self, before: u32) -> Option<String> {
+    pub(super) fn sent_text(&self, before: u32) -> Option<String> {
         let script = self.shared.scripts.get(self.script)?;
         let in_pipeline = self.pipeline.as_ref().and_then(|_| self.sent.commands.get(before as usize));
         let command = self.preparing.or(in_pipeline.copied()).unwrap_or(self.command);
         let Kind::Sql(sql) = &script.script.commands.get(command)?.kind else { return None };
-        self.text.clear();
-        if self.shared.options.mode == Protocol::Simple {
-            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
-        } else {
-            self.text.extend_from_slice(&sql.text);
+        Some(self.shown(sql))
+    }
+
+    /// A statement as it is sent.
+    pub(super) fn shown(&self, sql: &Sql) -> String {
+        if self.shared.options.mode != Protocol::Simple {
+            return String::from_utf8_lossy(&sql.text).into_owned();
         }
-        Some(String::from_utf8_lossy(&self.text).into_owned())
+        let mut text = Vec::new();
+        sql.write_simple(&self.variables, &self.shared.names, &mut text);
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Whether what failed was a request that prepares a statement.

@@ -26,7 +26,7 @@ pub use expression::{Context, Program};
 pub use names::{Names, Slot};
 pub use operand::{Operand, SleepUnit, shell_command, sleep_us};
 pub use parse::parse;
-pub use sql::{Gset, Piece, Sql};
+pub use sql::{Gset, Sql};
 pub use value::Value;
 pub use variables::Variables;
 

@@ -1,8 +1,8 @@
-//! The words of `\sleep`, `\shell` and `\setshell`, some of which are variables.
+//! Texts and variables side by side: the words of `\sleep`, `\shell` and `\setshell`.
 
 use super::{EvaluateError, Names, Slot, Variables, number};
 
-/// A word of a meta-command: as it stands, or a variable.
+/// A word of a meta-command, or a stretch of an SQL command: as it stands, or a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     Text(Box<[u8]>),

@@ -1,7 +1,7 @@
 //! An SQL command: its text cut at the variables, as a query is sent in each of the modes.
 
 use super::names::{continues_name, starts_name};
-use super::{Names, Protocol, Slot, Variables};
+use super::{Names, Operand, Protocol, Slot, Variables};
 
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,20 +9,13 @@ pub struct Sql {
     /// How many statements `\;` joins in this command, at least 1.
     pub statements: u32,
     /// The text and the variables in it, for the simple protocol. Empty in the other modes.
-    pub pieces: Box<[Piece]>,
+    pub pieces: Box<[Operand]>,
     /// The text with `$1`, `$2`… in place of the variables, for the extended protocol. Empty in simple mode.
     pub text: Box<[u8]>,
     /// The variables that `$1`, `$2`… stand for; each use has its own. Empty in simple mode.
     pub parameters: Box<[Slot]>,
     /// `\gset` or `\aset` after it.
     pub gset: Option<Gset>,
-}
-
-/// A stretch of an SQL command's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    Text(Box<[u8]>),
-    Variable(Slot),
 }
 
 /// What `\gset` and `\aset` do with the columns of a result.
@@ -54,8 +47,8 @@ impl Sql {
         let (mut text, mut parameters) = (Vec::new(), Vec::new());
         for piece in pieces {
             match piece {
-                Piece::Text(piece) => text.extend_from_slice(&piece),
-                Piece::Variable(slot) => {
+                Operand::Text(piece) => text.extend_from_slice(&piece),
+                Operand::Variable(slot) => {
                     parameters.push(slot);
                     text.extend_from_slice(format!("${}", parameters.len()).as_bytes());
                 }
@@ -72,8 +65,8 @@ impl Sql {
     pub fn write_simple(&self, variables: &Variables, names: &Names, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text),
-                Piece::Variable(slot) => {
+                Operand::Text(text) => out.extend_from_slice(text),
+                Operand::Variable(slot) => {
                     if !variables.write_text(*slot, out) {
                         out.push(b':');
                         out.extend_from_slice(names.bytes(*slot));
@@ -85,7 +78,7 @@ impl Sql {
 }
 
 /// Cuts a text at its variables: a single colon, and a name, wherever they stand, also between quotes.
-fn cut(text: &[u8], names: &mut Names) -> Vec<Piece> {
+fn cut(text: &[u8], names: &mut Names) -> Vec<Operand> {
     let mut pieces = Vec::new();
     // Up to here the text is in pieces, and up to there it has been looked at.
     let (mut done, mut at) = (0, 0);
@@ -94,9 +87,9 @@ fn cut(text: &[u8], names: &mut Names) -> Vec<Piece> {
         if behind.first().is_some_and(|byte| starts_name(*byte)) {
             let length = behind.iter().take_while(|byte| continues_name(**byte)).count();
             if colon > done {
-                pieces.push(Piece::Text(text[done..colon].into()));
+                pieces.push(Operand::Text(text[done..colon].into()));
             }
-            pieces.push(Piece::Variable(names.slot_of_bytes(&behind[..length])));
+            pieces.push(Operand::Variable(names.slot_of_bytes(&behind[..length])));
             at = colon + 1 + length;
             done = at;
         } else {
@@ -105,7 +98,7 @@ fn cut(text: &[u8], names: &mut Names) -> Vec<Piece> {
         }
     }
     if done < text.len() {
-        pieces.push(Piece::Text(text[done..].into()));
+        pieces.push(Operand::Text(text[done..].into()));
     }
     pieces
 }

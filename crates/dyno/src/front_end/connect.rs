@@ -76,14 +76,11 @@ impl From<TargetError> for ConnectFailure {
 impl ConnectFailure {
     /// The server asks for a password, and none was given.
     pub(crate) fn needs_password(&self) -> bool {
-        matches!(self.error(), Some(ConnectError::PasswordMissing { .. }))
+        let last = self.0.last().map(|failed| &failed.error);
+        matches!(last, Some(ConnectError::PasswordMissing { .. }))
     }
 
     /// Of the address that was tried last.
-    pub(crate) fn error(&self) -> Option<&ConnectError> {
-        self.0.last().map(|failed| &failed.error)
-    }
-
     pub(crate) fn into_error(mut self) -> Option<ConnectError> {
         self.0.pop().map(|failed| failed.error)
     }

@@ -26,18 +26,14 @@ pub(crate) struct ExtrasError {
 }
 
 impl Extras {
-    fn named(value: &str, of: &'static str) -> Result<Self, ExtrasError> {
+    /// `of` is the option that has the value.
+    pub(crate) fn named(value: &str, of: &'static str) -> Result<Self, ExtrasError> {
         match value {
             "off" => Ok(Self::Off),
             "brief" => Ok(Self::Brief),
             "full" => Ok(Self::Full),
             _ => Err(ExtrasError { value: value.to_owned(), of }),
         }
-    }
-
-    /// The value of `--dyno`.
-    pub(crate) fn of_option(value: &str) -> Result<Self, ExtrasError> {
-        Self::named(value, "--dyno")
     }
 
     /// What the environment says where no option does.

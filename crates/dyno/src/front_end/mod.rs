@@ -73,3 +73,24 @@ pub(crate) fn beside<R, W: Send>(
         }
     })
 }
+
+/// The intervals of lines that tell how a load goes, with what was counted at the line before.
+pub(crate) struct Intervals<T> {
+    every: Duration,
+    pub(crate) next: Duration,
+    pub(crate) since: T,
+    pub(crate) since_at: Duration,
+}
+
+impl<T> Intervals<T> {
+    pub(crate) fn new(every: Duration, since: T) -> Self {
+        Self { every, next: every, since, since_at: Duration::ZERO }
+    }
+
+    pub(crate) fn passed(&mut self, counts: T, now: Duration) {
+        (self.since, self.since_at) = (counts, now);
+        while self.next <= now {
+            self.next += self.every;
+        }
+    }
+}

@@ -7,6 +7,7 @@ use dyno_workload::pgbench::load::LoadOptions;
 use dyno_workload::pgbench::tally::Counts;
 
 use super::options::ProgressOptions;
+use crate::front_end::Intervals;
 
 /// Prints a line each interval from `start` on, until the other end of `end` hangs up. A line that is due by then is
 /// printed all the same: a run of ten seconds has its tenth line.
@@ -18,12 +19,12 @@ pub(crate) fn print_until(
     load: &LoadOptions,
     say: &dyn Fn(&str),
 ) {
-    let (mut last, mut last_at) = (Counts::default(), Duration::ZERO);
-    let mut next = progress.every;
+    let mut intervals = Intervals::new(progress.every, Counts::default());
     loop {
-        let ended = end.recv_timeout(next.saturating_sub(start.elapsed())) != Err(RecvTimeoutError::Timeout);
+        let ended = end.recv_timeout(intervals.next.saturating_sub(start.elapsed()))
+            != Err(RecvTimeoutError::Timeout);
         let at = start.elapsed();
-        if at >= next {
+        if at >= intervals.next {
             let counts = counts();
             let time = if progress.timestamps {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -31,11 +32,9 @@ pub(crate) fn print_until(
             } else {
                 format!("{:.1} s", at.as_secs_f64())
             };
-            say(&line(&time, &counts.since(&last), at.saturating_sub(last_at), load));
-            (last, last_at) = (counts, at);
-            while next <= at {
-                next += progress.every;
-            }
+            let took = at.saturating_sub(intervals.since_at);
+            say(&line(&time, &counts.since(&intervals.since), took, load));
+            intervals.passed(counts, at);
         }
         if ended {
             return;

@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use dyno_results::spec::End;
 use dyno_workload::pgbench::initialize::PartitionMethod;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::pgbench::tally::{CommandCounts, Counts, LatencySpread};
 
-use super::options::RunOptions;
+use super::options::{Length, RunOptions};
 
 /// What the report is made of.
 pub(crate) struct Results<'a> {
@@ -38,12 +37,12 @@ impl Results<'_> {
         self.write_setup(out)?;
         let load = &self.options.load;
         match self.options.length {
-            End::TransactionsPerClient(transactions) => {
+            Length::Transactions(transactions) => {
                 writeln!(out, "number of transactions per client: {transactions}")?;
                 let wanted = transactions * u64::from(load.clients);
                 writeln!(out, "number of transactions actually processed: {}/{wanted}", total.done)?;
             }
-            End::Duration(duration) => {
+            Length::Duration(duration) => {
                 writeln!(out, "duration: {} s", duration.as_secs())?;
                 writeln!(out, "number of transactions actually processed: {}", total.done)?;
             }

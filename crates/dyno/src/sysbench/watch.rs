@@ -12,6 +12,7 @@ use super::options::SysbenchSettings;
 use super::report::{PeriodCounts, Queue, ReportForm};
 use super::run::LoadKind;
 use super::script::ScriptLoad;
+use crate::front_end::Intervals;
 
 /// How often it is looked whether a client has met an error that ends the run.
 const LOOK: Duration = Duration::from_millis(50);
@@ -75,7 +76,7 @@ impl LoadWatch<'_> {
     /// Watches until the other end of `end` hangs up. `base` are the counts at the start.
     pub(super) fn until(&self, end: &Receiver<()>, start: Instant, base: Snapshot) -> Watched {
         let mut watched = Watched { since: base.clone(), since_at: Duration::ZERO, unfinished: None };
-        let mut interval = self.settings.report_interval.map(|every| Interval::new(every, base));
+        let mut interval = self.settings.report_interval.map(|every| Intervals::new(every, base));
         let mut checkpoints = self.settings.checkpoints.iter().copied().peekable();
         let mut forced_at =
             self.settings.forced_shutdown.zip(self.settings.time).map(|(wait, time)| time + wait);
@@ -123,7 +124,7 @@ impl LoadWatch<'_> {
         (watched.since, watched.since_at) = (counts, now);
     }
 
-    fn line(&self, interval: &mut Interval, now: Duration) {
+    fn line(&self, interval: &mut Intervals<Snapshot>, now: Duration) {
         let counts = self.counters.read();
         let since = counts.since(&interval.since);
         let over = now.saturating_sub(interval.since_at);
@@ -143,27 +144,6 @@ impl LoadWatch<'_> {
             }
         }
         interval.passed(counts, now);
-    }
-}
-
-/// The intervals of the lines.
-struct Interval {
-    every: Duration,
-    next: Duration,
-    since: Snapshot,
-    since_at: Duration,
-}
-
-impl Interval {
-    fn new(every: Duration, since: Snapshot) -> Self {
-        Self { every, next: every, since, since_at: Duration::ZERO }
-    }
-
-    fn passed(&mut self, counts: Snapshot, now: Duration) {
-        (self.since, self.since_at) = (counts, now);
-        while self.next <= now {
-            self.next += self.every;
-        }
     }
 }
 

@@ -45,10 +45,6 @@ impl PgbenchServer {
         let host = self.name.as_ref().unwrap_or(&host);
         format!("pghost: {host} pgport: {port}")
     }
-
-    pub(crate) fn database(&self) -> &str {
-        &self.endpoint.login.database
-    }
 }
 
 /// Opens the first session of this process: its environment is heeded, and its terminal is asked for a password.

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use dyno_results::spec::End;
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::builtin;
 
 use super::typed::Typed;
 use super::{
-    ConnectionOptions, InitializeOptions, ProgressOptions, RunOptions, ScriptChoice, ScriptSource, Vacuum,
+    ConnectionOptions, InitializeOptions, Length, ProgressOptions, RunOptions, ScriptChoice, ScriptSource,
+    Vacuum,
 };
 use crate::pgbench::failed::PgbenchFailed;
 
@@ -51,10 +51,8 @@ pub(super) fn run(mut typed: Typed) -> Result<RunOptions, PgbenchFailed> {
             let message = "specify either a number of transactions (-t) or a duration (-T), not both";
             return Err(PgbenchFailed::new(message));
         }
-        (None, Some(duration)) => End::Duration(seconds(duration)),
-        (transactions, None) => {
-            End::TransactionsPerClient(transactions.unwrap_or(DEFAULT_TRANSACTIONS).into())
-        }
+        (None, Some(duration)) => Length::Duration(seconds(duration)),
+        (transactions, None) => Length::Transactions(transactions.unwrap_or(DEFAULT_TRANSACTIONS).into()),
     };
     let log = log(&mut typed)?;
     refuse_if(

@@ -136,7 +136,7 @@ impl Typed {
             "client" => self.load.clients = with_open_files(positive("-c/--clients")?)?,
             "dbname" => self.connection.database = Some(text),
             "define" => self.load.defines.push(definition(&text)?),
-            "dyno" => self.extras = Extras::of_option(&text)?,
+            "dyno" => self.extras = Extras::named(&text, "--dyno")?,
             "fillfactor" => {
                 let percent = values::integer(&text, "-F/--fillfactor", 10, 100)?;
                 self.initialization.fillfactor = u8::try_from(percent).unwrap_or(u8::MAX);

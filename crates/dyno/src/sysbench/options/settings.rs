@@ -1,6 +1,7 @@
 //! What the general options mean. The order of the checks is sysbench's, since the first that fails is the one that is
 //! told.
 
+use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -43,26 +44,19 @@ pub(crate) struct SysbenchSettings {
     pub(crate) extras: Extras,
 }
 
-/// Settings that cannot be run.
+/// Settings that cannot be run, in sysbench's words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum SettingsError {
-    // With a line too many, as sysbench has it.
-    #[error("FATAL: Invalid value for --threads: {value}.\n")]
-    Threads { value: i64 },
-    #[error("FATAL: Invalid value for thread-stack-size: {value}.\n")]
-    StackSize { value: u64 },
-    #[error("FATAL: Invalid value for --forced-shutdown: '{value}'")]
-    ForcedShutdown { value: String },
-    #[error("FATAL: Invalid value for --report-checkpoints: '{value}'")]
-    Checkpoints { value: String },
-    #[error("FATAL: Invalid random numbers distribution: {value}.")]
-    Distribution { value: String },
-    #[error("Invalid value for verbosity: {value}")]
-    Verbosity { value: u8 },
-    #[error("FATAL: Invalid value for --percentile: {value}")]
-    Percentile { value: i64 },
-    #[error("FATAL: {0}")]
-    Extras(#[from] ExtrasError),
+#[error("{0}")]
+pub(crate) struct SettingsError(String);
+
+impl SettingsError {
+    fn fatal(what: impl Display) -> Self {
+        Self(format!("FATAL: {what}"))
+    }
+
+    fn invalid(option: &str, value: impl Display) -> Self {
+        Self::fatal(format!("Invalid value for {option}: {value}"))
+    }
 }
 
 const VERBOSITY_MAX: u8 = 5;
@@ -76,7 +70,9 @@ impl SysbenchSettings {
     ) -> Result<Self, SettingsError> {
         let threads = renamed(options, "num-threads", "threads", warn);
         let threads = u32::try_from(threads).ok().and_then(NonZeroU32::new);
-        let threads = threads.ok_or_else(|| SettingsError::Threads { value: options.integer("threads") })?;
+        // With a line too many, as sysbench has it.
+        let refused = || SettingsError::invalid("--threads", format!("{}.\n", options.integer("threads")));
+        let threads = threads.ok_or_else(refused)?;
         let events = limit(renamed(options, "max-requests", "events", warn));
         let time_s = limit(renamed(options, "max-time", "time", warn));
         let forced_shutdown = match time_s {
@@ -87,7 +83,7 @@ impl SysbenchSettings {
             warn("Both event and time limits are disabled, running an endless test");
         }
         if options.size("thread-stack-size") == 0 {
-            return Err(SettingsError::StackSize { value: 0 });
+            return Err(SettingsError::invalid("thread-stack-size", "0.\n"));
         }
         let rate = renamed(options, "tx-rate", "rate", warn);
         let distributions = distributions(options)?;
@@ -95,12 +91,12 @@ impl SysbenchSettings {
         // One byte of it counts.
         let verbosity = options.integer("verbosity") as u8;
         if verbosity > VERBOSITY_MAX {
-            return Err(SettingsError::Verbosity { value: verbosity });
+            return Err(SettingsError(format!("Invalid value for verbosity: {verbosity}")));
         }
         let percentile = options.integer("percentile");
         let percentile = u8::try_from(percentile).ok().filter(|percentile| *percentile <= 100);
-        let percentile =
-            percentile.ok_or_else(|| SettingsError::Percentile { value: options.integer("percentile") })?;
+        let refused = || SettingsError::invalid("--percentile", options.integer("percentile"));
+        let percentile = percentile.ok_or_else(refused)?;
         let report_interval_s = options.integer("report-interval");
         Ok(Self {
             threads,
@@ -119,7 +115,7 @@ impl SysbenchSettings {
             histogram: options.flag("histogram"),
             seed: u64::try_from(options.integer("rand-seed")).ok().filter(|seed| *seed > 0),
             distributions,
-            extras: extras_of(options, environment)?,
+            extras: extras_of(options, environment).map_err(SettingsError::fatal)?,
         })
     }
 }
@@ -150,7 +146,7 @@ fn forced_shutdown(options: &Options) -> Result<Option<Duration>, SettingsError>
             // What is less than nothing forces nothing.
             Ok(u64::try_from(seconds.unwrap_or(0)).ok().map(Duration::from_secs))
         }
-        _ => Err(SettingsError::ForcedShutdown { value: text.to_owned() }),
+        _ => Err(SettingsError::invalid("--forced-shutdown", format!("'{text}'"))),
     }
 }
 
@@ -158,7 +154,8 @@ fn checkpoints(options: &Options) -> Result<Vec<Duration>, SettingsError> {
     let mut checkpoints = Vec::new();
     for word in options.list("report-checkpoints") {
         let seconds = values::strict_integer(word).and_then(|seconds| u64::try_from(seconds).ok());
-        let seconds = seconds.ok_or_else(|| SettingsError::Checkpoints { value: word.to_owned() })?;
+        let refused = || SettingsError::invalid("--report-checkpoints", format!("'{word}'"));
+        let seconds = seconds.ok_or_else(refused)?;
         checkpoints.push(Duration::from_secs(seconds));
     }
     checkpoints.sort_unstable();
@@ -173,14 +170,10 @@ fn distributions(options: &Options) -> Result<Distributions, SettingsError> {
     let special = Distribution::Special { iterations, percent, result_percent };
     let pareto = Distribution::Pareto { h: options.double("rand-pareto-h") };
     let zipfian = Distribution::Zipfian { exponent: options.double("rand-zipfian-exp") };
-    let default = match options.text("rand-type").unwrap_or_default() {
-        "uniform" => Distribution::Uniform,
-        "gaussian" => gaussian,
-        "special" => special,
-        "pareto" => pareto,
-        "zipfian" => zipfian,
-        other => return Err(SettingsError::Distribution { value: other.to_owned() }),
-    };
+    let named = options.text("rand-type").unwrap_or_default();
+    let shapes = [Distribution::Uniform, gaussian, special, pareto, zipfian];
+    let refused = || SettingsError::fatal(format!("Invalid random numbers distribution: {named}."));
+    let default = shapes.into_iter().find(|shape| shape.name() == named).ok_or_else(refused)?;
     Ok(Distributions { default, gaussian, special, pareto, zipfian })
 }
 
@@ -190,7 +183,7 @@ fn extras_of(options: &Options, environment: &dyn Fn(&str) -> Option<String>) ->
     }
     match options.text("dyno") {
         Some("") => Ok(Extras::Full),
-        Some(text) => Extras::of_option(text),
+        Some(text) => Extras::named(text, "--dyno"),
         None => Extras::of_environment("DYNO_SYSBENCH", environment),
     }
 }
