@@ -10,7 +10,7 @@ mod words;
 use dyno_results::comparison::{
     Absent, Comparison, Difference, Section, SectionKind, SeriesComparison, SideInfo, SideLoad,
 };
-use dyno_results::event::{Severity, StageKind};
+use dyno_results::event::Severity;
 
 use self::table::TableColumns;
 use crate::format;
@@ -163,12 +163,7 @@ fn once_or_each(texts: &[Option<String>], names: &[String]) -> String {
 
 /// `hold of 30 s, 8 clients`
 fn load_words(load: &SideLoad) -> String {
-    let kind = match load.kind {
-        StageKind::Hold => "hold",
-        StageKind::Ladder => "rung",
-        StageKind::Ramp => "ramp",
-        StageKind::WarmUp => "warm-up",
-    };
+    let kind = load.kind.stage_name();
     let clients = match load.clients_end.filter(|end| *end != load.clients) {
         Some(end) => format!("{} to {}", load.clients, format::counted(u64::from(end), "client")),
         None => format::counted(u64::from(load.clients), "client"),

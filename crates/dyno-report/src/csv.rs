@@ -5,7 +5,6 @@
 use std::io::{self, Write};
 
 use dyno_results::document::{LoadColumns, StageResult};
-use dyno_results::event::StageKind;
 use dyno_results::timeline_view::{MetricView, TimelineView};
 use jiff::{SignedDuration, Timestamp};
 
@@ -134,7 +133,7 @@ fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLi
     line.number(Some(load.t_s[row]));
     line.text(&load.stage[row].to_string());
     line.text(stage.map_or("", |stage| &stage.series));
-    line.text(stage.map_or("", |stage| kind(stage.kind)));
+    line.text(stage.map_or("", |stage| stage.kind.name()));
     line.text(stage.map_or("", |stage| &stage.workload));
     line.text(&load.clients[row].to_string());
     line.number(Some(load.tps[row]));
@@ -149,15 +148,6 @@ fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLi
             }
         }
         None => line.skip(4),
-    }
-}
-
-fn kind(kind: StageKind) -> &'static str {
-    match kind {
-        StageKind::WarmUp => "warm-up",
-        StageKind::Ladder => "ladder",
-        StageKind::Hold => "hold",
-        StageKind::Ramp => "ramp",
     }
 }
 

@@ -199,10 +199,5 @@ pub(crate) fn hook(hook: &Hook) -> String {
 
 /// Label of a stage of this kind.
 pub(crate) fn kind(kind: StageKind) -> &'static str {
-    match kind {
-        StageKind::WarmUp => "warm-up",
-        StageKind::Ladder => "ladder",
-        StageKind::Hold => "hold",
-        StageKind::Ramp => "ramp",
-    }
+    kind.name()
 }

@@ -9,6 +9,7 @@ mod stream;
 use std::collections::BTreeSet;
 
 use dyno_report::openmetrics::{Exposition, Format, render};
+use dyno_results::fold::Fold;
 use serde_json::Value;
 
 use self::stream::Plan;
@@ -46,10 +47,10 @@ fn given() -> BTreeSet<String> {
     let plans = [Plan { connections: Some(2), ..brief.clone() }, Plan { rate_per_s: Some(500.0), ..brief }];
     let mut names = BTreeSet::new();
     for plan in plans {
-        let mut exposition = Exposition::new();
+        let mut fold = Fold::new();
         for stamped in plan.events() {
-            exposition.add(&stamped);
-            names.extend(metrics_of(&render(&[&exposition], Format::Prometheus)));
+            fold.add(&stamped);
+            names.extend(metrics_of(&render(&[&Exposition::of(&fold)], Format::Prometheus)));
         }
     }
     names
@@ -104,9 +105,9 @@ fn labels_of(panel: &Value) -> BTreeSet<String> {
 fn every_label_that_is_named_is_one_of_the_metrics() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let plan = Plan { ladder: vec![4], rung_s: 3, hold_s: 3, errors: true, ..Plan::default() };
-    let mut exposition = Exposition::new();
-    plan.events().iter().for_each(|stamped| exposition.add(stamped));
-    let text = render(&[&exposition], Format::Prometheus);
+    let mut fold = Fold::new();
+    plan.events().iter().for_each(|stamped| fold.add(stamped));
+    let text = render(&[&Exposition::of(&fold)], Format::Prometheus);
     let mut named = 0;
     for panel in dashboard["panels"].as_array().unwrap() {
         for label in labels_of(panel) {

@@ -286,6 +286,25 @@ pub enum StageKind {
     Ramp,
 }
 
+impl StageKind {
+    /// As users name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Ladder => "ladder",
+            Self::Hold => "hold",
+            Self::Ramp => "ramp",
+        }
+    }
+
+    /// One such stage: of a ladder a rung.
+    #[must_use]
+    pub fn stage_name(self) -> &'static str {
+        if self == Self::Ladder { "rung" } else { self.name() }
+    }
+}
+
 /// How transactions arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "arrival", rename_all = "kebab-case")]

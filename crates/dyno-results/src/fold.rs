@@ -9,12 +9,14 @@ mod resources;
 mod series;
 mod sizes;
 mod stage;
+mod sums;
 mod telemetry;
 mod timeline;
 
 use std::collections::BTreeMap;
 
 use self::stage::StageFold;
+pub use self::sums::{ReadingSum, StageLevels, StageSums};
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
 use crate::document::{HookRun, Lost, Report, Run, SCHEMA, Series, StageResult};
@@ -193,6 +195,17 @@ impl Fold {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.finished.is_some()
+    }
+
+    /// The run's first event, once it is there.
+    #[must_use]
+    pub fn started(&self) -> Option<&event::Started> {
+        self.started.as_ref()
+    }
+
+    #[must_use]
+    pub fn targets(&self) -> &[event::Target] {
+        &self.targets
     }
 
     /// Everything over time, as it stands.

@@ -4,6 +4,7 @@ use dyno_results::comparison::{
     Basis, BasisUnit, Better, Cell, DataComparison, FigureRow, Ratio, RungComparison, SCHEMA, StageReference,
     Verdict,
 };
+use dyno_results::event::StageKind;
 
 use super::*;
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Exposition, Reading, SeriesLabels, Sums, TelemetryKey, Times};
+use dyno_results::fold::ReadingSum;
+use dyno_results::latency::Latency;
+
+use super::{Exposition, SeriesLabels, Sums};
 
 /// Upper bounds of the histograms' buckets, seconds.
 const BOUNDS_S: [f64; 20] = [
@@ -61,7 +64,7 @@ const COUNTS: [Count; 7] = [
 ];
 
 /// A family of times for each series.
-type Distribution = (&'static str, &'static str, fn(&Sums) -> &Times);
+type Distribution = (&'static str, &'static str, fn(&Sums) -> &Option<Latency>);
 
 const TIMES: [Distribution; 3] = [
     ("dyno_service_seconds", "Sent to answered, of transactions that ended well", |sums| &sums.service),
@@ -96,7 +99,7 @@ pub(super) fn families(runs: &[&Exposition]) -> Vec<Family> {
     ));
     families.extend(TIMES.iter().map(|(name, help, times)| {
         of_series(runs, name, Type::Histogram, help, |sums, labels, samples| {
-            histogram(times(sums), labels, samples);
+            histogram(times(sums).as_ref(), labels, samples);
         })
     }));
     families.extend(gauges(runs));
@@ -122,8 +125,8 @@ fn run_info(runs: &[&Exposition]) -> Family {
 fn target_info(runs: &[&Exposition]) -> Family {
     let mut samples = Vec::new();
     for run in runs {
-        for (name, target) in &run.targets {
-            let mut labels = vec![("run", run.run.clone()), ("target", name.clone())];
+        for target in &run.targets {
+            let mut labels = vec![("run", run.run.clone()), ("target", target.name.clone())];
             // What is not known has no label, which to Prometheus is the same as an empty one.
             labels.extend(target.product.clone().map(|product| ("product", product)));
             labels.extend(target.version.clone().map(|version| ("version", version)));
@@ -171,8 +174,8 @@ fn errors(sums: &Sums, labels: &[Label], samples: &mut Vec<MetricSample>) {
     }
 }
 
-fn histogram(times: &Times, labels: &[Label], samples: &mut Vec<MetricSample>) {
-    let Some(all) = &times.all else { return };
+fn histogram(times: Option<&Latency>, labels: &[Label], samples: &mut Vec<MetricSample>) {
+    let Some((all, mean_ns)) = times.and_then(|all| Some((all, all.mean_ns()?))) else { return };
     let mut bucket = |bound: String, count: u64| {
         let mut labels = labels.to_vec();
         labels.push(("le", bound));
@@ -182,7 +185,11 @@ fn histogram(times: &Times, labels: &[Label], samples: &mut Vec<MetricSample>) {
         bucket(super::text::number(bound_s), all.count_at_most((bound_s * 1e9).round() as u64));
     }
     bucket("+Inf".to_owned(), all.count());
-    samples.push(MetricSample { suffix: "_sum", labels: labels.to_vec(), value: times.sum_s });
+    samples.push(MetricSample {
+        suffix: "_sum",
+        labels: labels.to_vec(),
+        value: mean_ns * all.count() as f64 / 1e9,
+    });
     samples.push(MetricSample { suffix: "_count", labels: labels.to_vec(), value: all.count() as f64 });
 }
 
@@ -208,11 +215,12 @@ fn gauges(runs: &[&Exposition]) -> [Family; 6] {
     for run in runs {
         for current in run.current.values() {
             let labels = series_labels(run, &current.labels);
-            let pool = current.pool.as_ref();
+            let levels = &current.levels;
+            let pool = levels.pool.as_ref();
             let values = [
                 Some(f64::from(current.stage)),
-                Some(f64::from(current.clients)),
-                Some(current.backlog as f64),
+                Some(f64::from(levels.clients)),
+                Some(levels.backlog as f64),
                 pool.map(|pool| pool.in_use_mean),
                 pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0)),
                 pool.map(|pool| pool.waiting_mean),
@@ -233,7 +241,12 @@ fn gauges(runs: &[&Exposition]) -> [Family; 6] {
 fn telemetry(runs: &[&Exposition]) -> Vec<Family> {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     for run in runs {
-        for (TelemetryKey { source, key, target }, Reading { told, at_ms, .. }) in &run.telemetry {
+        for ReadingSum { target, source, key, value, at_ms } in &run.telemetry {
+            // What is read of dyno itself is the driver's, whoever's host it runs on.
+            let (source, key) = match key.strip_prefix("driver_") {
+                Some(rest) => ("driver", rest),
+                None => (source.as_str(), key.as_str()),
+            };
             let (base, label) = key.split_once('[').unwrap_or((key, ""));
             let counter = counter(key);
             if counter.is_none() && run.now_ms.saturating_sub(*at_ms) > super::STALE_MS {
@@ -251,7 +264,7 @@ fn telemetry(runs: &[&Exposition]) -> Vec<Family> {
                 labels.push(("name", label.trim_end_matches(']').to_owned()));
             }
             let suffix = if counter.is_some() { "_total" } else { "" };
-            family.samples.push(MetricSample { suffix, labels, value: *told });
+            family.samples.push(MetricSample { suffix, labels, value: *value });
         }
     }
     families.into_values().collect()

@@ -1,13 +1,17 @@
-use dyno_results::event::{Event, Sample};
+use dyno_results::event::{Event, Sample, Stamped};
 
 use super::families::Type;
 use super::*;
 use crate::stream::Plan;
 
+fn folded(events: &[Stamped]) -> Fold {
+    let mut fold = Fold::new();
+    events.iter().for_each(|stamped| fold.add(stamped));
+    fold
+}
+
 fn exposed(events: &[Stamped]) -> Exposition {
-    let mut exposition = Exposition::new();
-    events.iter().for_each(|stamped| exposition.add(stamped));
-    exposition
+    Exposition::of(&folded(events))
 }
 
 /// Every sample line but the comments, split into what it is of and its value.
@@ -29,11 +33,11 @@ fn counters_and_buckets_never_go_back_within_a_run() {
             values.values_mut().for_each(|value| *value /= 1000.0);
         }
     }
-    let mut exposition = Exposition::new();
+    let mut fold = Fold::new();
     let mut before = BTreeMap::new();
     for stamped in &events {
-        exposition.add(stamped);
-        let counters: BTreeMap<_, _> = samples(&render(&[&exposition], Format::OpenMetrics))
+        fold.add(stamped);
+        let counters: BTreeMap<_, _> = samples(&render(&[&Exposition::of(&fold)], Format::OpenMetrics))
             .into_iter()
             .filter(|(of, _)| {
                 ["_total{", "_bucket{", "_sum{", "_count{"].iter().any(|suffix| of.contains(suffix))
@@ -87,12 +91,12 @@ fn what_ends_is_no_longer_a_gauge() {
 
 #[test]
 fn a_level_that_is_not_read_any_more_is_not_told() {
-    let mut exposition = Exposition::new();
+    let mut fold = Fold::new();
     let mut read = |at_ms: u64, key: &str| {
         let (source, target) = ("host".to_owned(), "pg".to_owned());
         let event = Event::Sample(Sample { source, target, values: [(key.to_owned(), 1.0)].into() });
-        exposition.add(&Stamped { seq: at_ms, at_ms, event });
-        render(&[&exposition], Format::Prometheus)
+        fold.add(&Stamped { seq: at_ms, at_ms, event });
+        render(&[&Exposition::of(&fold)], Format::Prometheus)
     };
     read(0, "cpu_idle_seconds_total");
     assert!(read(1000, "server_memory_bytes").contains("dyno_host_server_memory_bytes"));
@@ -104,13 +108,13 @@ fn a_level_that_is_not_read_any_more_is_not_told() {
 
 #[test]
 fn labels_of_keys_and_hostile_texts_stay_texts() {
-    let mut exposition = exposed(&Plan { intruder: "\"} 1\n\\".to_owned(), ..Plan::default() }.events());
+    let mut fold = folded(&Plan { intruder: "\"} 1\n\\".to_owned(), ..Plan::default() }.events());
     let values = [("table_bytes[event]", 5.0), ("waits_total[Lock]", 7.0), ("driver_cpu_seconds_total", 1.0)];
     let values = values.map(|(key, value)| (key.to_owned(), value)).into();
     let sample = Sample { source: "database".to_owned(), target: "pg".to_owned(), values };
-    let at_ms = exposition.now_ms;
-    exposition.add(&Stamped { seq: 0, at_ms, event: Event::Sample(sample) });
-    let text = render(&[&exposition], Format::OpenMetrics);
+    let at_ms = fold.last_ms();
+    fold.add(&Stamped { seq: 0, at_ms, event: Event::Sample(sample) });
+    let text = render(&[&Exposition::of(&fold)], Format::OpenMetrics);
     for of in [
         "dyno_database_table_bytes{",
         "name=\"event\"} 5.0",

@@ -159,7 +159,7 @@ async fn run(
 ) -> Result<Response, ApiError> {
     let view = parameters.view()?;
     let made =
-        move || run_cache.read(&name, |cached, _| cached.document(view).map(|document| document.to_string()));
+        move || run_cache.read(&name, |cached| cached.document(view).map(|document| document.to_string()));
     let text = blocking(made).await???;
     Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
 }
@@ -203,7 +203,7 @@ fn events_page(
 }
 
 async fn series(State(run_cache): Shared, Name(name): Name) -> Result<Response, ApiError> {
-    let csv = blocking(move || run_cache.read(&name, |cached, _| cached.csv())).await??;
+    let csv = blocking(move || run_cache.read(&name, |cached| cached.csv())).await??;
     Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")], csv).into_response())
 }
 
@@ -233,8 +233,8 @@ fn expose(run_cache: &RunCache, format: Format) -> Result<String, StoreError> {
     let runs = store.runs()?.into_iter().filter(|run| run.live);
     let mut expositions = Vec::new();
     for run in runs {
-        match run_cache.read(&run.name, |cached, store| cached.exposition(store).cloned()) {
-            Ok(exposition) => expositions.push(exposition?),
+        match run_cache.read(&run.name, |cached| cached.exposition()) {
+            Ok(exposition) => expositions.push(exposition),
             // It could not start and was taken out again.
             Err(StoreError::NoSuchRun { .. }) => {}
             Err(error) => return Err(error),

@@ -44,8 +44,6 @@ pub(super) struct CachedRun {
     findings: Vec<Finding>,
     /// When it was judged last; `None` where more than time has gone by since.
     judged_ms: Option<u64>,
-    /// For Prometheus, once it was asked for.
-    exposition: Option<Exposition>,
     /// Those who watch it.
     pub(super) watch: Option<RunWatch>,
 }
@@ -59,7 +57,6 @@ impl CachedRun {
             last: None,
             findings: Vec::new(),
             judged_ms: None,
-            exposition: None,
             watch: None,
         }
     }
@@ -92,7 +89,7 @@ impl CachedRun {
             self.judged_ms = None;
         }
         self.state = state;
-        let Self { state, fold, last, judged_ms, exposition, .. } = self;
+        let Self { state, fold, last, judged_ms, .. } = self;
         if state.last_seq == *last {
             return Ok(());
         }
@@ -106,9 +103,6 @@ impl CachedRun {
             }
             *last = Some(stamped.seq);
             fold.add(&stamped);
-            if let Some(exposition) = exposition {
-                exposition.add(&stamped);
-            }
         })
     }
 
@@ -139,22 +133,9 @@ impl CachedRun {
         marks
     }
 
-    /// The figures for Prometheus. Who asks once asks again: from then on they are kept up with the run.
-    pub(super) fn exposition(&mut self, store: &Store) -> Result<&Exposition, StoreError> {
-        let last = self.last;
-        match &mut self.exposition {
-            Some(exposition) => Ok(exposition),
-            none => {
-                let mut exposition = Exposition::new();
-                store.read_after(&self.state.name, None, |stamped| {
-                    // What has come in the meantime comes with the next look.
-                    if Some(stamped.seq) <= last {
-                        exposition.add(&stamped);
-                    }
-                })?;
-                Ok(none.insert(exposition))
-            }
-        }
+    /// The figures for Prometheus.
+    pub(super) fn exposition(&self) -> Exposition {
+        Exposition::of(&self.fold)
     }
 
     /// The series as CSV, with every point.

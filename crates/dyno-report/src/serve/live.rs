@@ -52,7 +52,7 @@ pub(super) async fn stream(
     let reader = run_cache.reader();
     let joined = {
         let run_cache = Arc::clone(&run_cache);
-        super::api::blocking(move || run_cache.read(&name, |cached, _| join(cached, view))).await??
+        super::api::blocking(move || run_cache.read(&name, |cached| join(cached, view))).await??
     };
     let Joined { name, first, frames, begun } = joined?;
     if begun {
@@ -110,7 +110,7 @@ async fn look_at(run_cache: Arc<RunCache>, name: String) {
     loop {
         ticks.tick().await;
         let (from, run) = (Arc::clone(&run_cache), name.clone());
-        match super::api::blocking(move || from.read(&run, |cached, _| look(cached))).await {
+        match super::api::blocking(move || from.read(&run, look)).await {
             // A store that is locked for long will be free again.
             Ok(Ok(Next::Again) | Err(StoreError::Locked { .. })) => {}
             Ok(Ok(Next::Done)) | Err(_) => return,

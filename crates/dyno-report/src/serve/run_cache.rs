@@ -58,7 +58,7 @@ impl RunCache {
     pub(super) fn read<T>(
         &self,
         wanted: &str,
-        with: impl FnOnce(&mut CachedRun, &Store) -> T,
+        with: impl FnOnce(&mut CachedRun) -> T,
     ) -> Result<T, StoreError> {
         let store = self.store().inspect_err(|error| self.forget(wanted, error))?;
         let name = store.find(wanted).inspect_err(|error| self.forget(wanted, error))?;
@@ -77,7 +77,7 @@ impl RunCache {
             }
         };
         cached.refresh(&store, state)?;
-        let result = with(cached, &store);
+        let result = with(cached);
         drop(entry);
         self.make_room();
         Ok(result)

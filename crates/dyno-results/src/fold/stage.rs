@@ -1,9 +1,11 @@
 //! One stage: its counts, its histograms and its throughput, from its intervals.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::sums::{StageLevels, StageSums};
 use crate::document::{Estimate, Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
 use crate::latency::Latency;
@@ -38,6 +40,7 @@ pub(super) struct Sums {
     thread_cpu_ms: Vec<f64>,
     /// Those of the drain included.
     skipped: u64,
+    last: StageLevels,
     /// The drain left out; `None` until an interval tells of one.
     pool: Option<PoolFold>,
 }
@@ -135,6 +138,7 @@ impl StageFold {
 
     pub(super) fn result(&self) -> StageResult {
         let differs = response_differs(&self.stage);
+        let times = |pick: fn(&TypeFold) -> Option<&Latency>| percentiles(self.merged(pick)?.as_ref());
         let mut throughput = throughput::estimate(&self.slices);
         if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
             // The load itself changes: the mean is a fact, but nothing that an interval could hold.
@@ -144,10 +148,10 @@ impl StageFold {
         let types = self.sums.types.iter();
         StageResult {
             throughput,
-            service: self.merged(|of_type| of_type.service.as_ref()),
-            response: if differs { self.merged(|of_type| of_type.response.as_ref()) } else { None },
-            lag: if differs { self.merged(|of_type| of_type.lag.as_ref()) } else { None },
-            wait: self.merged(|of_type| of_type.wait.as_ref()),
+            service: times(|of_type| of_type.service.as_ref()),
+            response: if differs { times(|of_type| of_type.response.as_ref()) } else { None },
+            lag: if differs { times(|of_type| of_type.lag.as_ref()) } else { None },
+            wait: times(|of_type| of_type.wait.as_ref()),
             by_type: types.map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
             ..self.outline()
         }
@@ -196,18 +200,25 @@ impl StageFold {
         self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
     }
 
-    fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Percentiles> {
-        let mut all = self.sums.types.values().filter_map(pick);
-        let first = all.next()?;
-        match all.next() {
-            None => percentiles(first),
-            Some(second) => {
-                let mut merged = first.clone();
-                merged.merge(second);
-                all.for_each(|further| merged.merge(further));
-                percentiles(&merged)
-            }
+    /// The sums as they stand.
+    pub(super) fn exposed(&self) -> StageSums<'_> {
+        StageSums {
+            stage: &self.stage,
+            totals: &self.sums.totals,
+            skipped: self.sums.skipped,
+            errors: &self.sums.errors,
+            service: self.merged(|of_type| of_type.service.as_ref()),
+            response: self.merged(|of_type| of_type.response.as_ref()),
+            wait: self.merged(|of_type| of_type.wait.as_ref()),
+            now: self.finished.is_none().then_some(&self.sums.last),
         }
+    }
+
+    fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Cow<'a, Latency>> {
+        let mut all = self.sums.types.values().filter_map(pick);
+        let mut merged = Cow::Borrowed(all.next()?);
+        all.for_each(|further| merged.to_mut().merge(further));
+        Some(merged)
     }
 }
 
@@ -219,6 +230,7 @@ impl Sums {
         }
         self.totals.reconnects += interval.reconnects;
         self.skipped += interval.skipped;
+        self.last = StageLevels { clients: interval.clients, backlog: interval.backlog, pool: interval.pool };
         self.totals.lost_s += interval.lost_ms / 1000.0;
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Numbers, Unpacked};
+use super::sums::ReadingSum;
 use crate::event::Sample;
 use crate::timeline_view::MetricView;
 
@@ -70,6 +71,24 @@ impl Telemetry {
         self.streams.iter()
     }
 
+    /// Every reading as it stands.
+    pub(super) fn sums(&self) -> Vec<ReadingSum> {
+        let mut sums = Vec::new();
+        for ((target, source), stream) in &self.streams {
+            for Reading { key, state, .. } in &stream.readings {
+                let (target, source, key) = (target.clone(), source.clone(), key.clone());
+                sums.extend(state.at_ms.map(|at_ms| ReadingSum {
+                    target,
+                    source,
+                    key,
+                    value: state.sum,
+                    at_ms,
+                }));
+            }
+        }
+        sums
+    }
+
     /// Puts back what was packed of one stream.
     pub(super) fn unpack(&mut self, packed: Packed, numbers: &mut Unpacked<'_>) -> Option<()> {
         let key = (packed.target.clone(), packed.source.clone());
@@ -114,8 +133,8 @@ pub(super) struct Packed {
     source: String,
     last_s: Option<f64>,
     checkpoints: f64,
-    /// All that were ever read, with their latest value where the last sample had one.
-    readings: Vec<(String, Option<f64>)>,
+    /// All that were ever read.
+    readings: Vec<(String, ReadingState)>,
     /// Lengths of the distinct columns of times.
     times: Vec<usize>,
     columns: Vec<PackedColumn>,
@@ -149,9 +168,19 @@ pub(super) struct ReadingStream {
 #[derive(Debug)]
 struct Reading {
     key: String,
+    state: ReadingState,
+    made: ReadingUse,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct ReadingState {
     now: Option<f64>,
     before: Option<f64>,
-    made: ReadingUse,
+    /// When it was read last, and what it was then.
+    at_ms: Option<u64>,
+    last: f64,
+    /// As [`ReadingSum::value`].
+    sum: f64,
 }
 
 /// What becomes of a reading, and in which column.
@@ -191,7 +220,7 @@ impl ReadingStream {
     fn add(&mut self, at_ms: u64, values: &BTreeMap<String, f64>) {
         let now_s = at_ms as f64 / 1000.0;
         for reading in &mut self.readings {
-            reading.before = reading.now.take();
+            reading.state.before = reading.state.now.take();
         }
         let mut next = 0;
         for (key, value) in values {
@@ -200,11 +229,12 @@ impl ReadingStream {
                 Some(reading) if reading.key == *key => next,
                 _ => self.place(key),
             };
-            self.readings[at].now = Some(*value);
+            self.readings[at].take(at_ms, *value);
             next = at + 1;
         }
         for at in 0..self.readings.len() {
-            if let Reading { made: ReadingUse::Gauge(column), now: Some(value), .. } = self.readings[at] {
+            let Reading { made, state: ReadingState { now, .. }, .. } = &self.readings[at];
+            if let (ReadingUse::Gauge(column), Some(value)) = (*made, *now) {
                 self.filled[column].push(now_s, Some(value));
             }
         }
@@ -214,7 +244,7 @@ impl ReadingStream {
             self.checkpoints +=
                 self.groups.checkpoints.iter().filter_map(|at| self.increase(*at)).sum::<f64>();
         }
-        if self.groups.checkpoints.iter().any(|at| self.readings[*at].now.is_some()) {
+        if self.groups.checkpoints.iter().any(|at| self.readings[*at].state.now.is_some()) {
             self.filled[self.groups.checkpoints_column].push(now_s, Some(self.checkpoints));
         }
         self.last_s = Some(now_s);
@@ -227,7 +257,7 @@ impl ReadingStream {
         }
         let at = self.readings.len();
         let made = self.made(key);
-        self.readings.push(Reading { key: key.to_owned(), now: None, before: None, made });
+        self.readings.push(Reading { key: key.to_owned(), state: ReadingState::default(), made });
         self.places.insert(key.to_owned(), at);
         self.group();
         at
@@ -373,7 +403,11 @@ impl ReadingStream {
             source: source.clone(),
             last_s: self.last_s,
             checkpoints: self.checkpoints,
-            readings: self.readings.iter().map(|reading| (reading.key.clone(), reading.now)).collect(),
+            readings: self
+                .readings
+                .iter()
+                .map(|reading| (reading.key.clone(), reading.state.clone()))
+                .collect(),
             times: times.iter().map(|t_s| t_s.len()).collect(),
             columns,
         })
@@ -382,9 +416,9 @@ impl ReadingStream {
     fn unpack(&mut self, packed: Packed, numbers: &mut Unpacked<'_>) -> Option<()> {
         self.last_s = packed.last_s;
         self.checkpoints = packed.checkpoints;
-        for (key, now) in &packed.readings {
-            let at = self.place(key);
-            self.readings[at].now = *now;
+        for (key, state) in packed.readings {
+            let at = self.place(&key);
+            self.readings[at].state = state;
         }
         let times: Vec<Vec<f64>> = packed
             .times
@@ -409,6 +443,16 @@ impl ReadingStream {
     }
 }
 
+impl Reading {
+    fn take(&mut self, at_ms: u64, value: f64) {
+        let state = &mut self.state;
+        let is_counter = !matches!(self.made, ReadingUse::Gauge(_)) && state.at_ms.is_some();
+        // A counter that goes back has begun anew, or the kernel has changed its mind: nothing is known to have been added.
+        state.sum = if is_counter { state.sum + (value - state.last).max(0.0) } else { value };
+        (state.now, state.last, state.at_ms) = (Some(value), value, Some(at_ms));
+    }
+}
+
 impl Column {
     fn push(&mut self, t_s: f64, value: Option<f64>) {
         self.t_s.push(t_s);
@@ -417,12 +461,12 @@ impl Column {
 }
 
 fn is_known(reading: &Reading) -> bool {
-    reading.before.is_some() && reading.now.is_some()
+    reading.state.before.is_some() && reading.state.now.is_some()
 }
 
 /// What a counter grew by; `None` where a reading is missing, and where it went backwards.
 fn increase(reading: &Reading) -> Option<f64> {
-    let increase = reading.now? - reading.before?;
+    let increase = reading.state.now? - reading.state.before?;
     (increase >= 0.0).then_some(increase)
 }
 

@@ -36,12 +36,7 @@ pub(super) fn series_subject(report: &Report, series: &Series) -> Subject {
 
 /// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`.
 pub(super) fn stage_name(result: &StageResult) -> String {
-    let kind = match result.stage.kind {
-        StageKind::Hold => "hold",
-        StageKind::Ladder => "rung",
-        StageKind::Ramp => "ramp",
-        StageKind::WarmUp => "warm-up",
-    };
+    let kind = result.stage.kind.stage_name();
     let clients = crate::words::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
     let seconds = crate::words::seconds(result.seconds);
     match (&result.stage.arrival, result.stage.rate_end_per_s, result.stage.clients_end) {

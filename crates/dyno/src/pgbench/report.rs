@@ -46,7 +46,6 @@ impl Results<'_> {
                 writeln!(out, "duration: {} s", duration.as_secs())?;
                 writeln!(out, "number of transactions actually processed: {}", total.done)?;
             }
-            End::WithOthers => {}
         }
         // What follows would divide by nothing.
         if total.total() == 0 {

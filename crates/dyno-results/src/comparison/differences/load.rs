@@ -158,12 +158,7 @@ fn asked_rate(result: &StageResult) -> Option<String> {
 }
 
 fn kind(kind: StageKind) -> &'static str {
-    match kind {
-        StageKind::WarmUp => "warm-up",
-        StageKind::Ladder => "peak of a ladder",
-        StageKind::Hold => "hold",
-        StageKind::Ramp => "ramp",
-    }
+    if kind == StageKind::Ladder { "peak of a ladder" } else { kind.name() }
 }
 
 fn clients(sides: &[Side], shared: &SharedParts<'_>, picks: &[Picked<'_>]) -> Option<Difference> {

@@ -1,0 +1,64 @@
+//! A run as far as it got in sums that only grow, and in levels of this moment: for whoever reads them again and again, such as
+//! Prometheus.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Fold;
+use crate::document::Totals;
+use crate::event::{Pool, Stage};
+use crate::latency::Latency;
+
+/// What a stage's intervals have come to.
+#[derive(Debug)]
+pub struct StageSums<'a> {
+    pub stage: &'a Stage,
+    pub totals: &'a Totals,
+    pub skipped: u64,
+    pub errors: &'a BTreeMap<String, u64>,
+    pub service: Option<Cow<'a, Latency>>,
+    pub response: Option<Cow<'a, Latency>>,
+    pub wait: Option<Cow<'a, Latency>>,
+    /// `None` where the stage does not go on.
+    pub now: Option<&'a StageLevels>,
+}
+
+/// A stage at the end of its last interval.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct StageLevels {
+    pub clients: u32,
+    pub backlog: u64,
+    pub pool: Option<Pool>,
+}
+
+/// What is read under a key.
+#[derive(Debug, Clone)]
+pub struct ReadingSum {
+    pub target: String,
+    /// `host` or `database`, as in [`crate::event::Sample`].
+    pub source: String,
+    pub key: String,
+    /// Of a counter the first reading and all that it has grown by since, so that it never goes back; of a gauge the last one.
+    pub value: f64,
+    /// When it was read last.
+    pub at_ms: u64,
+}
+
+impl Fold {
+    /// All stages in the order in which they began.
+    pub fn stage_sums(&self) -> impl Iterator<Item = StageSums<'_>> {
+        let is_lost = |stage: &Stage| self.lost.iter().any(|lost| lost.lost.target == stage.target);
+        self.stages.values().map(move |stage| {
+            let mut sums = stage.exposed();
+            sums.now = sums.now.filter(|_| !is_lost(sums.stage));
+            sums
+        })
+    }
+
+    #[must_use]
+    pub fn reading_sums(&self) -> Vec<ReadingSum> {
+        self.telemetry.sums()
+    }
+}
