@@ -1,6 +1,6 @@
 //! The engine as its caller sees it: threads are started, clients connected, stages run.
 
-use dyno_results::spec::{Arrivals, Protocol, StageOrder};
+use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -40,6 +40,8 @@ pub struct Engine {
     connected: u32,
     /// See [`Engine::limit_transactions`].
     transactions_max: Option<u64>,
+    /// See [`Engine::end_with`].
+    over: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -117,7 +119,15 @@ impl Engine {
         }
         let address = endpoint.address.clone();
         let connections = config.connections;
-        Ok(Self { threads, reports, address, connections, connected: 0, transactions_max: None })
+        Ok(Self {
+            threads,
+            reports,
+            address,
+            connections,
+            connected: 0,
+            transactions_max: None,
+            over: Arc::default(),
+        })
     }
 
     /// Load threads; over few connections there may be fewer than were asked for.
@@ -136,6 +146,12 @@ impl Engine {
     /// before.
     pub fn limit_transactions(&mut self, count: Option<u64>) {
         self.transactions_max = count;
+    }
+
+    /// The load of a stage that lasts as long as others ([`End::WithOthers`](dyno_results::spec::End)) is over once `over` is
+    /// set.
+    pub fn end_with(&mut self, over: Arc<AtomicBool>) {
+        self.over = over;
     }
 
     /// Sees to it that `clients` clients are connected and prepared, or as many connections of the pool as they can use;
@@ -188,7 +204,8 @@ impl Engine {
         let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
         self.command(&ThreadCommand::Run { plan: *plan, start_ns, left });
         let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
-        let collected = self.collect_stage(&mut collector, stop, observe);
+        let with_others = plan.end == End::WithOthers;
+        let collected = self.collect_stage(&mut collector, with_others, stop, observe);
         // Even if a thread broke: what the others measured is kept.
         collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         collected.map(|()| collector.outcome())
@@ -197,11 +214,16 @@ impl Engine {
     fn collect_stage(
         &self,
         collector: &mut Collector,
+        with_others: bool,
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
-        let mut stopping = false;
+        let (mut stopping, mut ending) = (false, !with_others);
         while !collector.is_finished() {
+            if !ending && self.over.load(Ordering::Relaxed) {
+                ending = true;
+                self.command(&ThreadCommand::End);
+            }
             if !stopping && stop.load(Ordering::Relaxed) {
                 stopping = true;
                 self.command(&ThreadCommand::Stop);

@@ -339,6 +339,7 @@ impl Merged {
             interval: Interval {
                 stage,
                 index: record.index,
+                generator: 0,
                 start_ms: record.start_ns.saturating_sub(stage_start_ns) as f64 / 1e6,
                 duration_ms: 0.0,
                 clients: 0,

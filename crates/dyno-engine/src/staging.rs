@@ -120,7 +120,7 @@ impl LoadThread {
         let schedule =
             Schedule::new(&plan.arrivals, start_ns, duration_ns, self.number, self.config.threads, gaps);
         let quota = match plan.end {
-            End::Duration(_) => None,
+            End::Duration(_) | End::WithOthers => None,
             End::TransactionsPerClient(count) => Some(count),
         };
         self.told.clear();
@@ -332,6 +332,19 @@ impl LoadThread {
         };
         let mut active = self.sessions.iter().filter(|session| session.active).peekable();
         if active.peek().is_some() && active.all(gone) {
+            self.stop_stage(now);
+        }
+    }
+
+    /// Ends the load of a stage that was to last until now.
+    pub(crate) fn end_stage(&mut self, now: u64) {
+        if self.load_goes_on() {
+            self.end_load(now);
+            if let Some(stage) = &mut self.stage {
+                stage.finished.complete = true;
+            }
+            self.finish_if_drained(now);
+        } else {
             self.stop_stage(now);
         }
     }

@@ -44,6 +44,8 @@ pub(crate) enum ThreadCommand {
     Connect { clients: u32 },
     /// Run a stage that starts at this time, of so many transactions that all threads share.
     Run { plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>> },
+    /// The stage has lasted as long as it was to.
+    End,
     /// End the stage now.
     Stop,
 }
@@ -359,6 +361,7 @@ impl LoadThread {
             match self.commands.try_recv() {
                 Ok(ThreadCommand::Connect { clients }) => self.connect_clients(clients),
                 Ok(ThreadCommand::Run { plan, start_ns, left }) => self.begin_stage(plan, start_ns, left),
+                Ok(ThreadCommand::End) => self.end_stage(now_ns()),
                 Ok(ThreadCommand::Stop) => self.stop_stage(now_ns()),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,

@@ -291,8 +291,12 @@ mod tests {
         };
         let (t_s, values) = ([0.5, 3.0], [Some(0.25), Some(1e9)]);
         let metric = MetricView { source: "host", key: "a,b", unit: "share", t_s: &t_s, values: &values };
-        let view =
-            TimelineView { target: "the \"pg\"", load: std::borrow::Cow::Owned(load), metrics: vec![metric] };
+        let view = TimelineView {
+            target: "the \"pg\"",
+            stream: 0,
+            load: std::borrow::Cow::Owned(load),
+            metrics: vec![metric],
+        };
         let text = written(&[view], &[]);
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
         assert!(lines[0].ends_with(",\"host.a,b (share)\""), "{}", lines[0]);
@@ -318,7 +322,7 @@ mod tests {
             ("@a", "\"'@a\""),
         ] {
             let load = std::borrow::Cow::Owned(LoadColumns::default());
-            let text = written(&[TimelineView { target, load, metrics: vec![metric] }], &[]);
+            let text = written(&[TimelineView { target, stream: 0, load, metrics: vec![metric] }], &[]);
             assert!(text.contains(",\"'@host.k (share)\"\r\n"), "{text}");
             assert!(text.contains(&format!("\r\n{cell},0,")) && text.ends_with(",-2.5\r\n"), "{text}");
         }
@@ -329,7 +333,7 @@ mod tests {
         let (t_s, values) = ([0.5, 1e12], [Some(1.0), Some(2.0)]);
         let metric = MetricView { source: "host", key: "k", unit: "share", t_s: &t_s, values: &values };
         let load = std::borrow::Cow::Owned(LoadColumns::default());
-        let text = written(&[TimelineView { target: "pg", load, metrics: vec![metric] }], &[]);
+        let text = written(&[TimelineView { target: "pg", stream: 0, load, metrics: vec![metric] }], &[]);
         assert_eq!(text.lines().count(), 3, "{text}");
     }
 }

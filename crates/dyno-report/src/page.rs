@@ -171,6 +171,7 @@ fn thinned(timelines: &[Timeline]) -> Vec<Timeline> {
     let curves: usize = timelines.iter().map(|timeline| timeline.metrics.len()).sum();
     let points = (METRIC_POINTS_ALL / curves.max(1)).clamp(METRIC_POINTS_MIN, LOAD_POINTS);
     let thin = |timeline: &Timeline| Timeline {
+        stream: timeline.stream,
         target: timeline.target.clone(),
         load: decimate::load(&timeline.load, Span::ALL, LOAD_POINTS),
         metrics: TimelineView::of(timeline)
@@ -299,6 +300,7 @@ mod tests {
             series: vec![],
             stages: vec![],
             timelines: vec![Timeline {
+                stream: 0,
                 target: HOSTILE.to_owned(),
                 load: LoadColumns {
                     t_s: vec![0.500_049_9, 1.5],

@@ -114,6 +114,7 @@ impl Run {
             reconnects: 0,
             lost_ms: 0.0,
             backlog: 0,
+            generator: 0,
             skipped: 0,
             pool: None,
             errors: BTreeMap::new(),
@@ -185,6 +186,8 @@ fn stage(id: u32, target: &str) -> Stage {
         rate_end_per_s: None,
         planned_s: None,
         planned_transactions: None,
+        stream: 0,
+        round: 0,
         types: vec!["made-up".to_owned()],
     }
 }

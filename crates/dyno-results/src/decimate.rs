@@ -38,6 +38,7 @@ impl Span {
 pub fn timeline(view: &TimelineView<'_>, span: Span, points: usize) -> Timeline {
     Timeline {
         target: view.target.to_owned(),
+        stream: view.stream,
         load: load(&view.load, span, points),
         metrics: view.metrics.iter().map(|view| metric(view, span, points)).collect(),
     }

@@ -384,10 +384,14 @@ pub struct Percentiles {
     pub max_us: f64,
 }
 
-/// Everything over time for one target, in columns of equal length.
+/// Everything over time for one target and one of the streams that run there at the same time, in columns of equal
+/// length.
 #[derive(Debug, Clone, Serialize)]
 pub struct Timeline {
     pub target: String,
+    /// [`event::Stage::stream`]; the target's telemetry is with its first.
+    #[serde(skip_serializing_if = "event::is_zero")]
+    pub stream: u32,
     pub load: LoadColumns,
     /// CPU, disk and database over time; keys and units in `docs/telemetry.md`.
     pub metrics: Vec<Metric>,

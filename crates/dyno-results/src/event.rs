@@ -329,8 +329,14 @@ pub struct Stage {
     /// Unique within the run, ascending.
     pub id: u32,
     pub target: String,
-    /// Stages of one series make one curve and one hold: `read`, `write`.
+    /// Stages of one series make one curve and one hold: `read`, `write`. The name of the stream.
     pub series: String,
+    /// The stream's place in its phase: 0 where it runs alone, 0, 1, … where several run at the same time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stream: u32,
+    /// The turn of its phase, from 0: stages of one round, of all systems and streams, are compared with each other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub round: u32,
     pub kind: StageKind,
     /// `tpcb/select-only`
     pub workload: String,
@@ -366,6 +372,11 @@ impl Stage {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(crate) fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What the load did in one interval (one second, the last one shorter), all threads together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -373,6 +384,9 @@ pub struct Interval {
     pub stage: u32,
     /// 0, 1, 2, … within the stage.
     pub index: u32,
+    /// The process or machine that produced the load; 0 is the one that writes the run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub generator: u32,
     /// Milliseconds since the stage started.
     pub start_ms: f64,
     pub duration_ms: f64,

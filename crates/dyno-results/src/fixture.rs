@@ -153,6 +153,8 @@ impl Fixture {
             rate_end_per_s: None,
             planned_s: Some(load.tps.len() as f64),
             planned_transactions: None,
+            stream: 0,
+            round: 0,
             types: vec!["only".to_owned()],
         }));
         id
@@ -228,6 +230,7 @@ pub(crate) fn interval(load: &FixtureStage<'_>, stage: u32, index: usize, done: 
         reconnects: 0,
         lost_ms: 0.0,
         backlog: 0,
+        generator: 0,
         skipped: 0,
         errors: BTreeMap::new(),
         pool: load.pool.map(|(pool, _)| pool),

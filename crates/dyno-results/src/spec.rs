@@ -9,6 +9,7 @@ mod load;
 mod order;
 mod quantity;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -227,11 +228,21 @@ pub struct PhaseSpec {
 #[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StreamSpec {
+    /// What it is called in the report, where a phase has several [default: what its workload does: read, write, …]
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+
     /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench, events (each reads, then writes),
     /// tpcb/select-only, sysbench/oltp_read_write, … [default: tpcb; on MySQL sysbench]
     #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
+
+    /// The text of the workload's file, as it was read; where it is here, the file is not read again.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
 
     /// How statements travel [default: prepared]
     #[arg(long, short = 'M', value_name = "MODE", help_heading = "Workload")]
@@ -252,6 +263,11 @@ pub struct StreamSpec {
     #[command(flatten)]
     #[serde(default)]
     pub load: LoadSpec,
+
+    /// Another load on some systems, by their names: what it says goes before `load`
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub systems: BTreeMap<String, LoadSpec>,
 }
 
 /// What a front end's program asks for beyond what a specification can say.

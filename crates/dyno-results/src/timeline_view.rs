@@ -10,6 +10,7 @@ use crate::document::{LoadColumns, Metric, PoolLoad, Timeline};
 #[derive(Debug, Clone)]
 pub struct TimelineView<'a> {
     pub target: &'a str,
+    pub stream: u32,
     pub load: Cow<'a, LoadColumns>,
     pub metrics: Vec<MetricView<'a>>,
 }
@@ -34,7 +35,12 @@ impl<'a> TimelineView<'a> {
             t_s: &metric.t_s,
             values: &metric.values,
         });
-        Self { target: &timeline.target, load: Cow::Borrowed(&timeline.load), metrics: metrics.collect() }
+        Self {
+            target: &timeline.target,
+            stream: timeline.stream,
+            load: Cow::Borrowed(&timeline.load),
+            metrics: metrics.collect(),
+        }
     }
 
     /// A copy of all of it.
@@ -42,6 +48,7 @@ impl<'a> TimelineView<'a> {
     pub fn to_timeline(&self) -> Timeline {
         Timeline {
             target: self.target.to_owned(),
+            stream: self.stream,
             load: self.load.clone().into_owned(),
             metrics: self.metrics.iter().map(|metric| metric.to_metric(0..metric.t_s.len())).collect(),
         }

@@ -148,6 +148,8 @@ fn stage(arrival: Arrival) -> Stage {
         rate_end_per_s: Some(1.0),
         planned_s: Some(1.0),
         planned_transactions: Some(1),
+        stream: 0,
+        round: 0,
         types: vec![],
     }
 }
@@ -178,6 +180,7 @@ fn interval() -> Interval {
         reconnects: 0,
         lost_ms: 0.0,
         backlog: 0,
+        generator: 0,
         skipped: 0,
         pool: Some(Pool {
             connections: 1,

@@ -4,6 +4,7 @@
 //! of it that a server holds, a [`SeriesLoad`] is one series on that data. Nothing here knows a campaign or a report.
 
 mod events;
+mod script;
 mod sysbench;
 mod tpcb;
 
@@ -18,10 +19,12 @@ use dyno_target::connection::{ConnectError, Connection, QueryError};
 use thiserror::Error;
 
 pub use self::events::{EventsBenchmark, EventsWishes};
+pub use self::script::{ScriptsBenchmark, SqlScript};
 pub use self::sysbench::{SysbenchBenchmark, SysbenchWishes};
 pub use self::tpcb::TpcbBenchmark;
 use crate::events as of_events;
 use crate::preparation;
+use crate::script::ScriptError;
 use crate::sysbench as of_sysbench;
 use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
 
@@ -123,11 +126,12 @@ pub trait SeriesLoad: Send {
         tell: Option<&mut dyn FnMut(String)>,
     ) -> Result<(), BenchmarkError>;
 
-    /// Reads what [`Baseline::verify`] compares with. Nothing may move meanwhile.
+    /// Reads what [`Baseline::verify`] compares with; `None` where nothing is known of the tables. Nothing may move
+    /// meanwhile.
     ///
     /// # Errors
     /// The tables cannot be read.
-    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError>;
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError>;
 }
 
 /// The data before a load.
@@ -260,6 +264,8 @@ pub enum BenchmarkError {
     Preparation(Box<preparation::PrepareError>),
     #[error(transparent)]
     EventsCensus(#[from] of_events::CensusError),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     #[error("another session has kept {table} locked for {seconds} s: {source}")]
     Locked { table: String, seconds: u64, source: QueryError },
     #[error("cannot {doing}: {source}")]

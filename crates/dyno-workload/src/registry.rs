@@ -36,15 +36,15 @@ impl Selection {
         }
     }
 
-    /// Both, one after the other.
+    /// Both, one after the other, each workload once.
     ///
     /// # Errors
     /// They are of two families, whose data are not the same.
     pub fn and(self, more: Self) -> Result<Self, String> {
         match (self, more) {
-            (Self::TpcB(all), Self::TpcB(more)) => Ok(Self::TpcB([all, more].concat())),
-            (Self::Sysbench(all), Self::Sysbench(more)) => Ok(Self::Sysbench([all, more].concat())),
-            (Self::Events(all), Self::Events(more)) => Ok(Self::Events([all, more].concat())),
+            (Self::TpcB(all), Self::TpcB(more)) => Ok(Self::TpcB(united(all, more))),
+            (Self::Sysbench(all), Self::Sysbench(more)) => Ok(Self::Sysbench(united(all, more))),
+            (Self::Events(all), Self::Events(more)) => Ok(Self::Events(united(all, more))),
             (all, more) => Err(format!(
                 "{} and {} are on different data: a run has the workloads of one family",
                 all.workloads().join(", "),
@@ -52,6 +52,15 @@ impl Selection {
             )),
         }
     }
+}
+
+fn united<T: PartialEq>(mut all: Vec<T>, more: Vec<T>) -> Vec<T> {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
 }
 
 const POSTGRES: &[&str] = &["PostgreSQL"];

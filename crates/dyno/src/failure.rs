@@ -26,6 +26,8 @@ use crate::secrets::hidden_in_lines;
 pub(crate) enum Failure {
     #[error("cannot read the scenario {}: {source}", path.display())]
     ScenarioRead { path: PathBuf, source: std::io::Error },
+    #[error("cannot read the workload {}: {source}", path.display())]
+    WorkloadRead { path: PathBuf, source: std::io::Error },
     #[error("cannot read targets from {}: {source}", path.display())]
     TargetFile { path: PathBuf, source: std::io::Error },
     #[error("there is no scenario `{named}`")]

@@ -1,9 +1,11 @@
 //! What is typed of a run, and the specification that it stands for: that of a file, of a workload's name or of nothing, with
 //! what the options say in the places that they are about.
 
+mod streams;
 mod sysbench;
 mod targets;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
@@ -11,16 +13,18 @@ use dyno_results::event::HookTime;
 use dyno_results::spec::{
     self, Count, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec,
 };
+use dyno_workload::benchmark::SqlScript;
 use dyno_workload::registry::{self, UnknownWorkload};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::streams::words;
 pub(crate) use self::sysbench::SysbenchFields;
 pub(crate) use self::targets::{check_name, split_name, targets_in_file};
 
-use self::targets::{Named, What};
+use self::targets::{Named, What, is_name_like};
 use crate::failure::Failure;
 use crate::plan::{NAME, default_name};
 use crate::secrets::{hidden, is_hidden, is_like_target};
@@ -41,6 +45,16 @@ pub(crate) struct Flags {
     /// of dyno's own, which is also the default. Several are measured in one run, each with a short name before it
     #[arg(long, short = 't', value_name = "[NAME=]URL", help_heading = "Target")]
     pub(crate) target: Vec<String>,
+
+    /// Loads that run at the same time on each target, each with a name: `oltp=tpcb/tpcb-like,clients=8`, and
+    /// `report=./big.sql,clients=1` for a file of SQL. One without an end of its own (a duration, a ladder, …) lasts as long
+    /// as the others
+    #[arg(long, value_name = "NAME=WORKLOAD,OPTION=VALUE,…", help_heading = "Workload")]
+    pub(crate) stream: Vec<String>,
+
+    /// What `--ramp pg=1..200` is read as: a system, an option of its load, and the value
+    #[arg(long, hide = true, num_args = 3, allow_hyphen_values = true)]
+    pub(crate) load_on: Vec<String>,
 
     /// Where the host of a target is read that is not this one: a node_exporter's URL, http://host:9100/metrics
     #[arg(long, value_name = "[NAME=]URL", help_heading = "Target")]
@@ -63,7 +77,7 @@ pub(crate) struct Flags {
     pub(crate) data: DataOptions,
 
     #[command(flatten)]
-    pub(crate) stream: StreamSpec,
+    pub(crate) load: StreamSpec,
 
     #[command(flatten)]
     pub(crate) phase: PhaseSpec,
@@ -113,7 +127,7 @@ impl Flags {
         base: Option<RunSpec>,
     ) -> Result<RunSpec, Failure> {
         let spec = match (named, base) {
-            (Some(named), _) => named_specification(named, self.stream.workload.as_deref())?,
+            (Some(named), _) => named_specification(named, self.load.workload.as_deref())?,
             (None, base) => base.unwrap_or_default(),
         };
         let mut spec = self.with_targets(spec)?;
@@ -144,11 +158,21 @@ impl Flags {
         if spec.phases.is_empty() {
             spec.phases.push(PhaseSpec::default());
         }
-        if self.stream.workload.is_some() {
+        if !self.stream.is_empty() {
+            if let Some(other) = first_workload(&spec).or(self.load.workload.as_deref()) {
+                let what = format!("--stream names the workloads: leave out {other}, or the streams");
+                return Err(Failure::Absurd { what });
+            }
+            let streams = self.stream.iter().map(|text| streams::stream(text));
+            spec.phases.truncate(1);
+            spec.phases[0].streams = streams.collect::<Result<_, _>>()?;
+        }
+        if self.load.workload.is_some() {
             // Another workload than the file's: its first load stands for all.
             spec.phases.truncate(1);
             spec.phases.iter_mut().for_each(|phase| phase.streams.truncate(1));
         }
+        let on_systems = streams::on_systems(&self.load_on)?;
         let (named_targets, alone) = (!self.target.is_empty(), self.target.len() == 1);
         for phase in &mut spec.phases {
             if phase.streams.is_empty() {
@@ -158,20 +182,18 @@ impl Flags {
             phase.cold &= !named_targets;
             *phase = merged(&self.phase, phase)?;
             for stream in &mut phase.streams {
-                *stream = self.stream_over(stream)?;
+                // What is said of one stream goes before what is said of all.
+                *stream = match self.stream.is_empty() {
+                    true => over(&self.load, stream)?,
+                    false => over(stream, &self.load)?,
+                };
+                for (system, load) in &on_systems {
+                    let before = stream.systems.remove(system).unwrap_or_default();
+                    stream.systems.insert(system.clone(), load.clone().or(before));
+                }
             }
         }
         merged(&self.run, &spec)
-    }
-
-    /// A stream with what the options say.
-    fn stream_over(&self, stream: &StreamSpec) -> Result<StreamSpec, Failure> {
-        let load = self.stream.load.clone();
-        let opens = load.course(false).is_ok_and(|course| course.is_open());
-        let connections = stream.connections.filter(|_| !opens);
-        let below = StreamSpec { load: LoadSpec::default(), connections, ..stream.clone() };
-        let above = StreamSpec { load: LoadSpec::default(), ..self.stream.clone() };
-        Ok(StreamSpec { load: load.or(stream.load.clone()), ..merged(&above, &below)? })
     }
 
     /// The targets that are named, those of the specification, or a server of dyno's own; a system for each.
@@ -264,6 +286,18 @@ impl Flags {
     }
 }
 
+/// A stream with what goes before what it says.
+fn over(first: &StreamSpec, second: &StreamSpec) -> Result<StreamSpec, Failure> {
+    let load = first.load.clone();
+    let opens = load.course(false, false).is_ok_and(|course| course.is_open());
+    let connections = second.connections.filter(|_| !opens);
+    // Another load is one for all systems.
+    let systems = if load == LoadSpec::default() { second.systems.clone() } else { BTreeMap::new() };
+    let below = StreamSpec { load: LoadSpec::default(), connections, systems, ..second.clone() };
+    let above = StreamSpec { load: LoadSpec::default(), ..first.clone() };
+    Ok(StreamSpec { load: load.or(second.load.clone()), ..merged(&above, &below)? })
+}
+
 /// The fields of `first`, and those of `second` that it leaves out.
 fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> Result<T, Failure> {
     spec::merged(first, second).map_err(|error| Failure::Absurd { what: error.to_string() })
@@ -320,6 +354,9 @@ fn first_workload(spec: &RunSpec) -> Option<&str> {
 /// A scenario by its name, as [`load`] finds it, or else a workload. What could be either is refused, unless it is a
 /// scenario's whole name or both are the same.
 fn find(named: &str) -> Result<RunSpec, Failure> {
+    if SqlScript::is_named(named) {
+        return Ok(of_workload(named));
+    }
     let spec = match load(named) {
         Err(Failure::ScenarioUnknown { .. }) => None,
         loaded => Some(loaded?),

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     if let Some(arguments) = arguments_of("sysbench") {
         return ExitCode::from(sysbench::main(&arguments));
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(flags::words(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are printed where they were asked for; everything else is a mistake.

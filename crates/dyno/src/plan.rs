@@ -3,22 +3,18 @@
 
 mod contradictions;
 mod hooks;
+mod streams;
 mod targets;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use dyno_results::spec::{
-    Course, LoadSpec, PhaseSpec, Prepare, Protocol, RunSpec, StreamSpec, Time, VERSION,
-};
+use dyno_results::spec::{Course, Prepare, Protocol, RunSpec, VERSION};
+use dyno_workload::benchmark::{Series, SqlScript};
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
 pub(crate) use self::targets::{NAME, TargetPlan, TargetSource, default_name, short_name};
 use crate::failure::Failure;
-
-/// Tries for a transaction where none are named.
-const TRIES_DEFAULT: u32 = 10;
-/// Most connections that clients may share.
-const CONNECTIONS_MAX: u32 = 100_000;
 
 /// A resolved run.
 #[derive(Debug)]
@@ -45,17 +41,32 @@ pub(crate) struct PhasePlan {
     pub(crate) together: bool,
     /// Servers are restarted before the load.
     pub(crate) cold: bool,
-    pub(crate) stream: StreamPlan,
+    /// At least one; their names are unique in the run.
+    pub(crate) streams: Vec<StreamPlan>,
 }
 
 /// One load.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamPlan {
+    /// The name of its series.
+    pub(crate) name: String,
+    /// `tpcb/select-only`, or a file.
+    pub(crate) workload: String,
+    pub(crate) source: LoadSource,
     pub(crate) protocol: Protocol,
     pub(crate) tries_max: u32,
     /// Connections that the clients of a target share; `None` where each has its own.
     pub(crate) connections: Option<u32>,
-    pub(crate) course: Course,
+    /// By target.
+    courses: BTreeMap<String, Course>,
+}
+
+/// What a stream runs.
+#[derive(Debug, Clone)]
+pub(crate) enum LoadSource {
+    /// The workload of the family at this place of [`Benchmark::series`](dyno_workload::benchmark::Benchmark::series).
+    Family(usize),
+    Script(SqlScript),
 }
 
 impl Plan {
@@ -64,12 +75,11 @@ impl Plan {
         if let Some(front_end) = &asked.front_end {
             return Err(Failure::OfFrontEnd { program: front_end.program.clone() });
         }
+        streams::read_scripts(&mut asked)?;
         let mut spec = asked.clone();
         targets::expand_families(&mut spec)?;
-        let quick = spec.quick;
-        let phases = spec.phases.iter_mut().map(|phase| PhasePlan::resolve(phase, quick));
-        let phases = phases.collect::<Result<Vec<_>, _>>()?;
         let targets = targets::resolve(&mut spec)?;
+        let phases = streams::resolve(&mut spec, &targets)?;
         contradictions::refuse(&targets, &phases)?;
         let hooks = hooks::resolve(&mut spec, &targets, &phases)?;
         within("--threads", spec.threads, 1024)?;
@@ -85,62 +95,19 @@ impl Plan {
         Ok(Self { spec: asked, resolved: spec, targets, phases, hooks, seed })
     }
 
+    /// Whether a load may change data.
+    pub(crate) fn writes(&self, series: &[Series]) -> bool {
+        self.phases.iter().flat_map(|phase| &phase.streams).any(|stream| stream.writes(series))
+    }
+
+    /// Whether no load only reads.
+    pub(crate) fn only_writes(&self, series: &[Series]) -> bool {
+        self.phases.iter().flat_map(|phase| &phase.streams).all(|stream| stream.writes(series))
+    }
+
     /// Whether data is made anew.
     pub(crate) fn prepare(&self) -> Prepare {
         self.spec.prepare.unwrap_or(Prepare::Auto)
-    }
-}
-
-impl PhasePlan {
-    /// Decides what a phase leaves open, and writes it there.
-    fn resolve(phase: &mut PhaseSpec, quick: bool) -> Result<Self, Failure> {
-        let warm_up = phase.warm_up.get_or_insert(Time(Duration::from_secs(if quick { 1 } else { 5 }))).0;
-        let repeat = within("--repeat", phase.repeat, 1000)?;
-        let [stream] = phase.streams.as_mut_slice() else {
-            let what = format!("a phase runs one stream, and this one has {}", phase.streams.len());
-            return Err(Failure::Absurd { what });
-        };
-        let stream = StreamPlan::resolve(stream, quick)?;
-        if stream.course.has_hold() {
-            phase.repeat = repeat.or(Some(1));
-        } else if repeat.is_some() {
-            let what =
-                "--repeat is about the hold, and behind a ramp there is one only if its --hold is named";
-            return Err(Failure::Absurd { what: what.to_owned() });
-        }
-        let (repeat, together, cold) = (phase.repeat.unwrap_or(1), phase.together, phase.cold);
-        Ok(Self { warm_up, repeat, together, cold, stream })
-    }
-}
-
-impl StreamPlan {
-    fn resolve(stream: &mut StreamSpec, quick: bool) -> Result<Self, Failure> {
-        let course = stream.load.course(quick).map_err(|what| Failure::Absurd { what })?;
-        let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
-        if connections.is_some() && course.is_open() {
-            let what = "--connections is for clients that share them, and the clients of an open loop (a rate) are its \
-                        connections already: name their number with --clients instead";
-            return Err(Failure::Absurd { what: what.to_owned() });
-        }
-        stream.load = LoadSpec::of(&course);
-        Ok(Self {
-            protocol: *stream.protocol.get_or_insert_default(),
-            tries_max: *stream
-                .max_tries
-                .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),
-            connections,
-            course,
-        })
-    }
-
-    /// The most clients that are named; `None` where the number is open.
-    pub(crate) fn clients_named(&self) -> Option<u32> {
-        self.course.clients_named()
-    }
-
-    /// The connections of so many clients.
-    pub(crate) fn connections_of(&self, clients: u32) -> u32 {
-        self.connections.map_or(clients, |shared| shared.min(clients))
     }
 }
 

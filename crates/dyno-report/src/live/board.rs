@@ -22,9 +22,9 @@ pub(super) struct Board {
     /// One for each target at most, in the order they began.
     pub(super) preparing: Vec<Preparing>,
     pub(super) series: Vec<LiveSeries>,
-    /// Stages under way: one for each target at most.
+    /// Stages under way: one for each target and place of a stream at most, in the order of the latter.
     pub(super) running: Vec<RunningStage>,
-    /// The last stage of each target that has none under way.
+    /// The last stage of each target and place of a stream that has none under way.
     pub(super) rested: Vec<EndedStage>,
     pub(super) checks: Vec<Check>,
     pub(super) hooks: Vec<Hook>,
@@ -154,8 +154,8 @@ impl Board {
         self.targets.len() > 1
     }
 
-    pub(super) fn running_on(&self, target: &str) -> Option<&RunningStage> {
-        self.running.iter().find(|running| running.stage.target == target)
+    pub(super) fn running_on(&self, target: &str) -> impl Iterator<Item = &RunningStage> {
+        self.running.iter().filter(move |running| running.stage.target == target)
     }
 
     pub(super) fn lost(&self, target: &str) -> Option<&GivenUpTarget> {
@@ -183,8 +183,9 @@ impl Board {
             series.rungs.insert(place, (stage.id, rung));
         }
         // One that never ended was given up.
-        self.running.retain(|running| running.stage.target != stage.target);
-        self.running.push(RunningStage::new(stage, at_ms));
+        self.running.retain(|running| !is_same_place(&running.stage, stage));
+        let place = self.running.partition_point(|running| running.stage.stream <= stage.stream);
+        self.running.insert(place, RunningStage::new(stage, at_ms));
     }
 
     fn interval(&mut self, interval: &Interval) {
@@ -209,7 +210,7 @@ impl Board {
             (rung.p50_us, rung.p99_us) = (ended.p50_us, ended.p99_us);
         }
         self.pace.stage_ended(at_ms);
-        self.rested.retain(|rested| rested.stage.target != ended.stage.target);
+        self.rested.retain(|rested| !is_same_place(&rested.stage, &ended.stage));
         self.rested.push(ended.clone());
         if matches!(ended.stage.kind, StageKind::Hold | StageKind::Ramp) {
             self.series_of(&ended.stage).holds.push(ended);
@@ -219,9 +220,8 @@ impl Board {
     /// What ran on the target ends here, whether or not its end is told too.
     fn target_lost(&mut self, lost: &TargetLost, at_ms: u64) {
         self.preparing.retain(|preparing| preparing.target != lost.target);
-        if let Some(stage) = self.running_on(&lost.target).map(|running| running.stage.id) {
-            self.stage_finished(stage, false, at_ms);
-        }
+        let stages: Vec<u32> = self.running_on(&lost.target).map(|running| running.stage.id).collect();
+        stages.into_iter().for_each(|stage| self.stage_finished(stage, false, at_ms));
         self.pace.target_lost(&lost.target);
         self.lost.push(GivenUpTarget { at_ms, lost: lost.clone() });
     }
@@ -248,6 +248,11 @@ impl Board {
         });
         &mut self.series[place]
     }
+}
+
+/// Whether one of these stages follows the other: on one target, and at one place of a phase.
+fn is_same_place(one: &Stage, other: &Stage) -> bool {
+    one.target == other.target && one.stream == other.stream
 }
 
 /// Whether both tell of the data of one workload on one target.

@@ -142,6 +142,8 @@ mod tests {
             rate_end_per_s: None,
             planned_s: Some(60.0),
             planned_transactions: None,
+            stream: 0,
+            round: 0,
             types: Vec::new(),
         }
     }

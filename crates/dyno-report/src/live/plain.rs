@@ -23,7 +23,7 @@ const LINES_PER_STAGE: f64 = 6.0;
 /// What was printed, to know what is due.
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
-    /// When the step or stage under way of a target began or was last told of.
+    /// When the step or stage under way of a target or of a stream on it began or was last told of.
     told_ms: HashMap<String, u64>,
     targets_told: usize,
     /// The step under way, by target.
@@ -40,12 +40,15 @@ impl PlainLines {
         // Before the board forgets what ran.
         let ended = match &stamped.event {
             Event::StageFinished(finished) => {
-                let running = board.running.iter().find(|running| running.stage.id == finished.stage);
-                running.map(|running| (running, finished.complete))
+                let running = board.running.iter().filter(|running| running.stage.id == finished.stage);
+                running.map(|running| (running, finished.complete)).collect()
             }
-            Event::TargetLost(lost) => board.running_on(&lost.target).map(|running| (running, false)),
-            _ => None,
+            Event::TargetLost(lost) => {
+                board.running_on(&lost.target).map(|running| (running, false)).collect()
+            }
+            _ => Vec::new(),
         };
+        let ended = ended.into_iter();
         lines.extend(ended.map(|(running, complete)| ended_line(board, running, complete, stamped.at_ms)));
         let data_told = matches!(&stamped.event, Event::Data(data) if board.knows_data(data));
         board.apply(stamped);
@@ -58,7 +61,7 @@ impl PlainLines {
                 lines.push(about(board, "data", &data.target, &subject::data(data)));
             }
             Event::StageStarted(stage) => {
-                self.told_ms.insert(stage.target.clone(), stamped.at_ms);
+                self.told_ms.insert(place_of(stage), stamped.at_ms);
             }
             Event::Interval(interval) if !interval.drain => {
                 lines.extend(self.running(board, interval, stamped.at_ms));
@@ -112,7 +115,7 @@ impl PlainLines {
         if elapsed_ms + every_ms as f64 / 2.0 >= planned_ms {
             return None;
         }
-        self.due(&running.stage.target, every_ms, at_ms)
+        self.due(&place_of(&running.stage), every_ms, at_ms)
             .then(|| running_line(board, running, elapsed_ms / 1e3))
     }
 
@@ -124,6 +127,11 @@ impl PlainLines {
         }
         due
     }
+}
+
+/// What one stage at a time runs on: a target, and a stream there.
+fn place_of(stage: &Stage) -> String {
+    format!("{} {}", stage.target, stage.stream)
 }
 
 /// Whether what a run is about has been said when this event comes.

@@ -223,10 +223,10 @@ fn hook_line(hook: &Hook, paint: Paint) -> String {
 /// What moves: the load, or else what dyno is busy with.
 fn underway(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut Sheet) {
     let progress = board.pace.progress(&board.running, now_ms);
-    match board.running.first() {
-        _ if shows_all_targets(board) => load::of_several(board, names, progress, now_ms, sheet),
-        Some(running) => load::of_one(board, running, now_ms, sheet),
-        None => {}
+    if shows_all_targets(board) {
+        load::of_several(board, names, progress, now_ms, sheet);
+    } else {
+        load::of_one(board, now_ms, sheet);
     }
     let idle = board.running.is_empty() && board.preparing.is_empty() && board.finished.is_none();
     if let Some(activity) = &board.activity {

@@ -175,7 +175,7 @@ impl CachedRun {
 #[derive(Debug, Default)]
 pub(super) struct SentMarks {
     /// Rows, by target.
-    loads: HashMap<String, usize>,
+    loads: HashMap<(String, u32), usize>,
     /// Points, by target, source and key.
     metrics: HashMap<(String, String, String), usize>,
     /// The document's parts but for stages and timelines.
@@ -208,7 +208,10 @@ impl SentMarks {
     fn advance(&mut self, fold: &Fold) -> Vec<Timeline> {
         let mut appended = Vec::new();
         for view in fold.timelines() {
-            let rows = moved(self.loads.entry(view.target.to_owned()).or_default(), view.load.t_s.len());
+            let rows = moved(
+                self.loads.entry((view.target.to_owned(), view.stream)).or_default(),
+                view.load.t_s.len(),
+            );
             let load = if rows.is_empty() { LoadColumns::default() } else { view.load.rows(rows) };
             let mut metrics = Vec::new();
             for metric in &view.metrics {
@@ -219,7 +222,12 @@ impl SentMarks {
                 }
             }
             if !load.t_s.is_empty() || !metrics.is_empty() {
-                appended.push(Timeline { target: view.target.to_owned(), load, metrics });
+                appended.push(Timeline {
+                    target: view.target.to_owned(),
+                    stream: view.stream,
+                    load,
+                    metrics,
+                });
             }
         }
         appended

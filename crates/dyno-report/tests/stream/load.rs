@@ -80,6 +80,7 @@ impl Load {
             reconnects: 0,
             lost_ms: 0.0,
             backlog: 0,
+            generator: 0,
             skipped: 0,
             errors,
             pool,

@@ -201,6 +201,8 @@ impl Script<'_> {
             rate_end_per_s: None,
             planned_s: Some(f64::from(seconds)),
             planned_transactions: None,
+            stream: 0,
+            round: 0,
             types: vec![self.outside(workload)],
         };
         let names: Vec<&'static str> = self.scenes.iter().map(|scene| scene.name).collect();

@@ -22,7 +22,7 @@ use crate::statistics::throughput::Slice;
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     /// Rows, by target.
-    pub(super) loads: BTreeMap<String, usize>,
+    pub(super) loads: BTreeMap<(String, u32), usize>,
     /// Points of each column, by target and source.
     pub(super) streams: BTreeMap<(String, String), Vec<usize>>,
     /// Intervals and revision, by stage.
@@ -40,6 +40,7 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct LoadHead {
     target: String,
+    stream: u32,
     rows: usize,
     pooled: bool,
 }
@@ -163,10 +164,10 @@ impl<'a> Unpacked<'a> {
 }
 
 impl Timelines {
-    fn pack(&self, marks: &mut BTreeMap<String, usize>, numbers: &mut Numbers) -> Vec<LoadHead> {
+    fn pack(&self, marks: &mut BTreeMap<(String, u32), usize>, numbers: &mut Numbers) -> Vec<LoadHead> {
         let mut heads = Vec::new();
-        for (target, load) in self.loads() {
-            let from = marks.insert(target.clone(), load.t_s.len()).unwrap_or_default();
+        for (key, load) in self.loads() {
+            let from = marks.insert(key.clone(), load.t_s.len()).unwrap_or_default();
             let rows = load.rows(from..load.t_s.len());
             if rows.t_s.is_empty() {
                 continue;
@@ -187,7 +188,8 @@ impl Timelines {
                 }
             }
             heads.push(LoadHead {
-                target: target.clone(),
+                target: key.0.clone(),
+                stream: key.1,
                 rows: rows.t_s.len(),
                 pooled: rows.pool.is_some(),
             });
@@ -196,7 +198,7 @@ impl Timelines {
     }
 
     fn unpack(&mut self, head: &LoadHead, numbers: &mut Unpacked<'_>) -> Option<()> {
-        let load: &mut LoadColumns = self.load_mut(&head.target);
+        let load: &mut LoadColumns = self.load_mut(&head.target, head.stream);
         let before = load.t_s.len();
         load.t_s.extend(numbers.take(head.rows)?);
         load.stage.extend(numbers.take(head.rows)?.map(|id| id as u32));
@@ -309,7 +311,7 @@ mod tests {
         let hash = block.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        assert_eq!((FORMAT, hash), (1, 1_051_429_695_897_737_891));
+        assert_eq!((FORMAT, hash), (1, 14_212_369_811_822_226_942));
     }
 
     #[test]

@@ -30,6 +30,8 @@ struct Company {
     driver: Option<bool>,
     /// Another target, under a load of its own.
     loaded: bool,
+    /// Another stream, on the target itself: what was used is nobody's alone.
+    shared: bool,
 }
 
 /// Fills in `resources` and `costs` of those stages that are `wanted`, by their place among all.
@@ -39,7 +41,7 @@ pub(super) fn fill(
     targets: &[Target],
     wanted: impl Fn(usize) -> bool,
 ) {
-    for timeline in timelines {
+    for timeline in timelines.iter().filter(|timeline| timeline.stream == 0) {
         let is_wanted =
             |place: usize, result: &StageResult| result.stage.target == timeline.target && wanted(place);
         if !stages.iter().enumerate().any(|(place, result)| is_wanted(place, result)) {
@@ -49,14 +51,23 @@ pub(super) fn fill(
         let target = targets.iter().find(|target| target.name == timeline.target);
         let driver = target.and_then(|target| target.same_host);
         let beside = spans_beside(stages, target, targets);
+        let own: Vec<(u32, f64, f64)> = stages
+            .iter()
+            .filter(|result| result.stage.target == timeline.target)
+            .map(|result| (result.stage.stream, result.start_s, result.start_s + result.seconds))
+            .collect();
         for (place, result) in stages.iter_mut().enumerate() {
             if !is_wanted(place, result) {
                 continue;
             }
             let end_s = result.start_s + result.seconds;
-            let loaded = beside.iter().any(|(from_s, to_s)| *from_s < end_s && result.start_s < *to_s);
+            let (start_s, stream) = (result.start_s, result.stage.stream);
+            let loaded = beside.iter().any(|(from_s, to_s)| *from_s < end_s && start_s < *to_s);
+            let shared = own
+                .iter()
+                .any(|(other, from_s, to_s)| *other != stream && *from_s < end_s && start_s < *to_s);
             let means = means(&shown, result.start_s, end_s);
-            let company = Company { driver, loaded };
+            let company = Company { driver, loaded, shared };
             result.costs = costs(result, &means, company);
             result.cpu_taken_share = taken_share(&means, company).map(rounded);
             result.resources = means.into_iter().map(|(key, mean)| (key, rounded(mean))).collect();
@@ -138,10 +149,11 @@ fn rounded(value: f64) -> f64 {
     if rounded.is_finite() { rounded } else { value }
 }
 
-/// For each transaction that ended well: what was used in a second, divided by how many ended in one.
+/// For each transaction that ended well: what was used in a second, divided by how many ended in one. `None` where several
+/// streams used it at the same time.
 fn costs(result: &StageResult, means: &BTreeMap<String, f64>, company: Company) -> Option<Costs> {
     let tps = result.throughput?.mean;
-    if tps <= 0.0 {
+    if tps <= 0.0 || company.shared {
         return None;
     }
     let each = |key: &str| Some(means.get(key)? / tps);

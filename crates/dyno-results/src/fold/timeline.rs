@@ -1,4 +1,4 @@
-//! The load over time, in columns, one timeline for each target.
+//! The load over time, in columns, one timeline for each target and for each place of a stream in its phase.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use crate::event::{Interval, Stage, Target, TypeInterval};
 use crate::latency::Latency;
 use crate::timeline_view::TimelineView;
 
-/// The timelines in the making, by target.
+/// The timelines in the making, by target and place of the stream.
 #[derive(Debug, Default)]
-pub(super) struct Timelines(BTreeMap<String, LoadColumns>);
+pub(super) struct Timelines(BTreeMap<(String, u32), LoadColumns>);
 
 impl Timelines {
-    pub(super) fn loads(&self) -> impl Iterator<Item = (&String, &LoadColumns)> {
+    pub(super) fn loads(&self) -> impl Iterator<Item = (&(String, u32), &LoadColumns)> {
         self.0.iter()
     }
 
-    pub(super) fn load_mut(&mut self, target: &str) -> &mut LoadColumns {
-        self.0.entry(target.to_owned()).or_default()
+    pub(super) fn load_mut(&mut self, target: &str, stream: u32) -> &mut LoadColumns {
+        self.0.entry((target.to_owned(), stream)).or_default()
     }
 
     /// Adds an interval of a stage that started `start_s` seconds after the run.
@@ -29,7 +29,7 @@ impl Timelines {
         if interval.drain || interval.duration_ms <= 0.0 {
             return;
         }
-        let load = self.0.entry(stage.target.clone()).or_default();
+        let load = self.load_mut(&stage.target, stage.stream);
         let per_s = |count: u64| count as f64 * 1000.0 / interval.duration_ms;
         load.t_s.push(start_s + (interval.start_ms + interval.duration_ms / 2.0) / 1000.0);
         load.stage.push(stage.id);
@@ -40,22 +40,36 @@ impl Timelines {
         push_pool(load, interval);
     }
 
-    /// The targets of the run in their order, then those that were only named by their stages.
+    /// The targets of the run in their order, then those that were only named by their stages; of each the streams that
+    /// ran at the same time, the first of them with the target's telemetry.
     pub(super) fn views<'a>(
         &'a self,
         targets: &'a [Target],
         telemetry: &'a Telemetry,
     ) -> Vec<TimelineView<'a>> {
-        let unannounced = self.0.keys().filter(|name| !targets.iter().any(|target| target.name == **name));
         let announced = targets.iter().map(|target| (target.name.as_str(), target.same_host));
-        announced
-            .chain(unannounced.map(|name| (name.as_str(), None)))
-            .map(|(name, same_host)| TimelineView {
+        let is_unannounced = |(name, stream): &&(String, u32)| {
+            *stream == 0 && !targets.iter().any(|target| target.name == *name)
+        };
+        let unannounced = self.0.keys().filter(is_unannounced).map(|(name, _)| (name.as_str(), None));
+        let mut views = Vec::new();
+        for (name, same_host) in announced.chain(unannounced) {
+            let load = |stream: u32| self.0.get(&(name.to_owned(), stream)).map(Cow::Borrowed);
+            views.push(TimelineView {
                 target: name,
-                load: self.0.get(name).map_or(Cow::Owned(LoadColumns::default()), Cow::Borrowed),
+                stream: 0,
+                load: load(0).unwrap_or_default(),
                 metrics: telemetry.metrics(name, same_host == Some(true)),
-            })
-            .collect()
+            });
+            let further = (1..).map_while(|stream| Some((stream, load(stream)?)));
+            views.extend(further.map(|(stream, load)| TimelineView {
+                target: name,
+                stream,
+                load,
+                metrics: Vec::new(),
+            }));
+        }
+        views
     }
 }
 

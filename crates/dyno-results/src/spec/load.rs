@@ -128,6 +128,8 @@ pub enum End {
     Duration(Duration),
     /// Each client does this many transactions.
     TransactionsPerClient(u64),
+    /// When the loads that run at the same time and have an end of their own are over.
+    WithOthers,
 }
 
 impl Arrivals {
@@ -166,11 +168,12 @@ impl LoadSpec {
         }
     }
 
-    /// The course that this stands for; `quick` shortens what is not said.
+    /// The course that this stands for; `quick` shortens what is not said. `beside` others at the same time, a load without
+    /// an end of its own lasts as long as they do.
     ///
     /// # Errors
     /// What cannot hold at once, with what would.
-    pub fn course(&self, quick: bool) -> Result<Course, String> {
+    pub fn course(&self, quick: bool, beside: bool) -> Result<Course, String> {
         self.refuse_contradictions()?;
         if let Some(steps) = self.ramp {
             return self.ramp(steps, quick).map(Course::Ramp);
@@ -178,8 +181,16 @@ impl LoadSpec {
         let is_single = self.duration.is_some()
             || self.transactions.is_some()
             || self.rate.is_some()
-            || matches!(self.clients, Some(Clients::Ramp { .. }));
-        if is_single { self.fixed() } else { self.ladder(quick) }
+            || matches!(self.clients, Some(Clients::Ramp { .. }))
+            || (beside && self.is_steady());
+        if is_single { self.fixed(beside) } else { self.ladder(quick) }
+    }
+
+    /// Whether it is one number of clients, neither stepped up to nor held.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        let one = matches!(&self.clients, Some(Clients::Ladder(rungs)) if rungs.len() == 1);
+        one && self.step.is_none() && self.hold.is_none()
     }
 
     /// The load of a course. Read again, it is the same course.
@@ -217,6 +228,7 @@ impl LoadSpec {
                     End::TransactionsPerClient(count) => {
                         Self { transactions: Some(*count), ..Self::default() }
                     }
+                    End::WithOthers => Self::default(),
                 };
                 match *arrivals {
                     Arrivals::Closed { think_time } => {
@@ -308,7 +320,7 @@ impl LoadSpec {
         })
     }
 
-    fn fixed(&self) -> Result<Course, String> {
+    fn fixed(&self, beside: bool) -> Result<Course, String> {
         if self.step.is_some() || self.hold.is_some() {
             return Err(
                 "--step and --hold belong to a ladder or a --ramp in steps, and --duration, --transactions, \
@@ -332,7 +344,12 @@ impl LoadSpec {
         let duration = long_enough(self.duration, "--duration")?;
         let end = match self.transactions {
             Some(count) => End::TransactionsPerClient(count),
-            None => End::Duration(duration.unwrap_or(DURATION_DEFAULT)),
+            None => match duration {
+                None if beside && clients_end.is_none() && !self.rate.is_some_and(Rate::is_ramp) => {
+                    End::WithOthers
+                }
+                duration => End::Duration(duration.unwrap_or(DURATION_DEFAULT)),
+            },
         };
         let arrivals = match self.rate {
             None => Arrivals::Closed { think_time: self.think_time() },
@@ -390,6 +407,19 @@ impl Course {
         }
     }
 
+    /// Whether it lasts as long as the loads beside it.
+    #[must_use]
+    pub fn ends_with_others(&self) -> bool {
+        matches!(self, Self::Fixed { end: End::WithOthers, .. })
+    }
+
+    /// Gives one that would end with others an end of its own.
+    pub fn end_by_itself(&mut self) {
+        if let Self::Fixed { end: end @ End::WithOthers, .. } = self {
+            *end = End::Duration(DURATION_DEFAULT);
+        }
+    }
+
     /// Whether its rate says when transactions begin.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -436,9 +466,9 @@ mod tests {
             "ramp=100/s..5000/s clients=32",
         ] {
             for quick in [false, true] {
-                let course = load(text).course(quick).unwrap();
+                let course = load(text).course(quick, false).unwrap();
                 let written = LoadSpec::of(&course);
-                assert_eq!(written.course(quick).unwrap(), course, "{text}");
+                assert_eq!(written.course(quick, false).unwrap(), course, "{text}");
                 let read = serde_json::from_value(serde_json::to_value(&written).unwrap()).unwrap();
                 assert_eq!(written, read, "{text}");
             }
@@ -475,7 +505,7 @@ mod tests {
             ("duration=5s clients=auto", "one number of clients"),
             ("step=0.05", "at least 100ms"),
         ] {
-            let refused = load(text).course(false).unwrap_err();
+            let refused = load(text).course(false, false).unwrap_err();
             assert!(refused.contains(why), "{text}: {refused}");
         }
     }

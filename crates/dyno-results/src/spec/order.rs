@@ -38,12 +38,12 @@ impl StageOrder {
         self.clients.max(self.clients_end)
     }
 
-    /// `None` where a count ends it.
+    /// `None` where a count ends it, or what runs beside it.
     #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         match self.end {
             End::Duration(duration) => Some(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)),
-            End::TransactionsPerClient(_) => None,
+            End::TransactionsPerClient(_) | End::WithOthers => None,
         }
     }
 

@@ -195,11 +195,11 @@ impl SeriesLoad for TestLoad {
         Ok(())
     }
 
-    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
         let before = self.counted.baseline(connection)?;
         self.unanswered.store(0, Ordering::Relaxed);
         let (unanswered, counted) = (Arc::clone(&self.unanswered), self.counted.clone());
-        Ok(Box::new(EventsBaseline { before, test: self.test, unanswered, counted }))
+        Ok(Some(Box::new(EventsBaseline { before, test: self.test, unanswered, counted })))
     }
 }
 

@@ -233,9 +233,9 @@ impl SeriesLoad for TestLoad {
         Ok(())
     }
 
-    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
         let before = sysbench::Baseline::take(connection, &self.options)?;
-        Ok(Box::new(SysbenchBaseline { before, test: self.test, options: self.options.clone() }))
+        Ok(Some(Box::new(SysbenchBaseline { before, test: self.test, options: self.options.clone() })))
     }
 }
 

@@ -160,8 +160,8 @@ impl SeriesLoad for ScriptLoad {
         Ok(())
     }
 
-    fn baseline(&self, connection: &mut Connection) -> Result<Box<dyn Baseline>, BenchmarkError> {
-        Ok(Box::new(Balances { before: tpcb::Baseline::take(connection)?, script: self.script }))
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
+        Ok(Some(Box::new(Balances { before: tpcb::Baseline::take(connection)?, script: self.script })))
     }
 }
 

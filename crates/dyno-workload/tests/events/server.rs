@@ -84,7 +84,7 @@ impl Server {
         load: &dyn SeriesLoad,
         run: impl FnOnce(&dyn SeriesLoad) -> Done,
     ) -> Vec<Check> {
-        let baseline = load.baseline(&mut self.open()).unwrap();
+        let baseline = load.baseline(&mut self.open()).unwrap().unwrap();
         let done = run(load);
         baseline.verify(&mut self.open(), "it", done).unwrap()
     }

@@ -3,24 +3,28 @@
 //! run cancels the barrier for all: stages under way end where they stand.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often it is looked whether the user wants to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Barrier {
     state: Mutex<BarrierState>,
     changed: Condvar,
     /// No stage is to begin any more, and none to go on. A flag, because the engine looks at one.
     cancelled: AtomicBool,
+    /// All who have an end of their own have come to it.
+    finished: Arc<AtomicBool>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct BarrierState {
     /// Who takes part and has not left.
     running: usize,
+    /// Those of them who have an end of their own.
+    leading: usize,
     /// Who waits at the barrier.
     waiting: usize,
     /// How often the barrier was released.
@@ -28,14 +32,12 @@ struct BarrierState {
 }
 
 impl Barrier {
-    pub(super) fn new(running: usize) -> Self {
-        let state = BarrierState { running, waiting: 0, releases: 0 };
-        Self { state: Mutex::new(state), changed: Condvar::new(), cancelled: AtomicBool::new(false) }
-    }
-
-    /// Takes part until what it returns is dropped.
-    pub(super) fn register(&self) -> Participant<'_> {
-        Participant(self)
+    /// Takes part until what it returns is dropped. All take part before any waits.
+    pub(super) fn register(&self, ends_with_others: bool) -> Participant<'_> {
+        let mut state = self.lock();
+        state.running += 1;
+        state.leading += usize::from(!ends_with_others);
+        Participant { barrier: self, ends_with_others }
     }
 
     /// No stage is to begin or to go on any more, for anybody.
@@ -46,13 +48,8 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Set once it was cancelled.
-    pub(super) fn cancelled(&self) -> &AtomicBool {
-        &self.cancelled
     }
 
     /// Waits until everybody has left; cancels once `stop` is set.
@@ -75,36 +72,54 @@ impl Barrier {
 
 /// A load that takes part.
 #[derive(Debug)]
-pub(super) struct Participant<'a>(&'a Barrier);
+pub(super) struct Participant<'a> {
+    barrier: &'a Barrier,
+    ends_with_others: bool,
+}
 
 impl Participant<'_> {
     /// Waits until every participant waits here too; false where the barrier was cancelled.
     pub(super) fn wait(&self) -> bool {
-        let mut state = self.0.lock();
+        let barrier = self.barrier;
+        let mut state = barrier.lock();
         let release = state.releases;
         state.waiting += 1;
         state.release_if_all_wait();
-        self.0.changed.notify_all();
-        while state.releases == release && !self.0.is_cancelled() {
-            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        barrier.changed.notify_all();
+        while state.releases == release && !barrier.is_cancelled() {
+            state = barrier.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let released = state.releases != release;
         if !released {
             state.waiting -= 1;
         }
-        released && !self.0.is_cancelled()
+        released && !barrier.is_cancelled()
+    }
+
+    /// Set once the barrier was cancelled.
+    pub(super) fn cancelled(&self) -> &AtomicBool {
+        &self.barrier.cancelled
+    }
+
+    /// Set once all who have an end of their own have come to it.
+    pub(super) fn finished(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.barrier.finished)
     }
 }
 
 impl Drop for Participant<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.cancel();
+            self.barrier.cancel();
         }
-        let mut state = self.0.lock();
+        let mut state = self.barrier.lock();
         state.running = state.running.saturating_sub(1);
+        state.leading = state.leading.saturating_sub(usize::from(!self.ends_with_others));
+        if state.leading == 0 {
+            self.barrier.finished.store(true, Ordering::Relaxed);
+        }
         state.release_if_all_wait();
-        self.0.changed.notify_all();
+        self.barrier.changed.notify_all();
     }
 }
 
@@ -128,13 +143,13 @@ mod tests {
     fn nobody_begins_a_stage_before_all_who_are_left_can() {
         // The second participant has fewer stages, and leaves.
         let stages = [5, 2, 5];
-        let barrier = Barrier::new(stages.len());
+        let barrier = Barrier::default();
+        let participants = stages.map(|count| (count, barrier.register(false)));
         let ready: [AtomicU32; 5] = Default::default();
         thread::scope(|scope| {
-            for count in stages {
-                let (barrier, ready, stages) = (&barrier, &ready, &stages);
+            for (count, participant) in participants {
+                let (ready, stages) = (&ready, &stages);
                 scope.spawn(move || {
-                    let participant = barrier.register();
                     for (stage, ready) in ready.iter().enumerate().take(count) {
                         ready.fetch_add(1, Ordering::SeqCst);
                         assert!(participant.wait());
@@ -148,29 +163,42 @@ mod tests {
 
     #[test]
     fn who_waits_is_let_go_when_the_run_ends() {
-        let barrier = Barrier::new(2);
+        let barrier = Barrier::default();
         let stop = AtomicBool::new(false);
-        let second = barrier.register();
+        let (waiting, second) = (barrier.register(false), barrier.register(false));
         thread::scope(|scope| {
-            let first = scope.spawn(|| barrier.register().wait());
+            let first = scope.spawn(move || waiting.wait());
             scope.spawn(|| barrier.wait_until_all_left(&stop));
             stop.store(true, Ordering::Relaxed);
             assert!(!first.join().unwrap(), "nobody else came, and the user wants to stop");
             drop(second);
         });
-        assert!(barrier.is_cancelled() && barrier.cancelled().load(Ordering::Relaxed));
+        assert!(barrier.is_cancelled());
     }
 
     #[test]
     fn who_breaks_cancels_it_for_all() {
-        let barrier = Barrier::new(2);
+        let barrier = Barrier::default();
+        let (breaking, other) = (barrier.register(false), barrier.register(false));
         thread::scope(|scope| {
-            let broken = scope.spawn(|| {
-                let _participant = barrier.register();
+            let broken = scope.spawn(move || {
+                let _participant = breaking;
                 panic!("as a defect in a load would");
             });
             assert!(broken.join().is_err());
         });
-        assert!(!barrier.register().wait());
+        assert!(!other.wait());
+    }
+
+    #[test]
+    fn what_has_no_end_of_its_own_lasts_as_long_as_the_others() {
+        let barrier = Barrier::default();
+        let (first, second, accompanying) =
+            (barrier.register(false), barrier.register(false), barrier.register(true));
+        let finished = accompanying.finished();
+        drop(first);
+        assert!(!finished.load(Ordering::Relaxed));
+        drop(second);
+        assert!(finished.load(Ordering::Relaxed) && !barrier.is_cancelled());
     }
 }

@@ -62,8 +62,9 @@ pub(super) fn all(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(
 
 /// More connections than clients do nothing.
 fn tell_idle_connections(context: &Context<'_>) {
-    let streams = context.plan.phases.iter().map(|phase| &phase.stream);
-    let mut named = streams.filter_map(|stream| stream.connections.zip(stream.clients_named()));
+    let streams = context.plan.phases.iter().flat_map(|phase| &phase.streams);
+    let loads = streams.flat_map(|stream| stream.courses().map(move |course| (stream, course)));
+    let mut named = loads.filter_map(|(stream, course)| stream.connections.zip(course.clients_named()));
     if let Some((connections, clients)) = named.find(|(connections, clients)| connections > clients) {
         let plural = if clients == 1 { "" } else { "s" };
         let text = format!(

@@ -26,13 +26,13 @@ pub(super) fn run_for_system(
     context: &Context<'_>,
     system: &mut System<'_>,
     when: HookTime,
-    stage: HookStage,
+    stage: &HookStage,
 ) -> Result<(), Failure> {
     let series = match stage {
-        HookStage::Series(name) => Some(name),
+        HookStage::Series(name) => Some(name.as_str()),
         _ => None,
     };
-    let is_meant = |hook: &HookPlan| hook.stage == stage;
+    let is_meant = |hook: &HookPlan| hook.stage == *stage;
     run(context, system, when, &Surroundings { series, stage: None }, is_meant)
 }
 
@@ -149,13 +149,13 @@ fn variables(system: &System<'_>, surroundings: &Surroundings<'_>) -> Vec<(&'sta
             (directory, port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or_default())
         }
     };
-    let stage = surroundings.stage.map(|kind| HookStage::Kind(kind).name()).unwrap_or_default();
+    let stage = surroundings.stage.map(|kind| HookStage::Kind(kind).name().to_owned()).unwrap_or_default();
     vec![
         ("DYNO_TARGET", system.name().to_owned()),
         ("DYNO_URL", system.server.url.clone()),
         ("DYNO_HOST", host),
         ("DYNO_PORT", port),
         ("DYNO_SERIES", surroundings.series.unwrap_or_default().to_owned()),
-        ("DYNO_STAGE", stage.to_owned()),
+        ("DYNO_STAGE", stage),
     ]
 }

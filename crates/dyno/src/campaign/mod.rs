@@ -1,5 +1,5 @@
-//! The story of a run: each database is connected to, described and filled; then they are loaded series by
-//! series, in turn or together, verified and judged. Each step is told to the stream as it happens; measuring itself is
+//! The story of a run: each database is connected to, described and filled; then they are loaded phase by
+//! phase, in turn or together, verified and judged. Each step is told to the stream as it happens; measuring itself is
 //! the engine's and the probe's. A database that is lost under way is given up, and the others go on.
 
 pub(crate) mod admin;
@@ -10,8 +10,8 @@ mod data;
 pub(crate) mod describe;
 mod hooks;
 mod neighbours;
+mod phase;
 mod room;
-mod series;
 mod stage_planner;
 pub(crate) mod stages;
 mod stream;
@@ -100,7 +100,9 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     // Before the data, which may take long to make.
     for system in &mut *systems {
         for phase in &context.plan.phases {
-            room::connections(&phase.stream, &mut system.server)?;
+            for load in room::loads(phase, system.name(), system.server.cpus) {
+                room::connections(&load, &mut system.server)?;
+            }
         }
     }
     for system in &mut *systems {
@@ -110,19 +112,18 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     let _driver = describe::watch_driver(context, systems);
     for system in &mut *systems {
         system.watch(context);
-        hooks::run_for_system(context, system, HookTime::Before, HookStage::Run)?;
+        hooks::run_for_system(context, system, HookTime::Before, &HookStage::Run)?;
     }
     let loaded = load(context, systems);
     // Targets that were given up are told also where something else ended the run.
     Failure::of_all([loaded, system::tell_lost(systems)].into_iter().filter_map(Result::err).collect())
 }
 
-/// Runs every series on every target that is left, and what is to be done behind them.
+/// Runs every phase on every target that is left, and what is to be done behind them.
 fn load(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
-    let count = systems.iter().map(System::series_count).max().unwrap_or(0);
-    let ran = (0..count).try_for_each(|series| {
+    let ran = context.plan.phases.iter().try_for_each(|phase| {
         context.check_stopped()?;
-        turns::run(context, systems, series)
+        turns::run(context, systems, phase)
     });
     systems.iter_mut().for_each(System::unwatch);
     // What broke off was measured on the same server, or not.
@@ -130,7 +131,7 @@ fn load(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure
     ran?;
     let mut failures = Vec::new();
     for system in systems.iter_mut().filter(|system| system.is_live()) {
-        let ran = hooks::run_for_system(context, system, HookTime::After, HookStage::Run);
+        let ran = hooks::run_for_system(context, system, HookTime::After, &HookStage::Run);
         failures.extend(ran.or_else(|failure| system.fail(context, failure)).err());
     }
     Failure::of_all(failures)

@@ -10,7 +10,7 @@ use dyno_target::connection::QueryError;
 
 use super::target_server::TargetServer;
 use crate::failure::Failure;
-use crate::plan::StreamPlan;
+use crate::plan::{PhasePlan, StreamPlan};
 
 /// Clients of an open load where none are named: enough that arrivals seldom wait for one.
 const OPEN_CLIENTS: u32 = 64;
@@ -21,6 +21,32 @@ const UNBOUNDED_CLIENTS: u32 = 1024;
 /// How long statements of sessions that are closing are waited for, and how often is looked.
 const CLOSING_WAIT: Duration = Duration::from_secs(1);
 const CLOSING_LOOK: Duration = Duration::from_millis(20);
+
+/// A stream on one target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StreamLoad<'a> {
+    pub(super) stream: &'a StreamPlan,
+    pub(super) course: &'a Course,
+    /// Connections of the streams that run beside it.
+    beside: u32,
+}
+
+/// The streams of a phase on one target.
+pub(super) fn loads<'a>(phase: &'a PhasePlan, target: &str, cpus: u32) -> Vec<StreamLoad<'a>> {
+    let alone = |stream: &'a StreamPlan| StreamLoad { stream, course: stream.course(target), beside: 0 };
+    let mut loads: Vec<StreamLoad<'a>> = phase.streams.iter().map(alone).collect();
+    let wanted = |load: &StreamLoad<'_>| match load.course.clients_named().or(load.stream.connections) {
+        Some(named) => load.stream.connections_of(named),
+        // One that dyno chooses takes what is left.
+        None => load.stream.connections_of(cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU)),
+    };
+    let all: Vec<u32> = loads.iter().map(wanted).collect();
+    let sum: u32 = all.iter().sum();
+    for (load, own) in loads.iter_mut().zip(all) {
+        load.beside = sum - own;
+    }
+    loads
+}
 
 /// What a server has room for.
 #[derive(Debug, Clone, Copy)]
@@ -40,49 +66,54 @@ impl Room {
 
 /// Refuses a load that the server has no connections for, and says which would fit; returns how many it has room for,
 /// where it says.
-pub(super) fn connections(stream: &StreamPlan, server: &mut TargetServer) -> Result<Option<u32>, Failure> {
-    let wanted = stream.connections_of(clients_wanted(stream, server.cpus));
-    let room = server.free_connections(wanted)?;
-    let named = stream.clients_named().map(|clients| stream.connections_of(clients)).or(stream.connections);
+pub(super) fn connections(load: &StreamLoad<'_>, server: &mut TargetServer) -> Result<Option<u32>, Failure> {
+    let wanted = load.stream.connections_of(clients_wanted(load, server.cpus));
+    let room = server.free_connections(wanted + load.beside)?.map(|free| free.saturating_sub(load.beside));
+    let named = load
+        .course
+        .clients_named()
+        .map(|clients| load.stream.connections_of(clients))
+        .or(load.stream.connections);
     let (Some(wanted), Some(free)) = (named, room) else { return Ok(room) };
     if wanted <= free {
         return Ok(room);
     }
     let (url, sharing) = (server.url.clone(), server.sharers().names.clone());
-    if stream.connections.is_some() {
+    if load.stream.connections.is_some() {
         return Err(Failure::TooFewToShare { url, wanted, free, sharing });
     }
-    Err(Failure::TooFewConnections { url, wanted, free, sharing, fits: fitting(stream, free) })
+    Err(Failure::TooFewConnections { url, wanted, free, sharing, fits: fitting(load, free) })
 }
 
 /// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
 pub(super) fn of_load(
-    stream: &StreamPlan,
+    load: &StreamLoad<'_>,
     server: &mut TargetServer,
     workload: &dyn Workload,
 ) -> Result<Room, Failure> {
-    let free = connections(stream, server)?;
+    let free = connections(load, server)?;
     // More clients need no more connections than those that they share.
-    let clients = if stream.connections.is_some() { None } else { free };
+    let clients = if load.stream.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
-    let prepares = server.is_mysql() && stream.protocol == Protocol::Prepared;
+    let prepares = server.is_mysql() && load.stream.protocol == Protocol::Prepared;
     let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
     if !prepares || each == 0 {
         return Ok(by_connections);
     }
-    let clients_wanted = clients_wanted(stream, server.cpus).min(by_connections.most());
-    let goal = u64::from(stream.connections_of(clients_wanted));
+    let clients_wanted = clients_wanted(load, server.cpus).min(by_connections.most());
+    let goal = u64::from(load.stream.connections_of(clients_wanted));
     let Some(free) = free_statements_for(server, goal * each)? else { return Ok(by_connections) };
     let fits = u32::try_from(free / each).unwrap_or(u32::MAX);
-    let wanted = stream.connections_of(stream.clients_named().or(stream.connections).unwrap_or(1));
+    let wanted =
+        load.stream.connections_of(load.course.clients_named().or(load.stream.connections).unwrap_or(1));
     if wanted > fits {
         let (url, sharing) = (server.url.clone(), server.sharers().names.clone());
-        let fits = if stream.connections.is_some() { Vec::new() } else { fitting(stream, fits) };
+        let fits = if load.stream.connections.is_some() { Vec::new() } else { fitting(load, fits) };
         return Err(Failure::TooFewStatements { url, wanted, each, free, sharing, fits });
     }
     match clients {
         Some(clients) if clients <= fits => Ok(by_connections),
-        None if stream.connections.is_some() => Ok(by_connections),
+        None if load.stream.connections.is_some() => Ok(by_connections),
         _ => Ok(Room {
             clients: Some(fits),
             why: "max_prepared_stmt_count has room for the statements of no more. Raise it, or take --protocol simple",
@@ -122,8 +153,8 @@ fn free_statements(server: &mut TargetServer) -> Result<Option<u64>, Failure> {
 }
 
 /// Rungs of the list that was asked for that fit, with the most that does.
-fn fitting(stream: &StreamPlan, most: u32) -> Vec<u32> {
-    let mut fits: Vec<u32> = match &stream.course {
+fn fitting(load: &StreamLoad<'_>, most: u32) -> Vec<u32> {
+    let mut fits: Vec<u32> = match load.course {
         Course::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.clone(),
         _ => Vec::new(),
     };
@@ -135,8 +166,8 @@ fn fitting(stream: &StreamPlan, most: u32) -> Vec<u32> {
 }
 
 /// The most clients that a load may come to where there is room for them.
-fn clients_wanted(stream: &StreamPlan, cpus: u32) -> u32 {
-    match &stream.course {
+fn clients_wanted(load: &StreamLoad<'_>, cpus: u32) -> u32 {
+    match load.course {
         Course::Ladder { rungs: Rungs::Automatic { max, .. }, .. } => *max,
         Course::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied().unwrap_or(1),
         Course::Ramp(ramp) => match ramp.steps.of {
@@ -146,7 +177,7 @@ fn clients_wanted(stream: &StreamPlan, cpus: u32) -> u32 {
         },
         Course::Fixed { clients, clients_end, arrivals, .. } => (*clients)
             .max(*clients_end)
-            .unwrap_or_else(|| clients_default(*arrivals, cpus, stream.connections)),
+            .unwrap_or_else(|| clients_default(*arrivals, cpus, load.stream.connections)),
     }
 }
 

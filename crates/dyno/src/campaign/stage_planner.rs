@@ -71,7 +71,7 @@ impl<'a> StagePlanner<'a> {
         }
         let Phase::Hold(planned) = self.phase else { return None };
         self.phase = Phase::Hold(planned.saturating_add(1));
-        if planned < self.repeat { self.hold(measured) } else { None }
+        if planned < self.repeat || self.course.ends_with_others() { self.hold(measured) } else { None }
     }
 
     /// Why the ladder or ramp ended, once.

@@ -12,6 +12,7 @@ use dyno_workload::benchmark::Done;
 use rustix::io::Errno;
 
 use super::Context;
+use super::barrier::Participant;
 use crate::failure::{Failure, of_statement};
 
 /// The stages of one target.
@@ -38,20 +39,15 @@ struct Lost {
 pub(super) struct StageSubject<'a> {
     pub(super) target: &'a str,
     pub(super) series: &'a str,
+    /// The stream's place in its phase.
+    pub(super) stream: u32,
+    pub(super) round: u32,
     pub(super) workload: &'a str,
     pub(super) types: &'a [String],
     pub(super) url: &'a str,
     pub(super) threads: u32,
     pub(super) connections: Option<u32>,
     pub(super) protocol: Protocol,
-}
-
-/// When a stage is to begin, and when to end before its time.
-pub(super) struct Signals<'a> {
-    /// Called when all that the stage needs stands; returns when it is to begin, and says whether it is to.
-    pub(super) ready: &'a mut dyn FnMut() -> bool,
-    /// Set when it has to end where it stands.
-    pub(super) end: &'a AtomicBool,
 }
 
 /// What a stage brought.
@@ -73,7 +69,16 @@ impl Stages {
         self.last
     }
 
-    /// Runs a stage, from when its clients are connected and the signal comes. Its sum is put into `sums` even where it
+    /// Takes over what the streams of a turn have come to.
+    pub(super) fn take_over<'s>(&mut self, streams: impl Iterator<Item = &'s mut Self>) {
+        self.lost = None;
+        for stream in streams {
+            self.last = self.last.max(stream.last);
+            self.lost = stream.lost.take().or(self.lost.take());
+        }
+    }
+
+    /// Runs a stage, from when its clients are connected and all who take part are ready. Its sum is put into `sums` even where it
     /// ends early, which is then the error.
     pub(super) fn run(
         &mut self,
@@ -82,11 +87,11 @@ impl Stages {
         subject: &StageSubject<'_>,
         mut order: StageOrder,
         sums: &mut Vec<StageSum>,
-        signals: Signals<'_>,
+        participant: &Participant<'_>,
     ) -> Result<(), Failure> {
-        let Signals { ready, end } = signals;
+        let end = participant.cancelled();
         connect(context, engine, subject.url, order.clients_max(), end)?;
-        if !ready() {
+        if !participant.wait() {
             return Err(ended_early(context));
         }
         let id = context.stream.begin_stage(announced(subject, &order));
@@ -313,6 +318,7 @@ fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage {
     let (planned_s, planned_transactions) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),
+        End::WithOthers => (None, None),
     };
     let (arrival, rate_end_per_s) = match order.arrivals {
         Arrivals::Closed { think_time } => {
@@ -327,6 +333,8 @@ fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage {
         id: 0,
         target: subject.target.to_owned(),
         series: subject.series.to_owned(),
+        stream: subject.stream,
+        round: subject.round,
         kind: order.kind,
         workload: subject.workload.to_owned(),
         clients: order.clients,

@@ -84,10 +84,6 @@ impl<'a> System<'a> {
         }
     }
 
-    pub(super) fn series_count(&self) -> usize {
-        self.plan.benchmark.series().len()
-    }
-
     pub(super) fn load(&self, series: usize) -> Option<Box<dyn SeriesLoad>> {
         self.data.as_ref()?.loads().into_iter().nth(series)
     }

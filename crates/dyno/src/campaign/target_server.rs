@@ -17,7 +17,7 @@ use super::admin::telling;
 use super::describe::Description;
 use super::neighbours::Sharers;
 use crate::failure::Failure;
-use crate::plan::{TargetPlan, TargetSource};
+use crate::plan::{StreamPlan, TargetPlan, TargetSource};
 
 /// Connections that dyno itself uses beside the clients: one to prepare and verify, one for the probe, one to cancel.
 pub(crate) const OWN_CONNECTIONS: u32 = 3;
@@ -290,9 +290,10 @@ fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result
         return Err(Failure::Interrupted);
     };
     let automatic = cpus.saturating_mul(EMBEDDED_CONNECTIONS_PER_CPU).max(EMBEDDED_CONNECTIONS_MIN);
-    let streams = context.plan.phases.iter().map(|phase| &phase.stream);
-    let wanted = streams.map(|stream| stream.connections.or(stream.clients_named()).unwrap_or(automatic));
-    let connections = wanted.max().unwrap_or(automatic);
+    let of_stream =
+        |stream: &StreamPlan| stream.connections.or(stream.clients_named(&plan.name)).unwrap_or(automatic);
+    let wanted = context.plan.phases.iter().map(|phase| phase.streams.iter().map(of_stream).sum());
+    let connections: u32 = wanted.max().unwrap_or(automatic);
     let options = EmbeddedOptions {
         server: server.clone(),
         profile: *profile,

@@ -3,40 +3,39 @@
 //! each runs by itself, at the same time, and stages begin at the same moment; what ends the run for one of them then
 //! ends the stages of the others where they stand.
 
-use dyno_results::event::HookTime;
+use dyno_results::event::{HookTime, StageKind};
+use dyno_results::spec::End;
 
-use super::barrier::Barrier;
-use super::series::SeriesRun;
-use super::stages::Signals;
+use super::barrier::{Barrier, Participant};
+use super::phase::PhaseRun;
 use super::system::System;
 use super::{Context, hooks, neighbours};
 use crate::failure::Failure;
 use crate::plan::{HookStage, PhasePlan};
 
-/// Runs a series on every target that is left.
-pub(super) fn run(context: &Context<'_>, systems: &mut [System<'_>], series: usize) -> Result<(), Failure> {
+/// Runs a phase on every target that is left.
+pub(super) fn run<'c>(
+    context: &Context<'c>,
+    systems: &mut [System<'_>],
+    phase: &'c PhasePlan,
+) -> Result<(), Failure> {
     // A target that was given up has left its part to the others.
     neighbours::share(systems);
-    let Some(phase) = context.plan.phases.get(series) else { return Ok(()) };
     let mut runs = Vec::new();
     for system in systems.iter_mut().filter(|system| system.is_live()) {
-        runs.extend(SystemRun::begin(context, system, phase, series)?);
+        runs.extend(SystemRun::begin(context, system, phase)?);
     }
-    let mut failures = if phase.together && runs.len() > 1 {
-        together(context, &mut runs)
-    } else {
-        in_turn(context, &mut runs).err().into_iter().collect()
-    };
+    let mut failures = rounds(context, phase, &mut runs);
     // What was measured is checked also where the run ends here. A server that was lost may be waited for: it comes last.
     runs.sort_by_key(|run| run.failed);
-    failures.extend(runs.into_iter().filter_map(|run| run.end(context).err()));
+    failures.extend(runs.into_iter().filter_map(|run| run.end(context, phase).err()));
     Failure::of_all(failures)
 }
 
-/// A series under way on a system.
+/// A phase under way on a system.
 struct SystemRun<'l, 'a, 'c> {
     system: &'l mut System<'a>,
-    run: SeriesRun<'c>,
+    run: PhaseRun<'c>,
     over: bool,
     /// The load has failed, which was told.
     failed: bool,
@@ -48,25 +47,22 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
         context: &Context<'c>,
         system: &'l mut System<'a>,
         phase: &'c PhasePlan,
-        series: usize,
     ) -> Result<Option<Self>, Failure> {
-        let Some(load) = system.load(series) else { return Ok(None) };
-        match SeriesRun::begin(context, system, phase, load.as_ref()) {
+        match PhaseRun::begin(context, system, phase) {
             Ok(run) => Ok(Some(Self { system, run, over: false, failed: false })),
             Err(failure) => system.fail(context, failure).map(|()| None),
         }
     }
 
-    /// Runs the next stage. A failure that is the target's own ends its part, and is no error here.
-    fn turn(&mut self, context: &Context<'_>, signals: Signals<'_>) -> Result<(), Failure> {
-        if self.over {
-            return Ok(());
-        }
-        match self.run.turn(context, self.system, signals) {
-            Ok(more) => {
-                self.over = !more;
-                Ok(())
-            }
+    /// Runs the stages of a turn. A failure that is the target's own ends its part, and is no error here.
+    fn turn(
+        &mut self,
+        context: &Context<'_>,
+        round: u32,
+        participants: Vec<Participant<'_>>,
+    ) -> Result<(), Failure> {
+        match self.run.turn(context, self.system, round, participants) {
+            Ok(()) => Ok(()),
             Err(Failure::Cancelled) => {
                 // Nothing is wrong with this target: what it has done is kept and checked.
                 self.over = true;
@@ -84,9 +80,8 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     }
 
     /// Checks what the load has left, where it failed too: when no other target has to wait for a server that may come back.
-    fn end(self, context: &Context<'_>) -> Result<(), Failure> {
+    fn end(self, context: &Context<'_>, phase: &PhasePlan) -> Result<(), Failure> {
         let Self { system, run, failed, .. } = self;
-        let series = run.series();
         let checked = run.end(context, system);
         if failed {
             // A check that could not be made after a broken load is no news beside what broke it.
@@ -94,26 +89,36 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
         }
         let ended = checked.and_then(|()| {
             context.check_stopped()?;
-            system.describe_data_again(context, series.writes);
-            hooks::run_for_system(context, system, HookTime::After, HookStage::Series(series.name))
+            let series = system.plan.benchmark.series();
+            let writes = phase.streams.iter().any(|stream| stream.writes(&series));
+            system.describe_data_again(context, writes);
+            phase.streams.iter().try_for_each(|stream| {
+                let stage = HookStage::Series(stream.name.clone());
+                hooks::run_for_system(context, system, HookTime::After, &stage)
+            })
         });
         ended.or_else(|failure| system.fail(context, failure))
     }
 }
 
-/// A stage of each target in turn, until no target has any left.
-fn in_turn(context: &Context<'_>, runs: &mut [SystemRun<'_, '_, '_>]) -> Result<(), Failure> {
+/// Turn by turn, until no target has a stage left. What failed.
+fn rounds(context: &Context<'_>, phase: &PhasePlan, runs: &mut [SystemRun<'_, '_, '_>]) -> Vec<Failure> {
     for round in 0.. {
-        for place in order(round, runs.len()) {
-            if let Some(run) = runs.get_mut(place) {
-                run.turn(context, Signals { ready: &mut || true, end: context.stop })?;
+        let mut failures = Vec::new();
+        if phase.together {
+            failures = turn(context, round, &mut runs.iter_mut().collect::<Vec<_>>());
+        } else {
+            for place in order(round as usize, runs.len()) {
+                if failures.is_empty() {
+                    failures = turn(context, round, &mut [&mut runs[place]]);
+                }
             }
         }
-        if runs.iter().all(|run| run.over) {
-            break;
+        if !failures.is_empty() || runs.iter().all(|run| run.over) {
+            return failures;
         }
     }
-    Ok(())
+    Vec::new()
 }
 
 /// The order of a round: each begins one further than the one before.
@@ -121,34 +126,54 @@ fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (round + place) % count)
 }
 
-/// All targets at the same time, each on a thread of its own. What failed on each of them.
-fn together(context: &Context<'_>, runs: &mut [SystemRun<'_, '_, '_>]) -> Vec<Failure> {
-    let barrier = Barrier::new(runs.len());
-    let run_all = |run: &mut SystemRun<'_, '_, '_>| {
-        let participant = barrier.register();
-        while !run.over && !barrier.is_cancelled() {
-            let signals = Signals { ready: &mut || participant.wait(), end: barrier.cancelled() };
-            let turned = run.turn(context, signals);
-            if turned.is_err() {
-                barrier.cancel();
-                return turned;
-            }
+/// A stage of each stream of these targets, all at the same time; those that have no end of their own last as long as the
+/// others. What failed on each target.
+fn turn(context: &Context<'_>, round: u32, runs: &mut [&mut SystemRun<'_, '_, '_>]) -> Vec<Failure> {
+    let mut kind: Option<StageKind> = None;
+    for run in runs.iter_mut().filter(|run| !run.over) {
+        if run.run.decide(context, run.system.name()) {
+            kind = kind.or(run.run.orders().map(|order| order.kind).next());
         }
-        Ok(())
+    }
+    let Some(kind) = kind else {
+        runs.iter_mut().for_each(|run| run.over = true);
+        return Vec::new();
+    };
+    let barrier = Barrier::default();
+    let mut taking_part = Vec::new();
+    for run in runs.iter_mut().filter(|run| !run.over) {
+        run.run.accompany(kind);
+        let participants: Vec<Participant<'_>> =
+            run.run.orders().map(|order| barrier.register(order.end == End::WithOthers)).collect();
+        if participants.is_empty() {
+            run.over = true;
+        } else {
+            taking_part.push((run, participants));
+        }
+    }
+    let run_one = |run: &mut SystemRun<'_, '_, '_>, participants: Vec<Participant<'_>>| {
+        let turned = run.turn(context, round, participants);
+        if turned.is_err() {
+            barrier.cancel();
+        }
+        turned
     };
     std::thread::scope(|scope| {
-        let run_all = &run_all;
-        let begin = |one| std::thread::Builder::new().spawn_scoped(scope, move || run_all(one));
-        let threads: std::io::Result<Vec<_>> = runs.iter_mut().map(begin).collect();
-        let threads = match threads {
-            Ok(threads) => threads,
-            Err(error) => {
-                barrier.cancel();
-                return vec![Failure::NoThread(error)];
-            }
-        };
+        let run_one = &run_one;
+        let threads: Vec<_> = taking_part
+            .into_iter()
+            .map(|(run, participants)| {
+                std::thread::Builder::new().spawn_scoped(scope, move || run_one(run, participants))
+            })
+            .collect();
+        if threads.iter().any(Result::is_err) {
+            barrier.cancel();
+        }
         barrier.wait_until_all_left(context.stop);
-        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Failure::SystemBroken)));
+        let ended = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or(Err(Failure::SystemBroken)),
+            Err(error) => Err(Failure::NoThread(error)),
+        });
         ended.filter_map(Result::err).collect()
     })
 }

@@ -2,64 +2,84 @@
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
 use dyno_results::event::{Check, Event};
-use dyno_workload::benchmark::{Baseline, Done, Series, SeriesLoad};
+use dyno_workload::benchmark::{Baseline, Done, SeriesLoad};
 
 use super::Context;
 use super::admin::{cancellable, telling};
 use super::stages::StageSum;
 use super::system::System;
 use crate::failure::Failure;
+use crate::plan::StreamPlan;
 
 /// Stands for all checks of a load where none could be made.
 const NOT_MADE: &str = "data-after-load";
 /// Targets that are compared hold the same data.
 const SAME_DATA: &str = "same-data";
 
-/// The check of one series, from before its load to after it.
+/// The check of a phase, from before its loads to after them.
 pub(super) struct Verification {
-    series: Series,
-    /// `None` where the user wants no check.
-    baseline: Option<Box<dyn Baseline>>,
+    /// The workload that is told of.
+    workload: String,
+    writes: bool,
+    /// Why there is none, where there is none.
+    baseline: Result<Box<dyn Baseline>, &'static str>,
 }
 
 impl Verification {
-    /// Reads the data before the load.
+    /// Reads the data before the loads, which are the workloads of a phase with what of each changes the data.
     pub(super) fn begin(
         context: &Context<'_>,
         system: &mut System<'_>,
-        load: &dyn SeriesLoad,
+        loads: &[(&StreamPlan, &dyn SeriesLoad)],
     ) -> Result<Self, Failure> {
-        let series = load.series();
+        let writers = loads.iter().filter(|(_, load)| load.series().writes);
+        let mut names: Vec<&str> = writers.map(|(stream, _)| stream.workload.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let first = names.first().copied();
+        let judged = loads.iter().find(|(stream, _)| first.is_none_or(|name| stream.workload == name));
+        let verification = |baseline| Self {
+            workload: judged.map(|(stream, _)| stream.workload.clone()).unwrap_or_default(),
+            writes: first.is_some(),
+            baseline,
+        };
         if context.plan.spec.no_verify {
-            return Ok(Self { series, baseline: None });
+            return Ok(verification(Err("--no-verify says so")));
         }
+        if names.len() > 1 {
+            return Ok(verification(Err("several streams change the data, each in another way")));
+        }
+        let unknown = Err("nothing is known of the tables that it changes");
+        let Some((_, load)) = judged else { return Ok(verification(unknown)) };
         let what = format!("reading the data of {} before the load", system.name());
         let connection = system.server.reconnect_if_broken()?;
         let read = || cancellable(context, connection, |connection| load.baseline(connection));
         let baseline = telling(context, &what, read)?;
-        Ok(Self { series, baseline: Some(baseline) })
+        Ok(verification(baseline.map_or(unknown, Ok)))
     }
 
-    /// Compares, after a load that brought `sums`; its clients must be gone.
-    pub(super) fn end(
+    /// Compares, after loads that brought `sums`; their clients must be gone.
+    pub(super) fn end<'s>(
         self,
         context: &Context<'_>,
         system: &mut System<'_>,
-        sums: &[StageSum],
+        sums: impl Iterator<Item = (&'s str, &'s StageSum)>,
     ) -> Result<(), Failure> {
+        let sums: Vec<&StageSum> =
+            sums.filter_map(|(workload, sum)| (workload == self.workload).then_some(sum)).collect();
         if sums.is_empty() {
             // No transaction was ever begun.
             return Ok(());
         }
         let why_not = match &self.baseline {
-            None => "--no-verify says so",
+            Err(why) => why,
             // To compare means to read all the data, which is not what a user waits for who wants to stop.
             _ if context.is_stopped() => "interrupted",
             _ if !sums.iter().all(|sum| sum.counted) => {
                 "the load broke off before all that was acknowledged was counted"
             }
-            Some(baseline) => {
-                let checked = compare(context, system, baseline.as_ref(), sums);
+            Ok(baseline) => {
+                let checked = compare(context, system, baseline.as_ref(), &sums);
                 if let Err(failure) = &checked {
                     self.tell_not_made(context, system.name(), &failure.to_string());
                 }
@@ -72,10 +92,10 @@ impl Verification {
 
     /// Of a load that only reads there is nothing to miss.
     fn tell_not_made(&self, context: &Context<'_>, target: &str, why: &str) {
-        if self.series.writes {
+        if self.writes {
             context.stream.emit(Event::Check(Check {
                 target: target.to_owned(),
-                workload: self.series.workload.to_owned(),
+                workload: self.workload.clone(),
                 name: NOT_MADE.to_owned(),
                 passed: None,
                 expected: None,
@@ -90,7 +110,7 @@ fn compare(
     context: &Context<'_>,
     system: &mut System<'_>,
     baseline: &dyn Baseline,
-    sums: &[StageSum],
+    sums: &[&StageSum],
 ) -> Result<(), Failure> {
     let mut done = Done::default();
     sums.iter().for_each(|sum| done.add(&sum.told));
@@ -130,7 +150,7 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
     for (system, found) in others {
         if let (Some(expected_rows), Some(found_rows)) = (&expected.rows, &found.rows) {
             // What loads of before have added matters to none that only adds.
-            let only_writes = system.plan.benchmark.series().iter().all(|series| series.writes);
+            let only_writes = context.plan.only_writes(&system.plan.benchmark.series());
             let (same, verdict) = expected.compare(found, only_writes);
             let detail = format!("before the load {} and {} {verdict}", first.name(), system.name());
             let (expected, found) =

@@ -107,7 +107,7 @@ fn refuse_odd_name(text: &str) -> Result<(), Failure> {
     }
 }
 
-fn is_name_like(name: &str) -> bool {
+pub(super) fn is_name_like(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }

@@ -118,7 +118,7 @@ fn the_command_line_goes_before_the_file() {
             target: spec.targets.iter().filter_map(|target| target.url.clone()).collect(),
             embedded: spec.targets[0].embedded.clone().unwrap_or_default(),
             data: DataOptions::of(&spec.systems[0]).unwrap(),
-            stream: spec.phases[0].streams[0].clone(),
+            load: spec.phases[0].streams[0].clone(),
             phase: PhaseSpec { streams: Vec::new(), ..spec.phases[0].clone() },
             ..Flags::default()
         };
@@ -148,8 +148,8 @@ fn what_a_file_says_is_checked_as_what_is_typed() {
         (target("driver"), "cannot be called driver"),
         (target("a:b"), "is no name"),
         (format!("{}\n[[systems]]\nname = \"x\"", target("a")), "has the name of its target"),
-        ("[[phases]]\nstreams = [{}, {}]".to_owned(), "one stream"),
-        ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"join\" }]".to_owned(), "two phases"),
+        ("[[phases]]\nstreams = [{}, {}]".to_owned(), "a stream runs one workload"),
+        ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"join\" }]".to_owned(), "two loads are called join"),
         ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"tpcb\" }]".to_owned(), "one family"),
     ] {
         assert!(refused(&text).contains(why), "{text}: {}", refused(&text));

@@ -151,6 +151,8 @@ pub(super) fn stage(options: &RunOptions, types: &[String]) -> Stage {
         id: STAGE,
         target: NAME.to_owned(),
         series,
+        stream: 0,
+        round: 0,
         kind: StageKind::Hold,
         workload,
         clients: options.clients.get(),

@@ -2,7 +2,7 @@
 
 use dyno_results::spec::Protocol;
 
-use super::{PhasePlan, TargetPlan};
+use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan};
 use crate::failure::Failure;
 use crate::plan::TargetSource;
 
@@ -13,17 +13,29 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
             "--together is about several targets, and one is named: name the others with --target NAME=URL";
         return Err(Failure::Absurd { what: what.to_owned() });
     }
+    let streams = || phases.iter().flat_map(|phase| &phase.streams);
     for (at, target) in targets.iter().enumerate() {
-        let writes = target.benchmark.series().iter().any(|series| series.writes);
+        let series = target.benchmark.series();
+        let writes = streams().any(|stream| stream.writes(&series));
         let is_same = |other: &&TargetPlan| other.url().is_some() && other.url() == target.url();
         if let Some(other) = targets[..at].iter().find(is_same).filter(|_| writes) {
             return Err(Failure::same_database(&other.name, &target.name));
         }
     }
-    let extended = phases.iter().any(|phase| phase.stream.protocol == Protocol::Extended);
+    let extended = streams().any(|stream| stream.protocol == Protocol::Extended);
     let cold = phases.iter().any(|phase| phase.cold);
     for target in targets {
         let name = &target.name;
+        let is_script = |stream: &&StreamPlan| matches!(stream.source, LoadSource::Script(_));
+        if let Some(script) = streams().find(is_script).filter(|_| target.is_mysql()) {
+            return Err(Failure::Absurd {
+                what: format!(
+                    "{} is in pgbench's language, which runs on PostgreSQL, and {name} speaks MySQL's protocol: there \
+                     `dyno sysbench FILE.lua` runs a script",
+                    script.workload
+                ),
+            });
+        }
         if extended && target.is_mysql() {
             return Err(Failure::Absurd {
                 what: format!(

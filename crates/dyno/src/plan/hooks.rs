@@ -6,7 +6,7 @@ use dyno_results::event::{HookTime, StageKind};
 
 use dyno_results::spec::{Course, HookSpec, RunSpec};
 
-use super::{PhasePlan, TargetPlan};
+use super::{PhasePlan, StreamPlan, TargetPlan};
 use crate::failure::Failure;
 
 /// Begins an action that is SQL and no command.
@@ -23,12 +23,12 @@ pub(crate) struct HookPlan {
 }
 
 /// What it is done before or after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HookStage {
     /// All the load of the run.
     Run,
     /// All stages of a series.
-    Series(&'static str),
+    Series(String),
     /// Each stage of a kind.
     Kind(StageKind),
     /// Each step of a ramp, and a stage in which the load changes while it runs.
@@ -46,7 +46,7 @@ pub(crate) enum Action {
 
 impl HookStage {
     /// As the user names it.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Run => "run",
             Self::Series(name) => name,
@@ -58,10 +58,10 @@ impl HookStage {
     }
 
     /// Whether a stage of this kind is meant.
-    pub(crate) fn is_kind(self, kind: StageKind) -> bool {
+    pub(crate) fn is_kind(&self, kind: StageKind) -> bool {
         match self {
             Self::Run | Self::Series(_) => false,
-            Self::Kind(meant) => meant == kind,
+            Self::Kind(meant) => *meant == kind,
             Self::Ramp => matches!(kind, StageKind::Ladder | StageKind::Ramp),
         }
     }
@@ -91,8 +91,12 @@ pub(super) fn resolve(
     spec.hooks.sort_by_key(|hook| hook.when == HookTime::After);
     let mut hooks = Vec::new();
     for HookSpec { when, stage: named, action } in &mut spec.hooks {
-        let hook = hook(*when, named, action, targets)?;
-        let never = phases.iter().map(|phase| never_done(hook.stage, &phase.stream.course, phase.warm_up));
+        let hook = hook(*when, named, action, (targets, phases))?;
+        let loads = phases.iter().flat_map(|phase| {
+            let streams = phase.streams.iter();
+            streams.flat_map(StreamPlan::courses).map(|course| (course, phase.warm_up))
+        });
+        let never = loads.map(|(course, warm_up)| never_done(&hook.stage, course, warm_up));
         if let Some(why) = never.reduce(Option::and).flatten() {
             let option = option(*when);
             return Err(Failure::Absurd { what: format!("{option} {named} would never be done: {why}") });
@@ -104,7 +108,7 @@ pub(super) fn resolve(
 }
 
 /// Why a hook would never be done in a phase; `None` where it would.
-fn never_done(stage: HookStage, course: &Course, warm_up: Duration) -> Option<&'static str> {
+fn never_done(stage: &HookStage, course: &Course, warm_up: Duration) -> Option<&'static str> {
     let fixed = matches!(course, Course::Fixed { .. });
     match stage {
         HookStage::Kind(StageKind::WarmUp) if warm_up.is_zero() => Some("there is no warm-up"),
@@ -128,7 +132,12 @@ fn option(when: HookTime) -> &'static str {
     if when == HookTime::Before { "--before" } else { "--after" }
 }
 
-fn hook(when: HookTime, named: &str, action: &str, targets: &[TargetPlan]) -> Result<HookPlan, Failure> {
+fn hook(
+    when: HookTime,
+    named: &str,
+    action: &str,
+    (targets, phases): (&[TargetPlan], &[PhasePlan]),
+) -> Result<HookPlan, Failure> {
     let option = option(when);
     let (target, stage) = match named.split_once(':') {
         Some((name, stage)) if targets.iter().any(|target| target.name == name) => (Some(name), stage),
@@ -138,18 +147,17 @@ fn hook(when: HookTime, named: &str, action: &str, targets: &[TargetPlan]) -> Re
         }
         None => (None, named),
     };
-    // All targets have the same series.
-    let series = || targets.iter().take(1).flat_map(|target| target.benchmark.series());
-    let of_series = series().map(|series| series.name).find(|name| *name == stage);
+    let series = || phases.iter().flat_map(|phase| &phase.streams).map(|stream| stream.name.as_str());
+    let of_series = series().find(|name| *name == stage);
     let stage = match (stage, of_series) {
         ("run", _) => HookStage::Run,
-        (_, Some(name)) => HookStage::Series(name),
+        (_, Some(name)) => HookStage::Series(name.to_owned()),
         ("warm-up" | "warmup", _) => HookStage::Kind(StageKind::WarmUp),
         ("ladder" | "rung" | "step", _) => HookStage::Kind(StageKind::Ladder),
         ("hold", _) => HookStage::Kind(StageKind::Hold),
         ("ramp", _) => HookStage::Ramp,
         (unknown, None) => {
-            let mut known: Vec<&str> = series().map(|series| series.name).collect();
+            let mut known: Vec<&str> = series().collect();
             known.extend(["warm-up", "ladder", "ramp", "hold", "run"]);
             return Err(Failure::NoSuchStage { option, stage: unknown.to_owned(), known: known.join(", ") });
         }

@@ -8,7 +8,8 @@ use dyno_target::probe::NodeExporter;
 use dyno_target::settings::without_password;
 use dyno_target::{Environment, Target};
 use dyno_workload::benchmark::{
-    Benchmark, EventsBenchmark, EventsWishes, SysbenchBenchmark, SysbenchWishes, TpcbBenchmark,
+    Benchmark, EventsBenchmark, EventsWishes, ScriptsBenchmark, SqlScript, SysbenchBenchmark, SysbenchWishes,
+    TpcbBenchmark,
 };
 use dyno_workload::registry::{self, Selection};
 
@@ -80,11 +81,22 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
     // tpcb runs on PostgreSQL only.
     let mysql = names.collect::<Result<Vec<_>, _>>()?.contains(&NAME_MYSQL);
     let usual = if mysql { "sysbench" } else { "tpcb" };
-    for phase in std::mem::take(&mut spec.phases) {
-        let [stream] = phase.streams.as_slice() else {
+    for mut phase in std::mem::take(&mut spec.phases) {
+        let alone = match phase.streams.as_slice() {
+            [stream] if stream.name.is_none() => Some(stream),
+            _ => None,
+        };
+        let Some(stream) = alone else {
+            for stream in &mut phase.streams {
+                stream.workload = Some(one_workload(stream.workload.as_deref().unwrap_or(usual))?);
+            }
             spec.phases.push(phase);
             continue;
         };
+        if stream.workload.as_deref().is_some_and(SqlScript::is_named) {
+            spec.phases.push(phase);
+            continue;
+        }
         for workload in registry::find(stream.workload.as_deref().unwrap_or(usual))?.workloads() {
             let stream = StreamSpec { workload: Some(workload.to_owned()), ..stream.clone() };
             spec.phases.push(PhaseSpec { streams: vec![stream], ..phase.clone() });
@@ -93,12 +105,31 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The one workload that a stream names, by its whole name.
+fn one_workload(named: &str) -> Result<String, Failure> {
+    if SqlScript::is_named(named) {
+        return Ok(named.to_owned());
+    }
+    match registry::find(named)?.workloads().as_slice() {
+        [only] => Ok((*only).to_owned()),
+        several => {
+            Err(absurd(&format!("a stream runs one workload, and {named} is {}", several.join(" and "))))
+        }
+    }
+}
+
 /// The targets with what is run on each. Their URLs are left in the specification without passwords.
 pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
     let streams = spec.phases.iter().flat_map(|phase| &phase.streams);
-    let mut selections = streams.filter_map(|stream| stream.workload.as_deref()).map(registry::find);
-    let first = selections.next().transpose()?.ok_or_else(|| absurd("no phase has a stream"))?;
-    let selection = selections.try_fold(first, |all, more| all.and(more?).map_err(|what| absurd(&what)))?;
+    let workloads = streams.filter_map(|stream| stream.workload.as_deref());
+    let mut selection: Option<Selection> = None;
+    for workload in workloads.filter(|workload| !SqlScript::is_named(workload)) {
+        let more = registry::find(workload)?;
+        selection = Some(match selection {
+            Some(all) => all.and(more).map_err(|what| absurd(&what))?,
+            None => more,
+        });
+    }
     for (at, target) in spec.targets.iter().enumerate() {
         check_name(&target.name)?;
         if spec.targets[..at].iter().any(|other| other.name == target.name) {
@@ -110,11 +141,6 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
         let known = spec.targets.iter().map(|target| target.name.clone()).collect();
         let name = system.target.clone();
         return Err(Failure::NoSuchTarget { option: "a system's target", name, known });
-    }
-    let workloads = selection.workloads();
-    if let Some((_, twice)) = workloads.iter().enumerate().find(|(at, name)| workloads[..*at].contains(name))
-    {
-        return Err(absurd(&format!("two phases run {twice}: their stages could not be told apart")));
     }
     let mut plans: Vec<TargetPlan> = Vec::new();
     for target in &mut spec.targets {
@@ -186,9 +212,21 @@ fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
 }
 
 /// The workloads with what is said of their data.
-fn benchmark(system: &SystemSpec, selection: Selection, mysql: bool) -> Result<Box<dyn Benchmark>, Failure> {
+fn benchmark(
+    system: &SystemSpec,
+    selection: Option<Selection>,
+    mysql: bool,
+) -> Result<Box<dyn Benchmark>, Failure> {
     let absurd = |what: &str| Err(Failure::Absurd { what: what.to_owned() });
     let data = DataOptions::of(system)?;
+    let Some(selection) = selection else {
+        return match data == DataOptions::default() {
+            true => Ok(Box::new(ScriptsBenchmark)),
+            false => absurd(
+                "a file of SQL runs on tables that are there: leave out the options of a workload's data",
+            ),
+        };
+    };
     let of_events = data.rows.is_some() || data.customers.is_some() || data.customer_index;
     match selection {
         Selection::TpcB(_) if mysql => {

@@ -20,6 +20,7 @@ pub(crate) fn specification(line: &str) -> Result<RunSpec, Failure> {
         let quoted = at % 2 == 1;
         words.extend(if quoted { vec![part] } else { part.split_whitespace().collect() });
     }
+    let words = crate::flags::words(words.into_iter().map(Into::into));
     let TestArguments { named, flags } = TestArguments::try_parse_from(words).unwrap();
     flags.specification(named.as_deref(), None)
 }
@@ -73,7 +74,7 @@ fn hooks_are_of_a_series_a_kind_of_stage_or_the_run() {
     let hooks = planned.hooks;
     let [join, ramp, warm_up, run] = hooks.as_slice() else { panic!("{hooks:?}") };
     assert!(join.is_for("my") && !join.is_for("pg") && ramp.is_for("pg"));
-    assert_eq!((join.stage, join.when), (HookStage::Series("join"), HookTime::Before));
+    assert_eq!((join.stage.clone(), join.when), (HookStage::Series("join".to_owned()), HookTime::Before));
     assert_eq!(join.shown(), "ssh db mysql -p***");
     for (kind, meant) in [(StageKind::Ladder, true), (StageKind::Ramp, true), (StageKind::Hold, false)] {
         assert_eq!(ramp.stage.is_kind(kind), meant, "{kind:?}");
@@ -105,13 +106,13 @@ fn a_hook_that_would_never_be_done_is_refused() {
 
 #[test]
 fn connections_are_counted_where_clients_share_them() {
-    let shared = plan("--connections 40 --ramp 1..200").unwrap().phases.remove(0).stream;
+    let shared = plan("--connections 40 --ramp 1..200").unwrap().phases.remove(0).streams.remove(0);
     assert_eq!(
-        (shared.clients_named(), shared.connections_of(200), shared.connections_of(8)),
+        (shared.clients_named("pg"), shared.connections_of(200), shared.connections_of(8)),
         (Some(200), 40, 8)
     );
-    let own = plan("--ramp 1..").unwrap().phases.remove(0).stream;
-    assert_eq!((own.clients_named(), own.connections_of(200)), (None, 200));
+    let own = plan("--ramp 1..").unwrap().phases.remove(0).streams.remove(0);
+    assert_eq!((own.clients_named("pg"), own.connections_of(200)), (None, 200));
 }
 
 #[test]
@@ -136,6 +137,40 @@ fn what_is_stored_holds_no_password_and_is_the_same_when_it_is_read_again() {
     assert!(service.contains("staging"), "{service}");
     let with_file = plan("tpcb -t postgres://me:pw@h/d?sslrootcert=/ca.pem").unwrap().spec;
     assert_eq!(with_file.targets[0].url.as_deref(), Some("postgres://me@h/d?sslrootcert=/ca.pem"));
+}
+
+#[test]
+fn streams_of_a_phase_have_names_and_at_least_one_has_an_end() {
+    let mixed =
+        "--stream oltp=tpcb/tpcb-like,clients=8 --stream look=tpcb/select-only,clients=1 -t postgres://h/d";
+    let ends = |line: &str| {
+        let streams = plan(line).unwrap().phases.remove(0).streams;
+        let end = |stream: &StreamPlan| (stream.name.clone(), stream.courses().all(Course::ends_with_others));
+        streams.iter().map(end).collect::<Vec<_>>()
+    };
+    let named = |oltp, look| vec![("oltp".to_owned(), oltp), ("look".to_owned(), look)];
+    assert_eq!(ends(mixed), named(false, false), "somebody must have an end");
+    assert_eq!(ends(&mixed.replace("clients=8", "clients=1,2,4")), named(false, true));
+    assert_eq!(ends(&format!("{mixed} --duration 5s")), named(false, false));
+    let held = plan("events/ingest --together --ramp pg=1..200 --clients my=40").unwrap();
+    let stream = &held.phases[0].streams[0];
+    assert!(matches!(stream.course("pg"), Course::Ramp(_)) && stream.course("my").ends_with_others());
+    assert_eq!(stream.clients_named("my"), Some(40));
+    for planned in [held, plan(mixed).unwrap()] {
+        let again = Plan::resolve(planned.spec.clone(), 2).unwrap();
+        assert_eq!((again.spec, again.resolved), (planned.spec, planned.resolved));
+    }
+    for (line, why) in [
+        ("events/join --ramp x=1..9", "no target is called x"),
+        ("events/join --ramp pg=1..9x", "the load of pg"),
+        ("events --stream a=tpcb/select-only", "leave out events"),
+        ("--stream a=tpcb -t postgres://h/d", "tpcb/select-only and tpcb/tpcb-like"),
+        ("--stream a=join --stream a=ingest", "two loads are called"),
+        ("--stream a=join --stream b=./missing.sql", "cannot read the workload ./missing.sql"),
+        ("--stream a=join --stream b=tpcb/select-only", "one family"),
+    ] {
+        assert!(refusal(line).contains(why), "{line}: {}", refusal(line));
+    }
 }
 
 /// What an option means does not depend on whether what it is laid over was stored.

@@ -184,6 +184,8 @@ fn stage(run: &SysbenchRun<'_>, kind: StageKind, id: u32) -> Stage {
         rate_end_per_s: None,
         planned_s: planned.map(|time| time.as_secs_f64()),
         planned_transactions: settings.events.filter(|_| kind != StageKind::WarmUp),
+        stream: 0,
+        round: 0,
         types: load.workload.types().to_vec(),
     }
 }

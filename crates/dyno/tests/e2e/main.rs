@@ -22,6 +22,7 @@ mod server;
 mod silent;
 mod store;
 mod stored;
+mod streams;
 mod sysbench;
 mod targets;
 mod together;

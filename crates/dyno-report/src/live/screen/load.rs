@@ -12,15 +12,21 @@ use crate::live::stage::{EndedStage, Moment, RunningStage};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible, width};
 
-/// Draws the stage under way of the only target.
-pub(super) fn of_one(board: &Board, running: &RunningStage, now_ms: u64, sheet: &mut Sheet) {
-    let (server, driver) = (board.busy(&running.stage.target), board.driver_cores());
+/// Draws the stages under way of the only target, a line for each stream.
+pub(super) fn of_one(board: &Board, now_ms: u64, sheet: &mut Sheet) {
+    let Some(first) = board.running.first() else { return };
+    let (server, driver) = (board.busy(&first.stage.target), board.driver_cores());
     let (word, server) = busy_words(server);
     let cpu = format!("CPU {word} {server} driver {}", cores(driver));
     let short = format!("CPU {} {server} drv {}", if word == "server" { "srv" } else { word }, cores(driver));
-    let line = under_way(running, now_ms, LinePart::may(&cpu, 4).shorter(&short));
-    for text in line::set(vec![line], sheet.room(), sheet.paint) {
-        sheet.row(subject::kind(running.stage.kind), &text);
+    let mut cpu = Some(LinePart::may(&cpu, 4).shorter(&short));
+    let several = board.running.len() > 1;
+    let lines = board.running.iter().map(|running| {
+        under_way(running, several, now_ms, cpu.take().unwrap_or_else(|| LinePart::may("", 4)))
+    });
+    let mut label = subject::kind(first.stage.kind);
+    for text in line::set(lines.collect(), sheet.room(), sheet.paint) {
+        sheet.row(std::mem::take(&mut label), &text);
     }
 }
 
@@ -38,13 +44,14 @@ pub(super) fn of_several(
     let head = head(board, newest, progress, sheet);
     sheet.row(subject::kind(newest.kind), &head);
     // A lost target has a reason in place of a line.
-    let lines = board.targets.iter().filter_map(|target| of_target(board, &target.name, now_ms)).collect();
+    let lines = board.targets.iter().map(|target| of_target(board, &target.name, now_ms));
+    let (counts, lines): (Vec<usize>, Vec<Vec<ScreenLine>>) = lines.map(|lines| (lines.len(), lines)).unzip();
     let room = sheet.room().saturating_sub(names.columns());
-    let mut lines = line::set(lines, room, sheet.paint).into_iter();
-    for name in names.iter() {
+    let mut lines = line::set(lines.into_iter().flatten().collect(), room, sheet.paint).into_iter();
+    for (name, count) in names.iter().zip(counts) {
         names.about(name, sheet, |sheet| match board.lost(name) {
             Some(lost) => sheet.paragraph("", &lost_words(lost), Paint::bad),
-            None => sheet.row("", &lines.next().unwrap_or_default()),
+            None => lines.by_ref().take(count).for_each(|line| sheet.row("", &line)),
         });
     }
 }
@@ -60,18 +67,20 @@ fn head(board: &Board, newest: &Stage, progress: Option<LadderProgress>, sheet: 
     sheet.paint.faint(&parts.join(DOT))
 }
 
-/// What a target does, or that it waits; `None` where it was lost.
-fn of_target(board: &Board, name: &str, now_ms: u64) -> Option<ScreenLine> {
+/// What the streams of a target do, or that it waits; nothing where it was lost.
+fn of_target(board: &Board, name: &str, now_ms: u64) -> Vec<ScreenLine> {
     if board.lost(name).is_some() {
-        return None;
+        return Vec::new();
     }
     let (word, cores) = busy_words(board.busy(name));
     let cpu = if word == "server" { format!("CPU {cores}") } else { format!("CPU {word} {cores}") };
     let cpu = LinePart::may(&cpu, 4);
-    Some(match board.running_on(name) {
-        Some(running) => under_way(running, now_ms, cpu),
-        None => waiting(board.rested.iter().find(|rested| rested.stage.target == name), cpu),
-    })
+    let running: Vec<&RunningStage> = board.running_on(name).collect();
+    let several = running.len() > 1;
+    if running.is_empty() {
+        return vec![waiting(board.rested.iter().find(|rested| rested.stage.target == name), cpu)];
+    }
+    running.into_iter().map(|running| under_way(running, several, now_ms, cpu.clone())).collect()
 }
 
 /// `lost at 1 min 3 s: connection refused`
@@ -79,8 +88,9 @@ pub(super) fn lost_words(lost: &GivenUpTarget) -> String {
     format!("lost at {}: {}", format::duration_s(lost.at_ms as f64 / 1e3), visible(&lost.lost.reason))
 }
 
-/// A stage under way: bar, clients, TPS, latency, errors, shared connections, processors.
-fn under_way(running: &RunningStage, now_ms: u64, cpu: LinePart) -> ScreenLine {
+/// A stage under way: bar, its stream where there are several, clients, TPS, latency, errors, shared connections,
+/// processors.
+fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) -> ScreenLine {
     let (share, progress) = progress(running, running.elapsed_s(now_ms));
     let last = running.last;
     let clients = u64::from(last.map_or(running.stage.clients, |moment| moment.clients));
@@ -96,7 +106,9 @@ fn under_way(running: &RunningStage, now_ms: u64, cpu: LinePart) -> ScreenLine {
     } else {
         LinePart::may("no errors", 5)
     };
+    let stream = if several { visible(&running.stage.series) } else { "".into() };
     let parts = vec![
+        LinePart::must(&stream),
         LinePart::must(&progress),
         LinePart::may(&format::counted(clients, "client"), clients_expendable(&running.stage)),
         LinePart::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
@@ -139,7 +151,7 @@ fn pool(connections: Option<u32>, pool: Option<Pool>) -> LinePart {
 fn waiting(rested: Option<&EndedStage>, cpu: LinePart) -> ScreenLine {
     let waits = LinePart::must("waits");
     let Some(rested) = rested else {
-        return ScreenLine { share: 0.0, parts: vec![waits.coloured(Paint::faint)] };
+        return ScreenLine { share: 0.0, parts: vec![LinePart::must(""), waits.coloured(Paint::faint)] };
     };
     let tps = rested.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
     let latency = |us: Option<f64>| pad_start(&format::latency_us_or_unknown(us), 6);
@@ -149,6 +161,7 @@ fn waiting(rested: Option<&EndedStage>, cpu: LinePart) -> ScreenLine {
         failed => format!("{} failed", format::count(failed)),
     };
     let parts = [
+        LinePart::must(""),
         waits,
         LinePart::may(&clients, clients_expendable(&rested.stage)),
         LinePart::must(&format!("{} TPS", pad_start(&tps, 5))),

@@ -108,6 +108,7 @@ fn a_long_stage_keeps_a_bounded_number_of_blocks() {
             reconnects: 0,
             lost_ms: 0.0,
             backlog: 0,
+            generator: 0,
             skipped: 0,
             pool: None,
             errors: std::collections::BTreeMap::new(),

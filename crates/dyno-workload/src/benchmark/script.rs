@@ -1,0 +1,215 @@
+//! A file of SQL as a workload: a script of pgbench's language, one transaction for each time through it, on whatever
+//! tables it names.
+
+use std::sync::Arc;
+
+use dyno_engine::error::SessionError;
+use dyno_engine::workload::Workload;
+use dyno_target::connection::Connection;
+
+use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Progress, Series, SeriesLoad, Site};
+use crate::pgbench::load::{Console, LoadOptions, PgbenchLoad, WeightedScript};
+use crate::script::{Kind, Names, Protocol, Script, ScriptError, parse};
+
+/// Beginnings of statements that read, unless another word of them writes.
+const READ: [&str; 8] = ["select", "with", "values", "table", "show", "explain", "begin", "commit"];
+const WRITE: [&str; 12] = [
+    "insert", "update", "delete", "merge", "truncate", "create", "drop", "alter", "copy", "call", "do",
+    "nextval",
+];
+
+/// A script that was read from a file.
+#[derive(Debug, Clone)]
+pub struct SqlScript {
+    name: String,
+    text: String,
+}
+
+impl SqlScript {
+    /// Whether a workload's name is that of a file of SQL.
+    #[must_use]
+    pub fn is_named(workload: &str) -> bool {
+        std::path::Path::new(workload)
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("sql"))
+    }
+
+    /// # Errors
+    /// What pgbench would say of the text, with its line.
+    pub fn new(name: &str, text: &str) -> Result<Self, ScriptError> {
+        parse(name, text.as_bytes(), Protocol::Simple, &mut Names::new())?;
+        Ok(Self { name: name.to_owned(), text: text.to_owned() })
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        let Ok(script) = parse(&self.name, self.text.as_bytes(), Protocol::Simple, &mut Names::new()) else {
+            return true;
+        };
+        let statements = script.commands.iter().filter(|command| matches!(command.kind, Kind::Sql(_)));
+        let begins = statements.map(|command| command.first_line.to_ascii_lowercase());
+        let mut unknown = begins.filter(|line| !READ.iter().any(|word| line.trim_start().starts_with(word)));
+        let words = self.text.to_ascii_lowercase();
+        let mut words = words.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        unknown.next().is_some() || words.any(|word| WRITE.contains(&word))
+    }
+
+    /// The load of it by so many threads and at most so many clients.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new).
+    pub fn load(
+        &self,
+        protocol: Protocol,
+        (threads, clients): (u32, u32),
+        (tries_max, seed): (u32, u64),
+    ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
+        let mut names = Names::new();
+        let script = parse(&self.name, self.text.as_bytes(), protocol, &mut names)?;
+        let name = self.name.clone();
+        let options = LoadOptions {
+            scripts: vec![WeightedScript { script: Script { name, ..script }, weight: 1 }],
+            names,
+            defines: Vec::new(),
+            mode: protocol,
+            clients,
+            threads,
+            scale: 1,
+            random_seed: seed,
+            tries_max: Some(tries_max),
+            latency_limit: None,
+            throttled: false,
+            // A statement that fails is a transaction that failed, and its client goes on.
+            continue_on_error: true,
+            connects_each: false,
+            failures_detailed: false,
+            verbose_errors: false,
+            debug: false,
+            time_commands: false,
+            log: None,
+            stop_on_abort: None,
+        };
+        let Ok(workload) = PgbenchLoad::new(options, Arc::new(Silent)) else {
+            unreachable!("it has no log that could not be opened")
+        };
+        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes() }))
+    }
+}
+
+/// The engine tells the errors of the load.
+struct Silent;
+
+impl Console for Silent {
+    fn error(&self, _text: &str) {}
+    fn info(&self, _text: &str) {}
+    fn raw(&self, _text: &str) {}
+    fn connection_failed(&self, _error: &SessionError) {}
+}
+
+struct ScriptLoad {
+    workload: Arc<PgbenchLoad>,
+    writes: bool,
+}
+
+impl SeriesLoad for ScriptLoad {
+    fn series(&self) -> Series {
+        Series { name: NAME, workload: NAME, writes: self.writes }
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        self.workload.clone()
+    }
+
+    fn contention(&self) -> Option<Contention> {
+        None
+    }
+
+    fn reset(
+        &self,
+        _connection: &mut Connection,
+        _tell: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError> {
+        Ok(())
+    }
+
+    /// Nothing is known of its tables.
+    fn baseline(&self, _connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
+        Ok(None)
+    }
+}
+
+const NAME: &str = "script";
+
+/// Scripts alone, on tables that are there or that they make themselves.
+#[derive(Debug)]
+pub struct ScriptsBenchmark;
+
+impl Benchmark for ScriptsBenchmark {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn series(&self) -> Vec<Series> {
+        Vec::new()
+    }
+
+    fn bytes_wanted(&self) -> u64 {
+        0
+    }
+
+    fn find(&self, _connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+        Ok(Some(Box::new(NoData)))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        unreachable!("what needs no data has it")
+    }
+
+    fn prepare(
+        &self,
+        _connection: &mut Connection,
+        _site: &Site<'_>,
+        _progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        Ok(())
+    }
+}
+
+/// No data of dyno's.
+struct NoData;
+
+impl Dataset for NoData {
+    fn scale(&self) -> Option<f64> {
+        None
+    }
+
+    fn tables(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SqlScript;
+
+    #[test]
+    fn a_script_says_by_its_words_whether_it_writes() {
+        let writes = |text: &str| SqlScript::new("x.sql", text).unwrap().writes();
+        assert!(!writes("select count(*) from t;\nwith a as (select 1) select * from a;"));
+        assert!(!writes("\\set id random(1, 10)\nSELECT * FROM t WHERE id = :id;"));
+        assert!(writes("with gone as (delete from t returning *) select * from gone;"));
+        assert!(writes("insert into t values (1);") && writes("vacuum t;"));
+        assert!(SqlScript::new("x.sql", "\\set").is_err());
+        assert!(SqlScript::is_named("./a/big.SQL") && !SqlScript::is_named("sql"));
+    }
+}

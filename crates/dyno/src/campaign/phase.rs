@@ -1,0 +1,365 @@
+//! A phase on one target: the engines, connections and stages of its streams, and the check of what they leave behind. What
+//! comes next is the planners' to decide; whose turn it is, is not decided here.
+
+use std::sync::Arc;
+
+use dyno_engine::config::EngineConfig;
+use dyno_engine::engine::Engine;
+use dyno_engine::workload::Workload;
+use dyno_results::event::{HookTime, StageKind};
+use dyno_results::spec::StageOrder;
+use dyno_target::connection::Connection;
+use dyno_workload::benchmark::{BenchmarkError, SeriesLoad};
+
+use super::admin::cancellable;
+use super::barrier::Participant;
+use super::room::StreamLoad;
+use super::stage_planner::{Capacity, StagePlanner};
+use super::stages::{StageSubject, StageSum, Stages};
+use super::system::System;
+use super::target_server::TargetServer;
+use super::verification::Verification;
+use super::{Context, hooks, room};
+use crate::failure::Failure;
+use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
+
+/// Threads of the load that dyno chooses by itself, at most.
+const THREADS_MAX: u32 = 16;
+/// Clients of a script, whose random numbers are drawn before it is known how many there will be.
+const SCRIPT_CLIENTS: u32 = 16_384;
+
+/// A phase under way on a target.
+pub(super) struct PhaseRun<'a> {
+    verification: Verification,
+    streams: Vec<StreamRun<'a>>,
+}
+
+/// A stream under way on a target.
+struct StreamRun<'a> {
+    plan: &'a StreamPlan,
+    /// Its place in the phase.
+    place: u32,
+    workload: Arc<dyn Workload>,
+    threads: u32,
+    /// `None` where something was done to the server that may have closed its connections.
+    engine: Option<Engine>,
+    /// Engines that were started so far; each draws random numbers of its own.
+    engines: u64,
+    /// It lasts as long as the others.
+    ends_with_others: bool,
+    planner: StagePlanner<'a>,
+    stages: Stages,
+    sums: Vec<StageSum>,
+    /// Of the turn.
+    order: Option<StageOrder>,
+}
+
+impl<'a> PhaseRun<'a> {
+    /// Brings target and data into the state in which the loads begin.
+    pub(super) fn begin(
+        context: &Context<'a>,
+        system: &mut System<'_>,
+        phase: &'a PhasePlan,
+    ) -> Result<Self, Failure> {
+        let name = system.name();
+        let plans = room::loads(phase, name, system.server.cpus);
+        let threads = threads(context, phase, &system.server);
+        let mut loads: Vec<Arc<dyn SeriesLoad>> = Vec::new();
+        for (at, StreamLoad { stream, .. }) in plans.iter().enumerate() {
+            // Streams of one workload share what it counts.
+            let same = plans[..at].iter().position(|other| other.stream.workload == stream.workload);
+            loads.push(match same {
+                Some(same) => Arc::clone(&loads[same]),
+                None => load_of(context, system, stream, threads)?,
+            });
+        }
+        // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
+        for load in &loads {
+            reset(context, name, &mut system.server, load.as_ref())?;
+        }
+        let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
+            phase.streams.iter().zip(loads.iter().map(AsRef::as_ref)).collect();
+        let verification = Verification::begin(context, system, &judged)?;
+        for stream in &phase.streams {
+            let stage = HookStage::Series(stream.name.clone());
+            hooks::run_for_system(context, system, HookTime::Before, &stage)?;
+        }
+        if phase.cold {
+            super::cold::restart(context, system, &phase.streams[0].name)?;
+        }
+        check_autocommit(&mut system.server)?;
+        let mut streams = Vec::new();
+        for ((place, plan), load) in (0..).zip(plans).zip(loads) {
+            streams.push(StreamRun::begin(context, system, phase, (place, plan), load.as_ref(), threads)?);
+        }
+        Ok(Self { verification, streams })
+    }
+
+    /// Decides the next stage of each stream that has an end of its own; false where there is none left.
+    pub(super) fn decide(&mut self, context: &Context<'_>, target: &str) -> bool {
+        for stream in self.streams.iter_mut().filter(|stream| !stream.ends_with_others) {
+            stream.order = stream.planner.next(&stream.sums);
+            if let Some(remark) = stream.planner.take_remark() {
+                context.stream.notice(target, None, remark);
+            }
+        }
+        self.orders().next().is_some()
+    }
+
+    /// Decides the stages of the streams that last as long as others, of which one goes on. `kind` is that of the others'.
+    pub(super) fn accompany(&mut self, kind: StageKind) {
+        let own = self.orders().map(|order| order.kind).next();
+        for stream in self.streams.iter_mut().filter(|stream| stream.ends_with_others) {
+            let next = stream.planner.next(&stream.sums);
+            stream.order = next.map(|order| match order.kind {
+                StageKind::WarmUp => order,
+                _ => StageOrder { kind: own.unwrap_or(kind), ..order },
+            });
+        }
+    }
+
+    /// What was decided.
+    pub(super) fn orders(&self) -> impl Iterator<Item = &StageOrder> {
+        self.streams.iter().filter_map(|stream| stream.order.as_ref())
+    }
+
+    /// Runs what was decided, all of it at the same time. Each stream is one participant, in their order.
+    pub(super) fn turn(
+        &mut self,
+        context: &Context<'_>,
+        system: &mut System<'_>,
+        round: u32,
+        participants: Vec<Participant<'_>>,
+    ) -> Result<(), Failure> {
+        context.check_stopped()?;
+        let kinds = self.kinds();
+        for kind in &kinds {
+            self.hooks(context, system, HookTime::Before, *kind)?;
+        }
+        let server = &system.server;
+        let target = system.name();
+        let running = self.streams.iter_mut().filter(|stream| stream.order.is_some()).zip(participants);
+        let ran: Vec<Result<(), Failure>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = running
+                .map(|(stream, participant)| {
+                    let run = move || stream.run(context, server, target, round, &participant);
+                    std::thread::Builder::new().spawn_scoped(scope, run)
+                })
+                .collect();
+            let joined = threads.into_iter().map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or(Err(Failure::SystemBroken)),
+                Err(error) => Err(Failure::NoThread(error)),
+            });
+            joined.collect()
+        });
+        system.stages.take_over(self.streams.iter_mut().map(|stream| &mut stream.stages));
+        // What ended one of them says more than that the others were ended with it.
+        let mut failures: Vec<Failure> = ran.into_iter().filter_map(Result::err).collect();
+        failures.sort_by_key(|failure| matches!(failure, Failure::Cancelled));
+        if let Some(failure) = failures.into_iter().next() {
+            return Err(failure);
+        }
+        for kind in kinds {
+            self.hooks(context, system, HookTime::After, kind)?;
+        }
+        Ok(())
+    }
+
+    /// The kinds of stages of the turn, each once.
+    fn kinds(&self) -> Vec<StageKind> {
+        let mut kinds: Vec<StageKind> = Vec::new();
+        for order in self.orders() {
+            if !kinds.contains(&order.kind) {
+                kinds.push(order.kind);
+            }
+        }
+        kinds
+    }
+
+    /// What the user wants done at a stage of this kind. It may have closed connections, so they are opened anew.
+    fn hooks(
+        &mut self,
+        context: &Context<'_>,
+        system: &mut System<'_>,
+        when: HookTime,
+        kind: StageKind,
+    ) -> Result<(), Failure> {
+        if hooks::wanted_for_stage(context, system.name(), when, kind) {
+            self.disconnect();
+            hooks::run_stage(context, system, when, &self.names(), kind)?;
+        }
+        Ok(())
+    }
+
+    /// `oltp, report`
+    fn names(&self) -> String {
+        let names = self.streams.iter().map(|stream| stream.plan.name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Ends the clients before the phase ends.
+    pub(super) fn disconnect(&mut self) {
+        self.streams.iter_mut().for_each(|stream| stream.engine = None);
+    }
+
+    /// Ends the clients, and compares what they left behind while nothing moves.
+    pub(super) fn end(mut self, context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
+        self.disconnect();
+        let sums = self.streams.iter().flat_map(|stream| {
+            let workload = stream.plan.workload.as_str();
+            stream.sums.iter().map(move |sum| (workload, sum))
+        });
+        self.verification.end(context, system, sums)
+    }
+}
+
+impl<'a> StreamRun<'a> {
+    fn begin(
+        context: &Context<'a>,
+        system: &mut System<'_>,
+        phase: &PhasePlan,
+        (place, plan): (u32, StreamLoad<'a>),
+        load: &dyn SeriesLoad,
+        threads: u32,
+    ) -> Result<Self, Failure> {
+        let (StreamLoad { stream, course, .. }, workload) = (plan, load.workload());
+        let capacity = Capacity {
+            cpus: system.server.cpus,
+            room: room::of_load(&plan, &mut system.server, workload.as_ref())?,
+            contention: load.contention(),
+            connections: stream.connections,
+        };
+        let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity);
+        if let Some(expected) = planner.expected(system.name(), &stream.name) {
+            context.stream.expect(expected);
+        }
+        Ok(Self {
+            plan: stream,
+            place,
+            workload,
+            threads,
+            engine: None,
+            engines: 0,
+            ends_with_others: course.ends_with_others(),
+            planner,
+            stages: Stages::default(),
+            sums: Vec::new(),
+            order: None,
+        })
+    }
+
+    /// Runs the stage that was decided.
+    fn run(
+        &mut self,
+        context: &Context<'_>,
+        server: &TargetServer,
+        target: &str,
+        round: u32,
+        participant: &Participant<'_>,
+    ) -> Result<(), Failure> {
+        let Some(order) = self.order.take() else { return Ok(()) };
+        let mut engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => self.start_engine(context, server)?,
+        };
+        engine.end_with(participant.finished());
+        let subject = StageSubject {
+            target,
+            series: &self.plan.name,
+            stream: self.place,
+            round,
+            workload: &self.plan.workload,
+            types: self.workload.types(),
+            url: &server.url,
+            threads: engine.threads(),
+            connections: self.plan.connections,
+            protocol: self.plan.protocol,
+        };
+        self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
+        self.engine = Some(engine);
+        Ok(())
+    }
+
+    fn start_engine(&mut self, context: &Context<'_>, server: &TargetServer) -> Result<Engine, Failure> {
+        let plan = context.plan;
+        let config = EngineConfig {
+            protocol: self.plan.protocol,
+            tries_max: self.plan.tries_max,
+            realtime: plan.spec.realtime,
+            connections: self.plan.connections,
+            // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor
+            // has another stream the same.
+            seed: plan.seed.wrapping_add(self.engines).wrapping_add(u64::from(self.place) << 32),
+            ..EngineConfig::new(self.threads)
+        };
+        self.engines += 1;
+        Engine::start(&server.endpoint, &self.workload, config)
+            .map_err(|source| Failure::Engine { url: server.url.clone(), source: Box::new(source) })
+    }
+}
+
+/// What a stream runs on the data that is there.
+fn load_of(
+    context: &Context<'_>,
+    system: &System<'_>,
+    stream: &StreamPlan,
+    threads: u32,
+) -> Result<Arc<dyn SeriesLoad>, Failure> {
+    match &stream.source {
+        // It is there, since data was provided.
+        LoadSource::Family(place) => system.load(*place).map(Arc::from).ok_or(Failure::SystemBroken),
+        LoadSource::Script(script) => {
+            let limits = (threads, SCRIPT_CLIENTS);
+            Ok(Arc::from(script.load(stream.protocol, limits, (stream.tries_max, context.plan.seed))?))
+        }
+    }
+}
+
+/// A MySQL server may begin its sessions without autocommit: the load would be acknowledged, and lost.
+fn check_autocommit(server: &mut TargetServer) -> Result<(), Failure> {
+    if !server.is_mysql() {
+        return Ok(());
+    }
+    // dyno's own connection has turned its own on, and other sessions begin as the server says.
+    let ask = |connection: &mut Connection| connection.query_value("SELECT @@GLOBAL.autocommit");
+    let begins_with: Result<Option<u8>, _> = server.reconnect_if_broken()?.briefly(ask);
+    match begins_with {
+        Ok(Some(0)) => Err(Failure::NoAutocommit { url: server.url.clone() }),
+        // A server that does not say begins as all do.
+        _ => Ok(()),
+    }
+}
+
+/// Brings the tables into the state in which a load begins.
+fn reset(
+    context: &Context<'_>,
+    target: &str,
+    server: &mut TargetServer,
+    load: &dyn SeriesLoad,
+) -> Result<(), Failure> {
+    let url = server.url.clone();
+    let named = server.embedded.is_none();
+    let connection = server.reconnect_if_broken()?;
+    cancellable(context, connection, |connection| {
+        let mut tell = |text| context.stream.notice(target, None, text);
+        let tell: &mut dyn FnMut(String) = &mut tell;
+        // In an embedded server there is nobody who could miss anything.
+        load.reset(connection, named.then_some(tell)).map_err(|error| match error {
+            BenchmarkError::Locked { table, seconds, source } => {
+                Failure::Locked { table, url, seconds, source: Box::new(source) }
+            }
+            error => error.into(),
+        })
+    })
+}
+
+/// Threads of each load on one target.
+fn threads(context: &Context<'_>, phase: &PhasePlan, server: &TargetServer) -> u32 {
+    let plan = context.plan;
+    // On a shared machine the server needs the processors more than the load does, and loads that run at the same time
+    // share what is left.
+    let targets = if phase.together { plan.targets.len() } else { 1 };
+    let loads = (targets * phase.streams.len()) as u32;
+    let share = if server.same_host == Some(true) { server.cpus / 2 } else { server.cpus };
+    plan.spec.threads.unwrap_or((share / loads.max(1)).clamp(1, THREADS_MAX))
+}

@@ -1,0 +1,175 @@
+//! Loads that are typed: several streams at the same time (`--stream`), and a load for one system (`--ramp pg=1..200`).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use clap::{Args as _, Parser};
+use dyno_results::spec::{LoadSpec, StreamSpec};
+use serde_json::{Map, Value};
+
+use super::{check_name, is_name_like, nearest_field};
+use crate::failure::Failure;
+
+/// The hidden option as which a load for one system is read: its name, the option and the value.
+const LOAD_ON: &str = "--load-on";
+/// What is said of a stream beside its load.
+const OF_STREAM: [&str; 4] = ["protocol", "connections", "max-tries", "time-limit"];
+
+/// `oltp=tpcb/tpcb-like,clients=8`: a name, a workload, and what else a specification says of a stream.
+pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
+    let wrong = |why: &str| Failure::Absurd {
+        what: format!(
+            "--stream {text}: {why}; it is NAME=WORKLOAD,OPTION=VALUE,…, such as oltp=tpcb/tpcb-like,clients=8"
+        ),
+    };
+    let (name, rest) = text.split_once('=').ok_or_else(|| wrong("it has no name"))?;
+    check_name(name)?;
+    let mut parts = rest.split(',');
+    let workload = parts.next().filter(|workload| !workload.is_empty() && !workload.contains('='));
+    let workload = workload.ok_or_else(|| wrong("it names no workload"))?;
+    let mut said: Vec<(&str, String)> = Vec::new();
+    for part in parts {
+        match (part.split_once('='), said.last_mut()) {
+            (Some((option, value)), _) => said.push((option, value.to_owned())),
+            // A list has commas of its own.
+            (None, Some((_, value))) => *value = format!("{value},{part}"),
+            (None, None) => return Err(wrong(&format!("{part} has no value"))),
+        }
+    }
+    let (of_stream, of_load): (Vec<_>, Vec<_>) =
+        said.into_iter().partition(|(option, _)| OF_STREAM.contains(option));
+    let map = |said: Vec<(&str, String)>| -> Map<String, Value> {
+        said.into_iter().map(|(option, text)| (option.to_owned(), value(text))).collect()
+    };
+    let mut spec = map(of_stream);
+    spec.insert("load".to_owned(), Value::Object(map(of_load)));
+    let spec: StreamSpec = serde_json::from_value(Value::Object(spec)).map_err(|error| {
+        let error = error.to_string();
+        let nearest = nearest_field(&error).map(|name| format!("; did you mean {name}?"));
+        wrong(&format!("{error}{}", nearest.unwrap_or_default()))
+    })?;
+    Ok(StreamSpec { name: Some(name.to_owned()), workload: Some(workload.to_owned()), ..spec })
+}
+
+/// Numbers and truths as such; all else is text, which each field reads by itself.
+fn value(text: String) -> Value {
+    match text.as_str() {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        number => number.parse::<u64>().map_or(Value::String(text), Value::from),
+    }
+}
+
+/// The words of a command line, in which `--ramp pg=1..200` is the load of one system: clap knows an option by one form.
+pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let options = options();
+    let mut read = Vec::new();
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy().into_owned();
+        let (option, within) = match text.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option.to_owned(), Some(value.to_owned())),
+            _ => (text, None),
+        };
+        let Some(option) = options.iter().find(|(names, _)| names.contains(&option)).map(|(_, long)| long)
+        else {
+            read.push(word);
+            continue;
+        };
+        let value = within.clone().or_else(|| words.peek().map(|next| next.to_string_lossy().into_owned()));
+        match value.as_deref().and_then(|value| value.split_once('=')) {
+            Some((name, value)) if is_name_like(name) => {
+                read.extend([LOAD_ON, name, option, value].map(OsString::from));
+                if within.is_none() {
+                    words.next();
+                }
+            }
+            _ => read.push(word),
+        }
+    }
+    read
+}
+
+/// The options of a load that take a value, each with its names and the long one.
+fn options() -> Vec<([String; 2], String)> {
+    let command = LoadSpec::augment_args(clap::Command::new("load"));
+    let with_value = command.get_arguments().filter(|argument| argument.get_action().takes_values());
+    with_value
+        .filter_map(|argument| {
+            let long = format!("--{}", argument.get_long()?);
+            let short = argument.get_short().map(|short| format!("-{short}"));
+            Some(([long.clone(), short.unwrap_or_default()], long))
+        })
+        .collect()
+}
+
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct LoadArguments {
+    #[command(flatten)]
+    load: LoadSpec,
+}
+
+/// The loads of single systems, by their names, from what [`words`] made of them.
+pub(super) fn on_systems(said: &[String]) -> Result<BTreeMap<String, LoadSpec>, Failure> {
+    let mut options: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for one in said.chunks_exact(3) {
+        let [name, option, value] = one else { continue };
+        options.entry(name.clone()).or_default().push(format!("{option}={value}"));
+    }
+    let parse = |(name, options): (String, Vec<String>)| {
+        let read = LoadArguments::try_parse_from(&options).map_err(|error| {
+            let said = error.to_string();
+            let line = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            Failure::Absurd { what: format!("the load of {name}: {line}") }
+        })?;
+        Ok((name, read.load))
+    };
+    options.into_iter().map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_a_name_a_workload_and_what_is_said_of_it() {
+        let read = stream("oltp=tpcb/tpcb-like,clients=1,4,8,step=5s,protocol=simple,connections=4").unwrap();
+        assert_eq!((read.name.as_deref(), read.workload.as_deref()), (Some("oltp"), Some("tpcb/tpcb-like")));
+        assert_eq!(read.load.clients, Some("1,4,8".parse().unwrap()));
+        assert_eq!((read.connections, read.load.step), (Some(4), Some("5s".parse().unwrap())));
+        for (text, why) in [
+            ("tpcb", "has no name"),
+            ("a=", "names no workload"),
+            ("a=tpcb,clinets=4", "did you mean clients?"),
+            ("a=tpcb,clients=many", "clients"),
+            ("a=tpcb,fast", "fast has no value"),
+            ("1=tpcb", "is no name"),
+        ] {
+            let refused = stream(text).unwrap_err().to_string();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_load_with_a_name_is_that_of_one_system() {
+        let read = |line: &str| {
+            let read = words(line.split(' ').map(OsString::from)).into_iter();
+            read.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            read("run events --ramp pg=1..200 -c my=40 --rate=a=5/s"),
+            "run events --load-on pg --ramp 1..200 --load-on my --clients 40 --load-on a --rate 5/s"
+        );
+        let others = "run -t pg=postgres://h/d?a=b --clients 4 --duration=5s --before join a=b --to-the-end";
+        assert_eq!(read(others), others);
+        let said = ["pg", "--ramp", "1..9", "my", "--clients", "4", "pg", "--step", "2s"].map(str::to_owned);
+        let loads = on_systems(&said).unwrap();
+        assert_eq!(
+            (loads["pg"].step, loads["my"].clients.clone()),
+            (Some("2s".parse().unwrap()), Some("4".parse().unwrap()))
+        );
+        let wrong = on_systems(&["pg", "--clients", "x"].map(str::to_owned)).unwrap_err().to_string();
+        assert!(wrong.contains("the load of pg") && wrong.contains("--clients"), "{wrong}");
+    }
+}

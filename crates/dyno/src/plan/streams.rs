@@ -1,0 +1,250 @@
+//! The phases of a run: what each stream is called, what it runs, and the course of its load on each target.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use dyno_results::spec::{Course, LoadSpec, PhaseSpec, RunSpec, StreamSpec, Time};
+use dyno_target::files;
+use dyno_workload::benchmark::{Series, SqlScript};
+
+use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, within};
+use crate::failure::Failure;
+
+/// Tries for a transaction where none are named.
+const TRIES_DEFAULT: u32 = 10;
+/// Most connections that clients may share.
+const CONNECTIONS_MAX: u32 = 100_000;
+
+/// Decides what the phases leave open, and writes it there.
+pub(super) fn resolve(spec: &mut RunSpec, targets: &[TargetPlan]) -> Result<Vec<PhasePlan>, Failure> {
+    // All targets have the same.
+    let series = targets.first().map(|target| target.benchmark.series()).unwrap_or_default();
+    let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+    let quick = spec.quick;
+    let mut phases = spec
+        .phases
+        .iter_mut()
+        .map(|phase| PhasePlan::resolve(phase, quick, &series, &names))
+        .collect::<Result<Vec<_>, _>>()?;
+    name_apart(&spec.phases, &mut phases)?;
+    for (phase, plan) in spec.phases.iter_mut().zip(&phases).filter(|(phase, _)| phase.streams.len() > 1) {
+        for (stream, plan) in phase.streams.iter_mut().zip(&plan.streams) {
+            stream.name = Some(plan.name.clone());
+        }
+    }
+    Ok(phases)
+}
+
+/// Streams of one name could not be told apart in the report: where two were, each that the user has not
+/// named is called as its workload is.
+fn name_apart(asked: &[PhaseSpec], phases: &mut [PhasePlan]) -> Result<(), Failure> {
+    let names = |phases: &[PhasePlan]| -> Vec<String> {
+        phases.iter().flat_map(|phase| &phase.streams).map(|stream| stream.name.clone()).collect()
+    };
+    let is_twice = |names: &[String], name: &str| names.iter().filter(|other| *other == name).count() > 1;
+    let all = names(phases);
+    let asked = asked.iter().flat_map(|phase| &phase.streams);
+    for (asked, stream) in asked.zip(phases.iter_mut().flat_map(|phase| &mut phase.streams)) {
+        if asked.name.is_none() && is_twice(&all, &stream.name) {
+            stream.name = last_part(&stream.workload);
+        }
+    }
+    let all = names(phases);
+    match all.iter().find(|name| is_twice(&all, name)) {
+        None => Ok(()),
+        Some(twice) => Err(Failure::Absurd {
+            what: format!(
+                "two loads are called {twice}, and their stages could not be told apart: name them (--stream NAME=WORKLOAD,…, \
+                 or `name` of a stream)"
+            ),
+        }),
+    }
+}
+
+/// `select-only` of `tpcb/select-only`, `big` of `./big.sql`.
+fn last_part(workload: &str) -> String {
+    let last = Path::new(workload).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    last.unwrap_or_else(|| workload.to_owned())
+}
+
+impl PhasePlan {
+    /// Decides what a phase leaves open, and writes it there.
+    fn resolve(
+        phase: &mut PhaseSpec,
+        quick: bool,
+        series: &[Series],
+        targets: &[&str],
+    ) -> Result<Self, Failure> {
+        let warm_up = phase.warm_up.get_or_insert(Time(Duration::from_secs(if quick { 1 } else { 5 }))).0;
+        let repeat = within("--repeat", phase.repeat, 1000)?;
+        if phase.streams.is_empty() {
+            return Err(Failure::Absurd { what: "a phase has no stream".to_owned() });
+        }
+        let several = phase.streams.len() > 1;
+        let beside =
+            several || (phase.together && phase.streams.iter().any(|stream| !stream.systems.is_empty()));
+        let streams = phase
+            .streams
+            .iter_mut()
+            .map(|stream| StreamPlan::resolve(stream, series, targets, (quick, beside, several)));
+        let mut streams = streams.collect::<Result<Vec<_>, _>>()?;
+        end_somewhere(&mut streams, targets, phase.together);
+        for (stream, plan) in phase.streams.iter_mut().zip(&streams) {
+            plan.write_courses(stream);
+        }
+        if streams.iter().flat_map(StreamPlan::courses).any(Course::has_hold) {
+            phase.repeat = repeat.or(Some(1));
+        } else if repeat.is_some() {
+            let what =
+                "--repeat is about the hold, and behind a ramp there is one only if its --hold is named";
+            return Err(Failure::Absurd { what: what.to_owned() });
+        }
+        let (repeat, together, cold) = (phase.repeat.unwrap_or(1), phase.together, phase.cold);
+        Ok(Self { warm_up, repeat, together, cold, streams })
+    }
+}
+
+/// Where no load that runs at a time has an end of its own, all get one.
+fn end_somewhere(streams: &mut [StreamPlan], targets: &[&str], together: bool) {
+    let at_a_time: Vec<Vec<&str>> =
+        if together { vec![targets.to_vec()] } else { targets.iter().map(|target| vec![*target]).collect() };
+    for targets in at_a_time {
+        let is_one = |name: &String| targets.contains(&name.as_str());
+        let mut courses: Vec<&mut Course> = streams
+            .iter_mut()
+            .flat_map(|stream| stream.courses.iter_mut())
+            .filter_map(|(name, course)| is_one(name).then_some(course))
+            .collect();
+        if courses.iter().all(|course| course.ends_with_others()) {
+            courses.iter_mut().for_each(|course| course.end_by_itself());
+        }
+    }
+}
+
+impl StreamPlan {
+    /// `beside` others at the same time, which may be of other targets; of `several` in its phase.
+    fn resolve(
+        stream: &mut StreamSpec,
+        series: &[Series],
+        targets: &[&str],
+        (quick, beside, several): (bool, bool, bool),
+    ) -> Result<Self, Failure> {
+        let absurd = |what: String| Failure::Absurd { what };
+        let workload = stream.workload.clone().unwrap_or_default();
+        let (source, usual) = source(stream, &workload, series)?;
+        if let Some(unknown) = stream.systems.keys().find(|name| !targets.contains(&name.as_str())) {
+            let known = targets.iter().map(|name| (*name).to_owned()).collect();
+            return Err(Failure::NoSuchTarget {
+                option: "the load of a system",
+                name: unknown.clone(),
+                known,
+            });
+        }
+        let mut courses = BTreeMap::new();
+        for target in targets {
+            let load = match stream.systems.get(*target) {
+                // Steps are of the others, beside which it stays as it is.
+                Some(own) if beside && own.is_steady() => {
+                    own.clone().or(LoadSpec { step: None, hold: None, ..stream.load.clone() })
+                }
+                Some(own) => own.clone().or(stream.load.clone()),
+                None => stream.load.clone(),
+            };
+            courses.insert((*target).to_owned(), load.course(quick, beside).map_err(absurd)?);
+        }
+        let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
+        if connections.is_some() && courses.values().any(Course::is_open) {
+            let what = "--connections is for clients that share them, and the clients of an open loop (a rate) are its \
+                        connections already: name their number with --clients instead";
+            return Err(absurd(what.to_owned()));
+        }
+        let name = match &stream.name {
+            Some(name) if name.is_empty() => return Err(absurd("a stream has an empty name".to_owned())),
+            Some(name) => name.clone(),
+            None if several => last_part(&workload),
+            None => usual,
+        };
+        Ok(Self {
+            name,
+            workload,
+            source,
+            protocol: *stream.protocol.get_or_insert_default(),
+            tries_max: *stream
+                .max_tries
+                .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),
+            connections,
+            courses,
+        })
+    }
+
+    /// Writes the loads as they were decided.
+    fn write_courses(&self, stream: &mut StreamSpec) {
+        for (name, load) in &mut stream.systems {
+            if let Some(course) = self.courses.get(name) {
+                *load = LoadSpec::of(course);
+            }
+        }
+        let common = self.courses.iter().find(|(name, _)| !stream.systems.contains_key(*name));
+        if let Some((_, course)) = common {
+            stream.load = LoadSpec::of(course);
+        }
+    }
+
+    /// The load on a target.
+    pub(crate) fn course(&self, target: &str) -> &Course {
+        // Every target of the plan has one.
+        &self.courses[target]
+    }
+
+    /// The loads on all targets.
+    pub(crate) fn courses(&self) -> impl Iterator<Item = &Course> {
+        self.courses.values()
+    }
+
+    /// The most clients that are named for a target; `None` where the number is open.
+    pub(crate) fn clients_named(&self, target: &str) -> Option<u32> {
+        self.course(target).clients_named()
+    }
+
+    /// The connections of so many clients.
+    pub(crate) fn connections_of(&self, clients: u32) -> u32 {
+        self.connections.map_or(clients, |shared| shared.min(clients))
+    }
+
+    /// Whether it may change data.
+    pub(crate) fn writes(&self, series: &[Series]) -> bool {
+        match &self.source {
+            LoadSource::Family(place) => series.get(*place).is_none_or(|series| series.writes),
+            LoadSource::Script(script) => script.writes(),
+        }
+    }
+}
+
+/// Reads the files of SQL that streams name: their text is kept with the specification.
+pub(super) fn read_scripts(spec: &mut RunSpec) -> Result<(), Failure> {
+    for stream in spec.phases.iter_mut().flat_map(|phase| &mut phase.streams) {
+        match &stream.workload {
+            Some(workload) if SqlScript::is_named(workload) && stream.script.is_none() => {
+                let path = Path::new(workload);
+                let text = files::read_to_string(path)
+                    .map_err(|source| Failure::WorkloadRead { path: path.to_owned(), source })?;
+                stream.script = Some(text);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a stream runs, and what it is called where it is alone.
+fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(LoadSource, String), Failure> {
+    if let Some(text) = &stream.script {
+        let script = SqlScript::new(workload, text)
+            .map_err(|error| Failure::Absurd { what: format!("{workload} is no script: {error}") })?;
+        return Ok((LoadSource::Script(script), last_part(workload)));
+    }
+    let place = series.iter().position(|series| series.workload == workload);
+    let place = place.ok_or_else(|| Failure::Absurd { what: format!("no target runs {workload}") })?;
+    Ok((LoadSource::Family(place), series[place].name.to_owned()))
+}
