@@ -41,7 +41,9 @@ export function readReport(written: WrittenReport): Report {
 export function withUpdate(report: Report, update: Update): Report {
   const timelines = [...report.timelines];
   for (const more of update.append) {
-    const at = timelines.findIndex((timeline) => timeline.target === more.target);
+    const at = timelines.findIndex(
+      ({ target, stream }) => target === more.target && stream === (more.stream ?? 0),
+    );
     const before = timelines[at];
     if (before === undefined) timelines.push(readTimeline(more));
     else timelines[at] = appended(before, more);
@@ -99,6 +101,7 @@ function readTimeline(written: WrittenTimeline): Timeline {
   const times: Column[] = [];
   return {
     target: written.target,
+    stream: written.stream ?? 0,
     load: readLoad(written.load),
     metrics: written.metrics.map((metric) => ({
       source: metric.source,
@@ -165,6 +168,7 @@ function appended(timeline: Timeline, more: WrittenTimeline): Timeline {
   }).metrics;
   return {
     target: timeline.target,
+    stream: timeline.stream,
     load: appendedLoad(timeline.load, more.load),
     metrics: [...metrics, ...added],
   };

@@ -221,6 +221,8 @@ export type StageResult = Arrival & {
   id: number;
   target: string;
   series: string;
+  /** Its place among the streams that run at the same time; left out where it is the first. */
+  stream?: number;
   kind: StageKind;
   workload: string;
   clients: number;
@@ -348,6 +350,7 @@ export type Column = Float64Array;
 
 export interface Timeline {
   target: string;
+  stream: number;
   load: Load;
   metrics: Metric[];
 }
@@ -395,6 +398,7 @@ export type Written<T> = {
 
 export interface WrittenTimeline {
   target: string;
+  stream?: number;
   load: Partial<Written<Load>>;
   metrics: Written<Metric>[];
 }

@@ -16,10 +16,10 @@ import type { Abscissa } from "./charts/panel";
 import type { PlacedLane } from "./charts/parts";
 import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
-import type { StageResult } from "./document";
+import type { Finding, StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
 import { arrivalText, clientsText } from "./reading";
-import { type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";
+import { isFirst, type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";
 import type { AxisKind, View } from "./state";
 import type { Colour } from "./theme";
 
@@ -59,7 +59,7 @@ const OUTSIDE_MIN_S = 5;
 export function layoutOf(scene: Scene, view: View): Layout {
   const names = seriesNames(scene);
   const ladders = names.filter(
-    (name) => stepsOf(scene.lanes.flatMap((lane) => rungsOfLane(lane, name))).length > 1,
+    (name) => stepsOf(scene.streams.flatMap((lane) => rungsOfLane(lane, name))).length > 1,
   );
   const overlaid = scene.reports.length > 1;
   const axes = axesOf(scene, ladders, overlaid);
@@ -70,17 +70,17 @@ export function layoutOf(scene: Scene, view: View): Layout {
   const choices = axis === "step" ? ladders : axis === "start" ? names : [];
   const series =
     axis === "time" ? null : (choices.find((name) => name === view.series) ?? choices[0] ?? null);
-  const steps = series === null ? [] : stepsOf(scene.lanes.flatMap((lane) => rungsOfLane(lane, series)));
+  const steps = series === null ? [] : stepsOf(scene.streams.flatMap((lane) => rungsOfLane(lane, series)));
   const place = (lane: Lane): Placing => {
     if (axis === "step" && series !== null) return onSteps(rungsOfLane(lane, series), steps);
     if (axis === "start" && series !== null) return fromStart(stagesOfLane(lane, series));
     return null;
   };
-  const all = scene.lanes.map((lane) => ({ lane, placing: place(lane) }));
+  const all = scene.streams.map((lane) => ({ lane, placing: place(lane) }));
   const lanes = all.filter(({ lane }) => !view.hidden.includes(lane.key));
   const whole = wholeOf(axis, all, series, steps);
-  const several = scene.lanes.length > 1;
-  const open = scene.lanes.some(
+  const several = scene.streams.length > 1;
+  const open = scene.streams.some(
     (lane) => series !== null && rungsOfLane(lane, series).some((rung) => rung.arrival === "open"),
   );
   const onStep = axis === "step";
@@ -126,11 +126,11 @@ export function secondsShown(layout: Layout, span: Span): Map<Lane["report"], Sp
 
 function axesOf(scene: Scene, ladders: string[], overlaid: boolean): Layout["axes"] {
   const rates = ladders.some((name) =>
-    scene.lanes.some((lane) => rungsOfLane(lane, name).some((rung) => rung.arrival === "open")),
+    scene.streams.some((lane) => rungsOfLane(lane, name).some((rung) => rung.arrival === "open")),
   );
   return [
     { kind: "time" as const, label: overlaid ? "from each run's start" : "time" },
-    ...(scene.lanes.length > 1 ? [{ kind: "start" as const, label: "from each series' start" }] : []),
+    ...(scene.streams.length > 1 ? [{ kind: "start" as const, label: "from each series' start" }] : []),
     ...(ladders.length > 0
       ? [{ kind: "step" as const, label: rates ? "steps of the rate" : "steps of clients" }]
       : []),
@@ -140,7 +140,7 @@ function axesOf(scene: Scene, ladders: string[], overlaid: boolean): Layout["axe
 /** Turns lie over each other only on the steps; runs only from their series' start. */
 function usualAxis(scene: Scene, ladders: string[], overlaid: boolean): AxisKind {
   if (overlaid) return "start";
-  const turns = scene.lanes.length > 1 && scene.reports.some((report) => tookTurns(report.stages));
+  const turns = scene.streams.length > 1 && scene.reports.some((report) => tookTurns(report.stages));
   return turns && ladders.length > 0 ? "step" : "time";
 }
 
@@ -172,7 +172,7 @@ function marksOf({ report, target }: Lane): number[] {
 function spansOf(scene: Scene, names: string[], whole: Span): Layout["spans"] {
   const spans = [{ label: "all stages", span: whole }];
   for (const name of names.length > 1 ? names : []) {
-    const [from, to] = extentOfStages(scene.lanes.flatMap((lane) => stagesOfLane(lane, name)));
+    const [from, to] = extentOfStages(scene.streams.flatMap((lane) => stagesOfLane(lane, name)));
     if (from !== null && to !== null) spans.push({ label: name, span: [from, to] });
   }
   const outer = outerOf(scene, whole);
@@ -288,7 +288,7 @@ function notesOf(lanes: PlacedLane[], series: string | null): NoteText[] {
     };
     const { report, target } = lane;
     const hooks = report.hooks
-      .filter((hook) => hook.target === target.name)
+      .filter((hook) => hook.target === target.name && isFirst(lane))
       .flatMap((hook) =>
         put(hook.at_s, {
           grave: !hook.succeeded,
@@ -297,7 +297,7 @@ function notesOf(lanes: PlacedLane[], series: string | null): NoteText[] {
         }),
       );
     const lost = report.lost
-      .filter((one) => one.target === target.name)
+      .filter((one) => one.target === target.name && isFirst(lane))
       .flatMap((one) => put(one.at_s, { grave: true, title: `${lane.label}: lost`, text: one.reason }));
     return [...hooks, ...lost, ...saturationNotes(lane, series, put), ...findingNotes(lane, series, put)];
   });
@@ -311,7 +311,7 @@ function saturationNotes(lane: Lane, series: string | null, put: Put): NoteText[
   );
   return own.flatMap((one) => {
     const found = one.saturation;
-    const stage = lane.report.stages.find((candidate) => candidate.id === found?.stage);
+    const stage = stagesOfLane(lane).find((candidate) => candidate.id === found?.stage);
     if (found === null || stage === undefined) return [];
     const load = stage.arrival === "open" ? `${long(loadOf(stage))}/s` : counted(stage.clients, "client");
     return put(stage.start_s, {

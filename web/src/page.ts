@@ -116,7 +116,7 @@ export class ReportPage {
       el("a", { class: "skip", href: "#main" }, "Skip to the figures"),
       head,
       contents(main, this.#clients.element.hidden === true, this.#time.element.hidden === true),
-      scene.lanes.length > 1 && this.#legend(scene),
+      scene.streams.length > 1 && this.#legend(scene),
       main,
       el("footer", {}, `dyno ${versions} · ${report.schema}`),
     ];
@@ -164,7 +164,7 @@ export class ReportPage {
 
   /** The targets, each to be turned off and on. */
   #legend(scene: Scene): HTMLElement {
-    const buttons = scene.lanes.map((lane) => {
+    const buttons = scene.streams.map((lane) => {
       const shown = !this.#view.hidden.includes(lane.key);
       const button = el(
         "button",

@@ -168,6 +168,7 @@ function thin(timeline: Timeline, stride: number): Timeline {
   const load = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, of(column)]));
   return {
     target: timeline.target,
+    stream: timeline.stream,
     load: {
       ...load,
       pool:

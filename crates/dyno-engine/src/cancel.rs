@@ -16,6 +16,8 @@ use crate::thread::LoadThread;
 const CANCELLED: &str = "57014";
 /// The same of MySQL and MariaDB: the statement was interrupted.
 const CANCELLED_NUMBER: u16 = 1317;
+/// How long a server may take to cancel a statement.
+pub(crate) const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
 /// How exactly a limit is kept.
 const LOOK_NS: u64 = SECOND_NS / 50;
 
@@ -42,6 +44,12 @@ pub(crate) fn is_cancelled(error: &ServerError) -> bool {
     }
 }
 
+/// Whether a statement that was cancelled now may be of a request that was made then. PostgreSQL signals a session twice for
+/// one request, so that the second signal may hit the statement behind the one that was meant.
+pub(crate) fn asked_lately(cancel_ns: u64, now: u64) -> bool {
+    cancel_ns > 0 && now.saturating_sub(cancel_ns) <= CANCEL_WAIT_NS
+}
+
 impl LoadThread {
     /// When it is looked next whether a statement has outlasted the limit; `None` where there is no limit.
     pub(crate) fn next_limit_ns(&self) -> Option<u64> {
@@ -57,11 +65,11 @@ impl LoadThread {
         }
         self.limit_look_ns = now + LOOK_NS;
         let since_ns = now.saturating_sub(nanoseconds(limit));
-        self.cancel_sent_before(since_ns);
+        self.cancel_sent_before(since_ns, now);
     }
 
     /// Has all statements under way cancelled that were sent before then; whether there is any of which an answer may come.
-    pub(crate) fn cancel_sent_before(&mut self, then_ns: u64) -> bool {
+    pub(crate) fn cancel_sent_before(&mut self, then_ns: u64, now: u64) -> bool {
         let Some(canceller) = &self.canceller else { return false };
         let mut any = false;
         for session in &mut self.sessions {
@@ -70,10 +78,11 @@ impl LoadThread {
                 continue;
             }
             // If the thread is gone nobody cancels, and the statement is waited for as before.
-            if let Some(name) = session.name.clone().filter(|_| !session.cancelled) {
-                session.cancelled = canceller.send(name).is_ok();
+            let is_new = session.cancel_ns < session.request_ns;
+            if is_new && session.name.clone().is_some_and(|name| canceller.send(name).is_ok()) {
+                session.cancel_ns = now;
             }
-            any |= session.cancelled;
+            any |= session.cancel_ns >= session.request_ns;
         }
         any
     }

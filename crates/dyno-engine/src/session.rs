@@ -99,8 +99,8 @@ pub(crate) struct Session {
     pub(crate) keeps_rows: bool,
     /// When the request was sent that is waited for.
     pub(crate) request_ns: u64,
-    /// The server was asked to cancel what is under way, and has not said yet that it did.
-    pub(crate) cancelled: bool,
+    /// When the server was last asked to cancel what was under way; 0 for never.
+    pub(crate) cancel_ns: u64,
     /// How the server knows the connection in use.
     pub(crate) name: Option<SessionName>,
     /// The number of the connection in use, among those of the client.
@@ -180,7 +180,7 @@ impl Session {
             opened_ns: 0,
             keeps_rows: false,
             request_ns: 0,
-            cancelled: false,
+            cancel_ns: 0,
             name: None,
             number: 0,
             others: Vec::new(),
@@ -334,7 +334,7 @@ impl Session {
             let session = handshake.into_session();
             self.link = session.link;
             self.scanner = session.scanner;
-            (self.name, self.cancelled) = (session.name, false);
+            (self.name, self.cancel_ns) = (session.name, 0);
             self.unread = session.leftover;
         }
         Ok(done)

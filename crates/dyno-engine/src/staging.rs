@@ -4,6 +4,7 @@ use dyno_results::spec::{End, StageOrder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::cancel::CANCEL_WAIT_NS;
 use crate::clock::{SECOND_NS, now_ns, thread_cpu_ns};
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
@@ -13,8 +14,7 @@ use crate::schedule::{Schedule, seeded_gaps};
 use crate::session::SessionState;
 use crate::thread::{LoadThread, ReportKind, ThreadFinished};
 
-/// How long a server may take to cancel what is under way at a stage's end; and where the user waits for it.
-const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
+/// How long a server may take to cancel what is under way at a stage's end where the user waits for it.
 const CANCEL_WAIT_STOPPED_NS: u64 = SECOND_NS / 2;
 /// How often a ramp of clients is looked at, at most.
 const RAMP_STEP_MIN_NS: u64 = 1_000_000;
@@ -438,7 +438,7 @@ impl LoadThread {
     /// At a drain's end what is under way is cancelled, once, and the server's answer waited for a little.
     fn is_being_cancelled(&mut self, now: u64) -> bool {
         let Some(stage) = &mut self.stage else { return false };
-        if std::mem::replace(&mut stage.cancelling, true) || !self.cancel_sent_before(now) {
+        if std::mem::replace(&mut stage.cancelling, true) || !self.cancel_sent_before(now, now) {
             return false;
         }
         if let Some(Running { phase: Phase::Drain { deadline_ns, .. }, stopped, .. }) = &mut self.stage {

@@ -1,6 +1,6 @@
 //! What a transaction passes through on a load thread: begun, sent, answered, tried again, ended.
 
-use crate::cancel::is_cancelled;
+use crate::cancel::{asked_lately, is_cancelled};
 use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
@@ -304,8 +304,7 @@ impl LoadThread {
         let Some(transaction) = &mut session.transaction else { return };
         transaction.commit_in_flight = false;
         let load_goes_on = self.stage.as_ref().is_some_and(Running::load_goes_on);
-        // What a server says long after it was asked may be of the statement behind the one that was meant.
-        let cancelled = is_cancelled(&error) && std::mem::take(&mut session.cancelled);
+        let cancelled = is_cancelled(&error) && asked_lately(session.cancel_ns, now);
         transaction.cancelled |= cancelled;
         let may_retry = is_retried(&error) && transaction.tries < self.config.tries_max && load_goes_on;
         let reaction = session.client.failed(&StatementFailure {

@@ -5,7 +5,7 @@
 import { placed } from "../align";
 import type { Metric } from "../document";
 import { bytes, bytesPerSecond, cores, latency, long, share } from "../format";
-import type { Lane } from "../scene";
+import { isFirst, type Lane } from "../scene";
 import type { Colour } from "../theme";
 import type { Curve } from "./chart";
 import { failed, latencyPanel, pool, poolFigure, throughput } from "./load";
@@ -41,7 +41,15 @@ export interface Drawn {
 /** Classes of waits, or tables, that are drawn; the rest would only be noise. */
 const LABELS_MAX = 6;
 
-export function panelsOf(lanes: PlacedLane[], several: boolean, shown: (chart: string) => boolean): Drawn {
+export function panelsOf(
+  streams: PlacedLane[],
+  severalStreams: boolean,
+  shown: (chart: string) => boolean,
+  several = severalStreams,
+): Drawn {
+  // What is read of a server is that of all its streams, and drawn once.
+  const lanes = streams.filter(({ lane }) => isFirst(lane));
+  const load = [streams, severalStreams] as const;
   const panels: Panel[] = [];
   const missing: string[] = [];
   const add = (title: string, made: Panel[], why: string | null) => {
@@ -50,13 +58,13 @@ export function panelsOf(lanes: PlacedLane[], several: boolean, shown: (chart: s
     if (known.length === 0 && why !== null) missing.push(`${title} (${why})`);
   };
   const own: Record<string, () => Panel[]> = {
-    throughput: () => [throughput(lanes, several)],
-    latency: () => [latencyPanel(lanes, several)],
+    throughput: () => [throughput(...load)],
+    latency: () => [latencyPanel(...load)],
     median: () =>
-      several
+      load[1]
         ? [
             {
-              ...latencyPanel(lanes, several, "p50_us"),
+              ...latencyPanel(...load, "p50_us"),
               id: "median",
               chart: "median",
               wide: false,
@@ -64,12 +72,12 @@ export function panelsOf(lanes: PlacedLane[], several: boolean, shown: (chart: s
             },
           ]
         : [],
-    failed: () => [failed(lanes, several)],
-    pool: () => pool(lanes, several),
+    failed: () => [failed(...load)],
+    pool: () => pool(...load),
     waiting: () => [
-      poolFigure(lanes, several, "waiting", "Clients waiting for a connection", "clients", "waiting", long),
+      poolFigure(...load, "waiting", "Clients waiting for a connection", "clients", "waiting", long),
     ],
-    wait: () => [poolFigure(lanes, several, "wait", "Wait for a connection", "p99", "wait_p99_us", latency)],
+    wait: () => [poolFigure(...load, "wait", "Wait for a connection", "p99", "wait_p99_us", latency)],
     cpu: () =>
       [...machinesOf(lanes, "host"), ...machinesOf(lanes, "driver")].flatMap((machine) =>
         cpu(machine, several),

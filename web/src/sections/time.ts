@@ -75,7 +75,7 @@ export class TimeSection {
   }
 
   update(scene: Scene, state: View): void {
-    const anything = scene.lanes.some(
+    const anything = scene.streams.some(
       ({ timeline }) => (timeline?.load.t_s.length ?? 0) > 0 || (timeline?.metrics.length ?? 0) > 0,
     );
     this.element.hidden = !anything;
@@ -86,8 +86,11 @@ export class TimeSection {
     const outer = layout.axis === "time" ? outerOf(scene, layout.whole) : layout.whole;
     this.#view.settle(layout.whole, state.span === null ? null : within(state.span, outer));
     this.#view.bands = layout.bands;
-    const { panels, missing } = panelsOf(layout.lanes, scene.lanes.length > 1, (chart) =>
-      isShown(chart, state),
+    const { panels, missing } = panelsOf(
+      layout.lanes,
+      scene.streams.length > 1,
+      (chart) => isShown(chart, state),
+      scene.lanes.length > 1,
     );
     this.#place(panels, layout);
     this.#describe(layout, missing);

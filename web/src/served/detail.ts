@@ -13,10 +13,10 @@ const FINE_SHARE = 0.8;
 
 /** Whether the server may have more points of a span than are here: an interval of load is a second. */
 export function isCoarse(report: Report, [from, to]: Span): boolean {
-  return report.timelines.some(({ target, load }) => {
+  return report.timelines.some(({ target, stream, load }) => {
     const rows = rowAt(load.t_s, to) - rowAt(load.t_s, from);
     const seconds = report.stages
-      .filter((stage) => stage.target === target)
+      .filter((stage) => stage.target === target && (stage.stream ?? 0) === stream)
       .reduce(
         (sum, stage) =>
           sum + Math.max(0, Math.min(to, stage.start_s + stage.seconds) - Math.max(from, stage.start_s)),
@@ -29,7 +29,9 @@ export function isCoarse(report: Report, [from, to]: Span): boolean {
 /** A report with the points of `finer` within a span. */
 export function spliced(report: Report, finer: Report, span: Span): Report {
   const timelines = report.timelines.map((timeline) => {
-    const other = finer.timelines.find(({ target }) => target === timeline.target);
+    const other = finer.timelines.find(
+      ({ target, stream }) => target === timeline.target && stream === timeline.stream,
+    );
     return other === undefined ? timeline : splicedTimeline(timeline, other, span);
   });
   return { ...report, timelines };
@@ -52,6 +54,7 @@ function splicedTimeline(timeline: Timeline, finer: Timeline, span: Span): Timel
   });
   return {
     target: timeline.target,
+    stream: timeline.stream,
     load: {
       ...load,
       pool: pool === null || finerPool === null ? pool : joined(pool, finerPool, joint),

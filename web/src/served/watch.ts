@@ -149,13 +149,13 @@ export class Watch {
     const live = reports.filter(isLive);
     const stages: string[] = [];
     const figures = live.flatMap((report) =>
-      report.timelines.flatMap(({ target, load }) => {
+      report.timelines.flatMap(({ target, stream, load }) => {
         const stage = report.stages.find(({ id }) => id === load.stage.at(-1));
         // While targets take turns, the last figure of the one that waits is an old one.
         const running = (load.t_s.at(-1) ?? Number.NEGATIVE_INFINITY) > report.run.seconds - STALE_S;
         if (!running || stage === undefined) return [];
         stages.push(`${target}: ${stage.series}, ${stage.kind}, ${clientsText(stage)}`);
-        return [`${target} ${long(load.tps.at(-1))} TPS`];
+        return [`${stream > 0 ? stage.series : target} ${long(load.tps.at(-1))} TPS`];
       }),
     );
     const at = Math.max(0, ...live.map(({ run }) => run.seconds));
