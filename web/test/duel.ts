@@ -184,7 +184,7 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
       {
         code: "drift",
         severity: "doubt",
-        ...subject("my", "ingest", 40),
+        ...subject("pg", "ingest"),
         evidence: "Throughput fell by 9% within the stage.",
         advice: "Use longer steps.",
       },
