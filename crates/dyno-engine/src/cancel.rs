@@ -9,7 +9,7 @@ use dyno_wire::server_error::ServerError;
 
 use crate::clock::SECOND_NS;
 use crate::connecting::nanoseconds;
-use crate::session::SessionState;
+use crate::session::{Session, SessionState};
 use crate::thread::LoadThread;
 
 /// `query_canceled`
@@ -44,10 +44,12 @@ pub(crate) fn is_cancelled(error: &ServerError) -> bool {
     }
 }
 
-/// Whether a statement that was cancelled now may be of a request that was made then. PostgreSQL signals a session twice for
-/// one request, so that the second signal may hit the statement behind the one that was meant.
-pub(crate) fn asked_lately(cancel_ns: u64, now: u64) -> bool {
-    cancel_ns > 0 && now.saturating_sub(cancel_ns) <= CANCEL_WAIT_NS
+/// Whether the statement of a session that a server says it has cancelled was cancelled because dyno asked for that.
+/// PostgreSQL signals a session twice for one request, so that the second signal may hit the statement behind the one that
+/// was meant.
+pub(crate) fn was_asked(session: &Session, now: u64) -> bool {
+    let lately = now.saturating_sub(session.cancel_ns) <= CANCEL_WAIT_NS;
+    session.cancel_ns > 0 && (session.cancel_ns >= session.request_ns || lately)
 }
 
 impl LoadThread {

@@ -344,11 +344,10 @@ impl LoadThread {
 
     /// Ends the load of a stage that was to last until now.
     pub(crate) fn end_stage(&mut self, now: u64) {
+        let Some(stage) = &mut self.stage else { return };
+        stage.finished.complete = true;
         if self.load_goes_on() {
             self.end_load(now);
-            if let Some(stage) = &mut self.stage {
-                stage.finished.complete = true;
-            }
             self.finish_if_drained(now);
         } else {
             self.stop_stage(now);

@@ -1,6 +1,6 @@
 //! What a transaction passes through on a load thread: begun, sent, answered, tried again, ended.
 
-use crate::cancel::{asked_lately, is_cancelled};
+use crate::cancel::{is_cancelled, was_asked};
 use crate::clock::now_ns;
 use crate::connecting::nanoseconds;
 use crate::error::SessionError;
@@ -300,12 +300,13 @@ impl LoadThread {
     /// The server refused a statement.
     fn statement_failed(&mut self, index: u32, error: ServerError, now: u64) {
         let session = &mut self.sessions[index as usize];
+        let asked = was_asked(session, now);
         let status = session.scanner.status_after(&error);
         let Some(transaction) = &mut session.transaction else { return };
         transaction.commit_in_flight = false;
         let load_goes_on = self.stage.as_ref().is_some_and(Running::load_goes_on);
-        let cancelled = is_cancelled(&error) && asked_lately(session.cancel_ns, now);
-        transaction.cancelled |= cancelled;
+        let cancelled = is_cancelled(&error) && asked;
+        transaction.cancelled = cancelled;
         let may_retry = is_retried(&error) && transaction.tries < self.config.tries_max && load_goes_on;
         let reaction = session.client.failed(&StatementFailure {
             error: &error,
@@ -432,6 +433,8 @@ impl LoadThread {
         let Some(transaction) = session.transaction.take() else { return };
         if transaction.commit_in_flight {
             self.recorder.current.unknown(transaction.type_index);
+        } else if transaction.cancelled {
+            self.recorder.current.cancelled(transaction.type_index);
         } else {
             self.recorder.current.failed(ended(&transaction, now));
         }

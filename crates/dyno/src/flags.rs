@@ -159,7 +159,9 @@ impl Flags {
             spec.phases.push(PhaseSpec::default());
         }
         if !self.stream.is_empty() {
-            if let Some(other) = first_workload(&spec).or(self.load.workload.as_deref()) {
+            // Streams that were stored or stand in a file give way; a workload that was typed does not.
+            let typed = named.filter(|named| !is_file(named)).and_then(|_| first_workload(&spec));
+            if let Some(other) = typed.or(self.load.workload.as_deref()) {
                 let what = format!("--stream names the workloads: leave out {other}, or the streams");
                 return Err(Failure::Absurd { what });
             }
@@ -170,7 +172,10 @@ impl Flags {
         if self.load.workload.is_some() {
             // Another workload than the file's: its first load stands for all.
             spec.phases.truncate(1);
-            spec.phases.iter_mut().for_each(|phase| phase.streams.truncate(1));
+            for phase in &mut spec.phases {
+                phase.streams.truncate(1);
+                phase.streams.iter_mut().for_each(|stream| (stream.name, stream.script) = (None, None));
+            }
         }
         let on_systems = streams::on_systems(&self.load_on)?;
         let (named_targets, alone) = (!self.target.is_empty(), self.target.len() == 1);
@@ -187,6 +192,11 @@ impl Flags {
                     true => over(&self.load, stream)?,
                     false => over(stream, &self.load)?,
                 };
+                if named_targets {
+                    stream
+                        .systems
+                        .retain(|system, _| spec.targets.iter().any(|target| target.name == *system));
+                }
                 for (system, load) in &on_systems {
                     let before = stream.systems.remove(system).unwrap_or_default();
                     stream.systems.insert(system.clone(), load.clone().or(before));

@@ -43,6 +43,7 @@ impl Timelines {
     /// p50, p90 and p99 of the last interval of a stage, microseconds.
     pub(super) fn last_percentiles(&self, stage: &Stage) -> Option<[f64; 3]> {
         let load = self.0.get(&(stage.target.clone(), stage.stream))?;
+        load.stage.last().filter(|id| **id == stage.id)?;
         Some([load.p50_us.last().copied()??, load.p90_us.last().copied()??, load.p99_us.last().copied()??])
     }
 
@@ -67,11 +68,11 @@ impl Timelines {
                 load: load(0).unwrap_or_default(),
                 metrics: telemetry.metrics(name, same_host == Some(true)),
             });
-            let further = (1..).map_while(|stream| Some((stream, load(stream)?)));
-            views.extend(further.map(|(stream, load)| TimelineView {
+            let further = self.0.range((name.to_owned(), 1)..=(name.to_owned(), u32::MAX));
+            views.extend(further.map(|((_, stream), load)| TimelineView {
                 target: name,
-                stream,
-                load,
+                stream: *stream,
+                load: Cow::Borrowed(load),
                 metrics: Vec::new(),
             }));
         }

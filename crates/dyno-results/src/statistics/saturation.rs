@@ -171,7 +171,7 @@ impl LoadStep {
     }
 
     /// What was raised: clients, or the rate asked for.
-    fn load(&self) -> f64 {
+    pub(crate) fn load(&self) -> f64 {
         self.rate_per_s.unwrap_or_else(|| f64::from(self.clients))
     }
 

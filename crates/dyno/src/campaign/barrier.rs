@@ -29,22 +29,35 @@ struct BarrierState {
     waiting: usize,
     /// How often the barrier was released.
     releases: u64,
+    /// Set for all when the barrier is cancelled.
+    cuts: Vec<Arc<AtomicBool>>,
 }
 
 impl Barrier {
+    /// Those who end where they stand when one of them fails: the streams of a target.
+    pub(super) fn group(&self) -> Arc<AtomicBool> {
+        let cut = Arc::new(AtomicBool::new(false));
+        self.lock().cuts.push(Arc::clone(&cut));
+        cut
+    }
+
     /// Takes part until what it returns is dropped. All take part before any waits.
-    pub(super) fn register(&self, ends_with_others: bool) -> Participant<'_> {
+    pub(super) fn register(&self, group: &Arc<AtomicBool>, ends_with_others: bool) -> Participant<'_> {
         let mut state = self.lock();
         state.running += 1;
         state.leading += usize::from(!ends_with_others);
-        Participant { barrier: self, ends_with_others }
+        Participant { barrier: self, cut: Arc::clone(group), ends_with_others }
     }
 
     /// No stage is to begin or to go on any more, for anybody.
     pub(super) fn cancel(&self) {
         // Under the lock, so that nobody misses it between looking and waiting.
-        let _state = self.lock();
+        self.cancel_under(&self.lock());
+    }
+
+    fn cancel_under(&self, state: &BarrierState) {
         self.cancelled.store(true, Ordering::Relaxed);
+        state.cuts.iter().for_each(|cut| cut.store(true, Ordering::Relaxed));
         self.changed.notify_all();
     }
 
@@ -56,8 +69,8 @@ impl Barrier {
     pub(super) fn wait_until_all_left(&self, stop: &AtomicBool) {
         let mut state = self.lock();
         while state.running > 0 {
-            if stop.load(Ordering::Relaxed) && !self.cancelled.swap(true, Ordering::Relaxed) {
-                self.changed.notify_all();
+            if stop.load(Ordering::Relaxed) && !self.is_cancelled() {
+                self.cancel_under(&state);
             }
             let waited = self.changed.wait_timeout(state, STOP_LOOK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -74,6 +87,8 @@ impl Barrier {
 #[derive(Debug)]
 pub(super) struct Participant<'a> {
     barrier: &'a Barrier,
+    /// Of its group.
+    cut: Arc<AtomicBool>,
     ends_with_others: bool,
 }
 
@@ -93,12 +108,17 @@ impl Participant<'_> {
         if !released {
             state.waiting -= 1;
         }
-        released && !barrier.is_cancelled()
+        released && !self.cut.load(Ordering::Relaxed)
     }
 
-    /// Set once the barrier was cancelled.
+    /// Set once the barrier was cancelled, or another of the group has failed.
     pub(super) fn cancelled(&self) -> &AtomicBool {
-        &self.barrier.cancelled
+        &self.cut
+    }
+
+    /// This one has failed: the others of its group end where they stand.
+    pub(super) fn cut(&self) {
+        self.cut.store(true, Ordering::Relaxed);
     }
 
     /// Set once all who have an end of their own have come to it.
@@ -144,7 +164,8 @@ mod tests {
         // The second participant has fewer stages, and leaves.
         let stages = [5, 2, 5];
         let barrier = Barrier::default();
-        let participants = stages.map(|count| (count, barrier.register(false)));
+        let group = barrier.group();
+        let participants = stages.map(|count| (count, barrier.register(&group, false)));
         let ready: [AtomicU32; 5] = Default::default();
         thread::scope(|scope| {
             for (count, participant) in participants {
@@ -164,8 +185,9 @@ mod tests {
     #[test]
     fn who_waits_is_let_go_when_the_run_ends() {
         let barrier = Barrier::default();
+        let group = barrier.group();
         let stop = AtomicBool::new(false);
-        let (waiting, second) = (barrier.register(false), barrier.register(false));
+        let (waiting, second) = (barrier.register(&group, false), barrier.register(&group, false));
         thread::scope(|scope| {
             let first = scope.spawn(move || waiting.wait());
             scope.spawn(|| barrier.wait_until_all_left(&stop));
@@ -179,7 +201,8 @@ mod tests {
     #[test]
     fn who_breaks_cancels_it_for_all() {
         let barrier = Barrier::default();
-        let (breaking, other) = (barrier.register(false), barrier.register(false));
+        let group = barrier.group();
+        let (breaking, other) = (barrier.register(&group, false), barrier.register(&group, false));
         thread::scope(|scope| {
             let broken = scope.spawn(move || {
                 let _participant = breaking;
@@ -193,8 +216,12 @@ mod tests {
     #[test]
     fn what_has_no_end_of_its_own_lasts_as_long_as_the_others() {
         let barrier = Barrier::default();
-        let (first, second, accompanying) =
-            (barrier.register(false), barrier.register(false), barrier.register(true));
+        let group = barrier.group();
+        let (first, second, accompanying) = (
+            barrier.register(&group, false),
+            barrier.register(&group, false),
+            barrier.register(&group, true),
+        );
         let finished = accompanying.finished();
         drop(first);
         assert!(!finished.load(Ordering::Relaxed));

@@ -100,7 +100,7 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     // Before the data, which may take long to make.
     for system in &mut *systems {
         for phase in &context.plan.phases {
-            for load in room::loads(phase, system.name(), system.server.cpus) {
+            for load in room::loads(phase, system.name()) {
                 room::connections(&load, &mut system.server)?;
             }
         }

@@ -62,23 +62,26 @@ impl<'a> PhaseRun<'a> {
         phase: &'a PhasePlan,
     ) -> Result<Self, Failure> {
         let name = system.name();
-        let plans = room::loads(phase, name, system.server.cpus);
+        let plans = room::loads(phase, name);
         let threads = threads(context, phase, &system.server);
-        let mut loads: Vec<Arc<dyn SeriesLoad>> = Vec::new();
+        let mut loads: Vec<Load> = Vec::new();
         for (at, StreamLoad { stream, .. }) in plans.iter().enumerate() {
-            // Streams of one workload share what it counts.
-            let same = plans[..at].iter().position(|other| other.stream.workload == stream.workload);
-            loads.push(match same {
-                Some(same) => Arc::clone(&loads[same]),
-                None => load_of(context, system, stream, threads)?,
+            // Streams of one workload share what it counts, and the ids that it draws.
+            let is_same = |other: &StreamLoad<'_>| match (&other.stream.source, &stream.source) {
+                (LoadSource::Family(one), LoadSource::Family(other)) => one == other,
+                _ => false,
+            };
+            loads.push(match plans[..at].iter().position(is_same) {
+                Some(same) => loads[same].clone(),
+                None => Load::of(system, stream, threads, seed(context, at as u64))?,
             });
         }
         // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
         for load in &loads {
-            reset(context, name, &mut system.server, load.as_ref())?;
+            reset(context, name, &mut system.server, load.series.as_ref())?;
         }
         let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
-            phase.streams.iter().zip(loads.iter().map(AsRef::as_ref)).collect();
+            phase.streams.iter().zip(loads.iter().map(|load| load.series.as_ref())).collect();
         let verification = Verification::begin(context, system, &judged)?;
         for stream in &phase.streams {
             let stage = HookStage::Series(stream.name.clone());
@@ -90,7 +93,7 @@ impl<'a> PhaseRun<'a> {
         check_autocommit(&mut system.server)?;
         let mut streams = Vec::new();
         for ((place, plan), load) in (0..).zip(plans).zip(loads) {
-            streams.push(StreamRun::begin(context, system, phase, (place, plan), load.as_ref(), threads)?);
+            streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
         Ok(Self { verification, streams })
     }
@@ -142,7 +145,14 @@ impl<'a> PhaseRun<'a> {
         let ran: Vec<Result<(), Failure>> = std::thread::scope(|scope| {
             let threads: Vec<_> = running
                 .map(|(stream, participant)| {
-                    let run = move || stream.run(context, server, target, round, &participant);
+                    let run = move || {
+                        let ran = stream.run(context, server, target, round, &participant);
+                        if ran.is_err() {
+                            // The others of this target end with it, and not in hours by themselves.
+                            participant.cut();
+                        }
+                        ran
+                    };
                     std::thread::Builder::new().spawn_scoped(scope, run)
                 })
                 .collect();
@@ -219,14 +229,14 @@ impl<'a> StreamRun<'a> {
         system: &mut System<'_>,
         phase: &PhasePlan,
         (place, plan): (u32, StreamLoad<'a>),
-        load: &dyn SeriesLoad,
+        Load { series, workload }: Load,
         threads: u32,
     ) -> Result<Self, Failure> {
-        let (StreamLoad { stream, course, .. }, workload) = (plan, load.workload());
+        let StreamLoad { stream, course, .. } = plan;
         let capacity = Capacity {
             cpus: system.server.cpus,
             room: room::of_load(&plan, &mut system.server, workload.as_ref())?,
-            contention: load.contention(),
+            contention: series.contention(),
             connections: stream.connections,
         };
         let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity);
@@ -291,7 +301,7 @@ impl<'a> StreamRun<'a> {
             canceller: Some(Arc::new(LoadCanceller(server.endpoint.clone()))),
             // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor
             // has another stream the same.
-            seed: plan.seed.wrapping_add(self.engines).wrapping_add(u64::from(self.place) << 32),
+            seed: seed(context, u64::from(self.place)).wrapping_add(self.engines),
             ..EngineConfig::new(self.threads)
         };
         self.engines += 1;
@@ -300,20 +310,30 @@ impl<'a> StreamRun<'a> {
     }
 }
 
+/// The seed of the stream at a place: those of two streams have nothing in common.
+fn seed(context: &Context<'_>, place: u64) -> u64 {
+    context.plan.seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
 /// What a stream runs on the data that is there.
-fn load_of(
-    context: &Context<'_>,
-    system: &System<'_>,
-    stream: &StreamPlan,
-    threads: u32,
-) -> Result<Arc<dyn SeriesLoad>, Failure> {
-    match &stream.source {
-        // It is there, since data was provided.
-        LoadSource::Family(place) => system.load(*place).map(Arc::from).ok_or(Failure::SystemBroken),
-        LoadSource::Script(script) => {
-            let limits = (threads, SCRIPT_CLIENTS);
-            Ok(Arc::from(script.load(stream.protocol, limits, (stream.tries_max, context.plan.seed))?))
-        }
+#[derive(Clone)]
+struct Load {
+    series: Arc<dyn SeriesLoad>,
+    workload: Arc<dyn Workload>,
+}
+
+impl Load {
+    fn of(system: &System<'_>, stream: &StreamPlan, threads: u32, seed: u64) -> Result<Self, Failure> {
+        let series: Arc<dyn SeriesLoad> = match &stream.source {
+            // It is there, since data was provided.
+            LoadSource::Family(place) => Arc::from(system.load(*place).ok_or(Failure::SystemBroken)?),
+            LoadSource::Script(script) => {
+                let limits = (threads, SCRIPT_CLIENTS);
+                Arc::from(script.load(stream.protocol, limits, (stream.tries_max, seed))?)
+            }
+        };
+        let workload = series.workload();
+        Ok(Self { series, workload })
     }
 }
 

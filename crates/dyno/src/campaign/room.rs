@@ -27,23 +27,27 @@ const CLOSING_LOOK: Duration = Duration::from_millis(20);
 pub(super) struct StreamLoad<'a> {
     pub(super) stream: &'a StreamPlan,
     pub(super) course: &'a Course,
-    /// Connections of the streams that run beside it.
+    /// Connections that the streams beside it name.
     beside: u32,
+    /// Streams that share what is left, this one among them: their clients are dyno's to choose.
+    sharers: u32,
 }
 
 /// The streams of a phase on one target.
-pub(super) fn loads<'a>(phase: &'a PhasePlan, target: &str, cpus: u32) -> Vec<StreamLoad<'a>> {
-    let alone = |stream: &'a StreamPlan| StreamLoad { stream, course: stream.course(target), beside: 0 };
+pub(super) fn loads<'a>(phase: &'a PhasePlan, target: &str) -> Vec<StreamLoad<'a>> {
+    let alone =
+        |stream: &'a StreamPlan| StreamLoad { stream, course: stream.course(target), beside: 0, sharers: 1 };
     let mut loads: Vec<StreamLoad<'a>> = phase.streams.iter().map(alone).collect();
-    let wanted = |load: &StreamLoad<'_>| match load.course.clients_named().or(load.stream.connections) {
-        Some(named) => load.stream.connections_of(named),
-        // One that dyno chooses takes what is left.
-        None => load.stream.connections_of(cpus.saturating_mul(WARM_UP_CLIENTS_PER_CPU)),
+    let named = |load: &StreamLoad<'_>| {
+        let clients = load.course.clients_named().or(load.stream.connections);
+        clients.map(|clients| load.stream.connections_of(clients))
     };
-    let all: Vec<u32> = loads.iter().map(wanted).collect();
-    let sum: u32 = all.iter().sum();
+    let all: Vec<Option<u32>> = loads.iter().map(named).collect();
+    let (sum, open) =
+        (all.iter().flatten().sum::<u32>(), all.iter().filter(|own| own.is_none()).count() as u32);
     for (load, own) in loads.iter_mut().zip(all) {
-        load.beside = sum - own;
+        load.beside = sum - own.unwrap_or(0);
+        load.sharers = if own.is_none() { open } else { 1 };
     }
     loads
 }
@@ -68,7 +72,9 @@ impl Room {
 /// where it says.
 pub(super) fn connections(load: &StreamLoad<'_>, server: &mut TargetServer) -> Result<Option<u32>, Failure> {
     let wanted = load.stream.connections_of(clients_wanted(load, server.cpus));
-    let room = server.free_connections(wanted + load.beside)?.map(|free| free.saturating_sub(load.beside));
+    let room = server
+        .free_connections(wanted + load.beside)?
+        .map(|free| free.saturating_sub(load.beside) / load.sharers);
     let named = load
         .course
         .clients_named()

@@ -297,7 +297,8 @@ fn of_type(part: &TypeInterval) -> Done {
     Done {
         acknowledged: part.done,
         unknown: part.unknown,
-        failed: part.failed,
+        // What was cancelled may have been done in part, as what failed.
+        failed: part.failed + part.cancelled,
         retries: part.retries,
         writes: part.queries.map_or(0, |queries| queries.writes),
     }

@@ -4,7 +4,7 @@
 //! ends the stages of the others where they stand.
 
 use dyno_results::event::{HookTime, StageKind};
-use dyno_results::spec::End;
+use dyno_results::spec::{End, StageOrder};
 
 use super::barrier::{Barrier, Participant};
 use super::phase::PhaseRun;
@@ -142,8 +142,9 @@ fn turn(context: &Context<'_>, round: u32, runs: &mut [&mut SystemRun<'_, '_, '_
     let mut taking_part = Vec::new();
     for run in runs.iter_mut().filter(|run| !run.over) {
         run.run.accompany(kind);
-        let participants: Vec<Participant<'_>> =
-            run.run.orders().map(|order| barrier.register(order.end == End::WithOthers)).collect();
+        let group = barrier.group();
+        let register = |order: &StageOrder| barrier.register(&group, order.end == End::WithOthers);
+        let participants: Vec<Participant<'_>> = run.run.orders().map(register).collect();
         if participants.is_empty() {
             run.over = true;
         } else {

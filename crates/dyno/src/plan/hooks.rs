@@ -94,7 +94,9 @@ pub(super) fn resolve(
         let hook = hook(*when, named, action, (targets, phases))?;
         let loads = phases.iter().flat_map(|phase| {
             let streams = phase.streams.iter();
-            streams.flat_map(StreamPlan::courses).map(|course| (course, phase.warm_up))
+            // The stages of one that lasts as long as others are those of the others.
+            let courses = streams.flat_map(StreamPlan::courses).filter(|course| !course.ends_with_others());
+            courses.map(|course| (course, phase.warm_up))
         });
         let never = loads.map(|(course, warm_up)| never_done(&hook.stage, course, warm_up));
         if let Some(why) = never.reduce(Option::and).flatten() {

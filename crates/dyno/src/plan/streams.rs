@@ -13,6 +13,8 @@ use crate::failure::Failure;
 
 /// Tries for a transaction where none are named.
 const TRIES_DEFAULT: u32 = 10;
+/// What hooks call stages, and what therefore no stream is called.
+const KINDS: [&str; 8] = ["run", "warm-up", "warmup", "ladder", "rung", "step", "ramp", "hold"];
 /// Shortest limit of a statement.
 const TIME_LIMIT_MIN: Duration = Duration::from_millis(100);
 /// Most connections that clients may share.
@@ -95,7 +97,8 @@ impl PhasePlan {
         for (stream, plan) in phase.streams.iter_mut().zip(&streams) {
             plan.write_courses(stream);
         }
-        if streams.iter().flat_map(StreamPlan::courses).any(Course::has_hold) {
+        let holds = |course: &Course| course.has_hold() && !course.ends_with_others();
+        if streams.iter().flat_map(StreamPlan::courses).any(holds) {
             phase.repeat = repeat.or(Some(1));
         } else if repeat.is_some() {
             let what =
@@ -166,6 +169,9 @@ impl StreamPlan {
         }
         let name = match &stream.name {
             Some(name) if name.is_empty() => return Err(absurd("a stream has an empty name".to_owned())),
+            Some(name) if KINDS.contains(&name.as_str()) => {
+                return Err(absurd(format!("a stream cannot be called {name}: that is a kind of stage")));
+            }
             Some(name) => name.clone(),
             None if several => last_part(&workload),
             None => usual,
@@ -184,16 +190,17 @@ impl StreamPlan {
         })
     }
 
-    /// Writes the loads as they were decided.
+    /// Writes the loads as they were decided: one for all, and those of the targets on which it is another.
     fn write_courses(&self, stream: &mut StreamSpec) {
-        for (name, load) in &mut stream.systems {
-            if let Some(course) = self.courses.get(name) {
-                *load = LoadSpec::of(course);
-            }
-        }
         let common = self.courses.iter().find(|(name, _)| !stream.systems.contains_key(*name));
         if let Some((_, course)) = common {
             stream.load = LoadSpec::of(course);
+        }
+        for (name, course) in &self.courses {
+            let load = LoadSpec::of(course);
+            if load != stream.load || stream.systems.contains_key(name) {
+                stream.systems.insert(name.clone(), load);
+            }
         }
     }
 

@@ -220,3 +220,24 @@ fn what_outlasts_its_stage_is_cancelled_on_mariadb() {
         (&0.into(), &serde_json::json!({}))
     );
 }
+
+#[test]
+fn a_stream_that_fails_ends_the_one_beside_it() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "fails_beside");
+    let home = Home::new();
+    std::fs::write(home.path("wrong.sql"), "SELECT * FROM no_such_table;").unwrap();
+    std::fs::write(home.path("quick.sql"), "SELECT 1;").unwrap();
+    let run = ["run", "--json", "--target", &target, "--warm-up", "0"];
+    let streams = [
+        "--stream",
+        "long=./quick.sql,clients=1,duration=1h",
+        "--stream",
+        "wrong=./wrong.sql,clients=1,duration=1h",
+    ];
+    let ended = home.dyno(&[&run[..], &streams].concat()).expect(2);
+    ended.says(&["no_such_table"]);
+    let report = home.report();
+    let [long] = of_series(&report, "long")[..] else { panic!("{:#?}", report.stages()) };
+    assert_eq!(long["complete"], false);
+}
