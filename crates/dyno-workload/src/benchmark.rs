@@ -113,9 +113,11 @@ pub trait SeriesLoad: Send {
     fn workload(&self) -> Arc<dyn Workload>;
 
     /// From how many clients on they wait for each other's rows; `None` where they do not.
-    fn contention(&self) -> Option<Contention>;
+    fn contention(&self) -> Option<Contention> {
+        None
+    }
 
-    /// Brings the data into the state in which a load begins. `tell` hears of rows that somebody may miss afterwards;
+    /// Brings the data into the state in which a load begins; for one that goes on from whatever is there, nothing. `tell` hears of rows that somebody may miss afterwards;
     /// `None` where nobody can.
     ///
     /// # Errors
@@ -124,7 +126,10 @@ pub trait SeriesLoad: Send {
         &self,
         connection: &mut Connection,
         tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError>;
+    ) -> Result<(), BenchmarkError> {
+        let _ = (connection, tell);
+        Ok(())
+    }
 
     /// Reads what [`Baseline::verify`] compares with; `None` where nothing is known of the tables. Nothing may move
     /// meanwhile.

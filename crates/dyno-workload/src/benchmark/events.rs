@@ -8,9 +8,7 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Progress, Series, SeriesLoad, Site,
-};
+use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
 use crate::events::{
     self, Events, Found, Ids, LastCensus, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table,
     Test, Told, Wanted,
@@ -179,20 +177,6 @@ impl SeriesLoad for TestLoad {
 
     fn workload(&self) -> Arc<dyn Workload> {
         Arc::new(Events::new(self.test, self.ids).counting_unanswered(Arc::clone(&self.unanswered)))
-    }
-
-    /// Customers are many, and their rows are only looked at.
-    fn contention(&self) -> Option<Contention> {
-        None
-    }
-
-    /// Both tests go on from whatever is there.
-    fn reset(
-        &self,
-        _connection: &mut Connection,
-        _tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError> {
-        Ok(())
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {

@@ -7,9 +7,7 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Progress, Series, SeriesLoad, Site,
-};
+use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
 use crate::sysbench::{
     self, Existing, IgnoredErrors, NotReady, Options, OptionsError, PrepareOptions, State, Sysbench, Test,
     Told, Wanted, prepare, table_name,
@@ -218,19 +216,6 @@ impl SeriesLoad for TestLoad {
             Some(ignored) => load.with_ignored_errors(ignored.clone()),
             None => load,
         })
-    }
-
-    fn contention(&self) -> Option<Contention> {
-        None
-    }
-
-    /// sysbench's tests go on from whatever is there.
-    fn reset(
-        &self,
-        _connection: &mut Connection,
-        _tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError> {
-        Ok(())
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
