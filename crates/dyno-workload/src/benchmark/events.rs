@@ -9,6 +9,7 @@ use dyno_target::connection::Connection;
 use dyno_target::product;
 
 use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
+use crate::bulk::steps;
 use crate::events::{
     self, Events, Found, Ids, LastCensus, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table,
     Test, Told, Wanted,
@@ -111,7 +112,8 @@ impl Benchmark for EventsBenchmark {
             free_disk_bytes: site.free_disk_bytes,
             stop: Some(site.stop),
         };
-        Ok(events::prepare(site.open, &how, progress)?)
+        let mut tell = |news: steps::Progress| news.for_campaign().into_iter().for_each(&mut *progress);
+        Ok(events::prepare(site.open, &how, &mut tell)?)
     }
 }
 
