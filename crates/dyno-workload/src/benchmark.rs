@@ -26,7 +26,7 @@ use crate::events as of_events;
 use crate::preparation;
 use crate::script::ScriptError;
 use crate::sysbench as of_sysbench;
-use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
+use crate::tpcb::{NotReady, StateError, VerifyError};
 
 /// How long is waited for a table that somebody else has locked.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -247,8 +247,6 @@ pub enum BenchmarkError {
     State(#[from] StateError),
     #[error(transparent)]
     NotReady(#[from] NotReady),
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
     #[error(transparent)]
     Verify(#[from] VerifyError),
     #[error(transparent)]

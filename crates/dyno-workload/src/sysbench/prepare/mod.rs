@@ -58,8 +58,6 @@ pub enum Existing {
     Keep,
     /// They are dropped, if they are sysbench's.
     Replace,
-    /// They are dropped, whatever they are.
-    ReplaceForeign,
 }
 
 /// Makes the tables and fills them.
@@ -92,7 +90,7 @@ pub fn prepare(
     let steps = Steps { pool, terms: &TERMS, target: &options.target, progress };
     let mut preparation = Preparation { steps, options, schema };
     preparation.ease_sessions();
-    if options.existing != Existing::Keep {
+    if options.existing == Existing::Replace {
         preparation.each_table("drop", |table| vec![Schema::drop_table(table)])?;
     }
     preparation.each_table("tables", |table| schema.before_load(table))?;
