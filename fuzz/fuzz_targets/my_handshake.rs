@@ -39,7 +39,6 @@ fn options(choice: u8) -> Options {
         unix_socket: is(0),
         local_infile: is(1),
         found_rows: is(2),
-        session_track: is(3),
         deprecate_eof: is(4),
         clear_password: is(6),
         public_key_retrieval: is(5),

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use dyno_wire::my::backend::{OkPacket, ResultRow};
+use dyno_wire::my::backend::ResultRow;
 use dyno_wire::my::capabilities::Capabilities;
 use dyno_wire::my::error::ProtocolError;
 use dyno_wire::my::reply::{Expect, ReplyScanner, ReplySink, Totals};
@@ -19,9 +19,6 @@ impl ReplySink for Rows {
     fn row(&mut self, row: ResultRow<'_>) {
         assert_eq!(row.columns().count(), row.len());
         let _ = format!("{row:?}");
-    }
-    fn ok(&mut self, ok: OkPacket<'_>) {
-        ok.session_changes().for_each(drop);
     }
 }
 
@@ -48,9 +45,7 @@ fn scan<S: ReplySink>(
     setting: u8,
     sink: &mut S,
 ) -> Result<Totals, ProtocolError> {
-    let chosen =
-        |bit: u8, capability: Capabilities| if setting & bit != 0 { capability } else { Capabilities(0) };
-    let agreed = chosen(1, Capabilities::DEPRECATE_EOF) | chosen(2, Capabilities::SESSION_TRACK);
+    let agreed = if setting & 1 != 0 { Capabilities::DEPRECATE_EOF } else { Capabilities::default() };
     let expect =
         [Expect::Text, Expect::Binary, Expect::Prepared, Expect::Text][usize::from(setting >> 2 & 3)];
     let mut scanner = ReplyScanner::new(agreed);

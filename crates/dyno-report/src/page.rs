@@ -48,12 +48,6 @@ pub enum PageError {
     Json(#[from] serde_json::Error),
 }
 
-/// True where this program can write the page at all.
-#[must_use]
-pub const fn is_built() -> bool {
-    cfg!(feature = "page")
-}
-
 /// The whole page as one HTML document in UTF-8.
 ///
 /// Figures are the document's own; only the points of curves over time are rounded.

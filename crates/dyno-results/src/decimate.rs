@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::document::{LoadColumns, Metric, PoolLoad, Timeline};
+use crate::document::{LoadColumns, Metric, Timeline};
 use crate::timeline_view::{MetricView, TimelineView};
 
 /// A gap is a time between two points this many times as long as it usually is.
@@ -60,25 +60,7 @@ pub fn load(load: &LoadColumns, span: Span, points: usize) -> LoadColumns {
         pairs(&buckets, |rows| extremes(rows, |row| Some(column[row])).map(Option::unwrap_or_default))
     };
     let known = |column: &[Option<f64>]| pairs(&buckets, |rows| extremes(rows, |row| column[row]));
-    LoadColumns {
-        t_s: times(&buckets, &load.t_s),
-        stage: ends(&load.stage),
-        clients: ends(&load.clients),
-        tps: always(&load.tps),
-        failed_per_s: always(&load.failed_per_s),
-        p50_us: known(&load.p50_us),
-        p90_us: known(&load.p90_us),
-        p95_us: known(&load.p95_us),
-        p99_us: known(&load.p99_us),
-        p999_us: known(&load.p999_us),
-        max_us: known(&load.max_us),
-        pool: load.pool.as_ref().map(|pool| PoolLoad {
-            in_use: known(&pool.in_use),
-            idle: known(&pool.idle),
-            waiting: known(&pool.waiting),
-            wait_p99_us: known(&pool.wait_p99_us),
-        }),
-    }
+    LoadColumns { t_s: times(&buckets, &load.t_s), ..load.map(always, ends, known) }
 }
 
 /// The metric within the span, of at most `points` points (two at least).

@@ -73,13 +73,26 @@ impl LoadColumns {
     /// A copy of these rows.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> LoadColumns {
-        let known = |column: &[Option<f64>]| column[rows.clone()].to_vec();
+        self.map(
+            |t_s| t_s[rows.clone()].to_vec(),
+            |counts| counts[rows.clone()].to_vec(),
+            |values| values[rows.clone()].to_vec(),
+        )
+    }
+
+    /// The columns that these make of the times and rates, of the counts, and of what may be unknown.
+    pub(crate) fn map(
+        &self,
+        always: impl Fn(&[f64]) -> Vec<f64>,
+        counts: impl Fn(&[u32]) -> Vec<u32>,
+        known: impl Fn(&[Option<f64>]) -> Vec<Option<f64>>,
+    ) -> LoadColumns {
         LoadColumns {
-            t_s: self.t_s[rows.clone()].to_vec(),
-            stage: self.stage[rows.clone()].to_vec(),
-            clients: self.clients[rows.clone()].to_vec(),
-            tps: self.tps[rows.clone()].to_vec(),
-            failed_per_s: self.failed_per_s[rows.clone()].to_vec(),
+            t_s: always(&self.t_s),
+            stage: counts(&self.stage),
+            clients: counts(&self.clients),
+            tps: always(&self.tps),
+            failed_per_s: always(&self.failed_per_s),
             p50_us: known(&self.p50_us),
             p90_us: known(&self.p90_us),
             p95_us: known(&self.p95_us),

@@ -26,7 +26,7 @@ use crate::events as of_events;
 use crate::preparation;
 use crate::script::ScriptError;
 use crate::sysbench as of_sysbench;
-use crate::tpcb::{NotReady, PrepareError, StateError, VerifyError};
+use crate::tpcb::{NotReady, StateError, VerifyError};
 
 /// How long is waited for a table that somebody else has locked.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -113,9 +113,11 @@ pub trait SeriesLoad: Send {
     fn workload(&self) -> Arc<dyn Workload>;
 
     /// From how many clients on they wait for each other's rows; `None` where they do not.
-    fn contention(&self) -> Option<Contention>;
+    fn contention(&self) -> Option<Contention> {
+        None
+    }
 
-    /// Brings the data into the state in which a load begins. `tell` hears of rows that somebody may miss afterwards;
+    /// Brings the data into the state in which a load begins; for one that goes on from whatever is there, nothing. `tell` hears of rows that somebody may miss afterwards;
     /// `None` where nobody can.
     ///
     /// # Errors
@@ -124,7 +126,10 @@ pub trait SeriesLoad: Send {
         &self,
         connection: &mut Connection,
         tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError>;
+    ) -> Result<(), BenchmarkError> {
+        let _ = (connection, tell);
+        Ok(())
+    }
 
     /// Reads what [`Baseline::verify`] compares with; `None` where nothing is known of the tables. Nothing may move
     /// meanwhile.
@@ -242,8 +247,6 @@ pub enum BenchmarkError {
     State(#[from] StateError),
     #[error(transparent)]
     NotReady(#[from] NotReady),
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
     #[error(transparent)]
     Verify(#[from] VerifyError),
     #[error(transparent)]

@@ -1,5 +1,4 @@
-//! Why tables could not be prepared: the same for every family of workloads that loads its rows in bulk, each in its own
-//! terms.
+//! Why tables could not be prepared: the same for every family of workloads, each in its own terms.
 
 use dyno_target::cause::Cause;
 use dyno_target::connection::{ConnectError, QueryError};
@@ -8,7 +7,7 @@ use thiserror::Error;
 use crate::benchmark::LOCK_WAIT;
 use crate::bulk::worker_pool::JobError;
 use crate::events::{SizeError, StateError};
-use crate::sysbench;
+use crate::{sysbench, tpcb};
 
 /// How a family speaks of its tables.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +38,11 @@ pub enum PrepareError {
     #[error(transparent)]
     EventsState(#[from] StateError),
     #[error(transparent)]
+    TpcbState(#[from] tpcb::StateError),
+    #[error(transparent)]
     Size(#[from] SizeError),
+    #[error(transparent)]
+    Scale(#[from] tpcb::ScaleError),
     /// `whose` says what it is instead.
     #[error("{table} is there and {whose}; it is left as it is: {}", terms.instead)]
     NotOurs { terms: &'static Terms, table: String, whose: String },

@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 
 use super::{LOCALHOST, MySqlLocation, MySqlSettings};
 use crate::connection::{ConnectError, Connection};
-use crate::settings::{TargetError, first_answering, names};
+use crate::settings::{TargetError, at_addresses, first_answering, names};
 use crate::tls::SslMode;
 
 impl MySqlSettings {
@@ -21,30 +21,10 @@ impl MySqlSettings {
     /// # Errors
     /// A host whose name is not known (unless another is), and certificates or keys that cannot be used.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
-        Ok(self.named_endpoints()?.into_iter().map(|(_, endpoint)| endpoint).collect())
-    }
-
-    /// The same, each with its host's name where that was resolved to get the address.
-    ///
-    /// # Errors
-    /// As [`MySqlSettings::endpoints`].
-    pub fn named_endpoints(&self) -> Result<Vec<(Option<&str>, Endpoint)>, TargetError> {
         let config = self.client_config()?;
-        let mut endpoints = Vec::new();
-        let mut unknown = None;
-        for place in &self.hosts {
-            match place.addresses() {
-                Ok(addresses) => {
-                    let here = addresses.into_iter().map(|it| self.endpoint_at(place, it, config.as_ref()));
-                    endpoints.extend(here.map(|endpoint| (place.name(), endpoint)));
-                }
-                Err(error) => unknown = unknown.or(Some(error)),
-            }
-        }
-        match unknown {
-            Some(error) if endpoints.is_empty() => Err(error),
-            _ => Ok(endpoints),
-        }
+        at_addresses(&self.hosts, MySqlLocation::addresses, |place, address| {
+            self.endpoint_at(place, address, config.as_ref())
+        })
     }
 
     /// The address to use: the only one, or the first of several that accepts a connection. Where none accepts it is

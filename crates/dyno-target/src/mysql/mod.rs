@@ -117,13 +117,6 @@ impl MySqlSettings {
         self.password.as_ref()
     }
 
-    /// The same with `LOAD DATA LOCAL INFILE` allowed by the client, or not.
-    #[must_use]
-    pub fn with_local_infile(mut self, allowed: bool) -> Self {
-        self.options.local_infile = allowed;
-        self
-    }
-
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
     #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {

@@ -32,25 +32,13 @@ impl TargetSettings {
     /// As [`TargetSettings::endpoints`].
     pub fn named_endpoints(&self) -> Result<Vec<(Option<&str>, Endpoint)>, TargetError> {
         let config = self.client_config()?;
-        let mut endpoints = Vec::new();
-        let mut unknown = None;
-        for host in &self.hosts {
+        at_addresses(&self.hosts, Host::addresses, |host, address| {
             let name = match &host.place {
                 PostgresLocation::Tcp { name, address: None } => name.as_deref(),
                 _ => None,
             };
-            match host.addresses() {
-                Ok(addresses) => {
-                    let here = addresses.into_iter().map(|it| self.endpoint_at(host, it, config.as_ref()));
-                    endpoints.extend(here.map(|endpoint| (name, endpoint)));
-                }
-                Err(error) => unknown = unknown.or(Some(error)),
-            }
-        }
-        match unknown {
-            Some(error) if endpoints.is_empty() => Err(error),
-            _ => Ok(endpoints),
-        }
+            (name, self.endpoint_at(host, address, config.as_ref()))
+        })
     }
 
     /// The address to use: the only one, or the first of several that accepts a connection and suits. Where none
@@ -151,6 +139,26 @@ fn server_name(host: &Host, address: IpAddr) -> ServerName<'static> {
         .server_name()
         .and_then(|name| ServerName::try_from(name).ok())
         .unwrap_or_else(|| ServerName::IpAddress(address.into()))
+}
+
+/// What `endpoint` makes of each address of each host. A host that is not known is an error only where no other is.
+pub(crate) fn at_addresses<'h, H, E>(
+    hosts: &'h [H],
+    addresses: impl Fn(&H) -> Result<Vec<Address>, TargetError>,
+    endpoint: impl Fn(&'h H, Address) -> E,
+) -> Result<Vec<E>, TargetError> {
+    let mut endpoints = Vec::new();
+    let mut unknown = None;
+    for host in hosts {
+        match addresses(host) {
+            Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| endpoint(host, address))),
+            Err(error) => unknown = unknown.or(Some(error)),
+        }
+    }
+    match unknown {
+        Some(error) if endpoints.is_empty() => Err(error),
+        _ => Ok(endpoints),
+    }
 }
 
 /// The only one, or the first of several that accepts a connection, or the first.

@@ -25,7 +25,7 @@ use dyno_wire::endpoint::{ChannelBinding, Password};
 pub use environment::Environment;
 pub use error::TargetError;
 
-pub(crate) use endpoints::first_answering;
+pub(crate) use endpoints::{at_addresses, first_answering};
 
 use resolve::Encoding;
 

@@ -32,8 +32,6 @@ impl Capabilities {
     pub const CONNECT_ATTRS: Self = Self(1 << 20);
     /// The answer of an authentication plugin may be longer than 255 bytes.
     pub const PLUGIN_AUTH_LENENC_DATA: Self = Self(1 << 21);
-    /// Changes of the session's state come with OK packets.
-    pub const SESSION_TRACK: Self = Self(1 << 23);
     /// Rows end with an OK packet, and columns with nothing, where EOF packets were before.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
 
@@ -75,11 +73,6 @@ impl StatusFlags {
     const IN_TRANSACTION: u16 = 1;
     const AUTOCOMMIT: u16 = 1 << 1;
     const MORE_RESULTS: u16 = 1 << 3;
-    const NO_GOOD_INDEX_USED: u16 = 1 << 4;
-    const NO_INDEX_USED: u16 = 1 << 5;
-    const NO_BACKSLASH_ESCAPES: u16 = 1 << 9;
-    const READ_ONLY_TRANSACTION: u16 = 1 << 13;
-    const SESSION_STATE_CHANGED: u16 = 1 << 14;
 
     #[must_use]
     pub fn in_transaction(self) -> bool {
@@ -95,27 +88,6 @@ impl StatusFlags {
     #[must_use]
     pub fn more_results(self) -> bool {
         self.has(Self::MORE_RESULTS)
-    }
-
-    /// The statement could use no index, or no good one.
-    #[must_use]
-    pub fn lacked_index(self) -> bool {
-        self.has(Self::NO_INDEX_USED) || self.has(Self::NO_GOOD_INDEX_USED)
-    }
-
-    /// A backslash within a string literal means itself (`sql_mode` has `NO_BACKSLASH_ESCAPES`).
-    #[must_use]
-    pub fn no_backslash_escapes(self) -> bool {
-        self.has(Self::NO_BACKSLASH_ESCAPES)
-    }
-
-    #[must_use]
-    pub fn in_read_only_transaction(self) -> bool {
-        self.has(Self::READ_ONLY_TRANSACTION)
-    }
-
-    pub(super) fn session_state_changed(self) -> bool {
-        self.has(Self::SESSION_STATE_CHANGED)
     }
 
     fn has(self, flag: u16) -> bool {

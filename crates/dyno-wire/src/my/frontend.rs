@@ -1,22 +1,17 @@
 //! Commands to the server, appended to a buffer that the caller sends. Nothing is sent or remembered here.
 //!
-//! Each command is answered by one reply, but for [`stmt_close`], [`stmt_send_long_data`] and [`quit`], which are
-//! not answered at all. A statement longer than the server's `max_allowed_packet` is refused by it with error
+//! Each command is answered by one reply, but for [`stmt_close`] and [`quit`], which are not answered at
+//! all. A statement longer than the server's `max_allowed_packet` is refused by it with error
 //! 1153 and the end of the connection; MySQL does not read it first, so that the end may be all that arrives.
 
 use super::capabilities::Capabilities;
 use super::packet;
 
 const COM_QUIT: u8 = 0x01;
-const COM_INIT_DB: u8 = 0x02;
 const COM_QUERY: u8 = 0x03;
-const COM_PING: u8 = 0x0e;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
-const COM_STMT_SEND_LONG_DATA: u8 = 0x18;
 const COM_STMT_CLOSE: u8 = 0x19;
-const COM_STMT_RESET: u8 = 0x1a;
-const COM_RESET_CONNECTION: u8 = 0x1f;
 
 /// The longest statement or value that either side may send: the server's own limit of `max_allowed_packet`.
 const MESSAGE_BYTES_MAX: u32 = 1 << 30;
@@ -34,38 +29,9 @@ pub fn stmt_prepare(out: &mut Vec<u8>, sql: impl AsRef<[u8]>) {
     command(out, COM_STMT_PREPARE, sql.as_ref());
 }
 
-/// A piece of a parameter that is to be bound by the next execution; not answered.
-pub fn stmt_send_long_data(out: &mut Vec<u8>, statement: u32, parameter: u16, data: &[u8]) {
-    packet::write(out, 0, |out| {
-        out.push(COM_STMT_SEND_LONG_DATA);
-        out.extend_from_slice(&statement.to_le_bytes());
-        out.extend_from_slice(&parameter.to_le_bytes());
-        out.extend_from_slice(data);
-    });
-}
-
 /// Forgets a statement; not answered.
 pub fn stmt_close(out: &mut Vec<u8>, statement: u32) {
     command(out, COM_STMT_CLOSE, &statement.to_le_bytes());
-}
-
-/// Forgets what was sent of a statement's parameters, and closes its cursor.
-pub fn stmt_reset(out: &mut Vec<u8>, statement: u32) {
-    command(out, COM_STMT_RESET, &statement.to_le_bytes());
-}
-
-/// Makes `database` the one that unqualified names are looked up in.
-pub fn init_db(out: &mut Vec<u8>, database: &str) {
-    command(out, COM_INIT_DB, database.as_bytes());
-}
-
-pub fn ping(out: &mut Vec<u8>) {
-    command(out, COM_PING, &[]);
-}
-
-/// Puts the session back to where it was after its login: no transaction, no statements, no variables.
-pub fn reset_connection(out: &mut Vec<u8>) {
-    command(out, COM_RESET_CONNECTION, &[]);
 }
 
 /// Ends the session; the server closes the connection.
@@ -127,7 +93,6 @@ const TYPE_INTEGER: [u8; 2] = [8, 0];
 const TYPE_UNSIGNED: [u8; 2] = [8, 0x80];
 const TYPE_DOUBLE: [u8; 2] = [5, 0];
 const TYPE_STRING: [u8; 2] = [253, 0];
-const TYPE_BLOB: [u8; 2] = [252, 0];
 
 impl<'o> ExecuteWriter<'o> {
     /// For a statement with this many parameters, as [`Prepared`](super::backend::Prepared) says.
@@ -167,11 +132,6 @@ impl<'o> ExecuteWriter<'o> {
     /// Text, or bytes, or any other value in its text form.
     pub fn text(&mut self, text: &[u8]) {
         self.value(TYPE_STRING, |out| lenenc_bytes(out, text));
-    }
-
-    /// What was sent before with [`stmt_send_long_data`].
-    pub fn long_data(&mut self) {
-        self.value(TYPE_BLOB, |_| ());
     }
 
     pub fn null(&mut self) {

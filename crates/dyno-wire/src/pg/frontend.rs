@@ -44,11 +44,6 @@ pub fn bind<'p>(
     bind.finish();
 }
 
-/// Describes a statement: answered by its parameters and its columns.
-pub fn describe_statement(out: &mut Vec<u8>, name: &str) {
-    named(out, b'D', b'S', name);
-}
-
 /// Describes a portal: answered by its columns.
 pub fn describe_portal(out: &mut Vec<u8>, name: &str) {
     named(out, b'D', b'P', name);
@@ -64,10 +59,6 @@ pub fn execute(out: &mut Vec<u8>, portal: &str, rows_max: u32) {
 
 pub fn close_statement(out: &mut Vec<u8>, name: &str) {
     named(out, b'C', b'S', name);
-}
-
-pub fn close_portal(out: &mut Vec<u8>, name: &str) {
-    named(out, b'C', b'P', name);
 }
 
 /// Ends a pipeline: the server commits what it began for it and answers with `ReadyForQuery`.

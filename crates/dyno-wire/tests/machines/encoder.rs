@@ -57,20 +57,12 @@ proptest! {
                 reference(|out| theirs::execute(&name, rows_max, out).unwrap()),
             ),
             (
-                ours(|out| frontend::describe_statement(out, &name)),
-                reference(|out| theirs::describe(b'S', &name, out).unwrap()),
-            ),
-            (
                 ours(|out| frontend::describe_portal(out, &name)),
                 reference(|out| theirs::describe(b'P', &name, out).unwrap()),
             ),
             (
                 ours(|out| frontend::close_statement(out, &name)),
                 reference(|out| theirs::close(b'S', &name, out).unwrap()),
-            ),
-            (
-                ours(|out| frontend::close_portal(out, &name)),
-                reference(|out| theirs::close(b'P', &name, out).unwrap()),
             ),
             (
                 ours(|out| frontend::copy_data(out, &data)),

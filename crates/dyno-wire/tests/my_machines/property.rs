@@ -96,11 +96,7 @@ fn scan_any<S: ReplySink>(bytes: &[u8], agreed: Capabilities, expect: Expect, si
 
 fn scan_every_way(bytes: &[u8]) {
     for expect in [Expect::Text, Expect::Binary, Expect::Prepared] {
-        for agreed in [
-            Capabilities::default(),
-            Capabilities::DEPRECATE_EOF,
-            Capabilities::DEPRECATE_EOF | Capabilities::SESSION_TRACK,
-        ] {
+        for agreed in [Capabilities::default(), Capabilities::DEPRECATE_EOF] {
             scan_any(bytes, agreed, expect, &mut Diary::default());
             scan_any(bytes, agreed, expect, &mut ());
         }

@@ -1,6 +1,6 @@
 //! Replies, packet by packet.
 
-use dyno_wire::my::backend::{Column, OkPacket, Prepared, ResultRow, SessionChange, Text};
+use dyno_wire::my::backend::{Column, OkPacket, Prepared, ResultRow, Text};
 use dyno_wire::my::capabilities::Capabilities;
 use dyno_wire::my::error::{MySqlError, ProtocolError};
 use dyno_wire::my::packet::PAYLOAD_BYTES_MAX;
@@ -27,13 +27,6 @@ impl ReplySink for Diary {
     }
     fn ok(&mut self, ok: OkPacket<'_>) {
         self.0.push(format!("ok {}", ok.info));
-        for change in ok.session_changes() {
-            self.0.push(match change {
-                SessionChange::SystemVariable { name, value } => format!("{name}={value}"),
-                SessionChange::Schema(name) => format!("schema {name}"),
-                SessionChange::Other { kind, data } => format!("{kind}: {data:?}"),
-            });
-        }
     }
     fn error(&mut self, error: &MySqlError) {
         self.0.push(error.to_string());
@@ -266,18 +259,6 @@ fn an_end_without_rows_is_an_ok() {
         assert_eq!((seen, totals.statements, totals.warnings), (vec!["ok ".to_owned()], 1, 4));
         assert!(totals.status.autocommit());
     }
-}
-
-#[test]
-fn changes_of_the_session_come_with_an_ok() {
-    let state = b"\0\x0f\x0aautocommit\x03OFF\x01\x05\x04test\x05\x01\x37";
-    let payload = [&[0, 0, 0, 0, 0x40, 0, 0, 2, b'h', b'i', state.len() as u8][..], state].concat();
-    let script = Script::new(true).packet(&payload);
-    let mut scanner = ReplyScanner::new(Capabilities::SESSION_TRACK);
-    let mut diary = Diary::default();
-    scanner.start(Expect::Text);
-    assert!(scanner.scan(&script.bytes, &mut diary).unwrap().done);
-    assert_eq!(diary.0, ["ok hi", "autocommit=OFF", "schema test", "5: [55]"]);
 }
 
 #[test]

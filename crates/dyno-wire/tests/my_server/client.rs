@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dyno_test_servers::Mysql;
 use dyno_wire::endpoint::{ChannelBinding, Login, Password, Tls};
-use dyno_wire::my::backend::{Column, OkPacket, Prepared, ResultRow, SessionChange, Text};
+use dyno_wire::my::backend::{Column, OkPacket, Prepared, ResultRow, Text};
 use dyno_wire::my::error::MySqlError;
 use dyno_wire::my::frontend::{self, ExecuteWriter};
 use dyno_wire::my::handshake::{Handshake, LoginError, Options, Session};
@@ -72,7 +72,6 @@ pub(crate) struct Reply {
     pub(crate) results: Vec<Vec<Vec<Owned>>>,
     pub(crate) columns: Vec<(String, u8, u16)>,
     pub(crate) infos: Vec<String>,
-    pub(crate) session_changes: Vec<String>,
     pub(crate) file: Option<String>,
     pub(crate) prepared: Option<Prepared>,
     pub(crate) errors: Vec<MySqlError>,
@@ -123,11 +122,6 @@ impl ReplySink for Reply {
     }
     fn ok(&mut self, ok: OkPacket<'_>) {
         self.infos.push(ok.info.to_string());
-        self.session_changes.extend(ok.session_changes().map(|change| match change {
-            SessionChange::SystemVariable { name, value } => format!("{name}={value}"),
-            SessionChange::Schema(name) => format!("schema {name}"),
-            SessionChange::Other { kind, .. } => format!("change {kind}"),
-        }));
     }
     fn error(&mut self, error: &MySqlError) {
         self.errors.push(error.clone());

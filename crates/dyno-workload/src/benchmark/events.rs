@@ -8,9 +8,8 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Progress, Series, SeriesLoad, Site,
-};
+use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
+use crate::bulk::steps;
 use crate::events::{
     self, Events, Found, Ids, LastCensus, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table,
     Test, Told, Wanted,
@@ -113,7 +112,8 @@ impl Benchmark for EventsBenchmark {
             free_disk_bytes: site.free_disk_bytes,
             stop: Some(site.stop),
         };
-        Ok(events::prepare(site.open, &how, progress)?)
+        let mut tell = |news: steps::Progress| news.for_campaign().into_iter().for_each(&mut *progress);
+        Ok(events::prepare(site.open, &how, &mut tell)?)
     }
 }
 
@@ -179,20 +179,6 @@ impl SeriesLoad for TestLoad {
 
     fn workload(&self) -> Arc<dyn Workload> {
         Arc::new(Events::new(self.test, self.ids).counting_unanswered(Arc::clone(&self.unanswered)))
-    }
-
-    /// Customers are many, and their rows are only looked at.
-    fn contention(&self) -> Option<Contention> {
-        None
-    }
-
-    /// Both tests go on from whatever is there.
-    fn reset(
-        &self,
-        _connection: &mut Connection,
-        _tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError> {
-        Ok(())
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
 
-use super::{Baseline, Benchmark, BenchmarkError, Contention, Dataset, Progress, Series, SeriesLoad, Site};
+use super::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{Kind, Names, Protocol, Script, ScriptError, parse};
@@ -105,18 +105,6 @@ impl SeriesLoad for ScriptLoad {
 
     fn workload(&self) -> Arc<dyn Workload> {
         self.workload.clone()
-    }
-
-    fn contention(&self) -> Option<Contention> {
-        None
-    }
-
-    fn reset(
-        &self,
-        _connection: &mut Connection,
-        _tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError> {
-        Ok(())
     }
 
     /// Nothing is known of its tables.

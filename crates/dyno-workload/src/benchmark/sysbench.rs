@@ -7,9 +7,8 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, Progress, Series, SeriesLoad, Site,
-};
+use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
+use crate::bulk::steps;
 use crate::sysbench::{
     self, Existing, IgnoredErrors, NotReady, Options, OptionsError, PrepareOptions, State, Sysbench, Test,
     Told, Wanted, prepare, table_name,
@@ -147,16 +146,8 @@ impl Benchmark for SysbenchBenchmark {
             existing: Existing::Replace,
             stop: Some(site.stop),
         };
-        prepare(site.open, &how, &mut |news| {
-            use crate::sysbench::prepare::Progress as Of;
-            match news {
-                Of::Begun { step } => progress(Progress::Begun { step }),
-                Of::Table { .. } => {}
-                Of::Rows { done, total } => progress(Progress::Rows { done, total }),
-                Of::Fallback { why } => progress(Progress::Remark(why)),
-                Of::Finished(step) => progress(Progress::Finished(step)),
-            }
-        })?;
+        let mut tell = |news: steps::Progress| news.for_campaign().into_iter().for_each(&mut *progress);
+        prepare(site.open, &how, &mut tell)?;
         Ok(())
     }
 }
@@ -218,19 +209,6 @@ impl SeriesLoad for TestLoad {
             Some(ignored) => load.with_ignored_errors(ignored.clone()),
             None => load,
         })
-    }
-
-    fn contention(&self) -> Option<Contention> {
-        None
-    }
-
-    /// sysbench's tests go on from whatever is there.
-    fn reset(
-        &self,
-        _connection: &mut Connection,
-        _tell: Option<&mut dyn FnMut(String)>,
-    ) -> Result<(), BenchmarkError> {
-        Ok(())
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {

@@ -1,6 +1,7 @@
 //! Brings rows into a table in the fastest way that the server takes: COPY, LOAD DATA LOCAL, or large INSERTs; over
 //! several connections that share the work ([`worker_pool`]). Knows no table: a family says which statements and which rows.
 
+pub(crate) mod steps;
 pub(crate) mod worker_pool;
 
 use std::sync::atomic::{AtomicBool, Ordering};

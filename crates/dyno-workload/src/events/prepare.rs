@@ -4,13 +4,12 @@
 //! come frozen (PostgreSQL), each table is one connection's, and PostgreSQL writes its pages once and in order.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
-use dyno_results::event::PrepareStep;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
-use crate::benchmark::{LOCK_WAIT, Progress};
+use crate::benchmark::LOCK_WAIT;
+use crate::bulk::steps::{Progress, Steps};
 use crate::bulk::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
 use crate::bulk::{Bulk, ROWS_PER_TRANSACTION};
 use crate::limits;
@@ -78,11 +77,15 @@ pub fn prepare(
     let parts = load.parts();
     let connections = parts.len().clamp(2, options.threads.max(2) as usize);
     let pool = WorkerPool::new(first, open, connections, options.stop).map_err(&connecting)?;
-    let mut preparation = Preparation { pool, options, progress };
+    let steps = Steps { pool, terms: &TERMS, target: &options.target, progress };
+    let mut preparation = Preparation { steps, options };
     preparation.ease_sessions();
     preparation.drop_tables(found == State::Missing)?;
     preparation.statements("tables", &[schema.before_load()])?;
-    preparation.load(&load, &parts)?;
+    let total = options.size.rows + options.size.customers;
+    let run =
+        |connection: &mut Connection, part: &_, context: &JobContext<'_>| load.run(connection, part, context);
+    preparation.steps.load(total, load.bulk.slower(), &parts, run)?;
     preparation.keys(&schema)?;
     preparation.settle(&schema)
 }
@@ -136,9 +139,8 @@ impl EventTableLoader<'_> {
 }
 
 struct Preparation<'a> {
-    pool: WorkerPool<'a>,
+    steps: Steps<'a>,
     options: &'a PrepareOptions<'a>,
-    progress: &'a mut dyn FnMut(Progress),
 }
 
 impl Preparation<'_> {
@@ -146,7 +148,7 @@ impl Preparation<'_> {
     /// load is to commit by itself, whatever the server's default.
     fn ease_sessions(&mut self) {
         let mysql = self.options.dialect.mysql;
-        for connection in self.pool.connections() {
+        for connection in self.steps.pool.connections() {
             limits::lift(connection);
             let _ = connection.execute(if mysql { "SET SESSION autocommit = 1" } else { SORT_MEMORY });
         }
@@ -162,7 +164,7 @@ impl Preparation<'_> {
             ],
             false => [format!("SET lock_timeout = '{seconds}s'"), "RESET lock_timeout".to_owned()],
         };
-        self.step("drop", None, |pool, hear| {
+        self.steps.run("drop", None, |pool, hear| {
             if missing {
                 return Ok(());
             }
@@ -178,24 +180,14 @@ impl Preparation<'_> {
 
     /// A step of lists of statements; the lists may run at the same time.
     fn statements(&mut self, step: &'static str, lists: &[Vec<String>]) -> Result<(), PrepareError> {
-        self.step(step, None, |pool, hear| run_lists(pool, lists, hear))
-    }
-
-    fn load(&mut self, load: &EventTableLoader<'_>, parts: &[Part]) -> Result<(), PrepareError> {
-        if let Some(why) = load.bulk.slower() {
-            (self.progress)(Progress::Remark(why));
-        }
-        let total = self.options.size.rows + self.options.size.customers;
-        self.step("data", Some(total), |pool, hear| {
-            pool.run(parts, |connection, part, context| load.run(connection, part, context), hear)
-        })
+        self.steps.run(step, None, |pool, hear| run_lists(pool, lists, hear))
     }
 
     /// The keys; then the foreign key, and what the server has not checked of it itself.
     fn keys(&mut self, schema: &Schema<'_>) -> Result<(), PrepareError> {
         let customers = schema.recipe.size.customers;
         let mut unresolved = 0;
-        self.step("keys", None, |pool, hear| {
+        self.steps.run("keys", None, |pool, hear| {
             run_lists(pool, &schema.keys(), hear)?;
             run_lists(pool, &[schema.foreign_key()], hear)?;
             if let (true, Some(connection)) = (schema.dialect.mysql, pool.connections().first_mut()) {
@@ -209,40 +201,10 @@ impl Preparation<'_> {
     /// Statistics, and the mark of tables that are whole.
     fn settle(&mut self, schema: &Schema<'_>) -> Result<(), PrepareError> {
         let settle = Table::ALL.map(|table| schema.settle(table).into_iter().collect());
-        self.step("analyze", None, |pool, hear| {
+        self.steps.run("analyze", None, |pool, hear| {
             run_lists(pool, &settle, hear)?;
             run_lists(pool, &[schema.finish()], hear)
         })
-    }
-
-    /// Runs and times a step that brings `rows`.
-    fn step(
-        &mut self,
-        step: &'static str,
-        rows: Option<u64>,
-        run: impl FnOnce(&mut WorkerPool<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
-    ) -> Result<(), PrepareError> {
-        (self.progress)(Progress::Begun { step });
-        let started = Instant::now();
-        let (progress, mut done) = (&mut *self.progress, 0);
-        let mut hear = |news: News| match news {
-            News::Table(_) => {}
-            News::Fallback(why) => progress(Progress::Remark(why)),
-            News::Rows(added) => {
-                done += added;
-                progress(Progress::Rows { done, total: rows.unwrap_or(done) });
-            }
-        };
-        run(&mut self.pool, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
-        progress(Progress::Finished(PrepareStep {
-            target: self.options.target.clone(),
-            workload: NAME.to_owned(),
-            step: step.to_owned(),
-            seconds: started.elapsed().as_secs_f64(),
-            rows,
-            bytes: None,
-        }));
-        Ok(())
     }
 }
 

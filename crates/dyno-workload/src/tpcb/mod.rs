@@ -15,9 +15,10 @@ mod verdict;
 mod verify;
 
 pub use crate::benchmark::Progress;
+pub use crate::preparation::PrepareError;
 pub use digits::grouped;
 pub use load::{Script, TpcB};
-pub use prepare::{PrepareError, PrepareOptions, prepare};
+pub use prepare::{PrepareOptions, prepare};
 pub(crate) use rows::TpcbRows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;

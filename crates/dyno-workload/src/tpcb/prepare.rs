@@ -7,17 +7,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use dyno_results::event::PrepareStep;
-use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
-use thiserror::Error;
 
 use super::NAME;
 use super::rows::TpcbRows;
-use super::scale::{ScaleError, check_scale};
-use super::schema::{ALL_TABLES, Storage, Table};
-use super::state::{State, StateError, state};
+use super::scale::check_scale;
+use super::schema::{ALL_TABLES, Table};
+use super::state::{State, state};
 use super::transfer::{TransferError, transfer};
 use crate::benchmark::Progress;
+use crate::bulk::worker_pool::JobError;
+use crate::preparation::{PrepareError, Terms};
+
+/// Of the messages.
+static TERMS: Terms = Terms {
+    family: NAME,
+    instead: "name another database, or rename the table",
+    locked: None,
+    exists: None,
+    room: "make room or take a smaller scale (a unit is about 16 MB)",
+    rights: "connect as the owner of the pgbench tables, or grant CREATE on the schema (PostgreSQL 15 and later give it \
+             to the database's owner alone)",
+    stopped: ": run again with --prepare",
+};
 
 /// Memory of an index build for each process that takes part; the server starts no process that has less.
 const SORT_MB_PER_PROCESS: u64 = 32;
@@ -30,16 +42,10 @@ pub struct PrepareOptions<'a> {
     /// The target's short name, for the steps that are reported.
     pub target: String,
     pub scale: u64,
-    /// Percent of a page that is filled, of all tables but the history; 10 to 100.
-    pub fillfactor: u8,
-    /// Tables that a crash empties and that write no WAL.
-    pub unlogged: bool,
     /// Processors of the server's host, where they are known.
     pub cpus: Option<u32>,
     /// Free space on the server's disk, where it is known.
     pub free_disk_bytes: Option<u64>,
-    /// Drop tables of these names even if they are not pgbench's.
-    pub replace_foreign: bool,
     /// Once it is set, the preparation ends before the next statement, and a load before the next message.
     pub stop: Option<&'a AtomicBool>,
 }
@@ -48,16 +54,7 @@ impl PrepareOptions<'_> {
     /// What `pgbench -i -s scale` makes.
     #[must_use]
     pub fn new(target: &str, scale: u64) -> Self {
-        Self {
-            target: target.to_owned(),
-            scale,
-            fillfactor: 100,
-            unlogged: false,
-            cpus: None,
-            free_disk_bytes: None,
-            replace_foreign: false,
-            stop: None,
-        }
+        Self { target: target.to_owned(), scale, cpus: None, free_disk_bytes: None, stop: None }
     }
 }
 
@@ -72,8 +69,9 @@ pub fn prepare(
     options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
-    if let (State::NotOurs { table, why }, false) = (state(connection)?, options.replace_foreign) {
-        return Err(PrepareError::NotOurs { table: table.name(), why });
+    if let State::NotOurs { table, why } = state(connection)? {
+        let whose = format!("is not pgbench's: {why}");
+        return Err(PrepareError::NotOurs { terms: &TERMS, table: table.name().to_owned(), whose });
     }
     let mut preparation = Preparation { connection, options, scale: 0, progress };
     preparation.scale = check_scale(options.scale, preparation.free_disk_bytes()?)?;
@@ -91,20 +89,7 @@ struct StepResult {
     bytes: Option<u64>,
 }
 
-/// Why a step did not come to its end.
-#[derive(Debug)]
-enum StepError {
-    Stopped,
-    Query(QueryError),
-}
-
-impl From<QueryError> for StepError {
-    fn from(source: QueryError) -> Self {
-        Self::Query(source)
-    }
-}
-
-impl From<TransferError> for StepError {
+impl From<TransferError> for JobError {
     fn from(error: TransferError) -> Self {
         match error {
             TransferError::Stopped => Self::Stopped,
@@ -124,12 +109,12 @@ impl Preparation<'_> {
     fn step(
         &mut self,
         step: &'static str,
-        run: impl FnOnce(&mut Self) -> Result<StepResult, StepError>,
+        run: impl FnOnce(&mut Self) -> Result<StepResult, JobError>,
     ) -> Result<(), PrepareError> {
-        self.go_on().map_err(|error| PrepareError::of(step, error))?;
+        self.go_on().map_err(|error| PrepareError::of(&TERMS, step, error))?;
         (self.progress)(Progress::Begun { step });
         let started = Instant::now();
-        let made = run(self).map_err(|error| PrepareError::of(step, error))?;
+        let made = run(self).map_err(|error| PrepareError::of(&TERMS, step, error))?;
         (self.progress)(Progress::Finished(PrepareStep {
             target: self.options.target.clone(),
             workload: NAME.to_owned(),
@@ -142,13 +127,13 @@ impl Preparation<'_> {
     }
 
     /// An error if the preparation is to end.
-    fn go_on(&self) -> Result<(), StepError> {
+    fn go_on(&self) -> Result<(), JobError> {
         let stopped = self.options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if stopped { Err(StepError::Stopped) } else { Ok(()) }
+        if stopped { Err(JobError::Stopped) } else { Ok(()) }
     }
 
     /// Runs a statement that may take long, or that is one of many; returns the rows it touched.
-    fn execute(&mut self, sql: &str) -> Result<u64, StepError> {
+    fn execute(&mut self, sql: &str) -> Result<u64, JobError> {
         self.go_on()?;
         Ok(self.connection.execute(sql)?)
     }
@@ -156,8 +141,9 @@ impl Preparation<'_> {
     /// Free space once the old tables are gone.
     fn free_disk_bytes(&mut self) -> Result<Option<u64>, PrepareError> {
         let Some(free) = self.options.free_disk_bytes else { return Ok(None) };
-        let old =
-            self.size("pg_total_relation_size").map_err(|error| PrepareError::of("drop", error.into()))?;
+        let old = self
+            .size("pg_total_relation_size")
+            .map_err(|error| PrepareError::of(&TERMS, "drop", error.into()))?;
         Ok(Some(free.saturating_add(old.unwrap_or(0))))
     }
 
@@ -170,39 +156,25 @@ impl Preparation<'_> {
         self.connection.query_value(&sql)
     }
 
-    fn drop_tables(&mut self) -> Result<StepResult, StepError> {
+    fn drop_tables(&mut self) -> Result<StepResult, JobError> {
         // A role's time limit is meant for its queries; a large load would run into it.
         self.execute("set statement_timeout = 0")?;
         for table in Table::ALL {
-            self.drop_table(table)?;
+            self.execute(&format!("drop table if exists {}", table.name()))?;
         }
         Ok(StepResult::default())
     }
 
-    fn drop_table(&mut self, table: Table) -> Result<(), StepError> {
-        let kind: Option<String> = self.connection.query_value(&format!(
-            "select case relkind when 'v' then 'view' when 'm' then 'materialized view' \
-                                 when 'f' then 'foreign table' when 'S' then 'sequence' else 'table' end \
-             from pg_class where oid = to_regclass('{}')",
-            table.name()
-        ))?;
-        if let Some(kind) = kind {
-            self.execute(&format!("drop {kind} {}", table.name()))?;
-        }
-        Ok(())
-    }
-
-    fn create_tables(&mut self) -> Result<StepResult, StepError> {
-        let storage = Storage { fillfactor: self.options.fillfactor, unlogged: self.options.unlogged };
+    fn create_tables(&mut self) -> Result<StepResult, JobError> {
         for table in Table::ALL {
-            self.execute(&table.create_sql(self.scale, storage))?;
+            self.execute(&table.create_sql(self.scale))?;
         }
         Ok(StepResult::default())
     }
 
     /// Loads all tables in one transaction that truncates them first, for only that lets COPY write rows as already
     /// frozen: nothing needs to be visited again.
-    fn load(&mut self) -> Result<StepResult, StepError> {
+    fn load(&mut self) -> Result<StepResult, JobError> {
         self.in_transaction(|this| {
             this.execute(&format!("truncate table {ALL_TABLES}"))?;
             let total = Table::ALL.iter().map(|table| table.rows(this.scale)).sum();
@@ -214,7 +186,7 @@ impl Preparation<'_> {
         })
     }
 
-    fn copy(&mut self, table: Table, done: &mut u64, total: u64) -> Result<(), StepError> {
+    fn copy(&mut self, table: Table, done: &mut u64, total: u64) -> Result<(), JobError> {
         self.go_on()?;
         let sql = format!("copy {} from stdin with (freeze on)", table.name());
         let rows = TpcbRows::of(table, self.scale);
@@ -226,14 +198,14 @@ impl Preparation<'_> {
     }
 
     /// After a load of frozen rows this visits hardly a page: it is there for the statistics.
-    fn vacuum(&mut self) -> Result<StepResult, StepError> {
+    fn vacuum(&mut self) -> Result<StepResult, JobError> {
         for table in Table::ALL {
             self.execute(&format!("vacuum analyze {}", table.name()))?;
         }
         Ok(StepResult::default())
     }
 
-    fn add_keys(&mut self) -> Result<StepResult, StepError> {
+    fn add_keys(&mut self) -> Result<StepResult, JobError> {
         self.in_transaction(|this| {
             this.set_sort_memory()?;
             for sql in Table::ALL.into_iter().filter_map(Table::key_sql) {
@@ -246,7 +218,7 @@ impl Preparation<'_> {
     /// Gives index builds just what lets a process run on each processor, as far as the server's
     /// `max_parallel_maintenance_workers` goes. The accounts come sorted, so more memory gains nothing and costs page
     /// faults, and more processes than processors wait for each other.
-    fn set_sort_memory(&mut self) -> Result<(), StepError> {
+    fn set_sort_memory(&mut self) -> Result<(), JobError> {
         let workers: u64 = self
             .connection
             .query_value("select current_setting('max_parallel_maintenance_workers', true)")?
@@ -259,8 +231,8 @@ impl Preparation<'_> {
 
     fn in_transaction(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<StepResult, StepError>,
-    ) -> Result<StepResult, StepError> {
+        run: impl FnOnce(&mut Self) -> Result<StepResult, JobError>,
+    ) -> Result<StepResult, JobError> {
         self.execute("begin")?;
         match run(self) {
             Ok(made) => {
@@ -272,48 +244,6 @@ impl Preparation<'_> {
                 let _ = self.connection.execute("rollback");
                 Err(error)
             }
-        }
-    }
-}
-
-/// Why data could not be prepared.
-#[derive(Debug, Error)]
-pub enum PrepareError {
-    #[error(transparent)]
-    Scale(#[from] ScaleError),
-    #[error(transparent)]
-    State(#[from] StateError),
-    #[error(
-        "{table} is there and is not pgbench's: {why}; it is left as it is: name another database, or rename the table"
-    )]
-    NotOurs { table: &'static str, why: String },
-    #[error(
-        "no room left on the server's disk while preparing tpcb (step {step}): {source}; \
-         the tables are left without their rows: make room or take a smaller scale (a unit is about 16 MB)"
-    )]
-    DiskFull { step: &'static str, source: QueryError },
-    #[error(
-        "not allowed to prepare tpcb (step {step}): {source}; \
-         connect as the owner of the pgbench tables, or grant CREATE on the schema (PostgreSQL 15 and later give it \
-         to the database's owner alone)"
-    )]
-    Denied { step: &'static str, source: QueryError },
-    #[error("stopped while preparing tpcb (step {step}); its data is not complete: run again with --prepare")]
-    Stopped { step: &'static str },
-    #[error("cannot prepare tpcb (step {step}): {source}")]
-    Failed { step: &'static str, source: QueryError },
-}
-
-impl PrepareError {
-    fn of(step: &'static str, error: StepError) -> Self {
-        let source = match error {
-            StepError::Stopped => return Self::Stopped { step },
-            StepError::Query(source) => source,
-        };
-        match source.cause() {
-            Some(Cause::DiskFull) => Self::DiskFull { step, source },
-            Some(Cause::Denied) => Self::Denied { step, source },
-            _ => Self::Failed { step, source },
         }
     }
 }

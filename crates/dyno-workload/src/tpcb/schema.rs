@@ -18,13 +18,6 @@ pub enum Table {
     History,
 }
 
-/// How the tables are stored: what `pgbench -i` takes as `--fillfactor` and `--unlogged-tables`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Storage {
-    pub fillfactor: u8,
-    pub unlogged: bool,
-}
-
 impl Table {
     /// In the order in which they are made.
     pub const ALL: [Self; 4] = [Self::History, Self::Tellers, Self::Accounts, Self::Branches];
@@ -100,7 +93,7 @@ impl Table {
     }
 
     /// `CREATE TABLE` for data of `scale`.
-    pub(super) fn create_sql(self, scale: u32, storage: Storage) -> String {
+    pub(super) fn create_sql(self, scale: u32) -> String {
         let columns: Vec<String> = self
             .columns(scale >= BIGINT_SCALE)
             .iter()
@@ -109,12 +102,8 @@ impl Table {
                 false => format!("{name} {kind}"),
             })
             .collect();
-        let unlogged = if storage.unlogged { "unlogged " } else { "" };
-        let options = match self {
-            Self::History => String::new(),
-            _ => format!(" with (fillfactor={})", storage.fillfactor),
-        };
-        format!("create {unlogged}table {}({}){options}", self.name(), columns.join(", "))
+        let options = if self == Self::History { "" } else { " with (fillfactor=100)" };
+        format!("create table {}({}){options}", self.name(), columns.join(", "))
     }
 
     /// `ALTER TABLE … ADD PRIMARY KEY`; `None` for the history.
@@ -127,24 +116,21 @@ impl Table {
 mod tests {
     use super::*;
 
-    const PLAIN: Storage = Storage { fillfactor: 100, unlogged: false };
-
     #[test]
     fn account_numbers_are_wide_from_the_scale_that_pgbench_has() {
-        assert!(Table::Accounts.create_sql(19_999, PLAIN).contains("(aid integer not null, "));
-        assert!(Table::Accounts.create_sql(20_000, PLAIN).contains("(aid bigint not null, "));
-        assert!(Table::History.create_sql(20_000, PLAIN).contains("aid bigint, "));
+        assert!(Table::Accounts.create_sql(19_999).contains("(aid integer not null, "));
+        assert!(Table::Accounts.create_sql(20_000).contains("(aid bigint not null, "));
+        assert!(Table::History.create_sql(20_000).contains("aid bigint, "));
         assert!(Table::Accounts.rows(BIGINT_SCALE - 1) < i32::MAX as u64);
     }
 
     #[test]
     fn storage_is_named_where_pgbench_names_it() {
-        let storage = Storage { fillfactor: 70, unlogged: true };
         assert_eq!(
-            Table::Branches.create_sql(1, storage),
-            "create unlogged table pgbench_branches(bid integer not null, bbalance integer, filler character(88)) \
-             with (fillfactor=70)"
+            Table::Branches.create_sql(1),
+            "create table pgbench_branches(bid integer not null, bbalance integer, filler character(88)) \
+             with (fillfactor=100)"
         );
-        assert!(!Table::History.create_sql(1, storage).contains("fillfactor"));
+        assert!(!Table::History.create_sql(1).contains("fillfactor"));
     }
 }

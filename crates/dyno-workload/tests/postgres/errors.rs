@@ -81,25 +81,9 @@ fn tables_that_are_not_pgbenchs_are_left_alone() {
         let found = state(&mut connection).unwrap();
         assert!(matches!(found, State::NotOurs { table: Table::Accounts, .. }), "{stranger}: {found:?}");
         let refused = prepared(&mut connection, 1).unwrap_err();
-        assert!(matches!(refused, PrepareError::NotOurs { table: "pgbench_accounts", .. }), "{refused}");
+        assert!(matches!(refused, PrepareError::NotOurs { .. }), "{refused}");
         assert_eq!(state(&mut connection).unwrap(), found, "it must still be there");
-        let told = PrepareOptions { replace_foreign: true, ..PrepareOptions::new("pg", 1) };
-        prepare(&mut connection, &told, &mut |_| {}).unwrap();
-        assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
     }
-}
-
-#[test]
-fn storage_options_reach_the_tables() {
-    let Some(database) = Database::new() else { return };
-    let mut connection = database.open();
-    let options = PrepareOptions { fillfactor: 80, unlogged: true, ..PrepareOptions::new("pg", 1) };
-    prepare(&mut connection, &options, &mut |_| {}).unwrap();
-    let stored = "select string_agg(relpersistence::text || coalesce(reloptions::text, ''), ' ' order by relname) \
-                  from pg_class where relname like 'pgbench%' and relkind = 'r'";
-    let stored: Option<String> = connection.query_value(stored).unwrap();
-    assert_eq!(stored.as_deref(), Some("u{fillfactor=80} u{fillfactor=80} u u{fillfactor=80}"));
-    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
 }
 
 #[test]
@@ -123,7 +107,7 @@ fn stopped(connection: &mut Connection, when: impl Fn(&Progress) -> bool) -> &'s
         }
     };
     match prepare(connection, &options, &mut look) {
-        Err(PrepareError::Stopped { step }) => step,
+        Err(PrepareError::Stopped { step, .. }) => step,
         other => panic!("not stopped: {other:?}"),
     }
 }

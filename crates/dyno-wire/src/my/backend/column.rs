@@ -49,7 +49,6 @@ impl ColumnType {
     pub const TIME: Self = Self(11);
     pub const DATETIME: Self = Self(12);
     pub const YEAR: Self = Self(13);
-    pub const VAR_STRING: Self = Self(253);
 }
 
 impl Column<'_> {

@@ -1,8 +1,8 @@
-//! How a statement ended: OK, EOF or an error, and what the session's state changed to.
+//! How a statement ended: OK, EOF or an error.
 
 use super::Text;
 use super::body::Body;
-use crate::my::capabilities::{Capabilities, StatusFlags};
+use crate::my::capabilities::StatusFlags;
 use crate::my::error::{MySqlError, ProtocolError, SqlState};
 
 /// A statement has ended well.
@@ -17,8 +17,6 @@ pub struct OkPacket<'a> {
     pub warnings: u16,
     /// "Rows matched: 1  Changed: 1  Warnings: 0", for some statements.
     pub info: Text<'a>,
-    /// The changes of the session's state, each behind its type and length.
-    session_state: &'a [u8],
 }
 
 /// The end of columns or rows, where [`Capabilities::DEPRECATE_EOF`] was not agreed.
@@ -28,76 +26,33 @@ pub struct EofPacket {
     pub status: StatusFlags,
 }
 
-/// A change of the session's state, told where [`Capabilities::SESSION_TRACK`] was agreed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionChange<'a> {
-    SystemVariable {
-        name: Text<'a>,
-        value: Text<'a>,
-    },
-    Schema(Text<'a>),
-    /// GTIDs, transaction state and whatever may come, by number and in the server's encoding.
-    Other {
-        kind: u8,
-        data: &'a [u8],
-    },
-}
-
 impl<'a> OkPacket<'a> {
-    pub(in crate::my) fn parse(payload: &'a [u8], agreed: Capabilities) -> Result<Self, ProtocolError> {
+    pub(in crate::my) fn parse(payload: &'a [u8]) -> Result<Self, ProtocolError> {
         let mut body = Body::new("an OK packet", payload);
         body.u8()?;
         let affected = body.lenenc_int()?;
         let last_insert_id = body.lenenc_int()?;
         let status = StatusFlags(body.u16()?);
         let warnings = body.u16()?;
-        let mut ok = Self { affected, last_insert_id, status, warnings, info: Text(&[]), session_state: &[] };
-        if !agreed.contains(Capabilities::SESSION_TRACK) {
-            ok.info = Text(untracked_info(&mut body));
-        } else if !body.peek().is_empty() {
-            ok.info = Text(body.lenenc_bytes()?);
-            if status.session_state_changed() && !body.peek().is_empty() {
-                ok.session_state = body.lenenc_bytes()?;
-            }
-        }
-        Ok(ok)
+        let info = Text(info(&mut body));
+        Ok(Self { affected, last_insert_id, status, warnings, info })
     }
 
     /// An EOF packet as what replaced it.
     pub(in crate::my) fn from_eof(eof: EofPacket) -> Self {
         let EofPacket { warnings, status } = eof;
-        Self { affected: 0, last_insert_id: 0, status, warnings, info: Text(&[]), session_state: &[] }
-    }
-
-    /// What changed in the session, up to the first change that cannot be read.
-    pub fn session_changes(&self) -> impl Iterator<Item = SessionChange<'a>> + use<'a> {
-        let mut body = Body::new("a session state", self.session_state);
-        std::iter::from_fn(move || session_change(&mut body).ok())
+        Self { affected: 0, last_insert_id: 0, status, warnings, info: Text(&[]) }
     }
 }
 
 /// The documents say that the text fills the packet; servers put its length before it.
-fn untracked_info<'a>(body: &mut Body<'a>) -> &'a [u8] {
+fn info<'a>(body: &mut Body<'a>) -> &'a [u8] {
     let all = body.rest();
     let mut counted = Body::new("an OK packet", all);
     match counted.lenenc_bytes() {
         Ok(text) if counted.peek().is_empty() => text,
         _ => all,
     }
-}
-
-fn session_change<'a>(body: &mut Body<'a>) -> Result<SessionChange<'a>, ProtocolError> {
-    let kind = body.u8()?;
-    let data = body.lenenc_bytes()?;
-    let mut fields = Body::new("a session state", data);
-    Ok(match kind {
-        0 => SessionChange::SystemVariable {
-            name: Text(fields.lenenc_bytes()?),
-            value: Text(fields.lenenc_bytes()?),
-        },
-        1 => SessionChange::Schema(Text(fields.lenenc_bytes()?)),
-        kind => SessionChange::Other { kind, data },
-    })
 }
 
 impl EofPacket {

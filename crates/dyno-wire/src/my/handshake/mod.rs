@@ -44,8 +44,6 @@ pub struct Options {
     pub local_infile: bool,
     /// Count rows found, not rows changed, as affected.
     pub found_rows: bool,
-    /// Have changes of the session's state told.
-    pub session_track: bool,
     /// Let rows end without EOF packets where the server can.
     pub deprecate_eof: bool,
     /// Send the password as it is where the account's plugin wants that, over TLS. Whoever the certificate was not checked
@@ -61,7 +59,6 @@ impl Default for Options {
             unix_socket: false,
             local_infile: false,
             found_rows: false,
-            session_track: false,
             deprecate_eof: true,
             clear_password: false,
             public_key_retrieval: true,
@@ -280,7 +277,6 @@ impl Handshake {
             (!matches!(self.login.tls, Tls::Disable), Capabilities::SSL),
             (self.options.local_infile, Capabilities::LOCAL_FILES),
             (self.options.found_rows, Capabilities::FOUND_ROWS),
-            (self.options.session_track, Capabilities::SESSION_TRACK),
             (self.options.deprecate_eof, Capabilities::DEPRECATE_EOF),
         ] {
             if is_wanted {
@@ -347,7 +343,7 @@ impl Handshake {
         let Some(authenticator) = &mut self.authenticator else { return Ok(()) };
         let answer = match payload {
             [0x00, ..] => {
-                self.status = OkPacket::parse(payload, self.agreed)?.status;
+                self.status = OkPacket::parse(payload)?.status;
                 self.state = HandshakeState::Done;
                 return Ok(());
             }

@@ -371,7 +371,7 @@ impl ReplyScanner {
     #[inline]
     fn end_of_rows<'p>(&self, payload: &'p [u8]) -> Result<OkPacket<'p>, ProtocolError> {
         if self.agreed.contains(Capabilities::DEPRECATE_EOF) {
-            OkPacket::parse(payload, self.agreed)
+            OkPacket::parse(payload)
         } else {
             EofPacket::parse(payload).map(OkPacket::from_eof)
         }
@@ -383,7 +383,7 @@ impl ReplyScanner {
             OK if self.expect == Expect::Prepared => return self.begin_prepared(payload, sink),
             _ if self.expect == Expect::Prepared => return Err(unexpected(payload, "a prepare")),
             OK => {
-                let ok = OkPacket::parse(payload, self.agreed)?;
+                let ok = OkPacket::parse(payload)?;
                 self.complete(ok, false, sink);
             }
             // Some old commands are answered so.

@@ -7,9 +7,7 @@ mod load;
 mod rows;
 
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
-use dyno_results::event::PrepareStep;
 use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
@@ -20,9 +18,11 @@ use super::state::{State, state};
 use crate::limits;
 use crate::preparation::{PrepareError, Terms};
 
+pub use crate::bulk::steps::Progress;
 pub use crate::bulk::worker_pool::OpenConnection;
 
-use crate::bulk::worker_pool::{JobContext, JobError, News, WorkerPool};
+use crate::bulk::steps::Steps;
+use crate::bulk::worker_pool::{JobContext, News, WorkerPool};
 use load::TableLoader;
 
 /// Of the messages.
@@ -58,23 +58,6 @@ pub enum Existing {
     Keep,
     /// They are dropped, if they are sysbench's.
     Replace,
-    /// They are dropped, whatever they are.
-    ReplaceForeign,
-}
-
-/// How far the preparation is.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
-    /// `drop`, `tables`, `data`, `keys` or `analyze` begins.
-    Begun { step: &'static str },
-    /// The step begins with this table. Several tables may be under way.
-    Table { step: &'static str, table: u32 },
-    /// Rows sent, of all that the step `data` sends.
-    Rows { done: u64, total: u64 },
-    /// Something is done in a slower way than was meant, and why. One sentence without its full stop.
-    Fallback { why: String },
-    /// A step has ended.
-    Finished(PrepareStep),
 }
 
 /// Makes the tables and fills them.
@@ -104,13 +87,17 @@ pub fn prepare(
     let jobs = parts.len().max(options.options.tables as usize);
     let pool = WorkerPool::new(first, open, jobs.min(options.threads.max(1) as usize), options.stop)
         .map_err(&connecting)?;
-    let mut preparation = Preparation { pool, options, schema, progress };
+    let steps = Steps { pool, terms: &TERMS, target: &options.target, progress };
+    let mut preparation = Preparation { steps, options, schema };
     preparation.ease_sessions();
-    if options.existing != Existing::Keep {
+    if options.existing == Existing::Replace {
         preparation.each_table("drop", |table| vec![Schema::drop_table(table)])?;
     }
     preparation.each_table("tables", |table| schema.before_load(table))?;
-    preparation.load(&load, &parts)?;
+    let total = options.options.table_size * u64::from(options.options.tables);
+    let run =
+        |connection: &mut Connection, part: &_, context: &JobContext<'_>| load.run(connection, part, context);
+    preparation.steps.load(total, load.slower(), &parts, run)?;
     preparation.each_table("keys", |table| schema.after_load(table))?;
     preparation.each_table("analyze", |table| schema.settle(table).into_iter().collect())
 }
@@ -129,10 +116,9 @@ impl Schema<'_> {
 }
 
 struct Preparation<'a> {
-    pool: WorkerPool<'a>,
+    steps: Steps<'a>,
     options: &'a PrepareOptions<'a>,
     schema: Schema<'a>,
-    progress: &'a mut dyn FnMut(Progress),
 }
 
 impl Preparation<'_> {
@@ -142,7 +128,7 @@ impl Preparation<'_> {
     /// `unique_checks` stays as it is: there is no second unique index to check, the rows come in the key's order, and
     /// without it MariaDB loads an empty table by way of temporary files, which takes half as long again.
     fn ease_sessions(&mut self) {
-        for connection in self.pool.connections() {
+        for connection in self.steps.pool.connections() {
             limits::lift(connection);
             if self.schema.dialect.mysql {
                 let _ = connection.execute("SET SESSION autocommit = 1");
@@ -157,7 +143,7 @@ impl Preparation<'_> {
         statements: impl Fn(u32) -> Vec<String> + Sync,
     ) -> Result<(), PrepareError> {
         let tables: Vec<u32> = (1..=self.options.options.tables).collect();
-        self.step(step, None, |pool, hear| {
+        self.steps.run(step, None, |pool, hear| {
             let job = |connection: &mut Connection, table: &u32, context: &JobContext<'_>| {
                 context.tell(News::Table(*table));
                 for sql in statements(*table) {
@@ -167,45 +153,5 @@ impl Preparation<'_> {
             };
             pool.run(&tables, job, hear)
         })
-    }
-
-    fn load(&mut self, load: &TableLoader<'_>, parts: &[load::TablePart]) -> Result<(), PrepareError> {
-        if let Some(why) = load.slower() {
-            (self.progress)(Progress::Fallback { why });
-        }
-        let total = self.options.options.table_size * u64::from(self.options.options.tables);
-        self.step("data", Some(total), |pool, hear| {
-            pool.run(parts, |connection, part, context| load.run(connection, part, context), hear)
-        })
-    }
-
-    /// Runs and times a step that brings `rows`.
-    fn step(
-        &mut self,
-        step: &'static str,
-        rows: Option<u64>,
-        run: impl FnOnce(&mut WorkerPool<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
-    ) -> Result<(), PrepareError> {
-        (self.progress)(Progress::Begun { step });
-        let started = Instant::now();
-        let (progress, mut done) = (&mut *self.progress, 0);
-        let mut hear = |news: News| match news {
-            News::Table(table) => progress(Progress::Table { step, table }),
-            News::Fallback(why) => progress(Progress::Fallback { why }),
-            News::Rows(added) => {
-                done += added;
-                progress(Progress::Rows { done, total: rows.unwrap_or(done) });
-            }
-        };
-        run(&mut self.pool, &mut hear).map_err(|error| PrepareError::of(&TERMS, step, error))?;
-        progress(Progress::Finished(PrepareStep {
-            target: self.options.target.clone(),
-            workload: NAME.to_owned(),
-            step: step.to_owned(),
-            seconds: started.elapsed().as_secs_f64(),
-            rows,
-            bytes: None,
-        }));
-        Ok(())
     }
 }

@@ -1,0 +1,93 @@
+//! The steps of a preparation that loads in bulk: each is timed, and told of.
+
+use std::time::Instant;
+
+use dyno_results::event::PrepareStep;
+use dyno_target::connection::Connection;
+
+use super::worker_pool::{JobContext, JobError, News, WorkerPool};
+use crate::benchmark;
+use crate::preparation::{PrepareError, Terms};
+
+/// How far the preparation is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// `drop`, `tables`, `data`, `keys` or `analyze` begins.
+    Begun { step: &'static str },
+    /// The step begins with this table. Several tables may be under way.
+    Table { step: &'static str, table: u32 },
+    /// Rows sent, of all that the step `data` sends.
+    Rows { done: u64, total: u64 },
+    /// Something is done in a slower way than was meant, and why. One sentence without its full stop.
+    Fallback { why: String },
+    /// A step has ended.
+    Finished(PrepareStep),
+}
+
+impl Progress {
+    /// As a campaign hears of it; it counts no tables.
+    pub(crate) fn for_campaign(self) -> Option<benchmark::Progress> {
+        match self {
+            Self::Begun { step } => Some(benchmark::Progress::Begun { step }),
+            Self::Table { .. } => None,
+            Self::Rows { done, total } => Some(benchmark::Progress::Rows { done, total }),
+            Self::Fallback { why } => Some(benchmark::Progress::Remark(why)),
+            Self::Finished(step) => Some(benchmark::Progress::Finished(step)),
+        }
+    }
+}
+
+/// Runs the steps on the connections of a pool.
+pub(crate) struct Steps<'a> {
+    pub(crate) pool: WorkerPool<'a>,
+    pub(crate) terms: &'static Terms,
+    /// The target's short name, for the steps that are reported.
+    pub(crate) target: &'a str,
+    pub(crate) progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Steps<'_> {
+    /// Runs and times a step that brings `rows`.
+    pub(crate) fn run(
+        &mut self,
+        step: &'static str,
+        rows: Option<u64>,
+        run: impl FnOnce(&mut WorkerPool<'_>, &mut dyn FnMut(News)) -> Result<(), JobError>,
+    ) -> Result<(), PrepareError> {
+        (self.progress)(Progress::Begun { step });
+        let started = Instant::now();
+        let (progress, mut done) = (&mut *self.progress, 0);
+        let mut hear = |news: News| match news {
+            News::Table(table) => progress(Progress::Table { step, table }),
+            News::Fallback(why) => progress(Progress::Fallback { why }),
+            News::Rows(added) => {
+                done += added;
+                progress(Progress::Rows { done, total: rows.unwrap_or(done) });
+            }
+        };
+        run(&mut self.pool, &mut hear).map_err(|error| PrepareError::of(self.terms, step, error))?;
+        progress(Progress::Finished(PrepareStep {
+            target: self.target.to_owned(),
+            workload: self.terms.family.to_owned(),
+            step: step.to_owned(),
+            seconds: started.elapsed().as_secs_f64(),
+            rows,
+            bytes: None,
+        }));
+        Ok(())
+    }
+
+    /// The step that brings the rows, in parts; `slower` says why they go by INSERT.
+    pub(crate) fn load<P: Sync>(
+        &mut self,
+        total: u64,
+        slower: Option<String>,
+        parts: &[P],
+        load: impl Fn(&mut Connection, &P, &JobContext<'_>) -> Result<(), JobError> + Sync,
+    ) -> Result<(), PrepareError> {
+        if let Some(why) = slower {
+            (self.progress)(Progress::Fallback { why });
+        }
+        self.run("data", Some(total), |pool, hear| pool.run(parts, load, hear))
+    }
+}
