@@ -420,7 +420,7 @@ proptest! {
         prop_assert_eq!(live(&play(&clients, |clients| each * clients, 0.02, seed)), None);
     }
 
-    /// One that is capped is, at the cap, wherever it is.
+    /// One that is capped is, at the cap, wherever it is: at most a step beside it where steps are large.
     #[test]
     fn what_is_capped_gives_way_at_the_cap(cap in 4_u32..100, each in 1.0_f64..1000.0, seed in 0_u64..1000) {
         let clients: Vec<u32> = (1..=cap * 2).collect();
@@ -428,6 +428,7 @@ proptest! {
         let found = decide(&steps);
         prop_assert!(found.is_some());
         let at = found.map_or(0, |found| found.at + 1) as f64;
-        prop_assert!((0.9..=1.12).contains(&(at / f64::from(cap))), "cap {} found at {}", cap, at);
+        let beside = (at - f64::from(cap)).abs();
+        prop_assert!(beside <= f64::max(1.0, 0.12 * f64::from(cap)), "cap {} found at {}", cap, at);
     }
 }
