@@ -49,7 +49,7 @@ fn who_asks_a_byte_at_a_time_gains_nothing_by_it() {
 
 #[test]
 fn who_does_not_ask_again_is_let_go() {
-    let stand = Stand::with(|options| (options.request, options.idle) = (NEVER, Duration::from_millis(200)));
+    let stand = Stand::with(|options| (options.request, options.idle) = (NEVER, Duration::from_secs(2)));
     let mut kept = connected(stand.address());
     kept.write_all(b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut text = String::new();
