@@ -361,14 +361,9 @@ pub struct Stage {
     pub types: Vec<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-pub(crate) fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_none(count: &u64) -> bool {
-    *count == 0
+/// Whether a number is left out when it is written.
+pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl Stage {
@@ -444,7 +439,7 @@ pub struct TypeInterval {
     pub unknown: u64,
     /// Transactions that dyno had cancelled on the server, because a statement outlasted its limit or its stage; in no
     /// latency.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub cancelled: u64,
     /// Further tries after a serialization failure or deadlock.
     pub retries: u64,
