@@ -22,11 +22,10 @@ pub use self::events::{EventsBenchmark, EventsWishes};
 pub use self::script::{ScriptsBenchmark, SqlScript};
 pub use self::sysbench::{SysbenchBenchmark, SysbenchWishes};
 pub use self::tpcb::TpcbBenchmark;
-use crate::events as of_events;
-use crate::preparation;
+use crate::dataset::{NotReady, PrepareError, StateError, TableError};
+use crate::events::SizeError;
 use crate::script::ScriptError;
-use crate::sysbench as of_sysbench;
-use crate::tpcb::{NotReady, StateError, VerifyError};
+use crate::sysbench::OptionsError;
 
 /// How long is waited for a table that somebody else has locked.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -248,25 +247,13 @@ pub enum BenchmarkError {
     #[error(transparent)]
     NotReady(#[from] NotReady),
     #[error(transparent)]
-    Verify(#[from] VerifyError),
+    Table(#[from] TableError),
     #[error(transparent)]
-    SysbenchOptions(#[from] of_sysbench::OptionsError),
+    Options(#[from] OptionsError),
     #[error(transparent)]
-    SysbenchState(#[from] of_sysbench::StateError),
+    Size(#[from] SizeError),
     #[error(transparent)]
-    SysbenchNotReady(#[from] of_sysbench::NotReady),
-    #[error(transparent)]
-    SysbenchCensus(#[from] of_sysbench::CensusError),
-    #[error(transparent)]
-    EventsSize(#[from] of_events::SizeError),
-    #[error(transparent)]
-    EventsState(#[from] of_events::StateError),
-    #[error(transparent)]
-    EventsNotReady(#[from] of_events::NotReady),
-    #[error(transparent)]
-    Preparation(Box<preparation::PrepareError>),
-    #[error(transparent)]
-    EventsCensus(#[from] of_events::CensusError),
+    Preparation(Box<PrepareError>),
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error("another session has kept {table} locked for {seconds} s: {source}")]
@@ -275,8 +262,8 @@ pub enum BenchmarkError {
     Query { doing: &'static str, source: QueryError },
 }
 
-impl From<preparation::PrepareError> for BenchmarkError {
-    fn from(error: preparation::PrepareError) -> Self {
+impl From<PrepareError> for BenchmarkError {
+    fn from(error: PrepareError) -> Self {
         Self::Preparation(Box::new(error))
     }
 }

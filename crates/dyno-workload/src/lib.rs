@@ -5,10 +5,10 @@
 
 pub mod benchmark;
 mod bulk;
+pub mod dataset;
 pub mod events;
 mod limits;
 pub mod pgbench;
-pub mod preparation;
 pub mod random;
 pub mod registry;
 pub mod script;

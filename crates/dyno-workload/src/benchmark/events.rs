@@ -10,9 +10,9 @@ use dyno_target::product;
 
 use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
 use crate::bulk::steps;
+use crate::dataset::{self, State};
 use crate::events::{
-    self, Events, Found, Ids, LastCensus, Machine, NotReady, PrepareOptions, Size, SizeError, State, Table,
-    Test, Told, Wanted,
+    self, Events, Found, Ids, LastCensus, Machine, PrepareOptions, Size, SizeError, Table, Test, Wanted,
 };
 
 /// Connections that prepare at the same time, at least and at most. More than one even where there is one processor:
@@ -45,6 +45,10 @@ impl EventsBenchmark {
         Ok(Self { tests, wishes })
     }
 
+    fn wanted(&self) -> Wanted {
+        Wanted { wishes: self.wishes, events: self.tests.first() == Some(&Test::Join) }
+    }
+
     /// The size that is made.
     fn size(&self, site: &Site<'_>) -> Result<Size, SizeError> {
         let machine = Machine {
@@ -55,15 +59,6 @@ impl EventsBenchmark {
         };
         let rows = self.wishes.rows.unwrap_or_else(|| Size::suggested_rows(&machine));
         Size::new(rows, self.wishes.customers)
-    }
-
-    fn wanted(&self) -> Wanted {
-        Wanted {
-            rows: self.wishes.rows,
-            customers: self.wishes.customers,
-            customer_index: self.wishes.customer_index,
-            events: self.tests.first() == Some(&Test::Join),
-        }
     }
 }
 
@@ -85,13 +80,13 @@ impl Benchmark for EventsBenchmark {
         let found = match events::state(connection)? {
             // What a preparation left that was broken off is made anew like what is not there.
             State::Missing | State::Unfinished => return Ok(None),
-            state => state.ready(&self.wanted())?,
+            state => state.ready(self.wanted())?,
         };
         Ok(Some(Box::new(Data { tests: self.tests.clone(), found, counted: LastCensus::default() })))
     }
 
     fn missing(&self) -> BenchmarkError {
-        NotReady::Missing.into()
+        <Found as dataset::Found>::missing(self.wanted()).into()
     }
 
     fn prepare(
@@ -204,12 +199,8 @@ impl Baseline for EventsBaseline {
         target: &str,
         done: Done,
     ) -> Result<Vec<Check>, BenchmarkError> {
-        let told = Told {
-            acknowledged: done.acknowledged,
-            unknown: done.unknown,
-            unanswered: self.unanswered.load(Ordering::Relaxed),
-        };
-        Ok(self.counted.verify(connection, target, &self.before, self.test, told)?)
+        let unanswered = self.unanswered.load(Ordering::Relaxed);
+        Ok(self.counted.verify(connection, target, &self.before, self.test, done, unanswered)?)
     }
 }
 

@@ -9,9 +9,10 @@ use dyno_target::product;
 
 use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
 use crate::bulk::steps;
+use crate::dataset::{self, State};
 use crate::sysbench::{
-    self, Existing, IgnoredErrors, NotReady, Options, OptionsError, PrepareOptions, State, Sysbench, Test,
-    Told, Wanted, prepare, table_name,
+    self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
+    prepare, table_name,
 };
 
 /// Size of a row with its two keys, bytes: 236 on PostgreSQL 15, 240 on MySQL 9, rounded up.
@@ -122,7 +123,7 @@ impl Benchmark for SysbenchBenchmark {
     }
 
     fn missing(&self) -> BenchmarkError {
-        NotReady::Missing.into()
+        <Found as dataset::Found>::missing(self.wanted()).into()
     }
 
     fn prepare(
@@ -231,9 +232,7 @@ impl Baseline for SysbenchBaseline {
         target: &str,
         done: Done,
     ) -> Result<Vec<Check>, BenchmarkError> {
-        let told =
-            Told { writes: done.writes, unknown: done.unknown, failed: done.failed, restarts: done.retries };
-        Ok(sysbench::verify(connection, target, &self.before, self.test, &self.options, told)?)
+        Ok(sysbench::verify(connection, target, &self.before, self.test, &self.options, done)?)
     }
 }
 

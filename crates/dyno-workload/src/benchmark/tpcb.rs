@@ -10,9 +10,8 @@ use super::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, LOCK_WAIT, Progress, Series, SeriesLoad,
     Site,
 };
-use crate::tpcb::{
-    self, Commits, PrepareOptions, ScaleError, Script, State, Table, TpcB, VerifyError, check_scale,
-};
+use crate::dataset::{self, State, TableError};
+use crate::tpcb::{self, Found, PrepareOptions, ScaleError, Script, Table, TpcB, check_scale};
 
 /// The SQLSTATE of a wait for a lock that was longer than `lock_timeout`.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
@@ -52,12 +51,12 @@ impl Benchmark for TpcbBenchmark {
         if state == State::Missing {
             return Ok(None);
         }
-        let scale = state.ready(self.scale)?;
+        let Found { scale } = state.ready(self.scale)?;
         Ok(Some(Box::new(Data { scripts: self.scripts.clone(), scale })))
     }
 
     fn missing(&self) -> BenchmarkError {
-        tpcb::NotReady::missing(self.scale).into()
+        <Found as dataset::Found>::missing(self.scale).into()
     }
 
     fn prepare(
@@ -144,8 +143,8 @@ impl SeriesLoad for ScriptLoad {
         let limited = |source| BenchmarkError::Query { doing: "set lock_timeout", source };
         connection.execute(&format!("set lock_timeout = '{seconds}s'")).map_err(limited)?;
         let locked = |error| match error {
-            VerifyError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
-                BenchmarkError::Locked { table: table.to_owned(), seconds, source }
+            TableError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
+                BenchmarkError::Locked { table, seconds, source }
             }
             error => error.into(),
         };
@@ -186,8 +185,7 @@ impl Baseline for Balances {
         target: &str,
         done: Done,
     ) -> Result<Vec<Check>, BenchmarkError> {
-        let commits = Commits { acknowledged: done.acknowledged, unknown: done.unknown };
-        Ok(tpcb::verify(connection, target, &self.before, self.script, commits)?)
+        Ok(tpcb::verify(connection, target, &self.before, self.script, done)?)
     }
 }
 

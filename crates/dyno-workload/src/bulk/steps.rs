@@ -7,7 +7,7 @@ use dyno_target::connection::Connection;
 
 use super::worker_pool::{JobContext, JobError, News, WorkerPool};
 use crate::benchmark;
-use crate::preparation::{PrepareError, Terms};
+use crate::dataset::{PrepareError, Terms};
 
 /// How far the preparation is.
 #[derive(Debug, Clone, PartialEq)]

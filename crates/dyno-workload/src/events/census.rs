@@ -1,11 +1,10 @@
 //! Counts the two tables, and the events whose customer is not there. PostgreSQL reads the events once, in several
 //! processes; on MySQL's protocol the events of other customers are a range of the foreign key's index.
 
-use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
-use thiserror::Error;
 
 use super::ACTIONS;
+use crate::dataset::{TableError, numbers};
 
 /// The tables at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,9 +18,13 @@ pub(super) struct Census {
 }
 
 impl Census {
-    pub(super) fn take(connection: &mut Connection) -> Result<Self, CensusError> {
+    pub(super) fn take(connection: &mut Connection) -> Result<Self, TableError> {
+        Self::read(connection).map_err(TableError::of("customer or event"))
+    }
+
+    fn read(connection: &mut Connection) -> Result<Self, QueryError> {
         let ends = "SELECT COUNT(*), COALESCE(MIN(id), 0), COALESCE(MAX(id), 0) FROM customer";
-        let [customers, first, last] = numbers(connection, ends)?;
+        let [customers, first, last] = numbers::<i64, 3>(connection, ends)?;
         // Ids are integers, and no two rows have the same: with as many rows as ids from the first to the last, none
         // is missing, and an event's customer is there if it lies between them.
         let gapless = customers > 0 && last - first + 1 == customers;
@@ -42,68 +45,29 @@ impl Census {
                 one_by_one(connection, none)?
             }
         };
-        Ok(Self {
-            customers: customers as u64,
-            events: events as u64,
-            last_event: last_event as u64,
-            dangling: dangling as u64,
-        })
+        Ok(Self { customers: customers as u64, events, last_event, dangling })
     }
 }
 
 /// Events, the highest id, and events that are `dangling`: each as the server finds it soonest.
-fn one_by_one(connection: &mut Connection, dangling: &str) -> Result<[i64; 3], CensusError> {
+fn one_by_one(connection: &mut Connection, dangling: &str) -> Result<[u64; 3], QueryError> {
     let [events] = numbers(connection, "SELECT COUNT(*) FROM event")?;
-    let last_event = highest_id(connection)? as i64;
+    let last_event = highest_id(connection)?;
     let [dangling] = numbers(connection, &format!("SELECT COUNT(*) FROM event WHERE {dangling}"))?;
     Ok([events, last_event, dangling])
 }
 
 /// The highest id of an event, by a look at the end of the key; 0 where there is none.
-pub(super) fn highest_id(connection: &mut Connection) -> Result<u64, CensusError> {
+pub(super) fn highest_id(connection: &mut Connection) -> Result<u64, QueryError> {
     let [last_event] = numbers(connection, "SELECT COALESCE(MAX(id), 0) FROM event")?;
-    Ok(last_event as u64)
+    Ok(last_event)
 }
 
 /// Events behind `last` whose action is none of the ten.
-pub(super) fn strange_actions(connection: &mut Connection, last: u64) -> Result<u64, CensusError> {
+pub(super) fn strange_actions(connection: &mut Connection, last: u64) -> Result<u64, QueryError> {
     let actions: Vec<String> = ACTIONS.iter().map(|action| format!("'{action}'")).collect();
     let sql =
         format!("SELECT COUNT(*) FROM event WHERE id > {last} AND action NOT IN ({})", actions.join(", "));
     let [strange] = numbers(connection, &sql)?;
-    Ok(strange as u64)
-}
-
-/// The integers in the only row of an answer.
-fn numbers<const N: usize>(connection: &mut Connection, sql: &str) -> Result<[i64; N], CensusError> {
-    let rows = connection.query(sql).map_err(CensusError::of)?;
-    let mut values = [0; N];
-    for (at, value) in values.iter_mut().enumerate() {
-        let text = rows.first().and_then(|row| row.text(at)).unwrap_or_default();
-        *value = text.parse().map_err(|_| CensusError::NotANumber { text: text.to_owned() })?;
-    }
-    Ok(values)
-}
-
-/// Why rows could not be counted.
-#[derive(Debug, Error)]
-pub enum CensusError {
-    #[error("the tables of events are missing: {0}; run again with --prepare")]
-    Missing(#[source] QueryError),
-    #[error("the tables of events may not be read: {0}; connect as their owner, or grant SELECT on them")]
-    Denied(#[source] QueryError),
-    #[error("cannot count the rows of events: {0}")]
-    Failed(#[source] QueryError),
-    #[error("the tables of events gave {text:?} where a number was to come")]
-    NotANumber { text: String },
-}
-
-impl CensusError {
-    fn of(source: QueryError) -> Self {
-        match source.cause() {
-            Some(Cause::NoSuchTable) => Self::Missing(source),
-            Some(Cause::Denied) => Self::Denied(source),
-            _ => Self::Failed(source),
-        }
-    }
+    Ok(strange)
 }

@@ -15,19 +15,32 @@ mod test;
 mod verdict;
 mod verify;
 
-pub use crate::preparation::PrepareError;
+pub use crate::dataset::PrepareError;
+use crate::dataset::Terms;
 pub use load::{Events, Ids};
 pub use prepare::{PrepareOptions, prepare};
 pub use schema::Table;
 pub(crate) use size::Machine;
 pub use size::{Size, SizeError};
-pub use state::{Found, NotReady, State, StateError, Wanted, state};
+pub use state::{Found, Wanted, state};
 pub use test::Test;
 pub(crate) use verify::LastCensus;
-pub use verify::{Baseline, CensusError, Told, verify};
+pub use verify::{Baseline, verify};
 
 /// The workloads' family in events and on the command line.
 pub const NAME: &str = "events";
+
+/// Of the messages.
+pub(crate) static TERMS: Terms = Terms {
+    family: NAME,
+    grants: "SELECT and INSERT on customer and event",
+    instead: "name another database, made for this",
+    locked: Some("customer or event"),
+    exists: None,
+    room: "make room or take fewer rows (a million is about 80 MB)",
+    rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
+    stopped: ", and are made anew next time",
+};
 
 /// What a customer may do: the values of `event.action`.
 pub const ACTIONS: [&str; 10] = [

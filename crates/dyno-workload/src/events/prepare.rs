@@ -12,26 +12,15 @@ use crate::benchmark::LOCK_WAIT;
 use crate::bulk::steps::{Progress, Steps};
 use crate::bulk::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
 use crate::bulk::{Bulk, ROWS_PER_TRANSACTION};
+use crate::dataset::{PrepareError, State};
 use crate::limits;
-use crate::preparation::{PrepareError, Terms};
 
-use super::NAME;
+use super::TERMS;
 use super::mark::Recipe;
 use super::rows::EventsRows;
 use super::schema::{Schema, Table};
 use super::size::Size;
-use super::state::{State, state};
-
-/// Of the messages.
-static TERMS: Terms = Terms {
-    family: NAME,
-    instead: "name another database, made for this",
-    locked: Some("customer or event"),
-    exists: None,
-    room: "make room or take fewer rows (a million is about 80 MB)",
-    rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
-    stopped: ", and are made anew next time",
-};
+use super::state::state;
 
 /// Memory for an index build on PostgreSQL: enough that four processes may take part.
 const SORT_MEMORY: &str = "SET maintenance_work_mem = '128MB'";
@@ -66,9 +55,8 @@ pub fn prepare(
     let connecting = PrepareError::connecting(&TERMS);
     let mut first = open().map_err(&connecting)?;
     let found = state(&mut first)?;
-    if let State::NotOurs { table, what } = found {
-        let whose = format!("dyno has not made it ({what})");
-        return Err(PrepareError::NotOurs { terms: &TERMS, table: table.name().to_owned(), whose });
+    if let State::NotOurs { table, whose } = found {
+        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose });
     }
     options.size.check_disk(free_disk_bytes(&mut first, options))?;
     let recipe = Recipe { size: options.size, customer_index: options.customer_index };

@@ -1,23 +1,13 @@
 //! The invariants of the two tests, decided from what was counted before and after. Pure.
 
-use crate::tpcb::grouped;
-
 use super::census::Census;
 use super::test::Test;
+use crate::benchmark::Done;
+use crate::dataset::Verdict;
+use crate::tpcb::grouped;
 
 /// Of fewer joins than this for each that finds nothing, too many measured nothing.
 const JOINS_PER_MISS_MIN: u64 = 20;
-
-/// What clients were told in the course of a load, its drain included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
-    /// Transactions that were acknowledged.
-    pub acknowledged: u64,
-    /// Transactions whose connection was lost with something under way that may be durable.
-    pub unknown: u64,
-    /// Joins whose answer was not exactly one row.
-    pub unanswered: u64,
-}
 
 /// What is there behind a load.
 #[derive(Debug, Clone, Copy)]
@@ -25,27 +15,17 @@ pub(super) struct After {
     pub census: Census,
     /// New events whose action is none of the ten.
     pub strange_actions: u64,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub name: &'static str,
-    pub passed: bool,
-    pub expected: String,
-    pub found: String,
-    pub detail: String,
+    /// Joins whose answer was not exactly one row.
+    pub unanswered: u64,
 }
 
 /// Every check that applies to `test`.
-pub(super) fn judge(test: Test, before: Census, after: After, told: Told) -> Vec<Verdict> {
-    let change = Change { before, after: after.census, told };
+pub(super) fn judge(test: Test, before: Census, after: After, done: Done) -> Vec<Verdict> {
+    let change = Change { before, after, done };
     match test {
-        Test::Ingest => vec![
-            change.every_event(),
-            change.foreign_key(),
-            actions(after.strange_actions),
-            change.customers(),
-        ],
+        Test::Ingest => {
+            vec![change.every_event(), change.foreign_key(), change.actions(), change.customers()]
+        }
         Test::Join => vec![change.nothing(), change.foreign_key(), change.answers()],
     }
 }
@@ -53,71 +33,42 @@ pub(super) fn judge(test: Test, before: Census, after: After, told: Told) -> Vec
 /// What a load changed.
 struct Change {
     before: Census,
-    after: Census,
-    told: Told,
+    after: After,
+    done: Done,
 }
 
 impl Change {
-    /// Durability as the clients see it: what was acknowledged is there, and what is there was asked for.
     fn every_event(&self) -> Verdict {
-        let Told { acknowledged, unknown, .. } = self.told;
-        let low = self.before.events + acknowledged;
-        let high = low + unknown;
-        let found = self.after.events;
-        let of_unknown = match unknown {
-            0 => String::new(),
-            unknown => format!(" ({} more of unknown outcome)", grouped(unknown)),
-        };
-        let told = format!(
-            "{} events before, {} acknowledged{of_unknown}, {} there",
-            grouped(self.before.events),
-            grouped(acknowledged),
-            grouped(found)
-        );
-        Verdict {
-            name: "every-event-is-there",
-            passed: (low..=high).contains(&found),
-            expected: if unknown == 0 {
-                grouped(low)
-            } else {
-                format!("{} to {}", grouped(low), grouped(high))
-            },
-            found: grouped(found),
-            detail: match found {
-                _ if found < low => format!("{told}: {} are lost", grouped(low - found)),
-                _ if found > high => format!("{told}: {} too many", grouped(found - high)),
-                _ => told,
-            },
-        }
+        let found = i128::from(self.after.census.events) - i128::from(self.before.events);
+        Verdict::durable("every-event-is-there", "events", self.done.acknowledged, self.done.unknown, found)
     }
 
     fn foreign_key(&self) -> Verdict {
-        let dangling = self.after.dangling;
-        Verdict {
-            name: "every-foreign-key-resolves",
-            passed: dangling == 0,
-            expected: "0".to_owned(),
-            found: grouped(dangling),
-            detail: match dangling {
-                0 => format!("each of {} events is of a customer who is there", grouped(self.after.events)),
-                dangling => format!(
-                    "{} of {} events are of customers who are not there",
-                    grouped(dangling),
-                    grouped(self.after.events)
-                ),
-            },
-        }
+        let Census { dangling, events, .. } = self.after.census;
+        let detail = match dangling {
+            0 => format!("each of {} events is of a customer who is there", grouped(events)),
+            _ => format!(
+                "{} of {} events are of customers who are not there",
+                grouped(dangling),
+                grouped(events)
+            ),
+        };
+        none("every-foreign-key-resolves", dangling, detail)
+    }
+
+    fn actions(&self) -> Verdict {
+        let detail = match self.after.strange_actions {
+            0 => "every new event has one of the ten actions".to_owned(),
+            strange => format!("{} new events have actions that no client sent", grouped(strange)),
+        };
+        none("actions-are-the-ten", self.after.strange_actions, detail)
     }
 
     fn customers(&self) -> Verdict {
-        let (before, after) = (self.before.customers, self.after.customers);
-        Verdict {
-            name: "customers-unchanged",
-            passed: before == after,
-            expected: grouped(before),
-            found: grouped(after),
-            detail: format!("{} customers before, {} after", grouped(before), grouped(after)),
-        }
+        let (before, after) = (self.before.customers, self.after.census.customers);
+        let (expected, found) = (grouped(before), grouped(after));
+        let detail = format!("{expected} customers before, {found} after");
+        Verdict::new("customers-unchanged", before == after, expected, found, detail)
     }
 
     /// The load only read.
@@ -126,22 +77,18 @@ impl Change {
             let (events, customers) = (grouped(census.events), grouped(census.customers));
             format!("{events} events to id {}, {customers} customers", grouped(census.last_event))
         };
-        let passed = self.before == self.after;
-        Verdict {
-            name: "nothing-changed",
-            passed,
-            expected: show(self.before),
-            found: show(self.after),
-            detail: match passed {
-                true => "reading changed no row and no id".to_owned(),
-                false => "the tables changed under a load that only reads".to_owned(),
-            },
-        }
+        let passed = self.before == self.after.census;
+        let detail = match passed {
+            true => "reading changed no row and no id",
+            false => "the tables changed under a load that only reads",
+        };
+        let (expected, found) = (show(self.before), show(self.after.census));
+        Verdict::new("nothing-changed", passed, expected, found, detail.to_owned())
     }
 
     /// Each join had its row, but for ids that the server gave to no event: an insert that fails takes its id with it.
     fn answers(&self) -> Verdict {
-        let Told { acknowledged, unanswered, .. } = self.told;
+        let (acknowledged, unanswered) = (self.done.acknowledged, self.after.unanswered);
         let ids = self.before.last_event.max(1);
         let gaps = ids.saturating_sub(self.before.events);
         let expected = acknowledged as f64 * gaps as f64 / ids as f64;
@@ -149,39 +96,23 @@ impl Change {
         // many are to be expected, looking for nothing is what was measured.
         let by_chance = if gaps == 0 { 0 } else { (expected + 5.0 * expected.sqrt() + 5.0) as u64 };
         let most = by_chance.min(acknowledged / JOINS_PER_MISS_MIN);
-        let found = format!("{} of {} joins found no row", grouped(unanswered), grouped(acknowledged));
-        Verdict {
-            name: "every-join-has-its-row",
-            passed: unanswered <= most,
-            expected: match most {
-                0 => "0".to_owned(),
-                most => format!("at most {}", grouped(most)),
-            },
-            found: grouped(unanswered),
-            detail: match gaps {
-                0 => found,
-                gaps => format!(
-                    "{found}; {} of {} ids have no event, so about {} were to be expected",
-                    grouped(gaps),
-                    grouped(ids),
-                    grouped(expected.round() as u64)
-                ),
-            },
+        let mut detail = format!("{} of {} joins found no row", grouped(unanswered), grouped(acknowledged));
+        if gaps > 0 {
+            detail += &format!(
+                "; {} of {} ids have no event, so about {} were to be expected",
+                grouped(gaps),
+                grouped(ids),
+                grouped(expected.round() as u64)
+            );
         }
+        let allowed = if most == 0 { "0".to_owned() } else { format!("at most {}", grouped(most)) };
+        Verdict::new("every-join-has-its-row", unanswered <= most, allowed, grouped(unanswered), detail)
     }
 }
 
-fn actions(strange: u64) -> Verdict {
-    Verdict {
-        name: "actions-are-the-ten",
-        passed: strange == 0,
-        expected: "0".to_owned(),
-        found: grouped(strange),
-        detail: match strange {
-            0 => "every new event has one of the ten actions".to_owned(),
-            strange => format!("{} new events have actions that no client sent", grouped(strange)),
-        },
-    }
+/// None of what was counted may be.
+fn none(name: &'static str, found: u64, detail: String) -> Verdict {
+    Verdict::new(name, found == 0, "0".to_owned(), grouped(found), detail)
 }
 
 #[cfg(test)]
@@ -190,31 +121,32 @@ mod tests {
 
     const BEFORE: Census = Census { customers: 50, events: 1_000, last_event: 1_000, dangling: 0 };
 
-    fn failed(test: Test, before: Census, after: After, told: Told) -> String {
-        let verdicts = judge(test, before, after, told);
-        let failed = verdicts.iter().filter(|verdict| !verdict.passed).map(|verdict| verdict.name);
+    fn failed(test: Test, before: Census, after: After, done: Done) -> String {
+        let verdicts = judge(test, before, after, done);
+        let failed =
+            verdicts.iter().filter(|verdict| verdict.passed == Some(false)).map(|verdict| verdict.name);
         failed.collect::<Vec<_>>().join(" ")
     }
 
-    fn ingested(events: u64, told: Told) -> String {
+    fn ingested(events: u64, done: Done) -> String {
         let census = Census { events, last_event: events, ..BEFORE };
-        failed(Test::Ingest, BEFORE, After { census, strange_actions: 0 }, told)
+        failed(Test::Ingest, BEFORE, After { census, strange_actions: 0, unanswered: 0 }, done)
     }
 
     #[test]
     fn events_grow_by_what_was_acknowledged() {
-        let told = Told { acknowledged: 10, ..Told::default() };
-        assert_eq!(ingested(1_010, told), "");
-        assert_eq!([1_009, 1_011].map(|events| ingested(events, told)), ["every-event-is-there"; 2]);
-        let told = Told { unknown: 2, ..told };
-        assert_eq!([1_010, 1_012].map(|events| ingested(events, told)), [""; 2]);
-        assert_eq!([1_009, 1_013].map(|events| ingested(events, told)), ["every-event-is-there"; 2]);
+        let done = Done { acknowledged: 10, ..Done::default() };
+        assert_eq!(ingested(1_010, done), "");
+        assert_eq!([1_009, 1_011].map(|events| ingested(events, done)), ["every-event-is-there"; 2]);
+        let done = Done { unknown: 2, ..done };
+        assert_eq!([1_010, 1_012].map(|events| ingested(events, done)), [""; 2]);
+        assert_eq!([1_009, 1_013].map(|events| ingested(events, done)), ["every-event-is-there"; 2]);
     }
 
     #[test]
     fn strange_rows_are_named() {
-        let after = |census, strange_actions| After { census, strange_actions };
-        let of = |after| failed(Test::Ingest, BEFORE, after, Told::default());
+        let after = |census, strange_actions| After { census, strange_actions, unanswered: 0 };
+        let of = |after| failed(Test::Ingest, BEFORE, after, Done::default());
         assert_eq!(of(after(Census { dangling: 1, ..BEFORE }, 0)), "every-foreign-key-resolves");
         assert_eq!(of(after(BEFORE, 1)), "actions-are-the-ten");
         assert_eq!(of(after(Census { customers: 49, ..BEFORE }, 0)), "customers-unchanged");
@@ -223,8 +155,8 @@ mod tests {
     #[test]
     fn joins_change_nothing_and_miss_only_what_is_not_there() {
         let joined = |before: Census, after: Census, unanswered| {
-            let told = Told { acknowledged: 10_000, unanswered, ..Told::default() };
-            failed(Test::Join, before, After { census: after, strange_actions: 0 }, told)
+            let done = Done { acknowledged: 10_000, ..Done::default() };
+            failed(Test::Join, before, After { census: after, strange_actions: 0, unanswered }, done)
         };
         assert_eq!(joined(BEFORE, BEFORE, 0), "");
         assert_eq!(joined(BEFORE, BEFORE, 1), "every-join-has-its-row");

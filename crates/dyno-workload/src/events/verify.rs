@@ -9,11 +9,10 @@ use dyno_target::connection::Connection;
 
 use super::census::{Census, highest_id, strange_actions};
 use super::test::Test;
-use super::verdict::{self, After, Verdict};
+use super::verdict::{After, judge};
+use crate::benchmark::Done;
+use crate::dataset::{TableError, checks};
 use crate::limits;
-
-pub use super::census::CensusError;
-pub use super::verdict::Told;
 
 /// The tables before a load, against which [`verify`] compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,7 @@ impl Baseline {
     ///
     /// # Errors
     /// A table is missing or may not be read, or the connection is lost.
-    pub fn take(connection: &mut Connection) -> Result<Self, CensusError> {
+    pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
         limits::lift(connection);
         Ok(Self { census: Census::take(connection)? })
     }
@@ -39,13 +38,13 @@ pub(crate) struct LastCensus(Arc<Mutex<Option<Census>>>);
 
 impl LastCensus {
     /// Rows of the two tables, `customer` and `event`.
-    pub(crate) fn rows(&self, connection: &mut Connection) -> Result<[u64; 2], CensusError> {
+    pub(crate) fn rows(&self, connection: &mut Connection) -> Result<[u64; 2], TableError> {
         let census = self.current(connection)?;
         Ok([census.customers, census.events])
     }
 
     /// What a load is compared with that begins now: it is not what is there for long.
-    pub(crate) fn baseline(&self, connection: &mut Connection) -> Result<Baseline, CensusError> {
+    pub(crate) fn baseline(&self, connection: &mut Connection) -> Result<Baseline, TableError> {
         let census = self.current(connection)?;
         self.forget();
         Ok(Baseline { census })
@@ -58,12 +57,20 @@ impl LastCensus {
         target: &str,
         before: &Baseline,
         test: Test,
-        told: Told,
-    ) -> Result<Vec<Check>, CensusError> {
+        done: Done,
+        unanswered: u64,
+    ) -> Result<Vec<Check>, TableError> {
         limits::lift(connection);
         let census = Census::take(connection)?;
         *self.lock() = Some(census);
-        compare(connection, target, (before.census, census), test, told)
+        let strange_actions = match test {
+            Test::Ingest => {
+                strange_actions(connection, before.census.last_event).map_err(TableError::of("event"))?
+            }
+            Test::Join => 0,
+        };
+        let after = After { census, strange_actions, unanswered };
+        Ok(checks(target, test.workload(), judge(test, before.census, after, done)))
     }
 
     /// Something may have written to the tables.
@@ -72,11 +79,11 @@ impl LastCensus {
     }
 
     /// An event that somebody else has inserted meanwhile shows by its id.
-    fn current(&self, connection: &mut Connection) -> Result<Census, CensusError> {
+    fn current(&self, connection: &mut Connection) -> Result<Census, TableError> {
         limits::lift(connection);
         let known = *self.lock();
         if let Some(known) = known
-            && known.last_event == highest_id(connection)?
+            && known.last_event == highest_id(connection).map_err(TableError::of("event"))?
         {
             return Ok(known);
         }
@@ -100,31 +107,8 @@ pub fn verify(
     target: &str,
     before: &Baseline,
     test: Test,
-    told: Told,
-) -> Result<Vec<Check>, CensusError> {
-    LastCensus::default().verify(connection, target, before, test, told)
-}
-
-fn compare(
-    connection: &mut Connection,
-    target: &str,
-    (before, census): (Census, Census),
-    test: Test,
-    told: Told,
-) -> Result<Vec<Check>, CensusError> {
-    let strange_actions = match test {
-        Test::Ingest => strange_actions(connection, before.last_event)?,
-        Test::Join => 0,
-    };
-    let check = |verdict: Verdict| Check {
-        target: target.to_owned(),
-        workload: test.workload().to_owned(),
-        name: verdict.name.to_owned(),
-        passed: Some(verdict.passed),
-        expected: Some(verdict.expected),
-        found: Some(verdict.found),
-        detail: verdict.detail,
-    };
-    let verdicts = verdict::judge(test, before, After { census, strange_actions }, told);
-    Ok(verdicts.into_iter().map(check).collect())
+    done: Done,
+    unanswered: u64,
+) -> Result<Vec<Check>, TableError> {
+    LastCensus::default().verify(connection, target, before, test, done, unanswered)
 }

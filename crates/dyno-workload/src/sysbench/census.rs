@@ -1,12 +1,11 @@
 //! Counts the rows of a table in two ways that have to agree: by the table itself, and by its index on `k`. Each way
 //! reads all of it once.
 
-use dyno_target::cause::Cause;
-use dyno_target::connection::{Connection, QueryError, TextRows};
-use thiserror::Error;
+use dyno_target::connection::{Connection, TextRows};
 
 use super::options::Options;
 use super::schema::{index_name, table_name};
+use crate::dataset::{TableError, numbers};
 
 /// A table at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +37,7 @@ impl Census {
         connection: &mut Connection,
         table: u32,
         options: &Options,
-    ) -> Result<Self, CensusError> {
+    ) -> Result<Self, TableError> {
         let name = table_name(table);
         let hint = if connection.is_mysql() && !options.secondary { " FORCE INDEX (PRIMARY)" } else { "" };
         let sql = format!(
@@ -46,15 +45,15 @@ impl Census {
              COALESCE(MIN(id), 0), COALESCE(MAX(id), 0), COALESCE(SUM(k), 0) FROM {name}{hint}",
             options.table_size
         );
-        let rows = steered(connection, &BY_TABLE, |connection| connection.query(&sql));
-        let [rows, inside, first, last, k] = numbers(rows, &name)?;
+        let read = steered(connection, &BY_TABLE, |connection| numbers::<i128, 5>(connection, &sql));
+        let [rows, inside, first, last, k] = read.map_err(TableError::of(&name))?;
         Ok(Self { rows: rows as u64, inside: inside as u64, first: first as i64, last: last as i64, k })
     }
 }
 
 impl IndexCensus {
     /// `None` where the server would not count by the index.
-    pub(super) fn take(connection: &mut Connection, table: u32) -> Result<Option<Self>, CensusError> {
+    pub(super) fn take(connection: &mut Connection, table: u32) -> Result<Option<Self>, TableError> {
         let (name, index) = (table_name(table), index_name(table));
         let from = match connection.is_mysql() {
             true => format!("{name} FORCE INDEX ({index})"),
@@ -62,14 +61,14 @@ impl IndexCensus {
             false => format!("{name} WHERE k >= {}", i32::MIN),
         };
         let sql = format!("SELECT COUNT(*), COALESCE(SUM(k), 0) FROM {from}");
-        steered(connection, &BY_INDEX, |connection| {
-            let plan = connection.query(&format!("EXPLAIN {sql}"));
-            if !uses(&plan.map_err(|error| CensusError::of(&name, error))?, &index) {
+        let read = steered(connection, &BY_INDEX, |connection| {
+            if !uses(&connection.query(&format!("EXPLAIN {sql}"))?, &index) {
                 return Ok(None);
             }
-            let [rows, k] = numbers(connection.query(&sql), &name)?;
+            let [rows, k] = numbers::<i128, 2>(connection, &sql)?;
             Ok(Some(Self { rows: rows as u64, k }))
-        })
+        });
+        read.map_err(TableError::of(&name))
     }
 }
 
@@ -95,45 +94,4 @@ fn steered<T>(connection: &mut Connection, settings: &[&str], run: impl FnOnce(&
         let _ = connection.execute(&format!("RESET {setting}"));
     }
     outcome
-}
-
-/// The integers in the only row of an answer.
-fn numbers<const N: usize>(
-    answer: Result<TextRows, QueryError>,
-    table: &str,
-) -> Result<[i128; N], CensusError> {
-    let rows = answer.map_err(|error| CensusError::of(table, error))?;
-    let mut values = [0; N];
-    for (at, value) in values.iter_mut().enumerate() {
-        let text = rows.first().and_then(|row| row.text(at)).unwrap_or_default();
-        let number = text
-            .parse()
-            .map_err(|_| CensusError::NotANumber { table: table.to_owned(), text: text.to_owned() });
-        *value = number?;
-    }
-    Ok(values)
-}
-
-/// Why rows could not be counted.
-#[derive(Debug, Error)]
-pub enum CensusError {
-    #[error("{table} is missing: {source}; run again with --prepare")]
-    Missing { table: String, source: QueryError },
-    #[error("{table} may not be read: {source}; connect as its owner, or grant SELECT on it")]
-    Denied { table: String, source: QueryError },
-    #[error("cannot count the rows of {table}: {source}")]
-    Failed { table: String, source: QueryError },
-    #[error("{table} gave {text:?} where a number was to come")]
-    NotANumber { table: String, text: String },
-}
-
-impl CensusError {
-    fn of(table: &str, source: QueryError) -> Self {
-        let table = table.to_owned();
-        match source.cause() {
-            Some(Cause::NoSuchTable) => Self::Missing { table, source },
-            Some(Cause::Denied) => Self::Denied { table, source },
-            _ => Self::Failed { table, source },
-        }
-    }
 }

@@ -22,7 +22,8 @@ mod upkeep;
 mod verdict;
 mod verify;
 
-pub use crate::preparation::PrepareError;
+pub use crate::dataset::PrepareError;
+use crate::dataset::Terms;
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
 pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};
@@ -30,11 +31,23 @@ pub use load::Sysbench;
 pub use options::{Options, OptionsError};
 pub use prepare::{Existing, PrepareOptions, prepare};
 pub use schema::{index_name, table_name};
-pub use state::{Found, NotReady, State, StateError, Wanted, state};
+pub use state::{Found, Wanted, state};
 pub use test::Test;
 pub use unique::{Unique, UniqueNumbers};
 pub use upkeep::{cleanup, prewarm};
-pub use verify::{Baseline, CensusError, Told, verify};
+pub use verify::{Baseline, verify};
 
 /// The workloads' family in events and on the command line.
 pub const NAME: &str = "sysbench";
+
+/// Of the messages.
+pub(crate) static TERMS: Terms = Terms {
+    family: NAME,
+    grants: "SELECT, INSERT, UPDATE and DELETE on them",
+    instead: "name another database, or rename the table",
+    locked: None,
+    exists: Some("drop them first with the command cleanup"),
+    room: "make room or take fewer rows (a million is about 250 MB)",
+    rights: "connect as the tables' owner, or grant the right to make, fill and drop tables in this database",
+    stopped: ": drop them or prepare again",
+};

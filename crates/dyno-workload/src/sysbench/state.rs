@@ -3,34 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError, TextRow};
-use thiserror::Error;
 
-use crate::tpcb::grouped;
-
+use super::TERMS;
 use super::options::Options;
 use super::schema::{COLUMNS, index_name, table_name};
-
-/// Rows that are looked up in each table, evenly over all, to see that none are missing.
-const PROBES: u64 = 100;
-
-/// What [`state`] found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// There is no `sbtest1`.
-    Missing,
-    Ready(Found),
-    /// The tables are sysbench's, but cannot be used.
-    Damaged {
-        why: String,
-    },
-    /// A table has the name of one of sysbench's and is something else.
-    NotOurs {
-        table: String,
-        why: String,
-    },
-}
+use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers, rows_missing};
+use crate::tpcb::grouped;
 
 /// Tables that are sysbench's and hold their rows, as far as the ends and a sample can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,33 +24,29 @@ pub struct Found {
     pub indexed: bool,
 }
 
-impl State {
-    /// Tables that can be used; `wanted` says how many of which size, if the user did, and whether they have the keys
-    /// that the options name.
-    ///
-    /// # Errors
-    /// There are none, or others.
-    pub fn ready(self, wanted: Wanted) -> Result<Found, NotReady> {
-        let found = match self {
-            Self::Ready(found) => found,
-            Self::Missing => return Err(NotReady::Missing),
-            Self::Damaged { why } => return Err(NotReady::Damaged { why }),
-            Self::NotOurs { table, why } => return Err(NotReady::NotOurs { table, why }),
+impl dataset::Found for Found {
+    type Wanted = Wanted;
+
+    fn terms() -> &'static Terms {
+        &TERMS
+    }
+
+    fn suits(&self, wanted: Wanted) -> Result<(), NotReady> {
+        let other = |found: String, wanted, flag| {
+            Err(NotReady::Other { terms: &TERMS, found, wanted: grouped(wanted), flag })
         };
+        let lacks = |why: &str| Err(NotReady::Damaged { terms: &TERMS, why: why.to_owned() });
+        let (tables, size) = (self.tables, self.table_size);
         match wanted {
-            Wanted { tables: Some(wanted), .. } if found.tables < wanted => {
-                Err(NotReady::FewerTables { found: found.tables, wanted })
+            Wanted { tables: Some(wanted), .. } if tables < wanted => {
+                other(format!("{tables} tables"), u64::from(wanted), format!("--tables {tables}"))
             }
-            Wanted { table_size: Some(wanted), .. } if found.table_size != wanted => {
-                Err(NotReady::OtherSize { found: found.table_size, wanted })
+            Wanted { table_size: Some(wanted), .. } if size != wanted => {
+                other(format!("{} rows in a table", grouped(size)), wanted, format!("--table-size {size}"))
             }
-            Wanted { key: true, .. } if !found.keyed => {
-                Err(NotReady::Damaged { why: "a table has no primary key".to_owned() })
-            }
-            Wanted { index: true, .. } if !found.indexed => {
-                Err(NotReady::Damaged { why: "a table has no index on k".to_owned() })
-            }
-            _ => Ok(found),
+            Wanted { key: true, .. } if !self.keyed => lacks("a table has no primary key"),
+            Wanted { index: true, .. } if !self.indexed => lacks("a table has no index on k"),
+            _ => Ok(()),
         }
     }
 }
@@ -91,7 +66,11 @@ pub struct Wanted {
 ///
 /// # Errors
 /// A table may not be read, or the connection is lost.
-pub fn state(connection: &mut Connection, options: &Options) -> Result<State, StateError> {
+pub fn state(connection: &mut Connection, options: &Options) -> Result<State<Found>, StateError> {
+    look(connection, options).map_err(StateError::of(&TERMS))
+}
+
+fn look(connection: &mut Connection, options: &Options) -> Result<State<Found>, QueryError> {
     let catalog = Catalog::read(connection)?;
     let mut found = Found { tables: 0, table_size: u64::MAX, keyed: true, indexed: true };
     for table in 1..=options.tables {
@@ -101,7 +80,7 @@ pub fn state(connection: &mut Connection, options: &Options) -> Result<State, St
             break;
         }
         if let Some(why) = foreign(&columns) {
-            return Ok(State::NotOurs { table: name, why });
+            return Ok(State::NotOurs { table: name, whose: format!("is not sysbench's: {why}") });
         }
         let rows = match last_row(connection, &name, options.table_size == 0)? {
             Ok(rows) => rows,
@@ -127,7 +106,7 @@ struct Catalog {
 
 impl Catalog {
     /// Keys are looked for where a user who may only read finds them: `table_constraints` is not such a place.
-    fn read(connection: &mut Connection) -> Result<Self, StateError> {
+    fn read(connection: &mut Connection) -> Result<Self, QueryError> {
         let (schema, keyed, indexes) = match connection.is_mysql() {
             true => (
                 "DATABASE()",
@@ -147,8 +126,7 @@ impl Catalog {
             "SELECT table_name, column_name, data_type FROM information_schema.columns \
              WHERE table_schema = {schema} AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position"
         );
-        let [of_tables, keyed, indexes] =
-            [&*of_tables, keyed, indexes].map(|sql| connection.query(sql).map_err(StateError::of));
+        let [of_tables, keyed, indexes] = [&*of_tables, keyed, indexes].map(|sql| connection.query(sql));
         let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
         let mut columns: HashMap<_, Vec<_>> = HashMap::new();
         for row in &of_tables? {
@@ -176,8 +154,7 @@ fn foreign(columns: &[(&str, &str)]) -> Option<String> {
         && columns.iter().zip(COLUMNS.iter().zip(kinds)).all(|(found, (name, kind))| {
             found.0.eq_ignore_ascii_case(name) && found.1.to_ascii_lowercase().contains(kind)
         });
-    let list = || columns.iter().map(|(name, kind)| format!("{name} {kind}")).collect::<Vec<_>>().join(", ");
-    (!ours).then(|| format!("its columns are ({})", list()))
+    (!ours).then(|| format!("its columns are ({})", columns_text(columns.iter().copied())))
 }
 
 /// The highest id of a table that has all those below it, as far as a sample tells; else what is wrong with it.
@@ -185,9 +162,9 @@ fn last_row(
     connection: &mut Connection,
     table: &str,
     may_be_empty: bool,
-) -> Result<Result<u64, String>, StateError> {
+) -> Result<Result<u64, String>, QueryError> {
     let ends = format!("SELECT COALESCE(MIN(id), 0), COALESCE(MAX(id), 0) FROM {table}");
-    let [first, last] = numbers(connection, &ends)?;
+    let [first, last] = numbers::<i64, 2>(connection, &ends)?;
     let last = match u64::try_from(last) {
         Ok(0) if may_be_empty => return Ok(Ok(0)),
         Ok(0) => return Ok(Err(format!("{table} is empty"))),
@@ -198,60 +175,8 @@ fn last_row(
         }
     };
     let probes = PROBES.min(last);
-    let ids: Vec<String> = (0..probes).map(|probe| (1 + probe * last / probes).to_string()).collect();
-    let [there] =
-        numbers(connection, &format!("SELECT COUNT(*) FROM {table} WHERE id IN ({})", ids.join(", ")))?;
-    let missing = probes.saturating_sub(u64::try_from(there).unwrap_or(0));
-    Ok(match missing {
-        0 => Ok(last),
-        missing => Err(format!("of {probes} rows of {table} that were looked up, {missing} are missing")),
-    })
-}
-
-/// The integers in the only row of a query; 0 where there is none.
-fn numbers<const N: usize>(connection: &mut Connection, sql: &str) -> Result<[i64; N], StateError> {
-    let rows = connection.query(sql).map_err(StateError::of)?;
-    let number = |at| rows.first().and_then(|row| row.text(at)?.parse().ok()).unwrap_or(0);
-    Ok(std::array::from_fn(number))
-}
-
-/// Why the tables could not be looked at.
-#[derive(Debug, Error)]
-pub enum StateError {
-    #[error(
-        "the tables of sysbench are there and may not be read: {0}; \
-         grant SELECT, INSERT, UPDATE and DELETE on them, or connect as their owner"
-    )]
-    Denied(#[source] QueryError),
-    #[error("cannot look at the tables of sysbench: {0}")]
-    Failed(#[source] QueryError),
-}
-
-impl StateError {
-    fn of(error: QueryError) -> Self {
-        if error.cause() == Some(Cause::Denied) { Self::Denied(error) } else { Self::Failed(error) }
-    }
-}
-
-/// Why the tables that are there cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NotReady {
-    #[error("the tables of sysbench are missing; run again with --prepare")]
-    Missing,
-    #[error(
-        "there are {found} tables of sysbench, not {wanted}; run with --tables {found}, or with --prepare to make them"
-    )]
-    FewerTables { found: u32, wanted: u32 },
-    #[error(
-        "the tables of sysbench have {} rows, not {}; run with --table-size {found}, or with --prepare to replace them",
-        grouped(*.found),
-        grouped(*.wanted)
-    )]
-    OtherSize { found: u64, wanted: u64 },
-    #[error("the tables of sysbench are damaged: {why}; run again with --prepare to replace them")]
-    Damaged { why: String },
-    #[error("{table} is not sysbench's: {why}; name another database, or rename the table")]
-    NotOurs { table: String, why: String },
+    let ids = (0..probes).map(|probe| 1 + probe * last / probes);
+    Ok(rows_missing(connection, table, ids)?.map_or(Ok(last), Err))
 }
 
 #[cfg(test)]
@@ -274,11 +199,12 @@ mod tests {
         let ready = |wanted| State::Ready(found).ready(wanted).map_err(|error| error.to_string());
         assert_eq!(ready(any), Ok(found));
         assert_eq!(ready(Wanted { tables: Some(1), table_size: Some(1_000), ..any }), Ok(found));
+        assert!(ready(Wanted { tables: Some(4), ..any }).unwrap_err().contains("has 2 tables, not 4"));
         assert!(
-            ready(Wanted { tables: Some(4), ..any }).unwrap_err().contains("2 tables of sysbench, not 4")
+            ready(Wanted { table_size: Some(999), ..any })
+                .unwrap_err()
+                .contains("1,000 rows in a table, not 999")
         );
-        assert!(ready(Wanted { table_size: Some(999), ..any }).unwrap_err().contains("1,000 rows, not 999"));
         assert!(ready(Wanted { index: true, ..any }).unwrap_err().contains("no index on k"));
-        assert_eq!(State::Missing.ready(any), Err(NotReady::Missing));
     }
 }

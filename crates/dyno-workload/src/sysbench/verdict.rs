@@ -6,7 +6,8 @@ use super::census::{Census, IndexCensus};
 use super::options::Options;
 use super::schema::{index_name, table_name};
 use super::test::Test;
-use super::verify::Told;
+use crate::benchmark::Done;
+use crate::dataset::{Verdict, range};
 
 /// A table before and after a load.
 #[derive(Debug, Clone, Copy)]
@@ -18,19 +19,9 @@ pub(super) struct Found {
     pub index: Option<IndexCensus>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub name: &'static str,
-    /// `None` where it cannot be decided.
-    pub passed: Option<bool>,
-    pub expected: Option<String>,
-    pub found: Option<String>,
-    pub detail: String,
-}
-
 /// Every check that applies to `test`.
-pub(super) fn judge(tables: &[Found], test: Test, options: &Options, told: Told) -> Vec<Verdict> {
-    let change = Change { tables, test, options, told };
+pub(super) fn judge(tables: &[Found], test: Test, options: &Options, done: Done) -> Vec<Verdict> {
+    let change = Change { tables, test, options, done };
     let mut verdicts = Vec::new();
     if options.create_secondary {
         verdicts.push(change.index());
@@ -54,7 +45,7 @@ struct Change<'a> {
     tables: &'a [Found],
     test: Test,
     options: &'a Options,
-    told: Told,
+    done: Done,
 }
 
 impl Change<'_> {
@@ -92,10 +83,8 @@ impl Change<'_> {
         }
         let name = "index-agrees-with-table";
         if let (true, Some(first)) = (wrong.is_empty(), unread.first()) {
-            return undecided(
-                name,
-                format!("the server does not count by {first}, so it was compared with nothing"),
-            );
+            let why = format!("the server does not count by {first}, so it was compared with nothing");
+            return Verdict::undecided(name, why);
         }
         let good = format!("each index holds all rows of its table ({} rows)", grouped(self.rows_after()));
         listed(name, &wrong, good)
@@ -139,86 +128,51 @@ impl Change<'_> {
             format!("{} rows, sum of k {}", grouped(rows), grouped(k))
         };
         let changed = self.tables.iter().find(|found| differs(found));
-        Verdict {
-            name: "nothing-changed",
-            passed: Some(changed.is_none()),
-            expected: Some(show(|found| found.before)),
-            found: Some(show(|found| found.after)),
-            detail: match changed {
-                None => "reading changed no row, no id and no sum".to_owned(),
-                Some(found) => {
-                    format!("{} changed under a load that only reads", table_name(found.table))
-                }
-            },
-        }
+        let detail = match changed {
+            None => "reading changed no row, no id and no sum".to_owned(),
+            Some(found) => format!("{} changed under a load that only reads", table_name(found.table)),
+        };
+        let (expected, found) = (show(|found| found.before), show(|found| found.after));
+        Verdict::new("nothing-changed", changed.is_none(), expected, found, detail)
     }
 
-    /// Durability as the clients see it: what was acknowledged is there, and what is there was asked for.
     fn inserts(&self) -> Verdict {
         let found = self.rows_after() - self.rows_before();
-        self.acknowledged("every-insert-is-there", "inserts", found)
+        self.durable("every-insert-is-there", "inserts", found)
     }
 
     fn deletes(&self) -> Verdict {
         let found = self.rows_before() - self.rows_after();
-        self.acknowledged("every-delete-is-done", "deletes", found)
+        self.durable("every-delete-is-done", "deletes", found)
     }
 
     /// Each update adds one to a `k`.
     fn updates(&self) -> Verdict {
         let found = self.sum(|found| found.after.k - found.before.k);
-        self.acknowledged("every-update-is-there", "updates", found)
+        self.durable("every-update-is-there", "updates", found)
     }
 
-    /// `found` changes must be as many as were acknowledged, and of those of unknown outcome any number.
-    fn acknowledged(&self, name: &'static str, what: &str, found: i128) -> Verdict {
-        let (low, high) =
-            (i128::from(self.told.writes), i128::from(self.told.writes) + i128::from(self.told.unknown));
-        let unknown = match self.told.unknown {
-            0 => String::new(),
-            unknown => format!(" ({} more of unknown outcome)", grouped(unknown)),
-        };
-        let told = format!("{} {what} acknowledged{unknown}, {} found", grouped(low), grouped(found));
-        if found > high && self.options.secondary && self.test != Test::Insert {
-            return undecided(
-                name,
-                format!(
-                    "{told}: ids are not unique without a primary key, and one may have met several rows"
-                ),
-            );
+    fn durable(&self, name: &'static str, changes: &str, found: i128) -> Verdict {
+        let Done { writes, unknown, .. } = self.done;
+        let verdict = Verdict::durable(name, changes, writes, unknown, found);
+        let most = i128::from(writes) + i128::from(unknown);
+        if found > most && self.options.secondary && self.test != Test::Insert {
+            let why = "ids are not unique without a primary key, and one may have met several rows";
+            return Verdict::undecided(name, format!("{}: {why}", verdict.detail));
         }
-        let detail = if found < low {
-            format!("{told}: {} are lost", grouped(low - found))
-        } else if found > high {
-            format!("{told}: {} too many", grouped(found - high))
-        } else {
-            told
-        };
-        Verdict {
-            name,
-            passed: Some((low..=high).contains(&found)),
-            expected: Some(range(low, high)),
-            found: Some(grouped(found)),
-            detail,
-        }
+        verdict
     }
 
     fn k_unchanged(&self) -> Verdict {
         let (before, after) = (self.sum(|found| found.before.k), self.sum(|found| found.after.k));
-        Verdict {
-            name: "k-unchanged",
-            passed: Some(before == after),
-            expected: Some(grouped(before)),
-            found: Some(grouped(after)),
-            detail: match before == after {
-                true => "no value of k changed under updates of c".to_owned(),
-                false => format!(
-                    "the values of k summed up to {} and now to {}, under updates of c alone",
-                    grouped(before),
-                    grouped(after)
-                ),
-            },
-        }
+        let (expected, found) = (grouped(before), grouped(after));
+        let detail = match before == after {
+            true => "no value of k changed under updates of c".to_owned(),
+            false => format!(
+                "the values of k summed up to {expected} and now to {found}, under updates of c alone"
+            ),
+        };
+        Verdict::new("k-unchanged", before == after, expected, found, detail)
     }
 
     /// What is deleted is put back in the same transaction, so that only rows that were missing before can be added.
@@ -227,7 +181,7 @@ impl Change<'_> {
         let swaps = matches!(self.test, Test::ReadWrite | Test::WriteOnly) && self.options.delete_inserts > 0;
         if swaps && self.options.secondary {
             let why = "ids are not unique without a primary key: two clients may put the same row back twice";
-            return undecided(name, why.to_owned());
+            return Verdict::undecided(name, why.to_owned());
         }
         let mut wrong = Vec::new();
         let (mut low_sum, mut high_sum) = (0, 0);
@@ -260,27 +214,14 @@ impl Change<'_> {
             false => format!("{rows} rows; there were {}, with some missing", grouped(self.rows_before())),
         };
         let passed = wrong.is_empty();
-        Verdict {
-            name,
-            passed: Some(passed),
-            expected: Some(range(low_sum, high_sum)),
-            found: Some(rows),
-            detail: if passed { good } else { wrong.join("; ") },
-        }
+        let detail = if passed { good } else { wrong.join("; ") };
+        Verdict::new(name, passed, range(low_sum, high_sum), rows, detail)
     }
 
     /// Events that may have deleted a row and not put it back.
     fn cut_short(&self) -> i128 {
-        i128::from(self.told.unknown) + i128::from(self.told.failed) + i128::from(self.told.restarts)
+        i128::from(self.done.unknown) + i128::from(self.done.failed) + i128::from(self.done.retries)
     }
-}
-
-fn range(low: i128, high: i128) -> String {
-    if low == high { grouped(low) } else { format!("{} to {}", grouped(low), grouped(high)) }
-}
-
-fn undecided(name: &'static str, detail: String) -> Verdict {
-    Verdict { name, passed: None, expected: None, found: None, detail }
 }
 
 fn listed(name: &'static str, wrong: &[String], good: String) -> Verdict {
@@ -289,13 +230,8 @@ fn listed(name: &'static str, wrong: &[String], good: String) -> Verdict {
         [first] => first.clone(),
         [first, others @ ..] => format!("{first}, and {} more tables are wrong", others.len()),
     };
-    Verdict {
-        name,
-        passed: Some(wrong.is_empty()),
-        expected: Some("0 wrong".to_owned()),
-        found: Some(format!("{} wrong", wrong.len())),
-        detail,
-    }
+    let found = format!("{} wrong", wrong.len());
+    Verdict::new(name, wrong.is_empty(), "0 wrong".to_owned(), found, detail)
 }
 
 #[cfg(test)]
@@ -324,8 +260,8 @@ mod tests {
     }
 
     /// Names of the checks that failed.
-    fn failed(found: Found, test: Test, options: &Options, told: Told) -> Vec<&'static str> {
-        let verdicts = judge(&[found], test, options, told);
+    fn failed(found: Found, test: Test, options: &Options, done: Done) -> Vec<&'static str> {
+        let verdicts = judge(&[found], test, options, done);
         verdicts
             .into_iter()
             .filter(|verdict| verdict.passed == Some(false))
@@ -333,21 +269,21 @@ mod tests {
             .collect()
     }
 
-    fn writes(writes: u64) -> Told {
-        Told { writes, ..Told::default() }
+    fn writes(writes: u64) -> Done {
+        Done { writes, ..Done::default() }
     }
 
     #[test]
-    fn what_did_as_told_passes() {
+    fn what_did_as_done_passes() {
         let options = options();
         for test in Test::ALL {
-            assert!(failed(whole(), test, &options, Told::default()).is_empty(), "{}", test.name());
+            assert!(failed(whole(), test, &options, Done::default()).is_empty(), "{}", test.name());
         }
         assert!(failed(changed(7, 0, 350), Test::Insert, &options, writes(7)).is_empty());
         assert!(failed(changed(-7, -7, -350), Test::Delete, &options, writes(7)).is_empty());
         assert!(failed(changed(0, 0, 7), Test::UpdateIndex, &options, writes(7)).is_empty());
         assert!(failed(changed(0, 0, -99), Test::ReadWrite, &options, writes(40)).is_empty());
-        let unknown = Told { unknown: 1, ..writes(6) };
+        let unknown = Done { unknown: 1, ..writes(6) };
         for rows in [6, 7] {
             assert!(failed(changed(rows, 0, 0), Test::Insert, &options, unknown).is_empty());
         }
@@ -401,15 +337,15 @@ mod tests {
     #[test]
     fn without_transactions_an_event_may_end_in_the_middle() {
         let options = Options { skip_trx: true, ..options() };
-        let told = Told { failed: 1, restarts: 1, unknown: 1, ..writes(50) };
-        assert!(failed(changed(-3, -3, 0), Test::WriteOnly, &options, told).is_empty());
-        assert_eq!(failed(changed(-4, -4, 0), Test::WriteOnly, &options, told), ["row-count-unchanged"]);
+        let done = Done { failed: 1, retries: 1, unknown: 1, ..writes(50) };
+        assert!(failed(changed(-3, -3, 0), Test::WriteOnly, &options, done).is_empty());
+        assert_eq!(failed(changed(-4, -4, 0), Test::WriteOnly, &options, done), ["row-count-unchanged"]);
     }
 
     #[test]
     fn what_cannot_be_decided_is_said() {
         let undecided = |found, options: &Options| {
-            let verdicts = judge(&[found], Test::ReadWrite, options, Told::default());
+            let verdicts = judge(&[found], Test::ReadWrite, options, Done::default());
             verdicts
                 .into_iter()
                 .filter(|verdict| verdict.passed.is_none())

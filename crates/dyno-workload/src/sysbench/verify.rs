@@ -8,9 +8,9 @@ use super::census::{Census, IndexCensus};
 use super::options::Options;
 use super::test::Test;
 use super::verdict::{Found, judge};
+use crate::benchmark::Done;
+use crate::dataset::{TableError, checks};
 use crate::limits;
-
-pub use super::census::CensusError;
 
 /// The tables before a load, against which [`verify`] compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,24 +18,12 @@ pub struct Baseline {
     tables: Vec<Census>,
 }
 
-/// What clients were told in the course of a load, its drain included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
-    /// Statements that changed a row; those in vain are not among them.
-    pub writes: u64,
-    /// Events whose connection was lost with something under way that may be durable.
-    pub unknown: u64,
-    /// Events that failed for good, and restarts after ignored errors.
-    pub failed: u64,
-    pub restarts: u64,
-}
-
 impl Baseline {
     /// Counts the tables as they are.
     ///
     /// # Errors
     /// A table is missing or may not be read, or the connection is lost.
-    pub fn take(connection: &mut Connection, options: &Options) -> Result<Self, CensusError> {
+    pub fn take(connection: &mut Connection, options: &Options) -> Result<Self, TableError> {
         limits::lift(connection);
         let tables = (1..=options.tables).map(|table| Census::take(connection, table, options));
         Ok(Self { tables: tables.collect::<Result<_, _>>()? })
@@ -58,8 +46,8 @@ pub fn verify(
     before: &Baseline,
     test: Test,
     options: &Options,
-    told: Told,
-) -> Result<Vec<Check>, CensusError> {
+    done: Done,
+) -> Result<Vec<Check>, TableError> {
     limits::lift(connection);
     let mut tables = Vec::new();
     for (table, before) in (1..=options.tables).zip(&before.tables) {
@@ -70,14 +58,5 @@ pub fn verify(
         };
         tables.push(Found { table, before: *before, after, index });
     }
-    let check = |verdict: super::verdict::Verdict| Check {
-        target: target.to_owned(),
-        workload: test.workload().to_owned(),
-        name: verdict.name.to_owned(),
-        passed: verdict.passed,
-        expected: verdict.expected,
-        found: verdict.found,
-        detail: verdict.detail,
-    };
-    Ok(judge(&tables, test, options, told).into_iter().map(check).collect())
+    Ok(checks(target, test.workload(), judge(&tables, test, options, done)))
 }

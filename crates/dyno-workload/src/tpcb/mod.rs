@@ -15,7 +15,8 @@ mod verdict;
 mod verify;
 
 pub use crate::benchmark::Progress;
-pub use crate::preparation::PrepareError;
+pub use crate::dataset::PrepareError;
+use crate::dataset::Terms;
 pub use digits::grouped;
 pub use load::{Script, TpcB};
 pub use prepare::{PrepareOptions, prepare};
@@ -23,9 +24,22 @@ pub(crate) use rows::TpcbRows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
 pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH};
-pub use state::{NotReady, State, StateError, state};
+pub use state::{Found, state};
 pub(crate) use transfer::{TransferError, transfer};
-pub use verify::{Baseline, Commits, VerifyError, history_rows, reset, verify};
+pub use verify::{Baseline, history_rows, reset, verify};
 
 /// The workload's name in events and on the command line.
 pub const NAME: &str = "tpcb";
+
+/// Of the messages.
+pub(crate) static TERMS: Terms = Terms {
+    family: NAME,
+    grants: "SELECT, INSERT, UPDATE and TRUNCATE on the pgbench tables",
+    instead: "name another database, or rename the table",
+    locked: None,
+    exists: None,
+    room: "make room or take a smaller scale (a unit is about 16 MB)",
+    rights: "connect as the owner of the pgbench tables, or grant CREATE on the schema (PostgreSQL 15 and later give it \
+             to the database's owner alone)",
+    stopped: ": run again with --prepare",
+};

@@ -9,27 +9,15 @@ use std::time::Instant;
 use dyno_results::event::PrepareStep;
 use dyno_target::connection::{Connection, QueryError};
 
-use super::NAME;
 use super::rows::TpcbRows;
 use super::scale::check_scale;
 use super::schema::{ALL_TABLES, Table};
-use super::state::{State, state};
+use super::state::state;
 use super::transfer::{TransferError, transfer};
+use super::{NAME, TERMS};
 use crate::benchmark::Progress;
 use crate::bulk::worker_pool::JobError;
-use crate::preparation::{PrepareError, Terms};
-
-/// Of the messages.
-static TERMS: Terms = Terms {
-    family: NAME,
-    instead: "name another database, or rename the table",
-    locked: None,
-    exists: None,
-    room: "make room or take a smaller scale (a unit is about 16 MB)",
-    rights: "connect as the owner of the pgbench tables, or grant CREATE on the schema (PostgreSQL 15 and later give it \
-             to the database's owner alone)",
-    stopped: ": run again with --prepare",
-};
+use crate::dataset::{PrepareError, State};
 
 /// Memory of an index build for each process that takes part; the server starts no process that has less.
 const SORT_MB_PER_PROCESS: u64 = 32;
@@ -69,9 +57,8 @@ pub fn prepare(
     options: &PrepareOptions<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
-    if let State::NotOurs { table, why } = state(connection)? {
-        let whose = format!("is not pgbench's: {why}");
-        return Err(PrepareError::NotOurs { terms: &TERMS, table: table.name().to_owned(), whose });
+    if let State::NotOurs { table, whose } = state(connection)? {
+        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose });
     }
     let mut preparation = Preparation { connection, options, scale: 0, progress };
     preparation.scale = check_scale(options.scale, preparation.free_disk_bytes()?)?;

@@ -1,71 +1,70 @@
 //! What stands on a target: nothing, data that can be used, damaged data, or tables that only share the names.
 //! Reads only, and little: it looks rows up, it never scans the accounts.
 
-use dyno_target::cause::Cause;
 use dyno_target::connection::{Connection, QueryError};
-use thiserror::Error;
 
+use super::TERMS;
 use super::digits::grouped;
 use super::schema::Table;
-
-/// Accounts that are looked up, evenly over all, to see that none are missing.
-const PROBES: i64 = 100;
-
-/// What [`state`] found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// None of the four tables is there.
-    Missing,
-    /// The tables are pgbench's, with their keys, and hold the rows of `scale`: all branches and tellers were
-    /// counted, and of the accounts the first, the last and a sample were found. Balances are not judged.
-    Ready { scale: u32 },
-    /// The tables are pgbench's, but cannot be used.
-    Damaged { why: String },
-    /// A table has the name of one of pgbench's and is something else.
-    NotOurs { table: Table, why: String },
-}
+use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers};
 
 /// Looks at the tables on the connection's search path.
 ///
 /// # Errors
 /// A table may not be read, or the connection is lost.
-pub fn state(connection: &mut Connection) -> Result<State, StateError> {
+pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
+    look(connection).map_err(StateError::of(&TERMS))
+}
+
+fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
     let shape = Shape::read(connection)?;
     if shape.tables.is_empty() {
         return Ok(State::Missing);
     }
     for found in &shape.tables {
         if let Some(why) = found.foreign() {
-            return Ok(State::NotOurs { table: found.table, why });
+            let table = found.table.name().to_owned();
+            return Ok(State::NotOurs { table, whose: format!("is not pgbench's: {why}") });
         }
     }
-    if let Some(why) = shape.incomplete() {
-        return Ok(State::Damaged { why });
+    match shape.incomplete() {
+        Some(why) => Ok(State::Damaged { why }),
+        None => contents(connection),
     }
-    contents(connection)
 }
 
-impl State {
-    /// The scale of usable data; `wanted` is the scale that was asked for, if any was.
-    ///
-    /// # Errors
-    /// There is no usable data, or it has another scale.
-    pub fn ready(self, wanted: Option<u32>) -> Result<u32, NotReady> {
-        match self {
-            Self::Ready { scale } => match wanted {
-                Some(wanted) if wanted != scale => Err(NotReady::OtherScale { found: scale, wanted }),
-                _ => Ok(scale),
-            },
-            Self::Missing => Err(NotReady::missing(wanted)),
-            Self::Damaged { why } => Err(NotReady::Damaged { why }),
-            Self::NotOurs { table, why } => Err(NotReady::NotOurs { table: table.name(), why }),
-        }
+/// Data of a scale: all branches and tellers were counted, and of the accounts the first, the last and a sample were
+/// found. Balances are not judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    pub scale: u32,
+}
+
+impl dataset::Found for Found {
+    /// A scale, where one was asked for.
+    type Wanted = Option<u32>;
+
+    fn terms() -> &'static Terms {
+        &TERMS
+    }
+
+    fn suits(&self, wanted: Option<u32>) -> Result<(), NotReady> {
+        let scale = self.scale;
+        wanted.filter(|wanted| *wanted != scale).map_or(Ok(()), |wanted| {
+            let (found, flag) = (format!("scale {scale}"), format!("--scale {scale}"));
+            Err(NotReady::Other { terms: &TERMS, found, wanted: wanted.to_string(), flag })
+        })
+    }
+
+    fn missing(wanted: Option<u32>) -> NotReady {
+        let scale = wanted.unwrap_or(50);
+        NotReady::Missing { terms: &TERMS, or_else: format!(", or make them with `pgbench -i -s {scale}`") }
     }
 }
 
 /// A table as the catalog has it.
 #[derive(Debug)]
-struct Found {
+struct FoundTable {
     table: Table,
     /// `pg_class.relkind`
     kind: String,
@@ -75,7 +74,7 @@ struct Found {
     key: Option<String>,
 }
 
-impl Found {
+impl FoundTable {
     /// Why this is no table of pgbench's; `None` where it is one.
     fn foreign(&self) -> Option<String> {
         if !matches!(self.kind.as_str(), "r" | "p") {
@@ -89,19 +88,19 @@ impl Found {
         if like(false) || like(true) {
             return None;
         }
-        let columns: Vec<String> = self.columns.iter().map(|(name, kind)| format!("{name} {kind}")).collect();
-        Some(format!("its columns are ({})", columns.join(", ")))
+        let columns = self.columns.iter().map(|(name, kind)| (name, kind));
+        Some(format!("its columns are ({})", columns_text(columns)))
     }
 }
 
 /// Those of the four tables that are there.
 #[derive(Debug)]
 struct Shape {
-    tables: Vec<Found>,
+    tables: Vec<FoundTable>,
 }
 
 impl Shape {
-    fn read(connection: &mut Connection) -> Result<Self, StateError> {
+    fn read(connection: &mut Connection) -> Result<Self, QueryError> {
         let names: Vec<String> = Table::ALL.iter().map(|table| format!("'{}'", table.name())).collect();
         let sql = format!(
             "select c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) as type, \
@@ -113,13 +112,13 @@ impl Shape {
              order by c.relname, a.attnum",
             names.join(", ")
         );
-        let rows = connection.query(&sql).map_err(StateError::of)?;
-        let mut tables: Vec<Found> = Vec::new();
+        let rows = connection.query(&sql)?;
+        let mut tables: Vec<FoundTable> = Vec::new();
         for row in rows.iter() {
             let text = |column| row.get(column).unwrap_or_default().to_owned();
             let Some(table) = Table::from_name(&text("relname")) else { continue };
             if tables.last().is_none_or(|last| last.table != table) {
-                tables.push(Found { table, kind: text("relkind"), columns: Vec::new(), key: None });
+                tables.push(FoundTable { table, kind: text("relkind"), columns: Vec::new(), key: None });
             }
             let Some(found) = tables.last_mut() else { continue };
             found.columns.push((text("attname"), text("type")));
@@ -149,43 +148,42 @@ impl Shape {
 }
 
 /// Judges the rows of tables whose shape is right.
-fn contents(connection: &mut Connection) -> Result<State, StateError> {
-    let [branches, last_branch, tellers, last_teller] = numbers(
+fn contents(connection: &mut Connection) -> Result<State<Found>, QueryError> {
+    let [branches, last_branch, tellers, last_teller] = numbers::<i64, 4>(
         connection,
         "select (select count(*) from pgbench_branches), (select coalesce(max(bid), 0) from pgbench_branches), \
                 (select count(*) from pgbench_tellers), (select coalesce(max(tid), 0) from pgbench_tellers)",
     )?;
-    let damaged = |why: String| Ok(State::Damaged { why });
     let scale = match u32::try_from(branches) {
-        Ok(0) => return damaged("pgbench_branches is empty".to_owned()),
+        Ok(0) => return Ok(State::damaged("pgbench_branches is empty")),
         Ok(scale) if last_branch == branches => scale,
         _ => {
-            return damaged(format!(
+            return Ok(State::damaged(format!(
                 "pgbench_branches has {} rows and ends with {}",
                 grouped(branches),
                 grouped(last_branch)
-            ));
+            )));
         }
     };
     let expected = Table::Tellers.rows(scale) as i64;
     if [tellers, last_teller] != [expected, expected] {
-        return damaged(format!(
+        return Ok(State::damaged(format!(
             "pgbench_tellers has {} rows and ends with {}: not the {} of scale {scale}",
             grouped(tellers),
             grouped(last_teller),
             grouped(expected)
-        ));
+        )));
     }
     Ok(match missing_accounts(connection, scale)? {
-        None => State::Ready { scale },
+        None => State::Ready(Found { scale }),
         Some(why) => State::Damaged { why },
     })
 }
 
 /// Looks up the ends of the accounts and a sample between them; says what is wrong with them.
-fn missing_accounts(connection: &mut Connection, scale: u32) -> Result<Option<String>, StateError> {
+fn missing_accounts(connection: &mut Connection, scale: u32) -> Result<Option<String>, QueryError> {
     let expected = Table::Accounts.rows(scale) as i64;
-    let [first, last, probed] = numbers(
+    let [first, last, probed] = numbers::<i64, 3>(
         connection,
         &format!(
             "select coalesce((select min(aid) from pgbench_accounts), 0), \
@@ -203,60 +201,9 @@ fn missing_accounts(connection: &mut Connection, scale: u32) -> Result<Option<St
             grouped(last),
             grouped(expected)
         ))
-    } else if probed != PROBES {
-        Some(format!("of {PROBES} accounts looked up, {} are missing", PROBES - probed))
+    } else if probed as u64 != PROBES {
+        Some(format!("of {PROBES} accounts looked up, {} are missing", PROBES - probed as u64))
     } else {
         None
     })
-}
-
-/// The integers in the only row of a query; 0 where there is none.
-fn numbers<const N: usize>(connection: &mut Connection, sql: &str) -> Result<[i64; N], StateError> {
-    let rows = connection.query(sql).map_err(StateError::of)?;
-    let row = rows.first();
-    let number =
-        |column| row.and_then(|row| row.text(column)).and_then(|text| text.parse().ok()).unwrap_or(0);
-    Ok(std::array::from_fn(number))
-}
-
-/// Why the tables could not be looked at.
-#[derive(Debug, Error)]
-pub enum StateError {
-    #[error(
-        "the tables of tpcb are there and may not be read: {0}; \
-         grant SELECT, INSERT, UPDATE and TRUNCATE on the pgbench tables, or connect as their owner"
-    )]
-    Denied(#[source] QueryError),
-    #[error("cannot look at the tables of tpcb: {0}")]
-    Failed(#[source] QueryError),
-}
-
-impl StateError {
-    fn of(error: QueryError) -> Self {
-        if error.cause() == Some(Cause::Denied) { Self::Denied(error) } else { Self::Failed(error) }
-    }
-}
-
-/// Why the data that is there cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NotReady {
-    #[error(
-        "the tables of tpcb are missing; run again with --prepare, or make them with `pgbench -i -s {scale}`"
-    )]
-    Missing { scale: u32 },
-    #[error(
-        "the data of tpcb has scale {found}, not {wanted}; run with --scale {found}, or with --prepare to replace it"
-    )]
-    OtherScale { found: u32, wanted: u32 },
-    #[error("the data of tpcb is damaged: {why}; run again with --prepare to replace it")]
-    Damaged { why: String },
-    #[error("{table} is not pgbench's: {why}; name another database, or rename the table")]
-    NotOurs { table: &'static str, why: String },
-}
-
-impl NotReady {
-    /// There is no data, and none is to be made; `wanted` is the scale that was asked for, if any was.
-    pub(crate) fn missing(wanted: Option<u32>) -> Self {
-        Self::Missing { scale: wanted.unwrap_or(50) }
-    }
 }

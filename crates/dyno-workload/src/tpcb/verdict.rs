@@ -2,48 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::event::Check;
-
 use super::Script;
 use super::digits::grouped;
-use super::verify::{Commits, Snapshot};
+use super::verify::Snapshot;
+use crate::benchmark::Done;
+use crate::dataset::Verdict;
 
 /// Every check that applies to `script`.
-pub(super) fn judge(
-    target: &str,
-    before: &Snapshot,
-    after: &Snapshot,
-    script: Script,
-    commits: Commits,
-) -> Vec<Check> {
+pub(super) fn judge(before: &Snapshot, after: &Snapshot, script: Script, done: Done) -> Vec<Verdict> {
     let change = Change { before, after };
-    let verdicts = match script {
-        Script::TpcbLike => {
-            vec![change.history(commits), change.four_sums(), change.each_row(), change.rows()]
-        }
+    match script {
+        Script::TpcbLike => vec![change.history(done), change.four_sums(), change.each_row(), change.rows()],
         Script::SimpleUpdate => {
-            vec![change.history(commits), change.two_sums(), change.bystanders(), change.rows()]
+            vec![change.history(done), change.two_sums(), change.bystanders(), change.rows()]
         }
         Script::SelectOnly => vec![change.nothing()],
-    };
-    let check = |verdict: Verdict| Check {
-        target: target.to_owned(),
-        workload: script.workload().to_owned(),
-        name: verdict.name.to_owned(),
-        passed: Some(verdict.passed),
-        expected: Some(verdict.expected),
-        found: Some(verdict.found),
-        detail: verdict.detail,
-    };
-    verdicts.into_iter().map(check).collect()
-}
-
-struct Verdict {
-    name: &'static str,
-    passed: bool,
-    expected: String,
-    found: String,
-    detail: String,
+    }
 }
 
 /// What a load changed.
@@ -53,30 +27,9 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Durability as the client sees it: what was acknowledged is there, and what is there was asked for.
-    fn history(&self, Commits { acknowledged, unknown }: Commits) -> Verdict {
-        let found = self.after.history.rows as i128 - self.before.history.rows as i128;
-        let (low, high) = (i128::from(acknowledged), i128::from(acknowledged) + i128::from(unknown));
-        let (commits, rows) = (grouped(acknowledged), grouped(found));
-        let unknown = match unknown {
-            0 => String::new(),
-            unknown => format!(" ({} more of unknown outcome)", grouped(unknown)),
-        };
-        let told = format!("{commits} commits acknowledged{unknown}, {rows} found");
-        let detail = if found < low {
-            format!("{told}: {} are lost", grouped(low - found))
-        } else if found > high {
-            format!("{told}: {} too many", grouped(found - high))
-        } else {
-            told
-        };
-        Verdict {
-            name: "history-holds-every-commit",
-            passed: (low..=high).contains(&found),
-            expected: if low == high { commits } else { format!("{commits} to {}", grouped(high)) },
-            found: rows,
-            detail,
-        }
+    fn history(&self, done: Done) -> Verdict {
+        let found = i128::from(self.after.history.rows) - i128::from(self.before.history.rows);
+        Verdict::durable("history-holds-every-commit", "commits", done.acknowledged, done.unknown, found)
     }
 
     fn accounts_sum(&self) -> i64 {
@@ -145,7 +98,7 @@ impl Change<'_> {
             ),
         };
         let found = format!("{} wrong", grouped(wrong.len()));
-        Verdict { name, passed: wrong.is_empty(), expected: "0 wrong".to_owned(), found, detail }
+        Verdict::new(name, wrong.is_empty(), "0 wrong".to_owned(), found, detail)
     }
 
     /// The load only updates these tables.
@@ -164,7 +117,7 @@ impl Change<'_> {
             true => format!("{found}, as before"),
             false => format!("there were {expected}, there are {found}"),
         };
-        Verdict { name: "rows-unchanged", passed, expected, found, detail }
+        Verdict::new("rows-unchanged", passed, expected, found, detail)
     }
 
     fn nothing(&self) -> Verdict {
@@ -183,16 +136,11 @@ impl Change<'_> {
             )
         };
         let passed = self.before == self.after;
-        Verdict {
-            name: "nothing-changed",
-            passed,
-            expected: show(self.before),
-            found: show(self.after),
-            detail: match passed {
-                true => "reading changed no row and no sum".to_owned(),
-                false => "rows or sums changed under a load that only reads".to_owned(),
-            },
-        }
+        let detail = match passed {
+            true => "reading changed no row and no sum",
+            false => "rows or sums changed under a load that only reads",
+        };
+        Verdict::new("nothing-changed", passed, show(self.before), show(self.after), detail.to_owned())
     }
 }
 
@@ -205,7 +153,7 @@ fn sums_agree(name: &'static str, good: &str, history: i64, sums: &[(&str, i64)]
         true => format!("{good}: {history}"),
         false => format!("balances grew by {found}, the history by {history}"),
     };
-    Verdict { name, passed, expected: history, found, detail }
+    Verdict::new(name, passed, history, found, detail)
 }
 
 /// The rows whose balance changed by another amount than the history has for them.
@@ -259,12 +207,16 @@ mod tests {
         }
     }
 
-    const ONE: Commits = Commits { acknowledged: 1, unknown: 0 };
+    const ONE: Done = Done { acknowledged: 1, unknown: 0, failed: 0, retries: 0, writes: 0 };
 
     /// Names of the checks that fail.
-    fn failing(after: &Snapshot, script: Script, commits: Commits) -> Vec<String> {
-        let checks = judge("pg", &before(), after, script, commits);
-        checks.into_iter().filter(|check| check.passed == Some(false)).map(|check| check.name).collect()
+    fn failing(after: &Snapshot, script: Script, commits: Done) -> Vec<String> {
+        let checks = judge(&before(), after, script, commits);
+        checks
+            .into_iter()
+            .filter(|check| check.passed == Some(false))
+            .map(|check| check.name.to_owned())
+            .collect()
     }
 
     fn planted(fault: impl FnOnce(&mut Snapshot)) -> Vec<String> {
@@ -276,7 +228,7 @@ mod tests {
     #[test]
     fn a_clean_load_passes_on_data_that_was_not_fresh() {
         assert_eq!(failing(&after(), Script::TpcbLike, ONE), [""; 0]);
-        assert_eq!(judge("pg", &before(), &after(), Script::TpcbLike, ONE).len(), 4);
+        assert_eq!(judge(&before(), &after(), Script::TpcbLike, ONE).len(), 4);
     }
 
     #[test]
@@ -298,7 +250,7 @@ mod tests {
     #[test]
     fn an_unknown_outcome_may_have_happened_or_not() {
         let verdict = |acknowledged, unknown| {
-            failing(&after(), Script::TpcbLike, Commits { acknowledged, unknown }).is_empty()
+            failing(&after(), Script::TpcbLike, Done { acknowledged, unknown, ..Done::default() }).is_empty()
         };
         assert!(verdict(1, 1) && verdict(0, 1));
         assert!(!verdict(2, 1) && !verdict(0, 0));
@@ -315,23 +267,23 @@ mod tests {
 
     #[test]
     fn reading_changes_nothing() {
-        let commits = Commits { acknowledged: 1_000_000, unknown: 3 };
+        let commits = Done { acknowledged: 1_000_000, unknown: 3, ..Done::default() };
         assert_eq!(failing(&before(), Script::SelectOnly, commits), [""; 0]);
         assert_eq!(failing(&after(), Script::SelectOnly, commits), ["nothing-changed"]);
     }
 
     #[test]
     fn a_failed_check_says_what_is_wrong() {
-        let commits = Commits { acknowledged: 3, unknown: 1 };
-        let checks = judge("pg", &before(), &after(), Script::TpcbLike, commits);
+        let commits = Done { acknowledged: 3, unknown: 1, ..Done::default() };
+        let checks = judge(&before(), &after(), Script::TpcbLike, commits);
         assert_eq!(
             checks[0].detail,
             "3 commits acknowledged (1 more of unknown outcome), 1 found: 2 are lost"
         );
         assert_eq!((checks[0].expected.as_deref(), checks[0].found.as_deref()), (Some("3 to 4"), Some("1")));
 
-        let commits = Commits { acknowledged: 21_747, unknown: 0 };
-        let checks = judge("pg", &before(), &after(), Script::TpcbLike, commits);
+        let commits = Done { acknowledged: 21_747, unknown: 0, ..Done::default() };
+        let checks = judge(&before(), &after(), Script::TpcbLike, commits);
         assert_eq!(checks[0].detail, "21,747 commits acknowledged, 1 found: 21,746 are lost");
         assert_eq!(checks[0].expected.as_deref(), Some("21,747"));
         assert_eq!(checks[3].found.as_deref(), Some("200,000 accounts, 2 tellers, 2 branches"));

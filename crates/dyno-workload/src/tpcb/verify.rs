@@ -5,27 +5,18 @@
 use std::collections::BTreeMap;
 
 use dyno_results::event::Check;
-use dyno_target::cause::Cause;
-use dyno_target::connection::{Connection, QueryError};
-use thiserror::Error;
+use dyno_target::connection::Connection;
 
 use super::Script;
 use super::schema::Table;
 use super::verdict::judge;
+use crate::benchmark::Done;
+use crate::dataset::{TableError, checks, rows_of_numbers};
 
 /// The balances and the history before a load, against which [`verify`] compares. Of the order of 11 numbers for
 /// each unit of scale; to take it scans all accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Baseline(pub(super) Snapshot);
-
-/// Transactions of a load, by what the client was told of their end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Commits {
-    /// The commit was acknowledged.
-    pub acknowledged: u64,
-    /// The connection was lost with the commit under way.
-    pub unknown: u64,
-}
 
 /// Rows of a table and the sum of their balances or deltas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,7 +45,7 @@ impl Baseline {
     ///
     /// # Errors
     /// The tables are missing or may not be read, or the connection is lost.
-    pub fn take(connection: &mut Connection) -> Result<Self, VerifyError> {
+    pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
         Snapshot::take(connection).map(Self)
     }
 }
@@ -68,48 +59,49 @@ pub fn verify(
     target: &str,
     before: &Baseline,
     script: Script,
-    commits: Commits,
-) -> Result<Vec<Check>, VerifyError> {
+    done: Done,
+) -> Result<Vec<Check>, TableError> {
     let after = Snapshot::take(connection)?;
-    Ok(judge(target, &before.0, &after, script, commits))
+    Ok(checks(target, script.workload(), judge(&before.0, &after, script, done)))
 }
 
 /// Rows of the history, which [`reset`] will remove. It reads all of them.
 ///
 /// # Errors
 /// The table is missing or may not be read.
-pub fn history_rows(connection: &mut Connection) -> Result<u64, VerifyError> {
+pub fn history_rows(connection: &mut Connection) -> Result<u64, TableError> {
     let rows = connection.query_value("select count(*) from pgbench_history");
-    Ok(rows.map_err(|error| VerifyError::of(Table::History, error))?.unwrap_or(0))
+    Ok(rows.map_err(TableError::of(Table::History.name()))?.unwrap_or(0))
 }
 
 /// What pgbench does before each load: vacuums the two small tables and empties the history.
 ///
 /// # Errors
 /// The tables are missing or not this user's.
-pub fn reset(connection: &mut Connection) -> Result<(), VerifyError> {
+pub fn reset(connection: &mut Connection) -> Result<(), TableError> {
     for (sql, table) in [
         ("vacuum pgbench_branches", Table::Branches),
         ("vacuum pgbench_tellers", Table::Tellers),
         ("truncate pgbench_history", Table::History),
     ] {
-        connection.execute(sql).map_err(|error| VerifyError::of(table, error))?;
+        connection.execute(sql).map_err(TableError::of(table.name()))?;
     }
     Ok(())
 }
 
 impl Snapshot {
-    fn take(connection: &mut Connection) -> Result<Self, VerifyError> {
+    fn take(connection: &mut Connection) -> Result<Self, TableError> {
         let begin = "begin transaction isolation level repeatable read, read only";
-        connection.execute(begin).map_err(|error| VerifyError::of(Table::Accounts, error))?;
+        let failed = TableError::of(Table::Accounts.name());
+        connection.execute(begin).map_err(&failed)?;
         let snapshot = Self::read(connection);
         let ended = connection.execute(if snapshot.is_ok() { "commit" } else { "rollback" });
         let snapshot = snapshot?;
-        ended.map_err(|error| VerifyError::of(Table::Accounts, error))?;
+        ended.map_err(&failed)?;
         Ok(snapshot)
     }
 
-    fn read(connection: &mut Connection) -> Result<Self, VerifyError> {
+    fn read(connection: &mut Connection) -> Result<Self, TableError> {
         let mut snapshot = Self::default();
         let accounts = "select count(*), coalesce(sum(abalance), 0) from pgbench_accounts";
         for [rows, sum] in integers(connection, Table::Accounts, accounts)? {
@@ -138,48 +130,10 @@ fn integers<const N: usize>(
     connection: &mut Connection,
     table: Table,
     sql: &str,
-) -> Result<Vec<[i64; N]>, VerifyError> {
-    let rows = connection.query(sql).map_err(|error| VerifyError::of(table, error))?;
-    rows.iter()
-        .map(|row| {
-            let mut values = [0; N];
-            for (column, value) in values.iter_mut().enumerate() {
-                let text = row.text(column).unwrap_or_default();
-                *value = text
-                    .parse()
-                    .map_err(|_| VerifyError::NotANumber { table: table.name(), text: text.to_owned() })?;
-            }
-            Ok(values)
-        })
-        .collect()
+) -> Result<Vec<[i64; N]>, TableError> {
+    rows_of_numbers(connection, sql).map_err(TableError::of(table.name()))
 }
 
 fn pairs(rows: Vec<[i64; 2]>) -> BTreeMap<i64, i64> {
     rows.into_iter().map(|[key, value]| (key, value)).collect()
-}
-
-/// Why the balances could not be read.
-#[derive(Debug, Error)]
-pub enum VerifyError {
-    #[error("{table} is missing: {source}; run again with --prepare, or make the tables with `pgbench -i`")]
-    Missing { table: &'static str, source: QueryError },
-    #[error(
-        "{table} may not be used: {source}; connect as the owner of the pgbench tables, or grant the rights on them"
-    )]
-    Denied { table: &'static str, source: QueryError },
-    #[error("cannot use {table}: {source}")]
-    Failed { table: &'static str, source: QueryError },
-    #[error("{table} holds a sum that is no 64-bit integer: {text:?}; the data is not pgbench's")]
-    NotANumber { table: &'static str, text: String },
-}
-
-impl VerifyError {
-    fn of(table: Table, source: QueryError) -> Self {
-        let table = table.name();
-        match source.cause() {
-            Some(Cause::NoSuchTable) => Self::Missing { table, source },
-            Some(Cause::Denied) => Self::Denied { table, source },
-            _ => Self::Failed { table, source },
-        }
-    }
 }

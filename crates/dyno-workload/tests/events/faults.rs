@@ -73,10 +73,10 @@ fn planted_faults_are_found() {
 
 /// On tables that a campaign would refuse: the checks by themselves.
 fn planted_without_key(server: &Server, faults: &[&str]) -> String {
-    use dyno_workload::events::{Baseline, Told, verify};
+    use dyno_workload::events::{Baseline, verify};
     let before = Baseline::take(&mut server.open()).unwrap();
     server.execute(faults);
-    failed(&verify(&mut server.open(), "it", &before, Test::Ingest, Told::default()).unwrap())
+    failed(&verify(&mut server.open(), "it", &before, Test::Ingest, Done::default(), 0).unwrap())
 }
 
 /// Joins that find nothing are seen by the clients themselves.

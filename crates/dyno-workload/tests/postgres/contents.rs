@@ -1,7 +1,9 @@
 //! Data of either serves the other: schema, contents and storage are the same to the byte.
 
 use dyno_target::connection::Connection;
-use dyno_workload::tpcb::{Baseline, Commits, Progress, Script, State, Table, reset, state, verify};
+use dyno_workload::benchmark::Done;
+use dyno_workload::dataset::State;
+use dyno_workload::tpcb::{Baseline, Found, Progress, Script, Table, reset, state, verify};
 
 use crate::load::{Run, assert_passed};
 use crate::prepared;
@@ -77,7 +79,7 @@ fn each_step_is_reported_and_all_rows_are_counted() {
     assert_eq!(last, Some(&Progress::Rows { done: 100_011, total: 100_011 }));
     // Once more on what is there: the same again.
     prepared(&mut connection, 2).unwrap();
-    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 2 });
+    assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 2 }));
 }
 
 #[test]
@@ -85,12 +87,12 @@ fn our_load_runs_on_data_of_pgbench() {
     let Some(database) = Database::new() else { return };
     let mut connection = database.open();
     database.initialize(2);
-    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 2 });
+    assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 2 }));
     for script in Script::ALL {
         for protocol in Run::PROTOCOLS {
             let before = Baseline::take(&mut connection).unwrap();
             let commits = Run { protocol, ..Run::of(script, 2) }.on(&database.endpoint("postgres"));
-            assert_eq!(commits, Commits { acknowledged: 200, unknown: 0 }, "{script:?} {protocol:?}");
+            assert_eq!(commits, Done { acknowledged: 200, ..Done::default() }, "{script:?} {protocol:?}");
             assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
         }
     }
@@ -115,7 +117,7 @@ fn pgbench_runs_on_our_data() {
         let before = Baseline::take(&mut connection).unwrap();
         let printed = database.client("pgbench", &["-n", "-c", "2", "-t", "100", "-b", builtin]);
         assert!(printed.contains("200/200") && printed.contains("scaling factor: 2"), "{printed}");
-        let commits = Commits { acknowledged: 200, unknown: 0 };
+        let commits = Done { acknowledged: 200, ..Done::default() };
         assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
     }
     // Without -n it vacuums and empties the history first, as `reset` does.

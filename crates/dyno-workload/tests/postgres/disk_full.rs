@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use dyno_test_servers::{Setup, User};
-use dyno_workload::tpcb::{PrepareError, State, state};
+use dyno_workload::dataset::State;
+use dyno_workload::tpcb::{Found, PrepareError, state};
 
 use crate::prepared;
 use crate::server::Database;
@@ -50,5 +51,5 @@ fn a_full_disk_is_said_and_leaves_a_usable_session() {
     assert!(text.contains("SQLSTATE 53100") && text.contains("make room"), "{text}");
     assert!(matches!(state(&mut connection).unwrap(), State::Damaged { .. }));
     prepared(&mut connection, 1).unwrap();
-    assert_eq!(state(&mut connection).unwrap(), State::Ready { scale: 1 });
+    assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 1 }));
 }

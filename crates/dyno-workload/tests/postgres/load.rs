@@ -10,7 +10,8 @@ use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
 use dyno_wire::endpoint::Endpoint;
-use dyno_workload::tpcb::{Baseline, Commits, Script, TpcB, verify};
+use dyno_workload::benchmark::Done;
+use dyno_workload::tpcb::{Baseline, Script, TpcB, verify};
 
 use crate::prepared;
 use crate::server::Database;
@@ -31,18 +32,18 @@ impl Run {
         Self { script, scale, protocol: Protocol::Prepared, clients: 4, transactions_per_client: 50 }
     }
 
-    pub(crate) fn on(&self, endpoint: &Endpoint) -> Commits {
+    pub(crate) fn on(&self, endpoint: &Endpoint) -> Done {
         self.counted(endpoint).0
     }
 
     /// Commits, and retries.
-    fn counted(&self, endpoint: &Endpoint) -> (Commits, u64) {
+    fn counted(&self, endpoint: &Endpoint) -> (Done, u64) {
         let end = End::TransactionsPerClient(self.transactions_per_client);
         self.until(&AtomicBool::new(false), end, endpoint)
     }
 
     /// The same until it is stopped.
-    fn until(&self, stop: &AtomicBool, end: End, endpoint: &Endpoint) -> (Commits, u64) {
+    fn until(&self, stop: &AtomicBool, end: End, endpoint: &Endpoint) -> (Done, u64) {
         let workload: Arc<dyn Workload> = Arc::new(TpcB::new(self.script, self.scale));
         let config = EngineConfig {
             protocol: self.protocol,
@@ -55,7 +56,7 @@ impl Run {
         };
         let mut engine = Engine::start(endpoint, &workload, config).unwrap();
         let plan = StageOrder::closed(self.clients, end);
-        let (mut commits, mut retries) = (Commits::default(), 0);
+        let (mut commits, mut retries) = (Done::default(), 0);
         let mut observe = |observation| {
             if let Observation::Interval(interval) = observation {
                 for part in &interval.types {
@@ -137,7 +138,7 @@ fn a_transaction_that_is_retried_counts_once() {
         holder.execute("commit").unwrap();
         running.join().unwrap()
     });
-    assert_eq!(commits, Commits { acknowledged: 400, unknown: 0 });
+    assert_eq!(commits, Done { acknowledged: 400, ..Done::default() });
     assert_passed(&verify(&mut connection, "pg", &before, Script::TpcbLike, commits).unwrap());
     assert!(retries > 0);
 }

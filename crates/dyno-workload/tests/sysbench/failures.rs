@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_target::product::Dialect;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
+use dyno_workload::benchmark::Done;
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
-    Existing, Options, PrepareError, PrepareOptions, Test, Told, Wanted, prepare, state,
+    Existing, Options, PrepareError, PrepareOptions, Test, Wanted, prepare, state,
 };
 
 use crate::server::{Server, failed};
@@ -104,7 +105,7 @@ fn planted_damage_is_found() {
         let name = server.name();
         let options = options(2, 500);
         server.prepare(&options).unwrap();
-        let told = |writes| Told { writes, ..Told::default() };
+        let told = |writes| Done { writes, ..Done::default() };
         let planted = |test, sql: &str, told| {
             let mut connection = server.open();
             let checks = server.verified(test, &options, || {
@@ -149,7 +150,7 @@ fn an_index_that_misses_rows_is_found() {
             // The next statement has to plan with what the catalog says now.
             connection = server.open();
         }
-        Told { writes: 1, ..Told::default() }
+        Done { writes: 1, ..Done::default() }
     });
     assert_eq!(failed(&checks), ["index-agrees-with-table"], "{checks:#?}");
 }

@@ -9,10 +9,10 @@ use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_target::product::{Dialect, recognise};
+use dyno_workload::benchmark::Done;
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
-    Baseline, Counters, Existing, Options, PrepareError, PrepareOptions, Snapshot, Test, Told, prepare,
-    verify,
+    Baseline, Counters, Existing, Options, PrepareError, PrepareOptions, Snapshot, Test, prepare, verify,
 };
 
 pub(crate) use crate::database::Server;
@@ -49,7 +49,7 @@ impl Server {
     }
 
     /// Runs `load`, and checks the tables before and after.
-    pub(crate) fn verified(&self, test: Test, options: &Options, load: impl FnOnce() -> Told) -> Vec<Check> {
+    pub(crate) fn verified(&self, test: Test, options: &Options, load: impl FnOnce() -> Done) -> Vec<Check> {
         let before = Baseline::take(&mut self.open(), options).unwrap();
         let told = load();
         verify(&mut self.open(), "it", &before, test, options, told).unwrap()
@@ -82,12 +82,13 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub(crate) fn told(&self) -> Told {
-        Told {
+    pub(crate) fn told(&self) -> Done {
+        Done {
+            acknowledged: self.done,
             writes: self.queries.writes,
             unknown: self.unknown,
             failed: self.failed,
-            restarts: self.retries,
+            retries: self.retries,
         }
     }
 }

@@ -11,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
-use super::NAME;
+use super::TERMS;
 use super::options::Options;
 use super::schema::Schema;
-use super::state::{State, state};
+use super::state::state;
+use crate::dataset::{PrepareError, State};
 use crate::limits;
-use crate::preparation::{PrepareError, Terms};
 
 pub use crate::bulk::steps::Progress;
 pub use crate::bulk::worker_pool::OpenConnection;
@@ -24,17 +24,6 @@ pub use crate::bulk::worker_pool::OpenConnection;
 use crate::bulk::steps::Steps;
 use crate::bulk::worker_pool::{JobContext, News, WorkerPool};
 use load::TableLoader;
-
-/// Of the messages.
-static TERMS: Terms = Terms {
-    family: NAME,
-    instead: "name another database, or rename the table",
-    locked: None,
-    exists: Some("drop them first with the command cleanup"),
-    room: "make room or take fewer rows (a million is about 250 MB)",
-    rights: "connect as the tables' owner, or grant the right to make, fill and drop tables in this database",
-    stopped: ": drop them or prepare again",
-};
 
 /// What to prepare, and how.
 #[derive(Debug, Clone)]
@@ -73,13 +62,9 @@ pub fn prepare(
     let connecting = PrepareError::connecting(&TERMS);
     let mut first = open().map_err(&connecting)?;
     if options.existing == Existing::Replace
-        && let State::NotOurs { table, why } = state(&mut first, options.options)?
+        && let State::NotOurs { table, whose } = state(&mut first, options.options)?
     {
-        return Err(PrepareError::NotOurs {
-            terms: &TERMS,
-            table,
-            whose: format!("is not sysbench's: {why}"),
-        });
+        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose });
     }
     let schema = Schema { options: options.options, dialect: &options.dialect };
     let load = TableLoader::new(schema, options.seed);

@@ -1,4 +1,4 @@
-//! Why tables could not be prepared: the same for every family of workloads, each in its own terms.
+//! Why tables cannot be looked at, read or prepared: the same for every family of workloads, each in its own terms.
 
 use dyno_target::cause::Cause;
 use dyno_target::connection::{ConnectError, QueryError};
@@ -6,14 +6,15 @@ use thiserror::Error;
 
 use crate::benchmark::LOCK_WAIT;
 use crate::bulk::worker_pool::JobError;
-use crate::events::{SizeError, StateError};
-use crate::{sysbench, tpcb};
+use crate::{events, tpcb};
 
 /// How a family speaks of its tables.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Terms {
     /// `events`
     pub(crate) family: &'static str,
+    /// Which rights a load needs.
+    pub(crate) grants: &'static str,
     /// What to do about somebody else's table.
     pub(crate) instead: &'static str,
     /// Which tables are waited for, where that has an end.
@@ -28,19 +29,60 @@ pub struct Terms {
     pub(crate) stopped: &'static str,
 }
 
+/// Why tables could not be looked at.
+#[derive(Debug, Error)]
+pub enum StateError {
+    #[error(
+        "the tables of {} are there and may not be read: {source}; grant {}, or connect as their owner",
+        terms.family, terms.grants
+    )]
+    Denied { terms: &'static Terms, source: QueryError },
+    #[error("cannot look at the tables of {}: {source}", terms.family)]
+    Failed { terms: &'static Terms, source: QueryError },
+}
+
+impl StateError {
+    pub(crate) fn of(terms: &'static Terms) -> impl Fn(QueryError) -> Self {
+        move |source| match source.cause() {
+            Some(Cause::Denied) => Self::Denied { terms, source },
+            _ => Self::Failed { terms, source },
+        }
+    }
+}
+
+/// Why a table could not be counted or emptied.
+#[derive(Debug, Error)]
+pub enum TableError {
+    #[error("{table} is missing: {source}; run again with --prepare")]
+    Missing { table: String, source: QueryError },
+    #[error("{table} may not be used: {source}; connect as its owner, or grant the rights on it")]
+    Denied { table: String, source: QueryError },
+    #[error("cannot use {table}: {source}")]
+    Failed { table: String, source: QueryError },
+}
+
+impl TableError {
+    pub(crate) fn of(table: &str) -> impl Fn(QueryError) -> Self {
+        move |source| {
+            let table = table.to_owned();
+            match source.cause() {
+                Some(Cause::NoSuchTable) => Self::Missing { table, source },
+                Some(Cause::Denied) => Self::Denied { table, source },
+                _ => Self::Failed { table, source },
+            }
+        }
+    }
+}
+
 /// Why tables could not be prepared.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     #[error("cannot open a connection to prepare {}: {source}", terms.family)]
     Connect { terms: &'static Terms, source: ConnectError },
     #[error(transparent)]
-    SysbenchState(#[from] sysbench::StateError),
+    State(#[from] StateError),
     #[error(transparent)]
-    EventsState(#[from] StateError),
-    #[error(transparent)]
-    TpcbState(#[from] tpcb::StateError),
-    #[error(transparent)]
-    Size(#[from] SizeError),
+    Size(#[from] events::SizeError),
     #[error(transparent)]
     Scale(#[from] tpcb::ScaleError),
     /// `whose` says what it is instead.

@@ -1,0 +1,42 @@
+//! What all families of workloads have in common: how their tables are found, made, filled and checked. A family says
+//! what its tables are, which rows they have and what must hold of them. Opens no socket of its own.
+
+mod error;
+mod state;
+mod verdict;
+
+use std::str::FromStr;
+
+use dyno_target::connection::{Connection, QueryError};
+
+pub use error::{PrepareError, StateError, TableError, Terms};
+pub use state::{Found, NotReady, State};
+pub(crate) use state::{PROBES, columns_text, rows_missing};
+pub(crate) use verdict::{Verdict, checks, range};
+
+/// The numbers in each row of an answer.
+pub(crate) fn rows_of_numbers<T: FromStr + Default + Copy, const N: usize>(
+    connection: &mut Connection,
+    sql: &str,
+) -> Result<Vec<[T; N]>, QueryError> {
+    let mut numbers = Vec::new();
+    for row in connection.query(sql)?.iter() {
+        let mut values = [T::default(); N];
+        for (at, value) in values.iter_mut().enumerate() {
+            let text = row.text(at).unwrap_or_default();
+            let wanted = std::any::type_name::<T>();
+            let bad = |_| QueryError::Value { value: text.to_owned(), wanted, statement: sql.to_owned() };
+            *value = text.parse().map_err(bad)?;
+        }
+        numbers.push(values);
+    }
+    Ok(numbers)
+}
+
+/// The numbers in the only row of an answer.
+pub(crate) fn numbers<T: FromStr + Default + Copy, const N: usize>(
+    connection: &mut Connection,
+    sql: &str,
+) -> Result<[T; N], QueryError> {
+    Ok(rows_of_numbers(connection, sql)?.first().copied().unwrap_or([T::default(); N]))
+}

@@ -1,0 +1,111 @@
+//! What stands on a server of a family's tables, and whether that can be used. Reads only, and little: it looks rows up
+//! and scans no table.
+
+use dyno_target::connection::{Connection, QueryError};
+use thiserror::Error;
+
+use super::{Terms, numbers};
+
+/// Rows that are looked up in each table to see that none are missing.
+pub(crate) const PROBES: u64 = 100;
+
+/// What was found; `F` says of which size, as far as the ends and a sample can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State<F> {
+    Missing,
+    /// dyno's own tables, whose preparation was broken off: nobody can miss them.
+    Unfinished,
+    Ready(F),
+    /// The family's tables, which cannot be used.
+    Damaged {
+        why: String,
+    },
+    /// A table has the name of one of the family's and is something else, which `whose` says.
+    NotOurs {
+        table: String,
+        whose: String,
+    },
+}
+
+/// What was found of a family's tables, beside what is asked for.
+pub trait Found: Sized {
+    /// What is asked for.
+    type Wanted: Copy;
+
+    fn terms() -> &'static Terms;
+
+    /// # Errors
+    /// What is there is whole and not what is asked for.
+    fn suits(&self, wanted: Self::Wanted) -> Result<(), NotReady>;
+
+    /// Nothing is there, and nothing is to be made.
+    fn missing(wanted: Self::Wanted) -> NotReady {
+        let _ = wanted;
+        NotReady::Missing { terms: Self::terms(), or_else: String::new() }
+    }
+}
+
+impl<F: Found> State<F> {
+    pub(crate) fn damaged(why: impl Into<String>) -> Self {
+        Self::Damaged { why: why.into() }
+    }
+
+    /// Data that can be used.
+    ///
+    /// # Errors
+    /// There is none, or other data.
+    pub fn ready(self, wanted: F::Wanted) -> Result<F, NotReady> {
+        let terms = F::terms();
+        match self {
+            Self::Ready(found) => found.suits(wanted).map(|()| found),
+            Self::Missing => Err(F::missing(wanted)),
+            Self::Unfinished => Err(NotReady::Unfinished { terms }),
+            Self::Damaged { why } => Err(NotReady::Damaged { terms, why }),
+            Self::NotOurs { table, whose } => Err(NotReady::NotOurs { terms, table, whose }),
+        }
+    }
+}
+
+/// `id integer, k integer`, of names and types.
+pub(crate) fn columns_text<S: AsRef<str>>(columns: impl IntoIterator<Item = (S, S)>) -> String {
+    let columns = columns.into_iter().map(|(name, kind)| format!("{} {}", name.as_ref(), kind.as_ref()));
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// What is wrong with a table whose rows `ids` must be there.
+pub(crate) fn rows_missing(
+    connection: &mut Connection,
+    table: &str,
+    ids: impl Iterator<Item = u64>,
+) -> Result<Option<String>, QueryError> {
+    let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let sql = format!("SELECT COUNT(*) FROM {table} WHERE id IN ({})", ids.join(", "));
+    let [there] = numbers::<usize, 1>(connection, &sql)?;
+    let (probes, missing) = (ids.len(), ids.len().saturating_sub(there));
+    Ok((missing > 0)
+        .then(|| format!("of {probes} rows of {table} that were looked up, {missing} are missing")))
+}
+
+/// Why what is there cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotReady {
+    #[error("the tables of {} are missing; run again with --prepare{or_else}", terms.family)]
+    Missing { terms: &'static Terms, or_else: String },
+    #[error("the preparation of {} was broken off; run again with --prepare", terms.family)]
+    Unfinished { terms: &'static Terms },
+    /// `found` and `wanted` are sizes, the first with its unit; `flag` asks for what is there.
+    #[error(
+        "the data of {} has {found}, not {wanted}; run with {flag}, or with --prepare to replace it", terms.family
+    )]
+    Other { terms: &'static Terms, found: String, wanted: String, flag: String },
+    /// It has no index or no rows.
+    #[error("{why}")]
+    Lacking { why: &'static str },
+    #[error("the data of {} is damaged: {why}; run again with --prepare to replace it", terms.family)]
+    Damaged { terms: &'static Terms, why: String },
+    #[error("{table} is there and {whose}; it is left as it is: {}", terms.instead)]
+    NotOurs { terms: &'static Terms, table: String, whose: String },
+}
