@@ -3,10 +3,7 @@
 //! Three steps, each knowing more than the one before: a [`Benchmark`] is what the user wants, a [`Dataset`] is the data
 //! of it that a server holds, a [`SeriesLoad`] is one series on that data. Nothing here knows a campaign or a report.
 
-mod events;
 mod script;
-mod sysbench;
-mod tpcb;
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -18,10 +15,11 @@ use dyno_results::event::{Check, PrepareStep};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use thiserror::Error;
 
-pub use self::events::{EventsBenchmark, EventsWishes};
 pub use self::script::{ScriptsBenchmark, SqlScript};
-pub use self::sysbench::{SysbenchBenchmark, SysbenchWishes};
-pub use self::tpcb::TpcbBenchmark;
+pub use crate::events::{EventsBenchmark, EventsWishes};
+pub use crate::sysbench::{SysbenchBenchmark, SysbenchWishes};
+pub use crate::tpcb::TpcbBenchmark;
+
 use crate::dataset::{NotReady, PrepareError, StateError, TableError};
 use crate::events::SizeError;
 use crate::script::ScriptError;
@@ -187,6 +185,14 @@ pub struct Site<'a> {
     pub stop: &'a AtomicBool,
 }
 
+impl Site<'_> {
+    /// Connections that prepare at the same time. More than one even where there is one processor: while one waits for
+    /// the disk, another makes rows.
+    pub(crate) fn prepare_threads(&self) -> u32 {
+        self.cpus.clamp(2, 16)
+    }
+}
+
 impl Debug for Site<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Site").field("target", &self.target).finish_non_exhaustive()
@@ -198,6 +204,8 @@ impl Debug for Site<'_> {
 pub enum Progress {
     /// A step begins: `drop`, `tables`, `data`, ….
     Begun { step: &'static str },
+    /// The step begins with the table of this number. Several tables may be under way.
+    Table { step: &'static str, table: u32 },
     /// Rows sent, of all that the step `data` sends.
     Rows { done: u64, total: u64 },
     /// Something that the reader should know, such as that it is done in a slower way than was meant, and why.

@@ -4,7 +4,6 @@
 //! [`dyno_engine::workload::Workload`]. It opens no socket of its own and measures nothing under load.
 
 pub mod benchmark;
-mod bulk;
 pub mod dataset;
 pub mod events;
 mod limits;

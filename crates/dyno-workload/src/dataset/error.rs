@@ -4,8 +4,8 @@ use dyno_target::cause::Cause;
 use dyno_target::connection::{ConnectError, QueryError};
 use thiserror::Error;
 
+use super::worker_pool::JobError;
 use crate::benchmark::LOCK_WAIT;
-use crate::bulk::worker_pool::JobError;
 use crate::{events, tpcb};
 
 /// How a family speaks of its tables.
@@ -146,9 +146,5 @@ impl PrepareError {
             (Some(Cause::Denied), ..) => Self::Denied { terms, step, source },
             _ => Self::Failed { terms, step, source },
         }
-    }
-
-    pub(crate) fn connecting(terms: &'static Terms) -> impl Fn(ConnectError) -> Self {
-        move |source| Self::Connect { terms, source }
     }
 }

@@ -3,12 +3,12 @@
 //!
 //! The tables carry a mark by which dyno knows its own, for users' databases have tables of these names. Opens no socket.
 
+mod benchmark;
 mod census;
 mod load;
 mod mark;
-pub mod prepare;
+mod prepare;
 mod rows;
-mod schema;
 mod size;
 mod state;
 mod test;
@@ -17,14 +17,11 @@ mod verify;
 
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
+pub use benchmark::{EventsBenchmark, EventsWishes};
 pub use load::{Events, Ids};
-pub use prepare::{PrepareOptions, prepare};
-pub use schema::Table;
-pub(crate) use size::Machine;
 pub use size::{Size, SizeError};
 pub use state::{Found, Wanted, state};
 pub use test::Test;
-pub(crate) use verify::LastCensus;
 pub use verify::{Baseline, verify};
 
 /// The workloads' family in events and on the command line.
@@ -41,6 +38,26 @@ pub(crate) static TERMS: Terms = Terms {
     rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
     stopped: ", and are made anew next time",
 };
+
+/// One of the two tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    Customer,
+    Event,
+}
+
+impl Table {
+    /// In the order in which they are made.
+    pub const ALL: [Self; 2] = [Self::Customer, Self::Event];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Event => "event",
+        }
+    }
+}
 
 /// What a customer may do: the values of `event.action`.
 pub const ACTIONS: [&str; 10] = [

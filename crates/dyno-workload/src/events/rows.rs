@@ -1,19 +1,14 @@
 //! The rows as they are loaded. A row follows from its number alone, so that every server holds the same to the byte,
 //! however a load was cut into parts, on whatever day, and with whatever seed of the run.
 
-use crate::bulk::{self, Form};
+use super::{ACTIONS, Table};
+use crate::dataset::{RowWriter, Rows};
 use crate::random::Random;
-
-use super::ACTIONS;
-use super::schema::Table;
 
 /// Of the random streams of each table's rows. Changing these, the words or the draws changes the data:
 /// [`FORMAT`](super::mark::FORMAT) has to follow.
 const CUSTOMERS: u64 = 0x00c0_5701;
 const EVENTS: u64 = 0x00e7_e274;
-
-/// A row with its signs, bytes: two integers of at most 10 digits with an action, or one with three names and two words.
-const ROW_BYTES_MAX: usize = 128;
 
 // Neither quotes nor backslashes nor tabs: each form takes the words as they are.
 const FIRST_NAMES: [&str; 32] = [
@@ -49,71 +44,42 @@ const CITIES: [&str; 16] = [
     "Mysore", "Porto", "Quito", "Tampere", "Utrecht",
 ];
 
-/// Some rows of a table that are still to be written.
+/// The rows of a table.
 #[derive(Debug)]
 pub(super) struct EventsRows {
-    table: Table,
-    next: u64,
-    last: u64,
+    pub table: Table,
     /// Events are of customers 1 to this.
-    customers: u64,
+    pub customers: u64,
 }
 
-impl EventsRows {
-    /// Rows `first` to `last`.
-    pub(super) fn new(table: Table, first: u64, last: u64, customers: u64) -> Self {
-        Self { table, next: first, last, customers }
-    }
+impl Rows for EventsRows {
+    /// Two integers of at most 10 digits with an action, or one with three names and two words, and the signs.
+    const ROW_BYTES_MAX: usize = 128;
 
-    /// Writes the next row, with `signs` before, between and behind its three values.
     #[inline]
-    fn write(&self, signs: [&[u8]; 4], buffer: &mut Vec<u8>) {
-        let mut digits = itoa::Buffer::new();
-        buffer.extend_from_slice(signs[0]);
-        buffer.extend_from_slice(digits.format(self.next).as_bytes());
-        buffer.extend_from_slice(signs[1]);
+    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
+        row.integer(number);
         match self.table {
             Table::Customer => {
-                let mut random = Random::of_client(CUSTOMERS, self.next as u32);
+                let mut random = Random::of_client(CUSTOMERS, number as u32);
                 let mut word = |words: &[&'static str]| words[random.below(words.len() as u64) as usize];
                 let name = [word(&FIRST_NAMES), " ", word(&LAST_NAMES)];
                 let place = [word(&STREETS), ", ", word(&CITIES)];
-                name.iter().for_each(|part| buffer.extend_from_slice(part.as_bytes()));
-                buffer.extend_from_slice(signs[2]);
-                buffer.extend_from_slice(digits.format(random.between(1, 999)).as_bytes());
-                buffer.push(b' ');
-                place.iter().for_each(|part| buffer.extend_from_slice(part.as_bytes()));
+                row.text(|text| name.iter().for_each(|part| text.extend_from_slice(part.as_bytes())));
+                row.text(|text| {
+                    let house = random.between(1, 999);
+                    text.extend_from_slice(itoa::Buffer::new().format(house).as_bytes());
+                    text.push(b' ');
+                    place.iter().for_each(|part| text.extend_from_slice(part.as_bytes()));
+                });
             }
             Table::Event => {
-                let mut random = Random::of_client(EVENTS, self.next as u32);
-                let customer = random.below(self.customers) + 1;
-                buffer.extend_from_slice(digits.format(customer).as_bytes());
-                buffer.extend_from_slice(signs[2]);
-                buffer.extend_from_slice(ACTIONS[random.below(ACTIONS.len() as u64) as usize].as_bytes());
+                let mut random = Random::of_client(EVENTS, number as u32);
+                row.integer(random.below(self.customers) + 1);
+                let action = ACTIONS[random.below(ACTIONS.len() as u64) as usize];
+                row.text(|text| text.extend_from_slice(action.as_bytes()));
             }
         }
-        buffer.extend_from_slice(signs[3]);
-    }
-}
-
-impl bulk::RowSource for EventsRows {
-    fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
-        let first = self.next;
-        // In brackets texts stand in quotes, and the customer of an event is no text.
-        let (open, close): (&[u8], &[u8]) = match self.table {
-            Table::Customer => (b", '", b"', '"),
-            Table::Event => (b", ", b", '"),
-        };
-        while self.next <= self.last && buffer.capacity() - buffer.len() >= ROW_BYTES_MAX {
-            let signs: [&[u8]; 4] = match form {
-                Form::Lines => [b"", b"\t", b"\t", b"\n"],
-                Form::Tuples if self.next == first => [b"(", open, close, b"')"],
-                Form::Tuples => [b", (", open, close, b"')"],
-            };
-            self.write(signs, buffer);
-            self.next += 1;
-        }
-        self.next - first
     }
 }
 
@@ -122,10 +88,12 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::bulk::RowSource as _;
+    use crate::dataset::{Form, RowRange};
+
+    const ROW_BYTES_MAX: usize = EventsRows::ROW_BYTES_MAX;
 
     fn pieces(table: Table, form: Form, first: u64, last: u64, capacity: usize) -> Vec<String> {
-        let mut rows = EventsRows::new(table, first, last, 500);
+        let mut rows = RowRange { rows: EventsRows { table, customers: 500 }, next: first, last };
         let (mut pieces, mut count) = (Vec::new(), 0);
         loop {
             let mut buffer = Vec::with_capacity(capacity);

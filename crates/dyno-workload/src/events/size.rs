@@ -26,15 +26,6 @@ pub struct Size {
     pub customers: u64,
 }
 
-/// What decides over a size that nobody names; what is not known does not limit.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Machine {
-    pub(crate) cpus: u32,
-    pub(crate) memory_bytes: Option<u64>,
-    pub(crate) free_disk_bytes: Option<u64>,
-    pub(crate) quick: bool,
-}
-
 impl Size {
     /// So many events, and as many customers, or as suit that.
     ///
@@ -51,21 +42,26 @@ impl Size {
         Ok(Self { rows, customers })
     }
 
-    /// Rows of `event` that suit a machine.
+    /// Rows of `event` that suit a machine; what is not known does not limit.
     ///
     /// - Wanted: half a million for each processor, one to eight million, or where a rough answer is enough a fifth of
     ///   that and 200,000 to 800,000. Preparing that should take seconds rather than minutes.
     /// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the free
     ///   disk.
-    pub(crate) fn suggested_rows(machine: &Machine) -> u64 {
-        let cpus = u64::from(machine.cpus);
-        let wanted = match machine.quick {
+    pub(super) fn suggested_rows(
+        cpus: u32,
+        memory_bytes: Option<u64>,
+        free_disk_bytes: Option<u64>,
+        quick: bool,
+    ) -> u64 {
+        let cpus = u64::from(cpus);
+        let wanted = match quick {
             true => (cpus * 100_000).clamp(200_000, 800_000),
             false => (cpus * 500_000).clamp(1_000_000, 8_000_000),
         };
         let within =
             |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / EVENT_BYTES);
-        wanted.min(within(machine.memory_bytes, 2)).min(within(machine.free_disk_bytes, 4)).max(1)
+        wanted.min(within(memory_bytes, 2)).min(within(free_disk_bytes, 4)).max(1)
     }
 
     /// Bytes of both tables with their keys.
@@ -129,7 +125,7 @@ mod tests {
     const GB: u64 = 1_000_000_000;
 
     fn suggested(cpus: u32, memory_bytes: Option<u64>, free_disk_bytes: Option<u64>, quick: bool) -> u64 {
-        Size::suggested_rows(&Machine { cpus, memory_bytes, free_disk_bytes, quick })
+        Size::suggested_rows(cpus, memory_bytes, free_disk_bytes, quick)
     }
 
     #[test]

@@ -3,11 +3,10 @@
 
 use dyno_target::connection::{Connection, QueryError, TextRow};
 
-use super::TERMS;
+use super::benchmark::EventsWishes;
 use super::mark::{Mark, Recipe};
-use super::schema::Table;
 use super::size::Size;
-use crate::benchmark::EventsWishes;
+use super::{TERMS, Table};
 use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing};
 use crate::tpcb::grouped;
 
@@ -118,7 +117,8 @@ fn comments(connection: &mut Connection) -> Result<Vec<(Table, bool, String)>, Q
     let rows = connection.query(sql)?;
     let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
     let found = |row: &TextRow| {
-        Some((Table::from_name(row.text(0)?)?, row.text(1) == Some("BASE TABLE"), text(row, 2)))
+        let table = Table::ALL.into_iter().find(|table| Some(table.name()) == row.text(0))?;
+        Some((table, row.text(1) == Some("BASE TABLE"), text(row, 2)))
     };
     Ok(rows.iter().filter_map(found).collect())
 }

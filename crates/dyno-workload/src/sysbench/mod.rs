@@ -3,6 +3,7 @@
 //! Tables, options, statements, random numbers and what counts as a read, a write or other are those of sysbench
 //! 1.0.20, so that figures of one can be laid beside those of the other. Nothing here opens a socket.
 
+mod benchmark;
 mod census;
 mod client;
 pub mod counters;
@@ -13,6 +14,7 @@ pub mod lua;
 pub mod options;
 mod plan;
 pub mod prepare;
+mod rows;
 mod schema;
 mod state;
 mod test;
@@ -24,6 +26,7 @@ mod verify;
 
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
+pub use benchmark::{SysbenchBenchmark, SysbenchWishes};
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
 pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};

@@ -3,6 +3,7 @@
 use dyno_target::product::Dialect;
 
 use super::options::Options;
+use crate::dataset::{NewTable, primary_key};
 
 /// The columns, in the order in which rows are sent.
 pub(super) const COLUMNS: [&str; 4] = ["id", "k", "c", "pad"];
@@ -19,101 +20,42 @@ pub fn index_name(table: u32) -> String {
     format!("k_{table}")
 }
 
-/// Says what a server of one dialect is to do with tables of some options.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Schema<'a> {
-    pub options: &'a Options,
-    pub dialect: &'a Dialect,
+/// What is said to make a table of these options.
+pub(super) fn new_table(table: u32, options: &Options, dialect: &Dialect) -> NewTable {
+    let name = table_name(table);
+    let id = match options.auto_inc {
+        true => dialect.auto_increment.column_type(),
+        false => "INTEGER NOT NULL",
+    };
+    let (key, key_after) = match (options.secondary, dialect.mysql) {
+        (false, _) => primary_key(&name, dialect),
+        (true, true) => (", KEY xid (id)".to_owned(), None),
+        // Elsewhere an index is made by a statement of its own, and names of indexes are unique in a whole schema.
+        (true, false) => (String::new(), Some(format!("CREATE INDEX xid_{table} ON {name}(id)"))),
+    };
+    let engine = match dialect.mysql {
+        // Relatives that have no engines take it for a comment.
+        true => format!(" /*! ENGINE = {} */", options.mysql_storage_engine),
+        false => String::new(),
+    };
+    let create = format!(
+        "CREATE TABLE {name}(id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
+         pad CHAR(60) DEFAULT '' NOT NULL{key}){engine}{}",
+        dialect.table_options
+    );
+    NewTable {
+        columns: "id, k, c, pad",
+        rows: options.table_size,
+        create: std::iter::once(create).chain(dialect.distribute(&name)).collect(),
+        numbered: options.auto_inc,
+        key: key_after,
+        index: options.create_secondary.then(|| format!("CREATE INDEX {} ON {name}(k)", index_name(table))),
+        name,
+    }
 }
 
-impl Schema<'_> {
-    /// PostgreSQL builds the key of a full table faster than it fills one along with the rows. On MySQL the key is the
-    /// table, and relatives of PostgreSQL want to know it beforehand, to place the rows.
-    pub(super) fn key_after_load(&self) -> bool {
-        !self.dialect.mysql && self.dialect.freeze
-    }
-
-    /// `CREATE TABLE`, with the key unless that comes after the load.
-    pub(super) fn create(&self, table: u32) -> String {
-        let id = match self.options.auto_inc {
-            true => self.dialect.auto_increment.column_type(),
-            false => "INTEGER NOT NULL",
-        };
-        let key = match (self.options.secondary, self.key_after_load()) {
-            (_, true) => String::new(),
-            (false, _) => format!(", PRIMARY KEY (id{})", self.dialect.key_order),
-            (true, _) if self.dialect.mysql => ", KEY xid (id)".to_owned(),
-            // Elsewhere an index is made by a statement of its own.
-            (true, _) => String::new(),
-        };
-        let engine = match self.dialect.mysql {
-            // Relatives that have no engines take it for a comment.
-            true => format!(" /*! ENGINE = {} */", self.options.mysql_storage_engine),
-            false => String::new(),
-        };
-        format!(
-            "CREATE TABLE {}(id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
-             pad CHAR(60) DEFAULT '' NOT NULL{key}){engine}{}",
-            table_name(table),
-            self.dialect.table_options
-        )
-    }
-
-    /// The key, where it comes after the load or is no part of the table.
-    pub(super) fn add_key(&self, table: u32) -> Option<String> {
-        let name = table_name(table);
-        match (self.options.secondary, self.key_after_load()) {
-            (false, true) => Some(format!("ALTER TABLE {name} ADD PRIMARY KEY (id)")),
-            // Names of indexes are unique in a whole schema.
-            (true, _) if !self.dialect.mysql => Some(format!("CREATE INDEX xid_{table} ON {name}(id)")),
-            _ => None,
-        }
-    }
-
-    /// The secondary index, where one is wanted.
-    pub(super) fn create_index(&self, table: u32) -> Option<String> {
-        let create = || format!("CREATE INDEX {} ON {}(k)", index_name(table), table_name(table));
-        self.options.create_secondary.then(create)
-    }
-
-    /// Rows as text, with a tab between the values.
-    pub(super) fn copy(&self, table: u32) -> String {
-        let freeze = if self.dialect.freeze { " WITH (FREEZE ON)" } else { "" };
-        format!("COPY {} ({}) FROM STDIN{freeze}", table_name(table), COLUMNS.join(", "))
-    }
-
-    /// The same rows for MySQL, whose own form they have: a `sql_mode` may read what says so (`'\t'`) in another way. The
-    /// file's name is any: nobody opens it.
-    pub(super) fn load_local(&self, table: u32) -> String {
-        format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {} ({})", table_name(table), COLUMNS.join(", "))
-    }
-
-    /// What stands before the rows of an `INSERT`.
-    pub(super) fn insert(&self, table: u32) -> String {
-        format!("INSERT INTO {} ({}) VALUES ", table_name(table), COLUMNS.join(", "))
-    }
-
-    /// Rows with given numbers leave PostgreSQL's sequence where it was. Where `id` has no sequence, nothing happens.
-    pub(super) fn set_sequence(&self, table: u32) -> Option<String> {
-        let moves = !self.dialect.mysql && self.options.auto_inc && self.options.table_size > 0;
-        moves.then(|| {
-            let name = table_name(table);
-            format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {})", self.options.table_size)
-        })
-    }
-
-    /// What brings the statistics up to date, and makes PostgreSQL's index-only scans possible.
-    pub(super) fn settle(&self, table: u32) -> Option<String> {
-        let name = table_name(table);
-        match self.dialect.vacuum {
-            true => Some(format!("VACUUM (ANALYZE) {name}")),
-            false => self.dialect.analyze(&name),
-        }
-    }
-
-    pub(super) fn drop_table(table: u32) -> String {
-        format!("DROP TABLE IF EXISTS {}", table_name(table))
-    }
+pub(super) fn drop_table(table: u32) -> String {
+    format!("DROP TABLE IF EXISTS {}", table_name(table))
 }
 
 #[cfg(test)]
@@ -124,20 +66,20 @@ mod tests {
     fn tables_are_as_sysbench_makes_them() {
         let options = Options::default();
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
-        let schema = Schema { options: &options, dialect: &mysql };
+        let table = new_table(3, &options, &mysql);
         assert_eq!(
-            schema.create(3),
-            "CREATE TABLE sbtest3(id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
+            table.create,
+            ["CREATE TABLE sbtest3(id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
              c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) \
-             /*! ENGINE = innodb */"
+             /*! ENGINE = innodb */"]
         );
-        assert_eq!((schema.add_key(3), schema.set_sequence(3)), (None, None));
-        assert_eq!(schema.create_index(3).as_deref(), Some("CREATE INDEX k_3 ON sbtest3(k)"));
-        let schema = Schema { options: &options, dialect: &postgres };
-        assert!(schema.create(1).starts_with("CREATE TABLE sbtest1(id SERIAL, k INTEGER"));
-        assert!(!schema.create(1).contains("ENGINE") && !schema.create(1).contains("KEY"));
-        assert_eq!(schema.add_key(1).as_deref(), Some("ALTER TABLE sbtest1 ADD PRIMARY KEY (id)"));
-        assert!(schema.set_sequence(1).unwrap().ends_with(", 10000)"));
+        assert_eq!(table.after_load(&mysql), ["CREATE INDEX k_3 ON sbtest3(k)"]);
+        let table = new_table(1, &options, &postgres);
+        assert!(table.create[0].starts_with("CREATE TABLE sbtest1(id SERIAL, k INTEGER"));
+        assert!(!table.create[0].contains("ENGINE") && !table.create[0].contains("KEY"));
+        let [sequence, key, _] = &table.after_load(&postgres)[..] else { panic!("{table:?}") };
+        assert!(sequence.ends_with(", 10000)"), "{sequence}");
+        assert_eq!(key, "ALTER TABLE sbtest1 ADD PRIMARY KEY (id)");
     }
 
     #[test]
@@ -150,18 +92,18 @@ mod tests {
             ..Options::default()
         };
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
-        let schema = Schema { options: &options, dialect: &mysql };
-        let create = schema.create(1);
+        let table = new_table(1, &options, &mysql);
+        let create = &table.create[0];
         assert!(create.contains("(id INTEGER NOT NULL, ") && create.contains(", KEY xid (id))"), "{create}");
         assert!(create.ends_with(" /*! ENGINE = rocksdb */"), "{create}");
-        assert_eq!(schema.create_index(1), None);
-        let schema = Schema { options: &options, dialect: &postgres };
-        assert_eq!(schema.add_key(2).as_deref(), Some("CREATE INDEX xid_2 ON sbtest2(id)"));
-        assert_eq!(schema.set_sequence(2), None);
+        assert_eq!(table.after_load(&mysql), [""; 0]);
+        let table = new_table(2, &options, &postgres);
+        assert_eq!(table.after_load(&postgres), ["CREATE INDEX xid_2 ON sbtest2(id)"]);
         let elsewhere = Dialect { freeze: false, key_order: " ASC", table_options: " SPLIT", ..postgres };
         let keyed = Options { secondary: false, ..options };
-        let schema = Schema { options: &keyed, dialect: &elsewhere };
-        assert!(schema.create(1).ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{}", schema.create(1));
-        assert_eq!((schema.add_key(1), schema.copy(1).contains("FREEZE")), (None, false));
+        let table = new_table(1, &keyed, &elsewhere);
+        assert!(table.create[0].ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{}", table.create[0]);
+        assert_eq!(table.after_load(&elsewhere), [""; 0]);
+        assert!(!table.batch(1, &elsewhere).copy.contains("FREEZE"));
     }
 }

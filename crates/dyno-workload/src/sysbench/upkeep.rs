@@ -4,7 +4,7 @@ use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
 use super::options::Options;
-use super::schema::{Schema, index_name, table_name};
+use super::schema::{drop_table, index_name, table_name};
 
 /// Drops the tables that the options name, where they are there. `tell` hears of each before.
 ///
@@ -17,7 +17,7 @@ pub fn cleanup(
 ) -> Result<(), QueryError> {
     for table in 1..=options.tables {
         tell(table);
-        connection.execute(&Schema::drop_table(table))?;
+        connection.execute(&drop_table(table))?;
     }
     Ok(())
 }

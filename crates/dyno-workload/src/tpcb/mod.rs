@@ -3,6 +3,7 @@
 //! Data prepared here serves pgbench and data of `pgbench -i` serves here, so nothing in the schema, the contents
 //! or the statements may differ from pgbench's. See `docs/workloads.md`.
 
+mod benchmark;
 mod digits;
 mod load;
 mod prepare;
@@ -17,6 +18,7 @@ mod verify;
 pub use crate::benchmark::Progress;
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
+pub use benchmark::TpcbBenchmark;
 pub use digits::grouped;
 pub use load::{Script, TpcB};
 pub use prepare::{PrepareOptions, prepare};

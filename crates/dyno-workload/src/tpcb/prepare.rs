@@ -16,7 +16,7 @@ use super::state::state;
 use super::transfer::{TransferError, transfer};
 use super::{NAME, TERMS};
 use crate::benchmark::Progress;
-use crate::bulk::worker_pool::JobError;
+use crate::dataset::JobError;
 use crate::dataset::{PrepareError, State};
 
 /// Memory of an index build for each process that takes part; the server starts no process that has less.

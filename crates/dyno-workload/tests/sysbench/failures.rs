@@ -28,7 +28,7 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
         for dialect in [server.dialect(), Dialect::of_wire(true)] {
             let progress = server.prepare_as(&options, dialect, Existing::Replace).unwrap();
             let fallbacks: Vec<_> =
-                progress.iter().filter(|news| matches!(news, Progress::Fallback { .. })).collect();
+                progress.iter().filter(|news| matches!(news, Progress::Remark(_))).collect();
             assert_eq!(fallbacks.len(), 1, "{name}: {fallbacks:?}");
             let found = state(&mut server.open(), &options).unwrap();
             let wanted = Wanted { tables: Some(2), table_size: Some(3_000), key: true, index: true };

@@ -54,6 +54,7 @@ fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) 
     };
     let mut tell = |progress| match progress {
         Progress::Begun { step } => stream.prepare_progress(target, step, 0, None),
+        Progress::Table { .. } => {}
         Progress::Rows { done, total } => stream.prepare_progress(target, "data", done, Some(total)),
         Progress::Remark(text) => stream.notice(target, None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),

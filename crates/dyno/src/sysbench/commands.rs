@@ -58,7 +58,7 @@ fn tell(context: &Context, options: &Options, progress: &Progress) {
                 _ => {}
             }
         }
-        Progress::Fallback { why } => context.settings.extras.tell(&format!("dyno: {why}\n")),
+        Progress::Remark(why) => context.settings.extras.tell(&format!("dyno: {why}\n")),
         _ => {}
     }
 }

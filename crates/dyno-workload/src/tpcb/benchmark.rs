@@ -6,7 +6,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
-use super::{
+use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, LOCK_WAIT, Progress, Series, SeriesLoad,
     Site,
 };

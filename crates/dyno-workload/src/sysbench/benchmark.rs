@@ -7,8 +7,9 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
-use crate::bulk::steps;
+use crate::benchmark::{
+    Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site,
+};
 use crate::dataset::{self, State};
 use crate::sysbench::{
     self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
@@ -19,9 +20,6 @@ use crate::sysbench::{
 const ROW_BYTES: u64 = 250;
 /// Tables where none are named: enough that several clients seldom meet in one, and that loading them can be shared.
 const TABLES: u32 = 4;
-/// Connections that prepare at the same time, at least and at most. More than one even where there is one processor:
-/// while one waits for the disk, another makes rows.
-const PREPARE_THREADS: (u32, u32) = (2, 16);
 
 /// What the user wants of sysbench's tests.
 #[derive(Debug, Clone, Default)]
@@ -137,19 +135,16 @@ impl Benchmark for SysbenchBenchmark {
         let tables = self.tables(TABLES);
         let suggested = || (suggested_rows(site) / u64::from(tables.max(1))).max(1);
         let options = self.options(tables, self.wishes.table_size.unwrap_or_else(suggested))?;
-        let (least, most) = PREPARE_THREADS;
         let how = PrepareOptions {
             target: site.target.to_owned(),
             options: &options,
             dialect: recognised.dialect,
-            threads: site.cpus.clamp(least, most),
+            threads: site.prepare_threads(),
             seed: site.seed,
             existing: Existing::Replace,
             stop: Some(site.stop),
         };
-        let mut tell = |news: steps::Progress| news.for_campaign().into_iter().for_each(&mut *progress);
-        prepare(site.open, &how, &mut tell)?;
-        Ok(())
+        Ok(prepare(site.open, &how, progress)?)
     }
 }
 

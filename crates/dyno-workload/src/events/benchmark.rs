@@ -8,16 +8,19 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use super::{Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site};
-use crate::bulk::steps;
-use crate::dataset::{self, State};
-use crate::events::{
-    self, Events, Found, Ids, LastCensus, Machine, PrepareOptions, Size, SizeError, Table, Test, Wanted,
+use crate::benchmark::{
+    Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site,
 };
+use crate::dataset::{self, State};
 
-/// Connections that prepare at the same time, at least and at most. More than one even where there is one processor:
-/// while one waits for the disk, another makes rows.
-const PREPARE_THREADS: (u32, u32) = (2, 16);
+use super::load::{Events, Ids};
+use super::mark::Recipe;
+use super::prepare::prepare;
+use super::size::{Size, SizeError};
+use super::state::{Found, Wanted, state};
+use super::test::Test;
+use super::verify::{self, LastCensus};
+use super::{NAME, Table};
 
 /// What the user wants of the data of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,20 +54,16 @@ impl EventsBenchmark {
 
     /// The size that is made.
     fn size(&self, site: &Site<'_>) -> Result<Size, SizeError> {
-        let machine = Machine {
-            cpus: site.cpus,
-            memory_bytes: site.memory_bytes,
-            free_disk_bytes: site.free_disk_bytes,
-            quick: site.quick,
-        };
-        let rows = self.wishes.rows.unwrap_or_else(|| Size::suggested_rows(&machine));
+        let rows = self.wishes.rows.unwrap_or_else(|| {
+            Size::suggested_rows(site.cpus, site.memory_bytes, site.free_disk_bytes, site.quick)
+        });
         Size::new(rows, self.wishes.customers)
     }
 }
 
 impl Benchmark for EventsBenchmark {
     fn name(&self) -> &'static str {
-        events::NAME
+        NAME
     }
 
     fn series(&self) -> Vec<Series> {
@@ -77,7 +76,7 @@ impl Benchmark for EventsBenchmark {
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
-        let found = match events::state(connection)? {
+        let found = match state(connection)? {
             // What a preparation left that was broken off is made anew like what is not there.
             State::Missing | State::Unfinished => return Ok(None),
             state => state.ready(self.wanted())?,
@@ -97,18 +96,8 @@ impl Benchmark for EventsBenchmark {
     ) -> Result<(), BenchmarkError> {
         let recognised = product::recognise(connection)
             .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
-        let (least, most) = PREPARE_THREADS;
-        let how = PrepareOptions {
-            target: site.target.to_owned(),
-            size: self.size(site)?,
-            customer_index: self.wishes.customer_index,
-            dialect: recognised.dialect,
-            threads: site.cpus.clamp(least, most),
-            free_disk_bytes: site.free_disk_bytes,
-            stop: Some(site.stop),
-        };
-        let mut tell = |news: steps::Progress| news.for_campaign().into_iter().for_each(&mut *progress);
-        Ok(events::prepare(site.open, &how, &mut tell)?)
+        let recipe = Recipe { size: self.size(site)?, customer_index: self.wishes.customer_index };
+        Ok(prepare(site, &recognised.dialect, recipe, progress)?)
     }
 }
 
@@ -186,7 +175,7 @@ impl SeriesLoad for TestLoad {
 
 /// The tables before a load of one test.
 struct EventsBaseline {
-    before: events::Baseline,
+    before: verify::Baseline,
     test: Test,
     unanswered: Arc<AtomicU64>,
     counted: LastCensus,

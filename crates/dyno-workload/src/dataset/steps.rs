@@ -6,36 +6,8 @@ use dyno_results::event::PrepareStep;
 use dyno_target::connection::Connection;
 
 use super::worker_pool::{JobContext, JobError, News, WorkerPool};
-use crate::benchmark;
-use crate::dataset::{PrepareError, Terms};
-
-/// How far the preparation is.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
-    /// `drop`, `tables`, `data`, `keys` or `analyze` begins.
-    Begun { step: &'static str },
-    /// The step begins with this table. Several tables may be under way.
-    Table { step: &'static str, table: u32 },
-    /// Rows sent, of all that the step `data` sends.
-    Rows { done: u64, total: u64 },
-    /// Something is done in a slower way than was meant, and why. One sentence without its full stop.
-    Fallback { why: String },
-    /// A step has ended.
-    Finished(PrepareStep),
-}
-
-impl Progress {
-    /// As a campaign hears of it; it counts no tables.
-    pub(crate) fn for_campaign(self) -> Option<benchmark::Progress> {
-        match self {
-            Self::Begun { step } => Some(benchmark::Progress::Begun { step }),
-            Self::Table { .. } => None,
-            Self::Rows { done, total } => Some(benchmark::Progress::Rows { done, total }),
-            Self::Fallback { why } => Some(benchmark::Progress::Remark(why)),
-            Self::Finished(step) => Some(benchmark::Progress::Finished(step)),
-        }
-    }
-}
+use super::{PrepareError, Terms};
+use crate::benchmark::Progress;
 
 /// Runs the steps on the connections of a pool.
 pub(crate) struct Steps<'a> {
@@ -59,7 +31,7 @@ impl Steps<'_> {
         let (progress, mut done) = (&mut *self.progress, 0);
         let mut hear = |news: News| match news {
             News::Table(table) => progress(Progress::Table { step, table }),
-            News::Fallback(why) => progress(Progress::Fallback { why }),
+            News::Fallback(why) => progress(Progress::Remark(why)),
             News::Rows(added) => {
                 done += added;
                 progress(Progress::Rows { done, total: rows.unwrap_or(done) });
@@ -86,7 +58,7 @@ impl Steps<'_> {
         load: impl Fn(&mut Connection, &P, &JobContext<'_>) -> Result<(), JobError> + Sync,
     ) -> Result<(), PrepareError> {
         if let Some(why) = slower {
-            (self.progress)(Progress::Fallback { why });
+            (self.progress)(Progress::Remark(why));
         }
         self.run("data", Some(total), |pool, hear| pool.run(parts, load, hear))
     }

@@ -1,15 +1,13 @@
 //! Brings rows into a table in the fastest way that the server takes: COPY, LOAD DATA LOCAL, or large INSERTs; over
-//! several connections that share the work ([`worker_pool`]). Knows no table: a family says which statements and which rows.
-
-pub(crate) mod steps;
-pub(crate) mod worker_pool;
+//! several connections that share the work ([`worker_pool`](super::worker_pool)). Knows no table: a family says which statements and which rows.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
-use worker_pool::{JobContext, JobError, News};
+use super::rows::{Form, RowRange, Rows};
+use super::worker_pool::{JobContext, JobError, News};
 
 /// Rows are written and sent in pieces of this size.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -18,21 +16,6 @@ const INSERT_BYTES_MAX: u64 = 512 * 1024;
 /// Rows that travel in one transaction where the server need not have all of a table in one: its undo stays small, and
 /// whoever stops the work waits for less.
 pub(crate) const ROWS_PER_TRANSACTION: u64 = 100_000;
-
-/// How rows are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// For COPY and LOAD DATA: a tab between the values, a line for each row.
-    Lines,
-    /// For INSERT: in brackets, with commas between them.
-    Tuples,
-}
-
-/// Rows that are still to be written.
-pub(crate) trait RowSource {
-    /// Appends as many rows as there is room for in what was allocated; returns how many, 0 at the end.
-    fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64;
-}
 
 /// Some rows of one table, and what a server is told that brings them.
 #[derive(Debug, Clone)]
@@ -78,11 +61,11 @@ impl<'a> Bulk<'a> {
     }
 
     /// Sends a batch, whose `rows` may have to be written anew.
-    pub(crate) fn send<R: RowSource>(
+    pub(crate) fn send<R: Rows>(
         &self,
         connection: &mut Connection,
         batch: &Batch,
-        rows: impl Fn() -> R,
+        rows: impl Fn() -> RowRange<R>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if !self.inserts_only.load(Ordering::Relaxed) {
@@ -102,7 +85,7 @@ impl<'a> Bulk<'a> {
         &self,
         connection: &mut Connection,
         batch: &Batch,
-        rows: impl RowSource,
+        rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if self.dialect.mysql {
@@ -121,7 +104,7 @@ impl<'a> Bulk<'a> {
         &self,
         connection: &mut Connection,
         batch: &Batch,
-        mut rows: impl RowSource,
+        mut rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect.mysql)?).unwrap_or(PIECE_BYTES);
@@ -145,7 +128,7 @@ impl<'a> Bulk<'a> {
 fn copy(
     connection: &mut Connection,
     batch: &Batch,
-    rows: impl RowSource,
+    rows: RowRange<impl Rows>,
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     let mut copy = connection.copy_in(&batch.copy)?;
@@ -162,7 +145,7 @@ fn copy(
 fn load_local(
     connection: &mut Connection,
     batch: &Batch,
-    rows: impl RowSource,
+    rows: RowRange<impl Rows>,
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
@@ -180,7 +163,7 @@ fn load_local(
 
 /// Hands on rows piece by piece.
 fn pieces(
-    mut rows: impl RowSource,
+    mut rows: RowRange<impl Rows>,
     mut send: impl FnMut(&[u8], u64) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
     let mut piece = Vec::with_capacity(PIECE_BYTES);
