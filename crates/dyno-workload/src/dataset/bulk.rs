@@ -17,12 +17,10 @@ const INSERT_BYTES_MAX: u64 = 512 * 1024;
 /// whoever stops the work waits for less.
 pub(crate) const ROWS_PER_TRANSACTION: u64 = 100_000;
 
-/// Some rows of one table, and what a server is told that brings them.
+/// What a server is told that brings rows of one table.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
     pub table: String,
-    /// How many rows there are.
-    pub rows: u64,
     /// `COPY … FROM STDIN`
     pub copy: String,
     /// `LOAD DATA LOCAL INFILE …`
@@ -70,7 +68,7 @@ impl<'a> Bulk<'a> {
     ) -> Result<(), JobError> {
         if !self.inserts_only.load(Ordering::Relaxed) {
             match self.bulk(connection, batch, rows(), context) {
-                Err(JobError::Query(error)) if turned_down(&error) && batch.rows > 0 => {
+                Err(JobError::Query(error)) if turned_down(&error) => {
                     if !self.inserts_only.swap(true, Ordering::Relaxed) {
                         context.tell(News::Fallback(why_inserts(self.dialect.mysql, &error)));
                     }
@@ -93,10 +91,10 @@ impl<'a> Bulk<'a> {
         } else if self.whole_tables() {
             in_transaction(connection, context, |connection| {
                 context.execute(connection, &format!("TRUNCATE TABLE {}", batch.table))?;
-                copy(connection, batch, rows, context)
+                copy(connection, &batch.table, &batch.copy, rows, context)
             })
         } else {
-            copy(connection, batch, rows, context)
+            copy(connection, &batch.table, &batch.copy, rows, context)
         }
     }
 
@@ -108,6 +106,7 @@ impl<'a> Bulk<'a> {
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect.mysql)?).unwrap_or(PIECE_BYTES);
+        let sent = rows.len();
         in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
             let mut taken = 0;
@@ -116,7 +115,7 @@ impl<'a> Bulk<'a> {
                 sql.extend_from_slice(batch.insert.as_bytes());
                 let added = rows.fill(Form::Tuples, &mut sql);
                 if added == 0 {
-                    return complete(batch, taken, Vec::new());
+                    return complete(&batch.table, sent, taken, Vec::new());
                 }
                 taken += context.execute(connection, &String::from_utf8_lossy(&sql))?;
                 context.tell(News::Rows(added));
@@ -125,13 +124,17 @@ impl<'a> Bulk<'a> {
     }
 }
 
-fn copy(
+/// Brings rows by `sql`, a `COPY … FROM STDIN`.
+pub(crate) fn copy(
     connection: &mut Connection,
-    batch: &Batch,
+    table: &str,
+    sql: &str,
     rows: RowRange<impl Rows>,
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
-    let mut copy = connection.copy_in(&batch.copy)?;
+    context.go_on()?;
+    let sent = rows.len();
+    let mut copy = connection.copy_in(sql)?;
     pieces(rows, |piece, rows| {
         context.go_on()?;
         copy.send(piece)?;
@@ -139,7 +142,7 @@ fn copy(
         Ok(())
     })?;
     let taken = copy.finish()?;
-    complete(batch, taken, Vec::new())
+    complete(table, sent, taken, Vec::new())
 }
 
 fn load_local(
@@ -149,6 +152,7 @@ fn load_local(
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
+    let sent = rows.len();
     let mut load = connection.load_local(&batch.load_local)?;
     pieces(rows, |piece, rows| {
         context.go_on()?;
@@ -158,11 +162,11 @@ fn load_local(
     })?;
     let taken = load.finish()?;
     // Rows that do not fit are left out with a warning.
-    complete(batch, taken, connection.take_notices())
+    complete(&batch.table, sent, taken, connection.take_notices())
 }
 
 /// Hands on rows piece by piece.
-fn pieces(
+pub(crate) fn pieces(
     mut rows: RowRange<impl Rows>,
     mut send: impl FnMut(&[u8], u64) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
@@ -177,12 +181,12 @@ fn pieces(
 }
 
 /// All rows must have come.
-fn complete(batch: &Batch, taken: u64, notices: Vec<String>) -> Result<(), JobError> {
-    if taken == batch.rows {
+fn complete(table: &str, sent: u64, taken: u64, notices: Vec<String>) -> Result<(), JobError> {
+    if taken == sent {
         return Ok(());
     }
     let why = notices.into_iter().next().map(|notice| notice.trim_end().to_owned());
-    Err(JobError::RowsMissing { table: batch.table.clone(), sent: batch.rows, taken, why })
+    Err(JobError::RowsMissing { table: table.to_owned(), sent, taken, why })
 }
 
 /// How large an INSERT may be: what the server takes, less what its packet holds beside the text.

@@ -1,10 +1,10 @@
 //! What all families of workloads have in common: how their tables are found, made, filled and checked. A family says
 //! what its tables are, which rows they have and what must hold of them. Opens no socket of its own.
 
-mod bulk;
+pub(crate) mod bulk;
 mod error;
 mod prepare;
-mod rows;
+pub(crate) mod rows;
 mod state;
 mod steps;
 mod verdict;
@@ -16,14 +16,13 @@ use dyno_target::connection::{Connection, QueryError};
 
 pub use error::{PrepareError, StateError, TableError, Terms};
 pub(crate) use prepare::{NewTable, Part, Preparation, primary_key};
-#[cfg(test)]
-pub(crate) use rows::{Form, RowRange};
-pub(crate) use rows::{RowWriter, Rows};
+pub(crate) use rows::{RowRange, RowWriter, Rows};
 pub use state::{Found, NotReady, State};
 pub(crate) use state::{PROBES, columns_text, rows_missing};
+pub(crate) use steps::{Steps, run_list};
 pub(crate) use verdict::{Verdict, checks, range};
-pub(crate) use worker_pool::JobError;
 pub use worker_pool::OpenConnection;
+pub(crate) use worker_pool::{JobContext, JobError, News, WorkerPool};
 
 /// The numbers in each row of an answer.
 pub(crate) fn rows_of_numbers<T: FromStr + Default + Copy, const N: usize>(

@@ -10,8 +10,8 @@ use dyno_target::product::Dialect;
 
 use super::bulk::{Batch, Bulk, ROWS_PER_TRANSACTION};
 use super::rows::{RowRange, Rows};
-use super::steps::Steps;
-use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
+use super::steps::{Steps, run_list};
+use super::worker_pool::{JobContext, News, OpenConnection, WorkerPool};
 use super::{PrepareError, Terms};
 use crate::benchmark::{LOCK_WAIT, Progress};
 use crate::limits;
@@ -96,13 +96,12 @@ impl NewTable {
         sequence.into_iter().chain(self.key.clone()).chain(index).collect()
     }
 
-    /// What brings so many rows.
-    pub(crate) fn batch(&self, rows: u64, dialect: &Dialect) -> Batch {
+    /// What brings rows.
+    pub(crate) fn batch(&self, dialect: &Dialect) -> Batch {
         let (name, columns) = (&self.name, self.columns);
         let freeze = if dialect.freeze { " WITH (FREEZE ON)" } else { "" };
         Batch {
             table: name.clone(),
-            rows,
             copy: format!("COPY {name} ({columns}) FROM STDIN{freeze}"),
             // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
             load_local: format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})"),
@@ -118,7 +117,7 @@ impl Preparation<'_> {
     /// No connection can be opened, the server refuses a step, or [`Self::stop`] was set; the tables are then not usable.
     pub(crate) fn run<R: Rows>(
         &self,
-        first: Connection,
+        first: &mut Connection,
         open: OpenConnection<'_>,
         rows: impl Fn(&Part) -> R + Sync,
         progress: &mut dyn FnMut(Progress),
@@ -138,7 +137,7 @@ impl Preparation<'_> {
             if part.first == 1 {
                 context.tell(News::Table(part.table as u32 + 1));
             }
-            let batch = self.tables[part.table].batch(part.last + 1 - part.first, self.dialect);
+            let batch = self.tables[part.table].batch(self.dialect);
             let range = || RowRange { rows: rows(part), next: part.first, last: part.last };
             bulk.send(connection, &batch, range, context)
         };
@@ -202,7 +201,7 @@ impl Preparation<'_> {
             if !behind.is_empty() {
                 pool.run(&[behind], |connection, list, context| run_list(connection, list, context), hear)?;
             }
-            if let (Some(sql), Some(connection)) = (check, pool.connections().first_mut()) {
+            if let (Some(sql), Some(connection)) = (check, pool.connections().next()) {
                 broken = connection.query_value(sql)?.unwrap_or(0);
             }
             Ok(())
@@ -217,10 +216,6 @@ impl Preparation<'_> {
             false => self.dialect.analyze(&table.name).into_iter().collect(),
         }
     }
-}
-
-fn run_list(connection: &mut Connection, list: &[String], context: &JobContext<'_>) -> Result<(), JobError> {
-    list.iter().try_for_each(|sql| context.execute(connection, sql).map(drop))
 }
 
 /// The parts that are sent, neighbours of different tables; of whole tables the largest first.

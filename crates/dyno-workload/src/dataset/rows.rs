@@ -28,6 +28,10 @@ pub(crate) struct RowRange<R> {
 }
 
 impl<R: Rows> RowRange<R> {
+    pub(crate) fn len(&self) -> u64 {
+        (self.last + 1).saturating_sub(self.next)
+    }
+
     /// Appends as many rows as there is room for in what was allocated; returns how many, 0 at the end.
     pub(crate) fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
         match form {
@@ -80,5 +84,11 @@ impl<const LINES: bool> RowWriter<'_, LINES> {
             append(self.buffer);
             self.buffer.push(b'\'');
         }
+    }
+
+    #[inline]
+    pub(crate) fn null(&mut self) {
+        self.begin();
+        self.buffer.extend_from_slice(if LINES { b"\\N" } else { b"NULL" });
     }
 }

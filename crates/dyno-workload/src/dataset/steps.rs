@@ -28,10 +28,11 @@ impl Steps<'_> {
     ) -> Result<(), PrepareError> {
         (self.progress)(Progress::Begun { step });
         let started = Instant::now();
-        let (progress, mut done) = (&mut *self.progress, 0);
+        let (progress, mut done, mut bytes) = (&mut *self.progress, 0, None);
         let mut hear = |news: News| match news {
             News::Table(table) => progress(Progress::Table { step, table }),
             News::Fallback(why) => progress(Progress::Remark(why)),
+            News::Bytes(size) => bytes = Some(size),
             News::Rows(added) => {
                 done += added;
                 progress(Progress::Rows { done, total: rows.unwrap_or(done) });
@@ -44,9 +45,20 @@ impl Steps<'_> {
             step: step.to_owned(),
             seconds: started.elapsed().as_secs_f64(),
             rows,
-            bytes: None,
+            bytes,
         }));
         Ok(())
+    }
+
+    /// A step of one job.
+    pub(crate) fn one(
+        &mut self,
+        step: &'static str,
+        rows: Option<u64>,
+        job: impl Fn(&mut Connection, &JobContext<'_>) -> Result<(), JobError> + Sync,
+    ) -> Result<(), PrepareError> {
+        let job = |connection: &mut Connection, (): &(), context: &JobContext<'_>| job(connection, context);
+        self.run(step, rows, |pool, hear| pool.run(&[()], job, hear))
     }
 
     /// The step that brings the rows, in parts; `slower` says why they go by INSERT.
@@ -62,4 +74,13 @@ impl Steps<'_> {
         }
         self.run("data", Some(total), |pool, hear| pool.run(parts, load, hear))
     }
+}
+
+/// Statements, one after the other.
+pub(crate) fn run_list(
+    connection: &mut Connection,
+    list: &[String],
+    context: &JobContext<'_>,
+) -> Result<(), JobError> {
+    list.iter().try_for_each(|sql| context.execute(connection, sql).map(drop))
 }

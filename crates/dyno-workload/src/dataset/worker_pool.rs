@@ -39,6 +39,8 @@ pub(crate) enum News {
     Table(u32),
     /// So many rows were sent.
     Rows(u64),
+    /// What the step made has so many bytes.
+    Bytes(u64),
     /// Something is done in another way than was meant, and why.
     Fallback(String),
 }
@@ -74,27 +76,30 @@ impl JobContext<'_> {
 /// Workers, each with a connection, that share the jobs.
 #[derive(Debug)]
 pub(crate) struct WorkerPool<'a> {
-    connections: Vec<Connection>,
+    first: &'a mut Connection,
+    further: Vec<Connection>,
     stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> WorkerPool<'a> {
+    /// Only one.
+    pub(crate) fn of_one(first: &'a mut Connection, stop: Option<&'a AtomicBool>) -> Self {
+        Self { first, further: Vec::new(), stop }
+    }
+
     /// `first`, and so many more that there are `count`.
     pub(crate) fn new(
-        first: Connection,
+        first: &'a mut Connection,
         open: OpenConnection<'_>,
         count: usize,
         stop: Option<&'a AtomicBool>,
     ) -> Result<Self, ConnectError> {
-        let mut connections = vec![first];
-        while connections.len() < count {
-            connections.push(open()?);
-        }
-        Ok(Self { connections, stop })
+        let further = (1..count).map(|_| open()).collect::<Result<_, _>>()?;
+        Ok(Self { first, further, stop })
     }
 
-    pub(crate) fn connections(&mut self) -> &mut [Connection] {
-        &mut self.connections
+    pub(crate) fn connections(&mut self) -> impl Iterator<Item = &mut Connection> {
+        std::iter::once(&mut *self.first).chain(&mut self.further)
     }
 
     /// Deals `jobs` out in their order until all are done or one has failed; returns the first failure.
@@ -109,8 +114,7 @@ impl<'a> WorkerPool<'a> {
         let stop = self.stop;
         thread::scope(|scope| {
             let workers: io::Result<Vec<_>> = self
-                .connections
-                .iter_mut()
+                .connections()
                 .take(jobs.len())
                 .map(|connection| {
                     let context = JobContext { news: news.clone(), stop, failed: &failed };

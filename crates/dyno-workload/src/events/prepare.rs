@@ -38,7 +38,7 @@ pub(super) fn prepare(
     recipe.size.check_disk(free_disk_bytes(&mut first, site))?;
     let is_there = found != State::Missing;
     let rows = |part: &Part| EventsRows { table: Table::ALL[part.table], customers: recipe.size.customers };
-    preparation(site, dialect, recipe, is_there).run(first, site.open, rows, progress)
+    preparation(site, dialect, recipe, is_there).run(&mut first, site.open, rows, progress)
 }
 
 /// Free space once the tables of before are gone; how large these are is asked only where it matters.

@@ -88,7 +88,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::dataset::{Form, RowRange};
+    use crate::dataset::rows::{Form, RowRange};
 
     const ROW_BYTES_MAX: usize = EventsRows::ROW_BYTES_MAX;
 

@@ -73,5 +73,5 @@ pub fn prepare(
         sampler: options.distribution.sampler(),
         random: Random::of_client(how.seed, part.stream),
     };
-    preparation.run(first, open, rows, progress)
+    preparation.run(&mut first, open, rows, progress)
 }

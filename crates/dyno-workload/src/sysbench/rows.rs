@@ -31,7 +31,7 @@ impl Rows for SysbenchRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{Form, RowRange};
+    use crate::dataset::rows::{Form, RowRange};
     use crate::sysbench::Distribution;
 
     const ROW_BYTES_MAX: usize = SysbenchRows::ROW_BYTES_MAX;

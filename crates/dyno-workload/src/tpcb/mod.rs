@@ -11,7 +11,6 @@ mod rows;
 mod scale;
 mod schema;
 mod state;
-mod transfer;
 mod verdict;
 mod verify;
 
@@ -27,7 +26,6 @@ pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
 pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH};
 pub use state::{Found, state};
-pub(crate) use transfer::{TransferError, transfer};
 pub use verify::{Baseline, history_rows, reset, verify};
 
 /// The workload's name in events and on the command line.

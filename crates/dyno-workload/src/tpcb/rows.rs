@@ -1,68 +1,52 @@
-//! The rows of fresh tables as COPY text, into a buffer of the caller's. One core makes some 50 million a second,
-//! so that loading waits for the server alone.
+//! The rows of fresh tables. One core makes tens of millions a second, so that loading waits for the server alone.
 
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
+use crate::dataset::{RowRange, RowWriter, Rows};
 
-/// The rows of one table that are still to be written.
+/// The rows of one table.
 #[derive(Debug)]
-pub(crate) struct TpcbRows {
-    table: Table,
-    next: u64,
-    last: u64,
-}
+pub(crate) struct TpcbRows(Table);
 
 impl TpcbRows {
-    pub(crate) fn of(table: Table, scale: u32) -> Self {
-        Self { table, next: 1, last: table.rows(scale) }
-    }
-
-    /// Replaces what is in `buffer` by further rows, until there are no more or the next might not fit into its
-    /// capacity. Returns how many; 0 when all are written.
-    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>) -> u64 {
-        /// Two numbers of 20 digits and the constant columns.
-        const ROW_BYTES_MAX: usize = 64;
-        buffer.clear();
-        let first = self.next;
-        let mut digits = itoa::Buffer::new();
-        while self.next <= self.last && buffer.capacity() - buffer.len() >= ROW_BYTES_MAX {
-            buffer.extend_from_slice(digits.format(self.next).as_bytes());
-            match self.table {
-                // pgbench leaves the filler of branches and tellers NULL …
-                Table::Branches => buffer.extend_from_slice(b"\t0\t\\N\n"),
-                Table::Tellers => {
-                    buffer.push(b'\t');
-                    buffer.extend_from_slice(digits.format(branch(self.next, TELLERS_PER_BRANCH)).as_bytes());
-                    buffer.extend_from_slice(b"\t0\t\\N\n");
-                }
-                // … and that of accounts blank, which the server pads to its length.
-                Table::Accounts => {
-                    buffer.push(b'\t');
-                    buffer
-                        .extend_from_slice(digits.format(branch(self.next, ACCOUNTS_PER_BRANCH)).as_bytes());
-                    buffer.extend_from_slice(b"\t0\t\n");
-                }
-                Table::History => {}
-            }
-            self.next += 1;
-        }
-        self.next - first
+    /// All rows at a scale.
+    pub(crate) fn of(table: Table, scale: u32) -> RowRange<Self> {
+        RowRange { rows: Self(table), next: 1, last: table.rows(scale) }
     }
 }
 
-/// The branch that row `number` (from 1) belongs to.
-fn branch(number: u64, per_branch: u64) -> u64 {
-    (number - 1) / per_branch + 1
+impl Rows for TpcbRows {
+    /// Two numbers of 20 digits and the constant columns.
+    const ROW_BYTES_MAX: usize = 64;
+
+    #[inline]
+    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
+        row.integer(number);
+        match self.0 {
+            Table::Branches | Table::History => {}
+            Table::Tellers => row.integer((number - 1) / TELLERS_PER_BRANCH + 1),
+            Table::Accounts => row.integer((number - 1) / ACCOUNTS_PER_BRANCH + 1),
+        }
+        row.integer(0);
+        // pgbench leaves the filler of branches and tellers NULL, and that of accounts blank, which the server pads to its
+        // length.
+        match self.0 {
+            Table::Accounts => row.text(|_| {}),
+            _ => row.null(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::rows::Form;
 
     fn all(table: Table, scale: u32, capacity: usize) -> (u64, String) {
         let mut rows = TpcbRows::of(table, scale);
         let (mut buffer, mut text, mut count) = (Vec::with_capacity(capacity), Vec::new(), 0);
         loop {
-            match rows.fill(&mut buffer) {
+            buffer.clear();
+            match rows.fill(Form::Lines, &mut buffer) {
                 0 => return (count, String::from_utf8(text).unwrap()),
                 added => count += added,
             }

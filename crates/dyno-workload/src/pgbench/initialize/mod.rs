@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
-use crate::tpcb::{Table, TpcbRows, TransferError, transfer};
+use crate::dataset::JobError;
+use crate::dataset::bulk::pieces;
+use crate::tpcb::{Table, TpcbRows};
 
 use super::failure_text::failure_text;
 use progress::ProgressLines;
@@ -159,25 +161,28 @@ impl Execution<'_> {
         let mut lines =
             ProgressLines::new(table.name(), table.rows(options.scale), options.quiet, self.terminal);
         let (mut done, started) = (0, Instant::now());
-        let rows = TpcbRows::of(table, options.scale);
-        let sent = transfer(self.connection, &sql, rows, Some(self.stop), &mut |added| {
+        let mut copy = self
+            .connection
+            .copy_in(&sql)
+            .map_err(|source| InitializeError::CopyRefused { text: failure_text(&source, &sql), source })?;
+        let sent = pieces(TpcbRows::of(table, options.scale), |piece, added| {
+            copy.send(piece)?;
             done += added;
             lines.advance(done, started.elapsed(), self.say);
+            // Dropped unfinished, the copy is given up.
+            if self.stop.load(Ordering::Relaxed) { Err(JobError::Stopped) } else { Ok(()) }
         });
-        match sent {
-            Ok(()) => {
+        match sent.and_then(|()| Ok(copy.finish()?)) {
+            Ok(_) => {
                 lines.end(self.say);
                 Ok(())
             }
-            Err(TransferError::Stopped) => Err(InitializeError::Stopped),
-            Err(TransferError::Refused(source)) => {
-                Err(InitializeError::CopyRefused { text: failure_text(&source, &sql), source })
-            }
-            Err(TransferError::Failed(source)) => {
+            Err(JobError::Query(source)) => {
                 // libpq prints what the server objected to by itself.
                 (self.say)(&format!("{}\n", failure_text(&source, &sql)));
                 Err(InitializeError::CopyFailed { source })
             }
+            Err(_) => Err(InitializeError::Stopped),
         }
     }
 
