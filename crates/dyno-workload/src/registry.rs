@@ -69,28 +69,7 @@ const BOTH: &[&str] = &["PostgreSQL", "MySQL"];
 /// All workloads, each family before its own.
 #[must_use]
 pub fn workloads() -> Vec<Listed> {
-    let script =
-        |script: Script| Listed { name: script.workload(), about: script.about(), runs_on: POSTGRES };
-    let test = |test: Test| Listed { name: test.workload(), about: test.about(), runs_on: BOTH };
-    let tpcb = Listed {
-        name: tpcb::NAME,
-        about: "read, then write: tpcb/select-only and tpcb/tpcb-like in turn",
-        runs_on: POSTGRES,
-    };
-    let sysbench = Listed {
-        name: sysbench::NAME,
-        about: "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn",
-        runs_on: BOTH,
-    };
-    let events = Listed {
-        name: events::NAME,
-        about: "read, then write: events/join and events/ingest in turn",
-        runs_on: BOTH,
-    };
-    let of_events = |test: events::Test| Listed { name: test.workload(), about: test.about(), runs_on: BOTH };
-    let scripts = std::iter::once(tpcb).chain(Script::ALL.map(script));
-    let tests = std::iter::once(sysbench).chain(Test::ALL.map(test));
-    scripts.chain(tests).chain(std::iter::once(events)).chain(events::Test::ALL.map(of_events)).collect()
+    names().into_iter().map(|name| name.listed).collect()
 }
 
 /// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. A family's name
@@ -109,10 +88,10 @@ pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
         found.retain(is);
     }
     // The beginning of a family's name begins those of its workloads too.
-    if let Some(family) = found.iter().find(|name| name.is_family).map(|name| name.family)
+    if let Some(family) = found.iter().find(|name| name.is_family()).map(|name| name.family)
         && found.iter().all(|name| name.family == family)
     {
-        found.retain(|name| name.is_family);
+        found.retain(|name| name.is_family());
     }
     match found.as_slice() {
         [only] => Ok(only.selection.clone()),
@@ -123,60 +102,62 @@ pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
         }),
         _ => Err(UnknownWorkload::Ambiguous {
             typed: typed.to_owned(),
-            candidates: list(found.iter().map(|name| name.full)),
+            candidates: list(found.iter().map(|name| name.listed.name)),
         }),
     }
 }
 
 /// What a user may call a workload or a family.
 struct Name {
-    full: &'static str,
+    listed: Listed,
+    /// That it is of, or that it is.
     family: &'static str,
-    is_family: bool,
     /// In the form of [`plain`].
     calls: Vec<String>,
     selection: Selection,
 }
 
+impl Name {
+    /// `calls` are further names for it.
+    fn new(
+        name: &'static str,
+        about: &'static str,
+        runs_on: &'static [&'static str],
+        calls: &[&str],
+        selection: Selection,
+    ) -> Self {
+        let family = name.split('/').next().unwrap_or(name);
+        let calls = [name].iter().chain(calls).map(|call| plain(call)).collect();
+        Self { listed: Listed { name, about, runs_on }, family, calls, selection }
+    }
+
+    fn is_family(&self) -> bool {
+        self.listed.name == self.family
+    }
+}
+
 fn names() -> Vec<Name> {
-    let family = |full: &'static str, selection| Name {
-        full,
-        family: full,
-        is_family: true,
-        calls: vec![plain(full)],
-        selection,
-    };
-    let mut names = vec![
-        family(tpcb::NAME, Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike])),
-        family(sysbench::NAME, Selection::Sysbench(vec![Test::PointSelect, Test::ReadWrite])),
-        family(events::NAME, Selection::Events(events::Test::ALL.to_vec())),
-    ];
-    names.extend(Script::ALL.map(|script| Name {
-        full: script.workload(),
-        family: tpcb::NAME,
-        is_family: false,
-        calls: vec![plain(script.workload()), plain(script.name())],
-        selection: Selection::TpcB(vec![script]),
+    let two = Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike]);
+    let about = "read, then write: tpcb/select-only and tpcb/tpcb-like in turn";
+    let mut names = vec![Name::new(tpcb::NAME, about, POSTGRES, &[], two)];
+    names.extend(Script::ALL.map(|script| {
+        let selection = Selection::TpcB(vec![script]);
+        Name::new(script.workload(), script.about(), POSTGRES, &[script.name()], selection)
     }));
+    let two = Selection::Sysbench(vec![Test::PointSelect, Test::ReadWrite]);
+    let about = "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn";
+    names.push(Name::new(sysbench::NAME, about, BOTH, &[], two));
     names.extend(Test::ALL.map(|test| {
-        let short = test.name().strip_prefix("oltp_");
-        let bare = [test.name()].into_iter().chain(short).map(plain);
-        let full = std::iter::once(plain(test.workload()));
-        let of_family = short.map(|short| plain(&format!("{}/{short}", sysbench::NAME)));
-        Name {
-            full: test.workload(),
-            family: sysbench::NAME,
-            is_family: false,
-            calls: full.chain(bare).chain(of_family).collect(),
-            selection: Selection::Sysbench(vec![test]),
-        }
+        let short = test.name().strip_prefix("oltp_").unwrap_or(test.name());
+        let calls = [test.name(), short, &format!("{}/{short}", sysbench::NAME)];
+        Name::new(test.workload(), test.about(), BOTH, &calls, Selection::Sysbench(vec![test]))
     }));
-    names.extend(events::Test::ALL.map(|test| Name {
-        full: test.workload(),
-        family: events::NAME,
-        is_family: false,
-        calls: vec![plain(test.workload()), plain(test.name())],
-        selection: Selection::Events(vec![test]),
+    let about = "read, then write: events/join and events/ingest in turn";
+    let two = Selection::Events(events::Test::ALL.to_vec());
+    names.push(Name::new(events::NAME, about, BOTH, &[], two));
+    names.extend(events::Test::ALL.map(|test| {
+        let selection = Selection::Events(vec![test]);
+        Name::new(test.workload(), test.about(), BOTH, &[test.name()], selection)
     }));
     names
 }

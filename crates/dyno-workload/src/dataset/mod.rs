@@ -2,6 +2,7 @@
 //! what its tables are, which rows they have and what must hold of them. Opens no socket of its own.
 
 pub(crate) mod bulk;
+pub(crate) mod disk;
 mod error;
 mod prepare;
 pub(crate) mod rows;
@@ -14,6 +15,7 @@ use std::str::FromStr;
 
 use dyno_target::connection::{Connection, QueryError};
 
+pub use disk::DoesNotFit;
 pub use error::{PrepareError, StateError, TableError, Terms};
 pub(crate) use prepare::{NewTable, Part, Preparation, primary_key};
 pub(crate) use rows::{RowRange, RowWriter, Rows};

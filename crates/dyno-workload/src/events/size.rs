@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::dataset::{DoesNotFit, disk};
 use crate::tpcb::grouped;
 
 /// Ids are 32-bit integers, and the load goes on behind the rows that were loaded.
@@ -14,9 +15,6 @@ const CUSTOMERS_MIN: u64 = 10_000;
 /// Size of a row with its keys, bytes: an event takes 72 on PostgreSQL and 65 on MySQL 9 as it is loaded; rounded up.
 const EVENT_BYTES: u64 = 80;
 const CUSTOMER_BYTES: u64 = 140;
-/// What the server needs beside the data while it is loaded: its log, and what an index is sorted in.
-const SPARE_DISK_BYTES: u64 = 1 << 30;
-
 /// Rows of the two tables as they are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -42,12 +40,9 @@ impl Size {
         Ok(Self { rows, customers })
     }
 
-    /// Rows of `event` that suit a machine; what is not known does not limit.
-    ///
-    /// - Wanted: half a million for each processor, one to eight million, or where a rough answer is enough a fifth of
-    ///   that and 200,000 to 800,000. Preparing that should take seconds rather than minutes.
-    /// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the free
-    ///   disk.
+    /// Rows of `event` that suit a machine: half a million for each processor, one to eight million, or where a rough
+    /// answer is enough a fifth of that and 200,000 to 800,000. Preparing that should take seconds rather than minutes.
+    /// Less where it does not fit.
     pub(super) fn suggested_rows(
         cpus: u32,
         memory_bytes: Option<u64>,
@@ -59,9 +54,7 @@ impl Size {
             true => (cpus * 100_000).clamp(200_000, 800_000),
             false => (cpus * 500_000).clamp(1_000_000, 8_000_000),
         };
-        let within =
-            |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / EVENT_BYTES);
-        wanted.min(within(memory_bytes, 2)).min(within(free_disk_bytes, 4)).max(1)
+        disk::limited(wanted, EVENT_BYTES, memory_bytes, free_disk_bytes)
     }
 
     /// Bytes of both tables with their keys.
@@ -73,21 +66,12 @@ impl Size {
     /// Refuses what does not fit. `free_disk_bytes` is what the server's disk has free with the tables of before already
     /// gone; `None` where it is not known.
     pub(super) fn check_disk(&self, free_disk_bytes: Option<u64>) -> Result<(), SizeError> {
-        let needed = self.bytes() + SPARE_DISK_BYTES;
-        match free_disk_bytes {
-            Some(free) if needed > free => Err(SizeError::DoesNotFit {
-                rows: self.rows,
-                needed: gigabytes(needed),
-                free: gigabytes(free),
-                fits: free.saturating_sub(SPARE_DISK_BYTES + self.customers * CUSTOMER_BYTES) / EVENT_BYTES,
-            }),
-            _ => Ok(()),
-        }
+        let what = format!("a size of {} events", grouped(self.rows));
+        Ok(disk::check(what, self.bytes(), free_disk_bytes, |bytes| {
+            let rows = bytes.saturating_sub(self.customers * CUSTOMER_BYTES) / EVENT_BYTES;
+            Some(rows).filter(|rows| *rows > 0).map(grouped)
+        })?)
     }
-}
-
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// Why a size cannot be had.
@@ -97,25 +81,8 @@ pub enum SizeError {
     TooManyRows { rows: u64 },
     #[error("{} customers cannot be: events takes 1 to {}", grouped(*.customers), grouped(ROWS_MAX))]
     Customers { customers: u64 },
-    #[error(
-        "{} events do not fit: they need about {needed} with what loading takes and the server's disk has {free} free; {}",
-        grouped(*.rows), advice(*.fits)
-    )]
-    DoesNotFit {
-        rows: u64,
-        /// With its unit, `157.5 GB`.
-        needed: String,
-        free: String,
-        /// The most rows that would fit.
-        fits: u64,
-    },
-}
-
-fn advice(fits: u64) -> String {
-    match fits {
-        0 => "make room on it or use another server".to_owned(),
-        fits => format!("{} would fit", grouped(fits)),
-    }
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
 }
 
 #[cfg(test)]
@@ -156,7 +123,7 @@ mod tests {
         let size = Size::new(70_000_000, None).unwrap();
         let refused = size.check_disk(Some(5 * GB)).unwrap_err().to_string();
         assert!(refused.contains("70,000,000 events") && refused.contains("5.0 GB free"), "{refused}");
-        let fits = (5 * GB - SPARE_DISK_BYTES - 700_000 * CUSTOMER_BYTES) / EVENT_BYTES;
+        let fits = (5 * GB - disk::SPARE_BYTES - 700_000 * CUSTOMER_BYTES) / EVENT_BYTES;
         assert!(refused.ends_with(&format!("{} would fit", grouped(fits))), "{refused}");
         assert_eq!(size.check_disk(Some(20 * GB)), Ok(()));
         assert_eq!(size.check_disk(None), Ok(()));

@@ -10,7 +10,7 @@ use dyno_target::product;
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site,
 };
-use crate::dataset::{self, State};
+use crate::dataset::{self, State, disk};
 use crate::sysbench::{
     self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
     prepare, table_name,
@@ -76,20 +76,16 @@ impl SysbenchBenchmark {
     }
 }
 
-/// Rows of all tables that suit a machine; what is not known does not limit.
-///
-/// - Wanted: 250,000 for each processor, one to four million, or where a rough answer is enough a fifth of that and
-///   100,000 to 400,000. Preparing that should take seconds rather than minutes.
-/// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the free
-///   disk.
+/// Rows of all tables that suit a machine: 250,000 for each processor, one to four million, or where a rough answer is
+/// enough a fifth of that and 100,000 to 400,000. Preparing that should take seconds rather than minutes. Less where it
+/// does not fit.
 fn suggested_rows(site: &Site<'_>) -> u64 {
     let cpus = u64::from(site.cpus);
     let wanted = match site.quick {
         true => (cpus * 50_000).clamp(100_000, 400_000),
         false => (cpus * 250_000).clamp(1_000_000, 4_000_000),
     };
-    let within = |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / ROW_BYTES);
-    wanted.min(within(site.memory_bytes, 2)).min(within(site.free_disk_bytes, 4))
+    disk::limited(wanted, ROW_BYTES, site.memory_bytes, site.free_disk_bytes)
 }
 
 impl Benchmark for SysbenchBenchmark {

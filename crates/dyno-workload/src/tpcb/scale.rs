@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::digits::grouped;
+use crate::dataset::{DoesNotFit, disk};
 
 /// Above this the data would be 16 TB, and 32-bit branch and teller numbers come near their end.
 pub const SCALE_MAX: u64 = 1_000_000;
@@ -10,8 +11,6 @@ pub const SCALE_MAX: u64 = 1_000_000;
 /// Size of a unit of scale, tables and keys: 163,935 pages of accounts and 27,422 of its key at scale 100
 /// (PostgreSQL 15, 8 KiB pages), rounded up.
 const BYTES_PER_SCALE: u64 = 15_750_000;
-/// What the server needs beside the data while it is loaded: WAL up to `max_wal_size` (1 GB by default).
-const SPARE_DISK_BYTES: u64 = 1 << 30;
 
 /// Bytes of tables and keys at `scale`, before any load.
 #[must_use]
@@ -19,13 +18,9 @@ pub fn data_bytes(scale: u32) -> u64 {
     u64::from(scale) * BYTES_PER_SCALE
 }
 
-/// A scale that suits a machine; what is not known does not limit. At least 1.
-///
-/// - Wanted: eight branches for each processor (the ladder seldom gains beyond that many clients, and TPC-B with
-///   fewer branches than clients measures waiting for a branch's row); 50 to 200, or with `quick` two for each
-///   processor, 10 to 20. Preparing that should take seconds rather than minutes.
-/// - Limit: half the memory, so that by default the database is measured and not its disk, and a quarter of the
-///   free disk, which leaves room for WAL and for what the load writes.
+/// A scale that suits a machine: eight branches for each processor (the ladder seldom gains beyond that many clients, and
+/// TPC-B with fewer branches than clients measures waiting for a branch's row); 50 to 200, or with `quick` two for each
+/// processor, 10 to 20. Preparing that should take seconds rather than minutes. Less where it does not fit.
 #[must_use]
 pub fn suggest_scale(
     memory_bytes: Option<u64>,
@@ -36,10 +31,7 @@ pub fn suggest_scale(
     let cpus = cpus.unwrap_or(1);
     let wanted =
         if quick { cpus.saturating_mul(2).clamp(10, 20) } else { cpus.saturating_mul(8).clamp(50, 200) };
-    let within =
-        |bytes: Option<u64>, part: u64| bytes.map_or(u64::MAX, |bytes| bytes / part / BYTES_PER_SCALE);
-    let limit = within(memory_bytes, 2).min(within(free_disk_bytes, 4));
-    u32::try_from(limit).map_or(wanted, |limit| wanted.min(limit)).max(1)
+    disk::limited(wanted.into(), BYTES_PER_SCALE, memory_bytes, free_disk_bytes) as u32
 }
 
 /// Refuses a scale that cannot be prepared. `free_disk_bytes` is what the server's disk has free with the tables
@@ -50,19 +42,10 @@ pub fn suggest_scale(
 pub fn check_scale(scale: u64, free_disk_bytes: Option<u64>) -> Result<u32, ScaleError> {
     let fits = u32::try_from(scale).ok().filter(|scale| (1..=SCALE_MAX).contains(&u64::from(*scale)));
     let Some(scale) = fits else { return Err(ScaleError::OutOfRange { scale }) };
-    match free_disk_bytes {
-        Some(free) if data_bytes(scale) + SPARE_DISK_BYTES > free => Err(ScaleError::DoesNotFit {
-            scale,
-            needed: gigabytes(data_bytes(scale) + SPARE_DISK_BYTES),
-            free: gigabytes(free),
-            fits: free.saturating_sub(SPARE_DISK_BYTES) / BYTES_PER_SCALE,
-        }),
-        _ => Ok(scale),
-    }
-}
-
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
+    disk::check(format!("scale {scale}"), data_bytes(scale), free_disk_bytes, |bytes| {
+        Some(bytes / BYTES_PER_SCALE).filter(|fits| *fits > 0).map(|fits| format!("scale {fits}"))
+    })?;
+    Ok(scale)
 }
 
 /// Why a scale cannot be prepared.
@@ -73,25 +56,8 @@ pub enum ScaleError {
         grouped(SCALE_MAX)
     )]
     OutOfRange { scale: u64 },
-    #[error(
-        "scale {scale} does not fit: it needs about {needed} with its WAL and the server's disk has {free} free; \
-         {}", advice(*.fits)
-    )]
-    DoesNotFit {
-        scale: u32,
-        /// With its unit, `157.5 GB`.
-        needed: String,
-        free: String,
-        /// The largest scale that would fit.
-        fits: u64,
-    },
-}
-
-fn advice(fits: u64) -> String {
-    match fits {
-        0 => "make room on it or use another server".to_owned(),
-        fits => format!("scale {fits} would fit"),
-    }
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
 }
 
 #[cfg(test)]

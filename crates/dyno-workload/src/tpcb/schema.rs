@@ -60,32 +60,21 @@ impl Table {
 
     /// Columns with their types as `format_type` prints them. Account numbers are `integer` below
     /// [`BIGINT_SCALE`] and `bigint` from it on.
-    pub(super) fn columns(self, bigint: bool) -> &'static [(&'static str, &'static str)] {
-        const BALANCE: &str = "integer";
-        match (self, bigint) {
-            (Self::Branches, _) => &[("bid", "integer"), ("bbalance", BALANCE), ("filler", "character(88)")],
-            (Self::Tellers, _) => {
-                &[("tid", "integer"), ("bid", "integer"), ("tbalance", BALANCE), ("filler", "character(84)")]
+    pub(super) fn columns(self, bigint: bool) -> Vec<(&'static str, &'static str)> {
+        let (number, aid) = ("integer", if bigint { "bigint" } else { "integer" });
+        match self {
+            Self::Branches => vec![("bid", number), ("bbalance", number), ("filler", "character(88)")],
+            Self::Tellers => {
+                vec![("tid", number), ("bid", number), ("tbalance", number), ("filler", "character(84)")]
             }
-            (Self::Accounts, false) => {
-                &[("aid", "integer"), ("bid", "integer"), ("abalance", BALANCE), ("filler", "character(84)")]
+            Self::Accounts => {
+                vec![("aid", aid), ("bid", number), ("abalance", number), ("filler", "character(84)")]
             }
-            (Self::Accounts, true) => {
-                &[("aid", "bigint"), ("bid", "integer"), ("abalance", BALANCE), ("filler", "character(84)")]
-            }
-            (Self::History, false) => &[
-                ("tid", "integer"),
-                ("bid", "integer"),
-                ("aid", "integer"),
-                ("delta", "integer"),
-                ("mtime", "timestamp without time zone"),
-                ("filler", "character(22)"),
-            ],
-            (Self::History, true) => &[
-                ("tid", "integer"),
-                ("bid", "integer"),
-                ("aid", "bigint"),
-                ("delta", "integer"),
+            Self::History => vec![
+                ("tid", number),
+                ("bid", number),
+                ("aid", aid),
+                ("delta", number),
                 ("mtime", "timestamp without time zone"),
                 ("filler", "character(22)"),
             ],
@@ -97,7 +86,7 @@ impl Table {
         let columns: Vec<String> = self
             .columns(scale >= BIGINT_SCALE)
             .iter()
-            .map(|(name, kind)| match self.key() == Some(*name) {
+            .map(|(name, kind)| match self.key() == Some(name) {
                 true => format!("{name} {kind} not null"),
                 false => format!("{name} {kind}"),
             })
