@@ -43,7 +43,7 @@ pub trait Benchmark: Debug + Send + Sync {
     ///
     /// # Errors
     /// What stands there cannot be used, or is not what was asked for.
-    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError>;
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError>;
 
     /// The error of a user who wants no data made where there is none.
     fn missing(&self) -> BenchmarkError;
@@ -62,44 +62,58 @@ pub trait Benchmark: Debug + Send + Sync {
 }
 
 /// The data of a benchmark on a server, whole and usable.
-pub trait Dataset: Send {
+pub struct Dataset {
     /// The scale, where the family has one.
-    fn scale(&self) -> Option<f64>;
-
+    pub scale: Option<f64>,
     /// Names of the tables, on the connection's search path.
-    fn tables(&self) -> Vec<String>;
-
+    pub tables: Vec<String>,
     /// Rows of each table where they were looked up; servers only estimate them.
-    fn table_rows(&self) -> Option<u64> {
-        None
-    }
-
+    pub table_rows: Option<u64>,
     /// What decides over its rows to the byte: data of the same recipe was made the same on every server, and differs
     /// only by what was written since. `None` where that cannot be said.
-    fn recipe(&self) -> Option<String> {
-        None
-    }
+    pub recipe: Option<String>,
+    /// `None` where the family counts in its checks alone.
+    pub counts: Option<Box<dyn RowCounter>>,
+    pub(crate) loads: Box<dyn Fn() -> Vec<Box<dyn SeriesLoad>> + Send>,
+}
 
-    /// How many rows each of [`tables`](Self::tables) has, in their order. It reads them all, unless they were counted
-    /// before and nothing has moved since; nothing may move meanwhile. `None` where the family counts in its checks alone.
+/// Counts the rows of a family's tables.
+pub trait RowCounter: Send {
+    /// How many rows each of [`Dataset::tables`] has, in their order. It reads them all, unless they were counted before
+    /// and nothing has moved since; nothing may move meanwhile.
     ///
     /// # Errors
     /// The tables cannot be read.
-    fn count(&self, connection: &mut Connection) -> Result<Option<Vec<u64>>, BenchmarkError> {
-        let _ = connection;
-        Ok(None)
-    }
-
-    /// Whether [`count`](Self::count) counts.
-    fn is_counted(&self) -> bool {
-        false
-    }
+    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError>;
 
     /// Somebody else may have written to the tables: what was counted of them does not count any more.
-    fn forget(&self) {}
+    fn forget(&self);
+}
+
+impl Dataset {
+    /// On these tables, each test with a load.
+    pub(crate) fn new<T: Copy + Send + 'static, L: SeriesLoad + 'static>(
+        tables: Vec<String>,
+        tests: &[T],
+        load: impl Fn(T) -> L + Send + 'static,
+    ) -> Self {
+        let tests = tests.to_vec();
+        let boxed = move |test| Box::new(load(test)) as Box<dyn SeriesLoad>;
+        let loads = Box::new(move || tests.iter().copied().map(&boxed).collect());
+        Self { scale: None, tables, table_rows: None, recipe: None, counts: None, loads }
+    }
 
     /// The loads, one for each of [`Benchmark::series`] and in its order.
-    fn loads(&self) -> Vec<Box<dyn SeriesLoad>>;
+    #[must_use]
+    pub fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
+        (self.loads)()
+    }
+}
+
+impl Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dataset").field("tables", &self.tables).finish_non_exhaustive()
+    }
 }
 
 /// One workload on the data that is there.
@@ -133,22 +147,41 @@ pub trait SeriesLoad: Send {
     ///
     /// # Errors
     /// The tables cannot be read.
-    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError>;
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError>;
 }
 
+/// Compares the data before a load with what is there afterwards.
+type Verify = dyn Fn(&mut Connection, &str, Done) -> Result<Vec<Check>, BenchmarkError> + Send;
+
 /// The data before a load.
-pub trait Baseline: Send {
+pub struct Baseline(Box<Verify>);
+
+impl Debug for Baseline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Baseline")
+    }
+}
+
+impl Baseline {
+    pub(crate) fn new<E: Into<BenchmarkError>>(
+        verify: impl Fn(&mut Connection, &str, Done) -> Result<Vec<Check>, E> + Send + 'static,
+    ) -> Self {
+        Self(Box::new(move |connection, target, done| verify(connection, target, done).map_err(E::into)))
+    }
+
     /// Compares what is there now, after a load that `done` says; `target` is the short name for the checks. Nothing may
     /// move meanwhile.
     ///
     /// # Errors
     /// The tables cannot be read. A check that fails is no error: it is among those returned.
-    fn verify(
+    pub fn verify(
         &self,
         connection: &mut Connection,
         target: &str,
         done: Done,
-    ) -> Result<Vec<Check>, BenchmarkError>;
+    ) -> Result<Vec<Check>, BenchmarkError> {
+        (self.0)(connection, target, done)
+    }
 }
 
 /// Stages that make one curve and one hold.
@@ -160,6 +193,13 @@ pub struct Series {
     pub workload: &'static str,
     /// Whether it may change the data.
     pub writes: bool,
+}
+
+impl Series {
+    /// That reads or writes, which is its name.
+    pub(crate) fn of(workload: &'static str, writes: bool) -> Self {
+        Self { name: if writes { "write" } else { "read" }, workload, writes }
+    }
 }
 
 /// Where data is made.

@@ -108,7 +108,7 @@ impl SeriesLoad for ScriptLoad {
     }
 
     /// Nothing is known of its tables.
-    fn baseline(&self, _connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
+    fn baseline(&self, _connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         Ok(None)
     }
 }
@@ -132,8 +132,16 @@ impl Benchmark for ScriptsBenchmark {
         0
     }
 
-    fn find(&self, _connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
-        Ok(Some(Box::new(NoData)))
+    fn find(&self, _connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
+        // None of dyno's.
+        Ok(Some(Dataset {
+            tables: Vec::new(),
+            scale: None,
+            table_rows: None,
+            recipe: None,
+            counts: None,
+            loads: Box::new(Vec::new),
+        }))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -147,23 +155,6 @@ impl Benchmark for ScriptsBenchmark {
         _progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
         Ok(())
-    }
-}
-
-/// No data of dyno's.
-struct NoData;
-
-impl Dataset for NoData {
-    fn scale(&self) -> Option<f64> {
-        None
-    }
-
-    fn tables(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
-        Vec::new()
     }
 }
 

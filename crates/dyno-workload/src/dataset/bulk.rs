@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
+use super::NewTable;
 use super::rows::{Form, RowRange, Rows};
 use super::worker_pool::{JobContext, JobError, News};
 
@@ -16,18 +17,6 @@ const INSERT_BYTES_MAX: u64 = 512 * 1024;
 /// Rows that travel in one transaction where the server need not have all of a table in one: its undo stays small, and
 /// whoever stops the work waits for less.
 pub(crate) const ROWS_PER_TRANSACTION: u64 = 100_000;
-
-/// What a server is told that brings rows of one table.
-#[derive(Debug, Clone)]
-pub(crate) struct Batch {
-    pub table: String,
-    /// `COPY … FROM STDIN`
-    pub copy: String,
-    /// `LOAD DATA LOCAL INFILE …`
-    pub load_local: String,
-    /// What stands before the rows of an `INSERT`.
-    pub insert: String,
-}
 
 /// How rows travel to one server.
 #[derive(Debug)]
@@ -58,16 +47,16 @@ impl<'a> Bulk<'a> {
         !self.dialect.mysql && self.dialect.copy && self.dialect.freeze
     }
 
-    /// Sends a batch, whose `rows` may have to be written anew.
+    /// Sends rows of a table, which may have to be written anew.
     pub(crate) fn send<R: Rows>(
         &self,
         connection: &mut Connection,
-        batch: &Batch,
+        table: &NewTable,
         rows: impl Fn() -> RowRange<R>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if !self.inserts_only.load(Ordering::Relaxed) {
-            match self.bulk(connection, batch, rows(), context) {
+            match self.bulk(connection, table, rows(), context) {
                 Err(JobError::Query(error)) if turned_down(&error) => {
                     if !self.inserts_only.swap(true, Ordering::Relaxed) {
                         context.tell(News::Fallback(why_inserts(self.dialect.mysql, &error)));
@@ -76,46 +65,46 @@ impl<'a> Bulk<'a> {
                 outcome => return outcome,
             }
         }
-        self.inserts(connection, batch, rows(), context)
+        self.inserts(connection, table, rows(), context)
     }
 
     fn bulk(
         &self,
         connection: &mut Connection,
-        batch: &Batch,
+        table: &NewTable,
         rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         if self.dialect.mysql {
-            load_local(connection, batch, rows, context)
+            load_local(connection, table, rows, context)
         } else if self.whole_tables() {
             in_transaction(connection, context, |connection| {
-                context.execute(connection, &format!("TRUNCATE TABLE {}", batch.table))?;
-                copy(connection, &batch.table, &batch.copy, rows, context)
+                context.execute(connection, &format!("TRUNCATE TABLE {}", table.name))?;
+                copy(connection, &table.name, &table.copy_sql(self.dialect), rows, context)
             })
         } else {
-            copy(connection, &batch.table, &batch.copy, rows, context)
+            copy(connection, &table.name, &table.copy_sql(self.dialect), rows, context)
         }
     }
 
     fn inserts(
         &self,
         connection: &mut Connection,
-        batch: &Batch,
+        table: &NewTable,
         mut rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect.mysql)?).unwrap_or(PIECE_BYTES);
-        let sent = rows.len();
+        let (sent, insert) = (rows.len(), format!("INSERT INTO {} ({}) VALUES ", table.name, table.columns));
         in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
             let mut taken = 0;
             loop {
                 sql.clear();
-                sql.extend_from_slice(batch.insert.as_bytes());
+                sql.extend_from_slice(insert.as_bytes());
                 let added = rows.fill(Form::Tuples, &mut sql);
                 if added == 0 {
-                    return complete(&batch.table, sent, taken, Vec::new());
+                    return complete(&table.name, sent, taken, Vec::new());
                 }
                 taken += context.execute(connection, &String::from_utf8_lossy(&sql))?;
                 context.tell(News::Rows(added));
@@ -147,13 +136,16 @@ pub(crate) fn copy(
 
 fn load_local(
     connection: &mut Connection,
-    batch: &Batch,
+    table: &NewTable,
     rows: RowRange<impl Rows>,
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
     let sent = rows.len();
-    let mut load = connection.load_local(&batch.load_local)?;
+    // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
+    let (name, columns) = (&table.name, table.columns);
+    let sql = format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})");
+    let mut load = connection.load_local(&sql)?;
     pieces(rows, |piece, rows| {
         context.go_on()?;
         load.send(piece)?;
@@ -162,7 +154,7 @@ fn load_local(
     })?;
     let taken = load.finish()?;
     // Rows that do not fit are left out with a warning.
-    complete(&batch.table, sent, taken, connection.take_notices())
+    complete(&table.name, sent, taken, connection.take_notices())
 }
 
 /// Hands on rows piece by piece.

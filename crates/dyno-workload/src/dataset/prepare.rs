@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
-use super::bulk::{Batch, Bulk, ROWS_PER_TRANSACTION};
+use super::bulk::{Bulk, ROWS_PER_TRANSACTION};
 use super::rows::{RowRange, Rows};
 use super::steps::{Steps, run_list};
 use super::worker_pool::{JobContext, News, OpenConnection, WorkerPool};
@@ -96,17 +96,10 @@ impl NewTable {
         sequence.into_iter().chain(self.key.clone()).chain(index).collect()
     }
 
-    /// What brings rows.
-    pub(crate) fn batch(&self, dialect: &Dialect) -> Batch {
-        let (name, columns) = (&self.name, self.columns);
+    /// What brings rows to PostgreSQL.
+    pub(crate) fn copy_sql(&self, dialect: &Dialect) -> String {
         let freeze = if dialect.freeze { " WITH (FREEZE ON)" } else { "" };
-        Batch {
-            table: name.clone(),
-            copy: format!("COPY {name} ({columns}) FROM STDIN{freeze}"),
-            // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
-            load_local: format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})"),
-            insert: format!("INSERT INTO {name} ({columns}) VALUES "),
-        }
+        format!("COPY {} ({}) FROM STDIN{freeze}", self.name, self.columns)
     }
 }
 
@@ -137,9 +130,8 @@ impl Preparation<'_> {
             if part.first == 1 {
                 context.tell(News::Table(part.table as u32 + 1));
             }
-            let batch = self.tables[part.table].batch(self.dialect);
             let range = || RowRange { rows: rows(part), next: part.first, last: part.last };
-            bulk.send(connection, &batch, range, context)
+            bulk.send(connection, &self.tables[part.table], range, context)
         };
         let total = self.tables.iter().map(|table| table.rows).sum();
         steps.load(total, bulk.slower().filter(|_| total > 0), &parts, send)?;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site,
+    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site,
 };
 use crate::dataset::{self, State};
 
@@ -19,7 +18,7 @@ use super::prepare::prepare;
 use super::size::{Size, SizeError};
 use super::state::{Found, Wanted, state};
 use super::test::Test;
-use super::verify::{self, LastCensus};
+use super::verify::LastCensus;
 use super::{NAME, Table};
 
 /// What the user wants of the data of events.
@@ -75,13 +74,18 @@ impl Benchmark for EventsBenchmark {
         size.map_or(0, |size| size.bytes())
     }
 
-    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
         let found = match state(connection)? {
             // What a preparation left that was broken off is made anew like what is not there.
             State::Missing | State::Unfinished => return Ok(None),
             state => state.ready(self.wanted())?,
         };
-        Ok(Some(Box::new(Data { tests: self.tests.clone(), found, counted: LastCensus::default() })))
+        let tables = Table::ALL.map(|table| table.name().to_owned()).to_vec();
+        let ids = Ids { customers: found.size.customers, last_event: found.last_event };
+        let (recipe, counted) = (Some(found.recipe()), LastCensus::default());
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(counted.clone()));
+        let load = move |test| TestLoad { test, ids, unanswered: Arc::default(), counted: counted.clone() };
+        Ok(Some(Dataset { recipe, counts, ..Dataset::new(tables, &self.tests, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -105,48 +109,6 @@ fn series(test: Test) -> Series {
     Series { name: test.name(), workload: test.workload(), writes: test.writes() }
 }
 
-/// The two tables.
-struct Data {
-    tests: Vec<Test>,
-    found: Found,
-    counted: LastCensus,
-}
-
-impl Dataset for Data {
-    fn scale(&self) -> Option<f64> {
-        None
-    }
-
-    fn tables(&self) -> Vec<String> {
-        Table::ALL.map(|table| table.name().to_owned()).to_vec()
-    }
-
-    fn recipe(&self) -> Option<String> {
-        Some(self.found.recipe())
-    }
-
-    fn count(&self, connection: &mut Connection) -> Result<Option<Vec<u64>>, BenchmarkError> {
-        Ok(Some(self.counted.rows(connection)?.to_vec()))
-    }
-
-    fn is_counted(&self) -> bool {
-        true
-    }
-
-    fn forget(&self) {
-        self.counted.forget();
-    }
-
-    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
-        let ids = Ids { customers: self.found.size.customers, last_event: self.found.last_event };
-        let load = |test| {
-            let counted = self.counted.clone();
-            Box::new(TestLoad { test, ids, unanswered: Arc::default(), counted }) as Box<dyn SeriesLoad>
-        };
-        self.tests.iter().copied().map(load).collect()
-    }
-}
-
 /// A test on the tables.
 struct TestLoad {
     test: Test,
@@ -165,31 +127,14 @@ impl SeriesLoad for TestLoad {
         Arc::new(Events::new(self.test, self.ids).counting_unanswered(Arc::clone(&self.unanswered)))
     }
 
-    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
-        let before = self.counted.baseline(connection)?;
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        let (before, test) = (self.counted.baseline(connection)?, self.test);
         self.unanswered.store(0, Ordering::Relaxed);
         let (unanswered, counted) = (Arc::clone(&self.unanswered), self.counted.clone());
-        Ok(Some(Box::new(EventsBaseline { before, test: self.test, unanswered, counted })))
-    }
-}
-
-/// The tables before a load of one test.
-struct EventsBaseline {
-    before: verify::Baseline,
-    test: Test,
-    unanswered: Arc<AtomicU64>,
-    counted: LastCensus,
-}
-
-impl Baseline for EventsBaseline {
-    fn verify(
-        &self,
-        connection: &mut Connection,
-        target: &str,
-        done: Done,
-    ) -> Result<Vec<Check>, BenchmarkError> {
-        let unanswered = self.unanswered.load(Ordering::Relaxed);
-        Ok(self.counted.verify(connection, target, &self.before, self.test, done, unanswered)?)
+        Ok(Some(Baseline::new(move |connection, target, done| {
+            let unanswered = unanswered.load(Ordering::Relaxed);
+            counted.verify(connection, target, before, test, done, unanswered)
+        })))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dataset::{TableError, numbers};
 
 /// The tables at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Census {
+pub struct Census {
     pub customers: u64,
     pub events: u64,
     /// The highest id of an event; 0 where there is none.

@@ -22,7 +22,7 @@ pub use load::{Events, Ids};
 pub use size::{Size, SizeError};
 pub use state::{Found, Wanted, state};
 pub use test::Test;
-pub use verify::{Baseline, verify};
+pub use verify::LastCensus;
 
 /// The workloads' family in events and on the command line.
 pub const NAME: &str = "events";

@@ -15,9 +15,7 @@ use crate::tpcb::grouped;
 pub struct Found {
     /// As it was made.
     pub size: Size,
-    /// An index on `event.customer_id` was asked for when they were made.
-    pub customer_index_asked: bool,
-    /// There is one: asked for, or brought by the foreign key.
+    /// There is an index on `event.customer_id`: asked for, or brought by the foreign key.
     pub customer_index: bool,
     /// The highest id of an event: [`Size::rows`], or more once events were inserted.
     pub last_event: u64,
@@ -169,7 +167,6 @@ fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>
     let last_event = number(connection, "SELECT COALESCE(MAX(id), 0) FROM event")?;
     Ok(State::Ready(Found {
         size,
-        customer_index_asked: recipe.customer_index,
         customer_index: has_customer_index(connection)?.unwrap_or(recipe.customer_index),
         last_event,
     }))
@@ -205,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_must_be_there() {
         let size = Size { rows: 1_000, customers: 50 };
-        let found = Found { size, customer_index_asked: false, customer_index: false, last_event: 1_200 };
+        let found = Found { size, customer_index: false, last_event: 1_200 };
         let ready = |found: Found, wishes, events| {
             State::Ready(found).ready(Wanted { wishes, events }).map_err(|error| error.to_string())
         };

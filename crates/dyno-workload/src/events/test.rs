@@ -14,10 +14,8 @@ impl Test {
     /// `join`: the series and the type of its transactions.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Join => "join",
-            Self::Ingest => "ingest",
-        }
+        // The workload's name without its family.
+        self.workload().split_at(super::NAME.len() + 1).1
     }
 
     /// The workload's full name, `events/join`.

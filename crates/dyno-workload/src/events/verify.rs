@@ -10,52 +10,36 @@ use dyno_target::connection::Connection;
 use super::census::{Census, highest_id, strange_actions};
 use super::test::Test;
 use super::verdict::{After, judge};
-use crate::benchmark::Done;
+use crate::benchmark::{BenchmarkError, Done, RowCounter};
 use crate::dataset::{TableError, checks};
 use crate::limits;
-
-/// The tables before a load, against which [`verify`] compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Baseline {
-    census: Census,
-}
-
-impl Baseline {
-    /// Counts the tables as they are.
-    ///
-    /// # Errors
-    /// A table is missing or may not be read, or the connection is lost.
-    pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
-        limits::lift(connection);
-        Ok(Self { census: Census::take(connection)? })
-    }
-}
 
 /// The tables as they were counted last, for as long as nothing may have written to them since. To count many rows takes
 /// minutes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastCensus(Arc<Mutex<Option<Census>>>);
+pub struct LastCensus(Arc<Mutex<Option<Census>>>);
 
 impl LastCensus {
-    /// Rows of the two tables, `customer` and `event`.
-    pub(crate) fn rows(&self, connection: &mut Connection) -> Result<[u64; 2], TableError> {
-        let census = self.current(connection)?;
-        Ok([census.customers, census.events])
-    }
-
     /// What a load is compared with that begins now: it is not what is there for long.
-    pub(crate) fn baseline(&self, connection: &mut Connection) -> Result<Baseline, TableError> {
+    ///
+    /// # Errors
+    /// A table is missing or may not be read, or the connection is lost.
+    pub fn baseline(&self, connection: &mut Connection) -> Result<Census, TableError> {
         let census = self.current(connection)?;
         self.forget();
-        Ok(Baseline { census })
+        Ok(census)
     }
 
-    /// As [`verify`] does.
-    pub(crate) fn verify(
+    /// Compares what is there now with `before`, after a load of one test, of whose joins so many are `unanswered`.
+    /// `target` is the short name for the checks.
+    ///
+    /// # Errors
+    /// The tables cannot be read. A check that fails is no error: it is among those returned.
+    pub fn verify(
         &self,
         connection: &mut Connection,
         target: &str,
-        before: &Baseline,
+        before: Census,
         test: Test,
         done: Done,
         unanswered: u64,
@@ -65,17 +49,12 @@ impl LastCensus {
         *self.lock() = Some(census);
         let strange_actions = match test {
             Test::Ingest => {
-                strange_actions(connection, before.census.last_event).map_err(TableError::of("event"))?
+                strange_actions(connection, before.last_event).map_err(TableError::of("event"))?
             }
             Test::Join => 0,
         };
         let after = After { census, strange_actions, unanswered };
-        Ok(checks(target, test.workload(), judge(test, before.census, after, done)))
-    }
-
-    /// Something may have written to the tables.
-    pub(crate) fn forget(&self) {
-        *self.lock() = None;
+        Ok(checks(target, test.workload(), judge(test, before, after, done)))
     }
 
     /// An event that somebody else has inserted meanwhile shows by its id.
@@ -98,17 +77,13 @@ impl LastCensus {
     }
 }
 
-/// Compares what is there now with `before`, after a load of one test. `target` is the short name for the checks.
-///
-/// # Errors
-/// The tables cannot be read. A check that fails is no error: it is among those returned.
-pub fn verify(
-    connection: &mut Connection,
-    target: &str,
-    before: &Baseline,
-    test: Test,
-    done: Done,
-    unanswered: u64,
-) -> Result<Vec<Check>, TableError> {
-    LastCensus::default().verify(connection, target, before, test, done, unanswered)
+impl RowCounter for LastCensus {
+    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
+        let census = self.current(connection)?;
+        Ok(vec![census.customers, census.events])
+    }
+
+    fn forget(&self) {
+        *self.lock() = None;
+    }
 }

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 use dyno_target::product;
 
-use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Done, Progress, Series, SeriesLoad, Site,
-};
+use crate::benchmark::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
 use crate::dataset::{self, State, disk};
 use crate::sysbench::{
     self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
@@ -94,7 +91,7 @@ impl Benchmark for SysbenchBenchmark {
     }
 
     fn series(&self) -> Vec<Series> {
-        self.tests.iter().copied().map(series).collect()
+        self.tests.iter().map(|test| Series::of(test.workload(), test.writes())).collect()
     }
 
     fn bytes_wanted(&self) -> u64 {
@@ -102,7 +99,7 @@ impl Benchmark for SysbenchBenchmark {
         rows.map_or(0, |rows| rows * ROW_BYTES)
     }
 
-    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
         let most = Options { tables: self.tables(u32::MAX), ..self.wishes.options.clone() };
         let state = sysbench::state(connection, &most)?;
         if state == State::Missing {
@@ -113,7 +110,10 @@ impl Benchmark for SysbenchBenchmark {
         let options = self.options(self.tables(found.tables), table_size)?;
         let ignored = self.wishes.ignored_errors.clone();
         let mysql = connection.is_mysql();
-        Ok(Some(Box::new(Data { tests: self.tests.clone(), options, ignored, mysql })))
+        let tables = (1..=options.tables).map(table_name).collect();
+        let table_rows = Some(options.table_size);
+        let load = move |test| TestLoad { test, options: options.clone(), ignored: ignored.clone(), mysql };
+        Ok(Some(Dataset { table_rows, ..Dataset::new(tables, &self.tests, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -144,44 +144,6 @@ impl Benchmark for SysbenchBenchmark {
     }
 }
 
-fn series(test: Test) -> Series {
-    Series {
-        name: if test.writes() { "write" } else { "read" },
-        workload: test.workload(),
-        writes: test.writes(),
-    }
-}
-
-/// Tables of one size.
-struct Data {
-    tests: Vec<Test>,
-    options: Options,
-    ignored: Option<IgnoredErrors>,
-    mysql: bool,
-}
-
-impl Dataset for Data {
-    fn scale(&self) -> Option<f64> {
-        None
-    }
-
-    fn tables(&self) -> Vec<String> {
-        (1..=self.options.tables).map(table_name).collect()
-    }
-
-    fn table_rows(&self) -> Option<u64> {
-        Some(self.options.table_size)
-    }
-
-    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
-        let load = |test| {
-            let (options, ignored, mysql) = (self.options.clone(), self.ignored.clone(), self.mysql);
-            Box::new(TestLoad { test, options, ignored, mysql }) as Box<dyn SeriesLoad>
-        };
-        self.tests.iter().copied().map(load).collect()
-    }
-}
-
 /// A test on tables of one size.
 struct TestLoad {
     test: Test,
@@ -192,7 +154,7 @@ struct TestLoad {
 
 impl SeriesLoad for TestLoad {
     fn series(&self) -> Series {
-        series(self.test)
+        Series::of(self.test.workload(), self.test.writes())
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
@@ -203,27 +165,12 @@ impl SeriesLoad for TestLoad {
         })
     }
 
-    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let before = sysbench::Baseline::take(connection, &self.options)?;
-        Ok(Some(Box::new(SysbenchBaseline { before, test: self.test, options: self.options.clone() })))
-    }
-}
-
-/// The tables before a load of one test.
-struct SysbenchBaseline {
-    before: sysbench::Baseline,
-    test: Test,
-    options: Options,
-}
-
-impl Baseline for SysbenchBaseline {
-    fn verify(
-        &self,
-        connection: &mut Connection,
-        target: &str,
-        done: Done,
-    ) -> Result<Vec<Check>, BenchmarkError> {
-        Ok(sysbench::verify(connection, target, &self.before, self.test, &self.options, done)?)
+        let (test, options) = (self.test, self.options.clone());
+        Ok(Some(Baseline::new(move |connection, target, done| {
+            sysbench::verify(connection, target, &before, test, &options, done)
+        })))
     }
 }
 

@@ -104,6 +104,6 @@ mod tests {
         let table = new_table(1, &keyed, &elsewhere);
         assert!(table.create[0].ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{}", table.create[0]);
         assert_eq!(table.after_load(&elsewhere), [""; 0]);
-        assert!(!table.batch(&elsewhere).copy.contains("FREEZE"));
+        assert!(!table.copy_sql(&elsewhere).contains("FREEZE"));
     }
 }

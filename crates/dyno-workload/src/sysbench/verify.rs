@@ -28,12 +28,6 @@ impl Baseline {
         let tables = (1..=options.tables).map(|table| Census::take(connection, table, options));
         Ok(Self { tables: tables.collect::<Result<_, _>>()? })
     }
-
-    /// Rows of all tables.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.tables.iter().map(|table| table.rows).sum()
-    }
 }
 
 /// Compares what is there now with `before`, after a load of one test. `target` is the short name for the checks.

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, LOCK_WAIT, Progress, Series, SeriesLoad,
-    Site,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, Progress, Series, SeriesLoad, Site,
 };
 use crate::dataset::{self, State, TableError};
 use crate::tpcb::{self, Found, PrepareOptions, ScaleError, Script, Table, TpcB, check_scale};
@@ -39,20 +37,22 @@ impl Benchmark for TpcbBenchmark {
     }
 
     fn series(&self) -> Vec<Series> {
-        self.scripts.iter().copied().map(series).collect()
+        self.scripts.iter().map(|script| Series::of(script.workload(), script.writes())).collect()
     }
 
     fn bytes_wanted(&self) -> u64 {
         self.scale.map_or(0, tpcb::data_bytes)
     }
 
-    fn find(&self, connection: &mut Connection) -> Result<Option<Box<dyn Dataset>>, BenchmarkError> {
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
         let state = tpcb::state(connection)?;
         if state == State::Missing {
             return Ok(None);
         }
         let Found { scale } = state.ready(self.scale)?;
-        Ok(Some(Box::new(Data { scripts: self.scripts.clone(), scale })))
+        let tables = Table::ALL.map(|table| table.name().to_owned()).to_vec();
+        let load = move |script| ScriptLoad { script, scale };
+        Ok(Some(Dataset { scale: Some(scale.into()), ..Dataset::new(tables, &self.scripts, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -78,35 +78,6 @@ impl Benchmark for TpcbBenchmark {
     }
 }
 
-fn series(script: Script) -> Series {
-    Series {
-        name: if script.writes() { "write" } else { "read" },
-        workload: script.workload(),
-        writes: script.writes(),
-    }
-}
-
-/// The four tables at a scale.
-struct Data {
-    scripts: Vec<Script>,
-    scale: u32,
-}
-
-impl Dataset for Data {
-    fn scale(&self) -> Option<f64> {
-        Some(f64::from(self.scale))
-    }
-
-    fn tables(&self) -> Vec<String> {
-        Table::ALL.iter().map(|table| table.name().to_owned()).collect()
-    }
-
-    fn loads(&self) -> Vec<Box<dyn SeriesLoad>> {
-        let load = |script| Box::new(ScriptLoad { script, scale: self.scale }) as Box<dyn SeriesLoad>;
-        self.scripts.iter().copied().map(load).collect()
-    }
-}
-
 /// A script on the data of a scale.
 struct ScriptLoad {
     script: Script,
@@ -115,7 +86,7 @@ struct ScriptLoad {
 
 impl SeriesLoad for ScriptLoad {
     fn series(&self) -> Series {
-        series(self.script)
+        Series::of(self.script.workload(), self.script.writes())
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
@@ -159,8 +130,11 @@ impl SeriesLoad for ScriptLoad {
         Ok(())
     }
 
-    fn baseline(&self, connection: &mut Connection) -> Result<Option<Box<dyn Baseline>>, BenchmarkError> {
-        Ok(Some(Box::new(Balances { before: tpcb::Baseline::take(connection)?, script: self.script })))
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        let (before, script) = (tpcb::Baseline::take(connection)?, self.script);
+        Ok(Some(Baseline::new(move |connection, target, done| {
+            tpcb::verify(connection, target, &before, script, done)
+        })))
     }
 }
 
@@ -170,23 +144,6 @@ fn emptied(rows: u64) -> String {
         "pgbench_history held {} row{plural} and is emptied before the load, as pgbench does",
         tpcb::grouped(rows)
     )
-}
-
-/// The balances before a load of one script.
-struct Balances {
-    before: tpcb::Baseline,
-    script: Script,
-}
-
-impl Baseline for Balances {
-    fn verify(
-        &self,
-        connection: &mut Connection,
-        target: &str,
-        done: Done,
-    ) -> Result<Vec<Check>, BenchmarkError> {
-        Ok(tpcb::verify(connection, target, &self.before, self.script, done)?)
-    }
 }
 
 #[cfg(test)]

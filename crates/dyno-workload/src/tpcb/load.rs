@@ -77,11 +77,8 @@ impl Script {
     /// pgbench's name for it, `tpcb-like`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::TpcbLike => "tpcb-like",
-            Self::SimpleUpdate => "simple-update",
-            Self::SelectOnly => "select-only",
-        }
+        // The workload's name without its family.
+        self.workload().split_at(super::NAME.len() + 1).1
     }
 
     /// One line for a list.

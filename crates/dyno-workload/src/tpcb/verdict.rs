@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Script;
 use super::digits::grouped;
-use super::verify::Snapshot;
+use super::verify::Baseline;
 use crate::benchmark::Done;
 use crate::dataset::Verdict;
 
 /// Every check that applies to `script`.
-pub(super) fn judge(before: &Snapshot, after: &Snapshot, script: Script, done: Done) -> Vec<Verdict> {
+pub(super) fn judge(before: &Baseline, after: &Baseline, script: Script, done: Done) -> Vec<Verdict> {
     let change = Change { before, after };
     match script {
         Script::TpcbLike => vec![change.history(done), change.four_sums(), change.each_row(), change.rows()],
@@ -22,8 +22,8 @@ pub(super) fn judge(before: &Snapshot, after: &Snapshot, script: Script, done: D
 
 /// What a load changed.
 struct Change<'a> {
-    before: &'a Snapshot,
-    after: &'a Snapshot,
+    before: &'a Baseline,
+    after: &'a Baseline,
 }
 
 impl Change<'_> {
@@ -61,30 +61,28 @@ impl Change<'_> {
     /// The sums again, for every teller and branch by itself: two errors cannot cancel out.
     fn each_row(&self) -> Verdict {
         let (before, after) = (self.before, self.after);
-        let mut wrong = disagreeing(
-            "teller",
-            [&before.tellers, &after.tellers],
+        let wrong = self.disagreeing([
             [&before.history_tellers, &after.history_tellers],
-        );
-        wrong.extend(disagreeing(
-            "branch",
-            [&before.branches, &after.branches],
             [&before.history_branches, &after.history_branches],
-        ));
-        self.listed(
-            "each-teller-and-branch-agrees",
-            "every teller and branch agrees with the history",
-            &wrong,
-        )
+        ]);
+        let good = "every teller and branch agrees with the history";
+        self.listed("each-teller-and-branch-agrees", good, &wrong)
     }
 
     /// Tellers and branches of a script that does not touch them.
     fn bystanders(&self) -> Verdict {
-        let (before, after) = (self.before, self.after);
-        let nothing = BTreeMap::new();
-        let mut wrong = disagreeing("teller", [&before.tellers, &after.tellers], [&nothing, &nothing]);
-        wrong.extend(disagreeing("branch", [&before.branches, &after.branches], [&nothing, &nothing]));
+        let nothing = [&BTreeMap::new(), &BTreeMap::new()];
+        let wrong = self.disagreeing([nothing, nothing]);
         self.listed("tellers-and-branches-untouched", "no teller or branch changed", &wrong)
+    }
+
+    /// The tellers and branches whose balance changed by another amount than the `history` of each has for them.
+    fn disagreeing(&self, history: [[&BTreeMap<i64, i64>; 2]; 2]) -> Vec<String> {
+        let (before, after) = (self.before, self.after);
+        let [tellers, branches] = history;
+        let mut wrong = disagreeing("teller", [&before.tellers, &after.tellers], tellers);
+        wrong.extend(disagreeing("branch", [&before.branches, &after.branches], branches));
+        wrong
     }
 
     fn listed(&self, name: &'static str, good: &str, wrong: &[String]) -> Verdict {
@@ -103,7 +101,7 @@ impl Change<'_> {
 
     /// The load only updates these tables.
     fn rows(&self) -> Verdict {
-        let counts = |of: &Snapshot| {
+        let counts = |of: &Baseline| {
             format!(
                 "{} accounts, {} tellers, {} branches",
                 grouped(of.accounts.rows),
@@ -121,7 +119,7 @@ impl Change<'_> {
     }
 
     fn nothing(&self) -> Verdict {
-        let show = |of: &Snapshot| {
+        let show = |of: &Baseline| {
             let sum = |balances: &BTreeMap<i64, i64>| grouped(balances.values().sum::<i64>());
             format!(
                 "{} accounts with {}, {} tellers with {}, {} branches with {}, {} rows of history with {}",
@@ -185,8 +183,8 @@ mod tests {
     use crate::tpcb::verify::Total;
 
     /// One transaction of 7 on teller 12, branch 2, beside 5 of before.
-    fn after() -> Snapshot {
-        Snapshot {
+    fn after() -> Baseline {
+        Baseline {
             accounts: Total { rows: 200_000, sum: 12 },
             history: Total { rows: 2, sum: 12 },
             branches: BTreeMap::from([(1, 5), (2, 7)]),
@@ -196,8 +194,8 @@ mod tests {
         }
     }
 
-    fn before() -> Snapshot {
-        Snapshot {
+    fn before() -> Baseline {
+        Baseline {
             accounts: Total { rows: 200_000, sum: 5 },
             history: Total { rows: 1, sum: 5 },
             branches: BTreeMap::from([(1, 5), (2, 0)]),
@@ -210,7 +208,7 @@ mod tests {
     const ONE: Done = Done { acknowledged: 1, unknown: 0, failed: 0, retries: 0, writes: 0 };
 
     /// Names of the checks that fail.
-    fn failing(after: &Snapshot, script: Script, commits: Done) -> Vec<String> {
+    fn failing(after: &Baseline, script: Script, commits: Done) -> Vec<String> {
         let checks = judge(&before(), after, script, commits);
         checks
             .into_iter()
@@ -219,7 +217,7 @@ mod tests {
             .collect()
     }
 
-    fn planted(fault: impl FnOnce(&mut Snapshot)) -> Vec<String> {
+    fn planted(fault: impl FnOnce(&mut Baseline)) -> Vec<String> {
         let mut after = after();
         fault(&mut after);
         failing(&after, Script::TpcbLike, ONE)
@@ -239,11 +237,11 @@ mod tests {
         assert_eq!(planted(|after| after.history.sum += 1), ["four-sums-agree"]);
         assert_eq!(planted(|after| after.accounts.rows -= 1), ["rows-unchanged"]);
         // Two errors that cancel out in the sum.
-        let swapped = |after: &mut Snapshot| {
+        let swapped = |after: &mut Baseline| {
             after.tellers = BTreeMap::from([(1, 6), (12, 6)]);
         };
         assert_eq!(planted(swapped), ["each-teller-and-branch-agrees"]);
-        let lost = |after: &mut Snapshot| after.branches.retain(|branch, _| *branch != 2);
+        let lost = |after: &mut Baseline| after.branches.retain(|branch, _| *branch != 2);
         assert_eq!(planted(lost), ["four-sums-agree", "each-teller-and-branch-agrees", "rows-unchanged"]);
     }
 
@@ -258,10 +256,10 @@ mod tests {
 
     #[test]
     fn simple_update_leaves_tellers_and_branches_alone() {
-        let untouched = Snapshot { branches: before().branches, tellers: before().tellers, ..after() };
+        let untouched = Baseline { branches: before().branches, tellers: before().tellers, ..after() };
         assert_eq!(failing(&untouched, Script::SimpleUpdate, ONE), [""; 0]);
         assert_eq!(failing(&after(), Script::SimpleUpdate, ONE), ["tellers-and-branches-untouched"]);
-        let lost = Snapshot { accounts: before().accounts, ..untouched };
+        let lost = Baseline { accounts: before().accounts, ..untouched };
         assert_eq!(failing(&lost, Script::SimpleUpdate, ONE), ["accounts-agree-with-history"]);
     }
 

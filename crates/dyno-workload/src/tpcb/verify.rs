@@ -13,11 +13,6 @@ use super::verdict::judge;
 use crate::benchmark::Done;
 use crate::dataset::{TableError, checks, rows_of_numbers};
 
-/// The balances and the history before a load, against which [`verify`] compares. Of the order of 11 numbers for
-/// each unit of scale; to take it scans all accounts.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Baseline(pub(super) Snapshot);
-
 /// Rows of a table and the sum of their balances or deltas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Total {
@@ -25,29 +20,20 @@ pub(super) struct Total {
     pub sum: i64,
 }
 
-/// The balances at one instant.
+/// The balances and the history at one instant, before a load or behind it. Of the order of 11 numbers for each unit of
+/// scale; to take it scans all accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Snapshot {
-    pub accounts: Total,
-    pub history: Total,
+pub struct Baseline {
+    pub(super) accounts: Total,
+    pub(super) history: Total,
     /// Balance of each branch.
-    pub branches: BTreeMap<i64, i64>,
+    pub(super) branches: BTreeMap<i64, i64>,
     /// Balance of each teller.
-    pub tellers: BTreeMap<i64, i64>,
+    pub(super) tellers: BTreeMap<i64, i64>,
     /// Sum of the history's deltas for each branch that it names.
-    pub history_branches: BTreeMap<i64, i64>,
+    pub(super) history_branches: BTreeMap<i64, i64>,
     /// Sum of the history's deltas for each teller that it names.
-    pub history_tellers: BTreeMap<i64, i64>,
-}
-
-impl Baseline {
-    /// Reads the balances as they are.
-    ///
-    /// # Errors
-    /// The tables are missing or may not be read, or the connection is lost.
-    pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
-        Snapshot::take(connection).map(Self)
-    }
+    pub(super) history_tellers: BTreeMap<i64, i64>,
 }
 
 /// Compares what is there now with `before`, after a load of one script. `target` is the short name for the checks.
@@ -61,8 +47,8 @@ pub fn verify(
     script: Script,
     done: Done,
 ) -> Result<Vec<Check>, TableError> {
-    let after = Snapshot::take(connection)?;
-    Ok(checks(target, script.workload(), judge(&before.0, &after, script, done)))
+    let after = Baseline::take(connection)?;
+    Ok(checks(target, script.workload(), judge(before, &after, script, done)))
 }
 
 /// Rows of the history, which [`reset`] will remove. It reads all of them.
@@ -89,8 +75,12 @@ pub fn reset(connection: &mut Connection) -> Result<(), TableError> {
     Ok(())
 }
 
-impl Snapshot {
-    fn take(connection: &mut Connection) -> Result<Self, TableError> {
+impl Baseline {
+    /// Reads the balances as they are.
+    ///
+    /// # Errors
+    /// The tables are missing or may not be read, or the connection is lost.
+    pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
         let begin = "begin transaction isolation level repeatable read, read only";
         let failed = TableError::of(Table::Accounts.name());
         connection.execute(begin).map_err(&failed)?;

@@ -73,10 +73,10 @@ fn planted_faults_are_found() {
 
 /// On tables that a campaign would refuse: the checks by themselves.
 fn planted_without_key(server: &Server, faults: &[&str]) -> String {
-    use dyno_workload::events::{Baseline, verify};
-    let before = Baseline::take(&mut server.open()).unwrap();
+    let counted = dyno_workload::events::LastCensus::default();
+    let before = counted.baseline(&mut server.open()).unwrap();
     server.execute(faults);
-    failed(&verify(&mut server.open(), "it", &before, Test::Ingest, Done::default(), 0).unwrap())
+    failed(&counted.verify(&mut server.open(), "it", before, Test::Ingest, Done::default(), 0).unwrap())
 }
 
 /// Joins that find nothing are seen by the clients themselves.
@@ -104,7 +104,7 @@ fn joins_without_a_row_are_counted() {
         assert!(answers.detail.contains("8 of 400 ids have no event"), "{name}: {answers:?}");
         // Many are too many.
         server.execute(&["DELETE FROM event WHERE id BETWEEN 201 AND 300"]);
-        data.forget();
+        data.counts.as_ref().unwrap().forget();
         assert_eq!(failed(&joined(&[])), "every-join-has-its-row", "{name}");
         let none = server.verified(join.as_ref(), |_| Done::default());
         assert_eq!(failed(&none), "", "{name}");

@@ -66,7 +66,7 @@ impl Server {
         benchmark.prepare(&mut target.connect().unwrap(), &site, progress)
     }
 
-    pub(crate) fn find(&self, benchmark: &EventsBenchmark) -> Option<Box<dyn Dataset>> {
+    pub(crate) fn find(&self, benchmark: &EventsBenchmark) -> Option<Dataset> {
         benchmark.find(&mut self.open()).unwrap()
     }
 

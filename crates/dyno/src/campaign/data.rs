@@ -18,7 +18,7 @@ pub(super) fn provide(
     context: &Context<'_>,
     plan: &TargetPlan,
     server: &mut TargetServer,
-) -> Result<Box<dyn Dataset>, Failure> {
+) -> Result<Dataset, Failure> {
     let benchmark = plan.benchmark.as_ref();
     let find = |connection: &mut Connection| benchmark.find(connection);
     if context.plan.prepare() != Prepare::Always

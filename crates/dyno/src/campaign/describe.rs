@@ -258,10 +258,10 @@ pub(super) fn data(
     context: &Context<'_>,
     plan: &TargetPlan,
     server: &mut TargetServer,
-    dataset: &dyn Dataset,
+    dataset: &Dataset,
 ) -> Result<(), Failure> {
     let mut data = sizes(context, plan, server, dataset)?;
-    if let Some(known) = dataset.table_rows() {
+    if let Some(known) = dataset.table_rows {
         correct_estimates(&mut data, known);
         if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
             let text = format!(
@@ -291,12 +291,12 @@ pub(super) fn data_after_load(
     context: &Context<'_>,
     plan: &TargetPlan,
     server: &mut TargetServer,
-    dataset: &dyn Dataset,
+    dataset: &Dataset,
     rows: RowCounts,
 ) -> Result<(), Failure> {
     server.reconnect_if_broken()?;
     let mut data = sizes(context, plan, server, dataset)?;
-    if let Some(known) = dataset.table_rows() {
+    if let Some(known) = dataset.table_rows {
         correct_estimates(&mut data, known);
     }
     match rows {
@@ -321,28 +321,18 @@ fn sizes(
     context: &Context<'_>,
     plan: &TargetPlan,
     server: &mut TargetServer,
-    dataset: &dyn Dataset,
+    dataset: &Dataset,
 ) -> Result<Data, Failure> {
     let workload = plan.benchmark.name();
-    let tables = dataset.tables();
-    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    let tables: Vec<&str> = dataset.tables.iter().map(String::as_str).collect();
     let url = server.url.clone();
     // It waits for tables that others have locked.
     let mut data = cancellable(context, &mut server.connection, |connection| {
-        inspect::data(connection, &plan.name, workload, dataset.scale(), &tables)
+        inspect::data(connection, &plan.name, workload, dataset.scale, &tables)
             .map_err(|source| Failure::query("reading the sizes of the tables", &url, source))
     })?;
     data.memory_bytes = server.server_memory_bytes();
     Ok(data)
-}
-
-/// How many rows each table holds, where the family counts them.
-pub(super) fn count(
-    context: &Context<'_>,
-    server: &mut TargetServer,
-    dataset: &dyn Dataset,
-) -> Result<Option<Vec<u64>>, Failure> {
-    cancellable(context, server.reconnect_if_broken()?, |connection| dataset.count(connection))
 }
 
 /// Begins to read host and database of a target once a second, until what it returns is dropped.

@@ -16,7 +16,7 @@ use crate::plan::TargetPlan;
 pub(super) struct System<'a> {
     pub(super) plan: &'a TargetPlan,
     pub(super) server: TargetServer,
-    data: Option<Box<dyn Dataset>>,
+    data: Option<Dataset>,
     probe: Option<Probe>,
     pub(super) stages: Stages,
     /// Why it was given up.
@@ -42,27 +42,29 @@ impl<'a> System<'a> {
     pub(super) fn provide_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         context.check_stopped()?;
         let data = data::provide(context, self.plan, &mut self.server)?;
-        describe::data(context, self.plan, &mut self.server, data.as_ref())?;
+        describe::data(context, self.plan, &mut self.server, &data)?;
         self.data = Some(data);
         Ok(())
     }
 
     /// The data on the server.
-    pub(super) fn data(&self) -> Option<&dyn Dataset> {
-        self.data.as_deref()
+    pub(super) fn data(&self) -> Option<&Dataset> {
+        self.data.as_ref()
     }
 
     /// Counts the rows of each table, where the family of workloads does that.
     pub(super) fn count(&mut self, context: &Context<'_>) -> Result<Option<Vec<u64>>, Failure> {
-        let Some(data) = self.data.as_deref().filter(|data| data.is_counted()) else { return Ok(None) };
-        admin::telling(context, &format!("counting the rows of {}", self.plan.name), || {
-            describe::count(context, &mut self.server, data)
-        })
+        let Some(counts) = self.data.as_ref().and_then(|data| data.counts.as_ref()) else { return Ok(None) };
+        let rows = admin::telling(context, &format!("counting the rows of {}", self.plan.name), || {
+            let connection = self.server.reconnect_if_broken()?;
+            admin::cancellable(context, connection, |connection| counts.count(connection))
+        })?;
+        Ok(Some(rows))
     }
 
     /// Says that somebody may have written to the tables since they were counted.
     pub(super) fn forget_counts(&self) {
-        self.data.iter().for_each(|data| data.forget());
+        self.data.iter().flat_map(|data| &data.counts).for_each(|counts| counts.forget());
     }
 
     /// Tells the sizes again after a series. What cannot be read is no news beside what was measured.
@@ -73,10 +75,10 @@ impl<'a> System<'a> {
         let told = counted.and_then(|rows| {
             let rows = match rows {
                 Some(rows) => RowCounts::Counted(rows),
-                None if written && data.is_counted() => RowCounts::Unknown,
+                None if written && data.counts.is_some() => RowCounts::Unknown,
                 None => RowCounts::Estimated,
             };
-            describe::data_after_load(context, self.plan, &mut self.server, data.as_ref(), rows)
+            describe::data_after_load(context, self.plan, &mut self.server, data, rows)
         });
         if let Err(failure) = told {
             let text = format!("the sizes after the load are unknown: {failure}");
@@ -95,7 +97,7 @@ impl<'a> System<'a> {
         if context.plan.spec.no_telemetry {
             return;
         }
-        let tables = self.data.as_ref().map(|data| data.tables()).unwrap_or_default();
+        let tables = self.data.as_ref().map(|data| data.tables.clone()).unwrap_or_default();
         self.probe = describe::watch(context.stream, self.name(), &self.server, tables);
         self.server.set_watched(self.probe.is_some());
     }

@@ -22,7 +22,7 @@ pub(super) struct Verification {
     workload: String,
     writes: bool,
     /// Why there is none, where there is none.
-    baseline: Result<Box<dyn Baseline>, &'static str>,
+    baseline: Result<Baseline, &'static str>,
 }
 
 impl Verification {
@@ -79,7 +79,7 @@ impl Verification {
                 "the load failed before all acknowledged transactions were counted"
             }
             Ok(baseline) => {
-                let checked = compare(context, system, baseline.as_ref(), &sums);
+                let checked = compare(context, system, baseline, &sums);
                 if let Err(failure) = &checked {
                     self.tell_not_made(context, system.name(), &failure.to_string());
                 }
@@ -109,7 +109,7 @@ impl Verification {
 fn compare(
     context: &Context<'_>,
     system: &mut System<'_>,
-    baseline: &dyn Baseline,
+    baseline: &Baseline,
     sums: &[&StageSum],
 ) -> Result<(), Failure> {
     let mut done = Done::default();
@@ -195,9 +195,8 @@ fn contents(context: &Context<'_>, system: &mut System<'_>) -> Result<Contents, 
     let Some(data) = system.data() else {
         return Ok(Contents { rows: None, recipe: None, tables: Vec::new() });
     };
-    let tables = data.tables();
-    let uniform = data.table_rows().map(|rows| vec![rows; tables.len()]);
-    Ok(Contents { rows: counted.or(uniform), recipe: data.recipe(), tables })
+    let uniform = data.table_rows.map(|rows| vec![rows; data.tables.len()]);
+    Ok(Contents { rows: counted.or(uniform), recipe: data.recipe.clone(), tables: data.tables.clone() })
 }
 
 /// `customer 10000, event 1000000`
