@@ -91,7 +91,7 @@ pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
     if let Some(family) = found.iter().find(|name| name.is_family()).map(|name| name.family)
         && found.iter().all(|name| name.family == family)
     {
-        found.retain(|name| name.is_family());
+        found.retain(Name::is_family);
     }
     match found.as_slice() {
         [only] => Ok(only.selection.clone()),

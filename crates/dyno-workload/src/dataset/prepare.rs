@@ -134,7 +134,10 @@ impl Preparation<'_> {
             bulk.send(connection, &self.tables[part.table], range, context)
         };
         let total = self.tables.iter().map(|table| table.rows).sum();
-        steps.load(total, bulk.slower().filter(|_| total > 0), &parts, send)?;
+        if let Some(why) = bulk.slower().filter(|_| total > 0) {
+            (steps.progress)(Progress::Remark(why));
+        }
+        steps.run("data", Some(total), |pool, hear| pool.run(&parts, send, hear))?;
         let after_load = |table: &NewTable| table.after_load(self.dialect);
         self.each_table(&mut steps, "keys", after_load, &self.references, self.unresolved.as_deref())?;
         self.each_table(&mut steps, "analyze", |table| self.settle(table), &self.finish, None)

@@ -4,7 +4,7 @@
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
-use super::{Terms, numbers};
+use super::{PrepareError, Terms, numbers};
 
 /// Rows that are looked up in each table to see that none are missing.
 pub(crate) const PROBES: u64 = 100;
@@ -32,7 +32,7 @@ pub trait Found: Sized {
     /// What is asked for.
     type Wanted: Copy;
 
-    fn terms() -> &'static Terms;
+    const TERMS: &'static Terms;
 
     /// # Errors
     /// What is there is whole and not what is asked for.
@@ -41,7 +41,7 @@ pub trait Found: Sized {
     /// Nothing is there, and nothing is to be made.
     fn missing(wanted: Self::Wanted) -> NotReady {
         let _ = wanted;
-        NotReady::Missing { terms: Self::terms(), or_else: String::new() }
+        NotReady::Missing { terms: Self::TERMS, or_else: String::new() }
     }
 }
 
@@ -50,18 +50,25 @@ impl<F: Found> State<F> {
         Self::Damaged { why: why.into() }
     }
 
-    /// Data that can be used.
+    /// Data that can be used; `None` where there is none, or what a preparation left that was broken off, which is made
+    /// anew like what is not there.
     ///
     /// # Errors
-    /// There is none, or other data.
-    pub fn ready(self, wanted: F::Wanted) -> Result<F, NotReady> {
-        let terms = F::terms();
+    /// There is other data.
+    pub fn found(self, wanted: F::Wanted) -> Result<Option<F>, NotReady> {
         match self {
-            Self::Ready(found) => found.suits(wanted).map(|()| found),
-            Self::Missing => Err(F::missing(wanted)),
-            Self::Unfinished => Err(NotReady::Unfinished { terms }),
-            Self::Damaged { why } => Err(NotReady::Damaged { terms, why }),
-            Self::NotOurs { table, whose } => Err(NotReady::NotOurs { terms, table, whose }),
+            Self::Missing | Self::Unfinished => Ok(None),
+            Self::Ready(found) => found.suits(wanted).map(|()| Some(found)),
+            Self::Damaged { why } => Err(NotReady::Damaged { terms: F::TERMS, why }),
+            Self::NotOurs { table, whose } => Err(NotReady::NotOurs { terms: F::TERMS, table, whose }),
+        }
+    }
+
+    /// An error where a table is somebody else's, which must stay.
+    pub(crate) fn ours(self) -> Result<Self, PrepareError> {
+        match self {
+            Self::NotOurs { table, whose } => Err(PrepareError::NotOurs { terms: F::TERMS, table, whose }),
+            state => Ok(state),
         }
     }
 }
@@ -94,8 +101,6 @@ pub(crate) fn rows_missing(
 pub enum NotReady {
     #[error("the tables of {} are missing; run again with --prepare{or_else}", terms.family)]
     Missing { terms: &'static Terms, or_else: String },
-    #[error("the preparation of {} was broken off; run again with --prepare", terms.family)]
-    Unfinished { terms: &'static Terms },
     /// `found` and `wanted` are sizes, the first with its unit; `flag` asks for what is there.
     #[error(
         "the data of {} has {found}, not {wanted}; run with {flag}, or with --prepare to replace it", terms.family

@@ -60,20 +60,6 @@ impl Steps<'_> {
         let job = |connection: &mut Connection, (): &(), context: &JobContext<'_>| job(connection, context);
         self.run(step, rows, |pool, hear| pool.run(&[()], job, hear))
     }
-
-    /// The step that brings the rows, in parts; `slower` says why they go by INSERT.
-    pub(crate) fn load<P: Sync>(
-        &mut self,
-        total: u64,
-        slower: Option<String>,
-        parts: &[P],
-        load: impl Fn(&mut Connection, &P, &JobContext<'_>) -> Result<(), JobError> + Sync,
-    ) -> Result<(), PrepareError> {
-        if let Some(why) = slower {
-            (self.progress)(Progress::Remark(why));
-        }
-        self.run("data", Some(total), |pool, hear| pool.run(parts, load, hear))
-    }
 }
 
 /// Statements, one after the other.

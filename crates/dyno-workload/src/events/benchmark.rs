@@ -10,7 +10,7 @@ use dyno_target::product;
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site,
 };
-use crate::dataset::{self, State};
+use crate::dataset;
 
 use super::load::{Events, Ids};
 use super::mark::Recipe;
@@ -75,11 +75,7 @@ impl Benchmark for EventsBenchmark {
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
-        let found = match state(connection)? {
-            // What a preparation left that was broken off is made anew like what is not there.
-            State::Missing | State::Unfinished => return Ok(None),
-            state => state.ready(self.wanted())?,
-        };
+        let Some(found) = state(connection)?.found(self.wanted())? else { return Ok(None) };
         let tables = Table::ALL.map(|table| table.name().to_owned()).to_vec();
         let ids = Ids { customers: found.size.customers, last_event: found.last_event };
         let (recipe, counted) = (Some(found.recipe()), LastCensus::default());
@@ -124,7 +120,7 @@ impl SeriesLoad for TestLoad {
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(Events::new(self.test, self.ids).counting_unanswered(Arc::clone(&self.unanswered)))
+        Arc::new(Events::new(self.test, self.ids, Arc::clone(&self.unanswered)))
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {

@@ -30,22 +30,16 @@ pub struct Events {
 }
 
 impl Events {
+    /// Joins whose answer is not exactly one row are counted in `unanswered`.
     #[must_use]
-    pub fn new(test: Test, ids: Ids) -> Self {
+    pub fn new(test: Test, ids: Ids, unanswered: Arc<AtomicU64>) -> Self {
         Self {
             test,
             ids,
             types: [test.name().to_owned()],
             statements: [Statement::new(test.sql())],
-            unanswered: Arc::default(),
+            unanswered,
         }
-    }
-
-    /// Has joins whose answer is not exactly one row counted there.
-    #[must_use]
-    pub fn counting_unanswered(mut self, unanswered: Arc<AtomicU64>) -> Self {
-        self.unanswered = unanswered;
-        self
     }
 
     fn make_client(&self, id: u32, seed: u64) -> EventsClient {
@@ -148,7 +142,7 @@ mod tests {
     const IDS: Ids = Ids { customers: 40, last_event: 1_000 };
 
     fn draws(test: Test, client: u32, count: usize) -> Vec<Draw> {
-        let mut client = Events::new(test, IDS).make_client(client, 11);
+        let mut client = Events::new(test, IDS, Arc::default()).make_client(client, 11);
         let mut draw = || {
             client.begin();
             client.draw
@@ -174,7 +168,7 @@ mod tests {
     fn clients_draw_each_their_own_and_keep_it_for_a_further_try() {
         assert_eq!(draws(Test::Ingest, 3, 50), draws(Test::Ingest, 3, 50));
         assert_ne!(draws(Test::Ingest, 3, 50), draws(Test::Ingest, 4, 50));
-        let mut client = Events::new(Test::Join, IDS).make_client(0, 1);
+        let mut client = Events::new(Test::Join, IDS, Arc::default()).make_client(0, 1);
         client.begin();
         let drawn = client.draw;
         client.begin_again();

@@ -31,29 +31,11 @@ pub(super) fn prepare(
 ) -> Result<(), PrepareError> {
     let connect = |source| PrepareError::Connect { terms: &TERMS, source };
     let mut first = (site.open)().map_err(connect)?;
-    let found = state(&mut first)?;
-    if let State::NotOurs { table, whose } = found {
-        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose });
-    }
+    let found = state(&mut first)?.ours()?;
     recipe.size.check_disk(free_disk_bytes(&mut first, site))?;
-    let is_there = found != State::Missing;
-    let rows = |part: &Part| EventsRows { table: Table::ALL[part.table], customers: recipe.size.customers };
-    preparation(site, dialect, recipe, is_there).run(&mut first, site.open, rows, progress)
-}
-
-/// Free space once the tables of before are gone; how large these are is asked only where it matters.
-fn free_disk_bytes(connection: &mut Connection, site: &Site<'_>) -> Option<u64> {
-    let free = site.free_disk_bytes?;
-    let old = "SELECT COALESCE(SUM(pg_total_relation_size(to_regclass(name))), 0)::bigint \
-               FROM unnest(ARRAY['customer', 'event']) AS name";
-    let old = if connection.is_mysql() { None } else { connection.query_value(old).ok().flatten() };
-    Some(free.saturating_add(old.unwrap_or(0)))
-}
-
-fn preparation<'a>(site: &Site<'a>, dialect: &'a Dialect, recipe: Recipe, is_there: bool) -> Preparation<'a> {
     // In one statement, so that no half of them is left.
-    let drop = is_there.then(|| "DROP TABLE IF EXISTS event, customer".to_owned());
-    Preparation {
+    let drop = (found != State::Missing).then(|| "DROP TABLE IF EXISTS event, customer".to_owned());
+    let preparation = Preparation {
         terms: &TERMS,
         target: site.target,
         dialect,
@@ -65,7 +47,18 @@ fn preparation<'a>(site: &Site<'a>, dialect: &'a Dialect, recipe: Recipe, is_the
         references: foreign_key(dialect),
         unresolved: dialect.mysql.then(|| unresolved(recipe.size)),
         finish: finish(dialect, recipe),
-    }
+    };
+    let rows = |part: &Part| EventsRows { table: Table::ALL[part.table], customers: recipe.size.customers };
+    preparation.run(&mut first, site.open, rows, progress)
+}
+
+/// Free space once the tables of before are gone; how large these are is asked only where it matters.
+fn free_disk_bytes(connection: &mut Connection, site: &Site<'_>) -> Option<u64> {
+    let free = site.free_disk_bytes?;
+    let old = "SELECT COALESCE(SUM(pg_total_relation_size(to_regclass(name))), 0)::bigint \
+               FROM unnest(ARRAY['customer', 'event']) AS name";
+    let old = if connection.is_mysql() { None } else { connection.query_value(old).ok().flatten() };
+    Some(free.saturating_add(old.unwrap_or(0)))
 }
 
 fn new_table(table: Table, dialect: &Dialect, recipe: Recipe) -> NewTable {

@@ -38,9 +38,7 @@ pub struct Wanted {
 impl dataset::Found for Found {
     type Wanted = Wanted;
 
-    fn terms() -> &'static Terms {
-        &TERMS
-    }
+    const TERMS: &'static Terms = &TERMS;
 
     fn suits(&self, Wanted { wishes, events }: Wanted) -> Result<(), NotReady> {
         let Size { rows, customers } = self.size;
@@ -204,21 +202,21 @@ mod tests {
         let size = Size { rows: 1_000, customers: 50 };
         let found = Found { size, customer_index: false, last_event: 1_200 };
         let ready = |found: Found, wishes, events| {
-            State::Ready(found).ready(Wanted { wishes, events }).map_err(|error| error.to_string())
+            State::Ready(found).found(Wanted { wishes, events }).map_err(|error| error.to_string())
         };
         let any = EventsWishes::default();
         let refusal = |wishes| ready(found, wishes, true).unwrap_err();
         let same = EventsWishes { rows: Some(1_000), customers: Some(50), ..any };
-        assert_eq!(ready(found, same, true), Ok(found));
+        assert_eq!(ready(found, same, true), Ok(Some(found)));
         assert!(refusal(EventsWishes { rows: Some(999), ..any }).contains("has 1,000 events, not 999"));
         assert!(refusal(EventsWishes { customers: Some(5), ..any }).contains("--customers 50"));
         let indexed = EventsWishes { customer_index: true, ..any };
         assert!(refusal(indexed).contains("no index"));
         let brought = Found { customer_index: true, ..found };
-        assert_eq!(ready(brought, indexed, true), Ok(brought), "by the foreign key");
+        assert_eq!(ready(brought, indexed, true), Ok(Some(brought)), "by the foreign key");
         let empty = Found { last_event: 0, ..found };
         assert!(ready(empty, any, true).unwrap_err().contains("no events to join"));
-        assert_eq!(ready(empty, any, false), Ok(empty));
-        assert!(State::<Found>::Missing.ready(Wanted::default()).is_err());
+        assert_eq!(ready(empty, any, false), Ok(Some(empty)));
+        assert!(State::<Found>::Missing.found(Wanted::default()) == Ok(None));
     }
 }

@@ -7,7 +7,7 @@ use dyno_target::connection::Connection;
 use dyno_target::product;
 
 use crate::benchmark::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
-use crate::dataset::{self, State, disk};
+use crate::dataset::{self, disk};
 use crate::sysbench::{
     self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
     prepare, table_name,
@@ -102,10 +102,7 @@ impl Benchmark for SysbenchBenchmark {
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
         let most = Options { tables: self.tables(u32::MAX), ..self.wishes.options.clone() };
         let state = sysbench::state(connection, &most)?;
-        if state == State::Missing {
-            return Ok(None);
-        }
-        let found = state.ready(self.wanted())?;
+        let Some(found) = state.found(self.wanted())? else { return Ok(None) };
         let table_size = self.wishes.table_size.unwrap_or(found.table_size);
         let options = self.options(self.tables(found.tables), table_size)?;
         let ignored = self.wishes.ignored_errors.clone();

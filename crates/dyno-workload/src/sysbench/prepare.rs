@@ -9,7 +9,7 @@ use super::options::Options;
 use super::rows::SysbenchRows;
 use super::schema::{drop_table, new_table};
 use super::state::state;
-use crate::dataset::{OpenConnection, Part, Preparation, PrepareError, State};
+use crate::dataset::{OpenConnection, Part, Preparation, PrepareError};
 use crate::random::Random;
 
 pub use crate::benchmark::Progress;
@@ -52,8 +52,8 @@ pub fn prepare(
     let connect = |source| PrepareError::Connect { terms: &TERMS, source };
     let mut first = open().map_err(connect)?;
     let replace = how.existing == Existing::Replace;
-    if replace && let State::NotOurs { table, whose } = state(&mut first, options)? {
-        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose });
+    if replace {
+        state(&mut first, options)?.ours()?;
     }
     let preparation = Preparation {
         terms: &TERMS,

@@ -27,9 +27,7 @@ pub struct Found {
 impl dataset::Found for Found {
     type Wanted = Wanted;
 
-    fn terms() -> &'static Terms {
-        &TERMS
-    }
+    const TERMS: &'static Terms = &TERMS;
 
     fn suits(&self, wanted: Wanted) -> Result<(), NotReady> {
         let other = |found: String, wanted, flag| {
@@ -42,7 +40,7 @@ impl dataset::Found for Found {
                 other(format!("{tables} tables"), u64::from(wanted), format!("--tables {tables}"))
             }
             Wanted { table_size: Some(wanted), .. } if size != wanted => {
-                other(format!("{} rows in a table", grouped(size)), wanted, format!("--table-size {size}"))
+                other(format!("tables of {} rows", grouped(size)), wanted, format!("--table-size {size}"))
             }
             Wanted { key: true, .. } if !self.keyed => lacks("a table has no primary key"),
             Wanted { index: true, .. } if !self.indexed => lacks("a table has no index on k"),
@@ -196,14 +194,14 @@ mod tests {
     fn what_is_asked_for_must_be_there() {
         let found = Found { tables: 2, table_size: 1_000, keyed: true, indexed: false };
         let any = Wanted { tables: None, table_size: None, key: true, index: false };
-        let ready = |wanted| State::Ready(found).ready(wanted).map_err(|error| error.to_string());
-        assert_eq!(ready(any), Ok(found));
-        assert_eq!(ready(Wanted { tables: Some(1), table_size: Some(1_000), ..any }), Ok(found));
+        let ready = |wanted| State::Ready(found).found(wanted).map_err(|error| error.to_string());
+        assert_eq!(ready(any), Ok(Some(found)));
+        assert_eq!(ready(Wanted { tables: Some(1), table_size: Some(1_000), ..any }), Ok(Some(found)));
         assert!(ready(Wanted { tables: Some(4), ..any }).unwrap_err().contains("has 2 tables, not 4"));
         assert!(
             ready(Wanted { table_size: Some(999), ..any })
                 .unwrap_err()
-                .contains("1,000 rows in a table, not 999")
+                .contains("tables of 1,000 rows, not 999")
         );
         assert!(ready(Wanted { index: true, ..any }).unwrap_err().contains("no index on k"));
     }

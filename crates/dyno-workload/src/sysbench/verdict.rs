@@ -27,13 +27,19 @@ pub(super) fn judge(tables: &[Found], test: Test, options: &Options, done: Done)
         verdicts.push(change.index());
     }
     verdicts.push(change.ids());
+    let more = change.rows_after() - change.rows_before();
     match test {
         Test::PointSelect | Test::ReadOnly | Test::SelectRandomPoints | Test::SelectRandomRanges => {
             verdicts.push(change.nothing());
         }
-        Test::Insert => verdicts.push(change.inserts()),
-        Test::Delete => verdicts.push(change.deletes()),
-        Test::UpdateIndex => verdicts.extend([change.row_count(), change.updates()]),
+        Test::Insert => verdicts.push(change.durable("every-insert-is-there", "inserts", more)),
+        Test::Delete => verdicts.push(change.durable("every-delete-is-done", "deletes", -more)),
+        // Each update adds one to a `k`.
+        Test::UpdateIndex => {
+            let updates = change.sum(|found| found.after.k - found.before.k);
+            let durable = change.durable("every-update-is-there", "updates", updates);
+            verdicts.extend([change.row_count(), durable]);
+        }
         Test::UpdateNonIndex => verdicts.extend([change.row_count(), change.k_unchanged()]),
         Test::ReadWrite | Test::WriteOnly => verdicts.push(change.row_count()),
     }
@@ -134,22 +140,6 @@ impl Change<'_> {
         };
         let (expected, found) = (show(|found| found.before), show(|found| found.after));
         Verdict::new("nothing-changed", changed.is_none(), expected, found, detail)
-    }
-
-    fn inserts(&self) -> Verdict {
-        let found = self.rows_after() - self.rows_before();
-        self.durable("every-insert-is-there", "inserts", found)
-    }
-
-    fn deletes(&self) -> Verdict {
-        let found = self.rows_before() - self.rows_after();
-        self.durable("every-delete-is-done", "deletes", found)
-    }
-
-    /// Each update adds one to a `k`.
-    fn updates(&self) -> Verdict {
-        let found = self.sum(|found| found.after.k - found.before.k);
-        self.durable("every-update-is-there", "updates", found)
     }
 
     fn durable(&self, name: &'static str, changes: &str, found: i128) -> Verdict {

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
+use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, Progress, Series, SeriesLoad, Site,
 };
-use crate::dataset::{self, State, TableError};
-use crate::tpcb::{self, Found, PrepareOptions, ScaleError, Script, Table, TpcB, check_scale};
-
-/// The SQLSTATE of a wait for a lock that was longer than `lock_timeout`.
-const LOCK_NOT_AVAILABLE: &str = "55P03";
+use crate::dataset::{self, TableError};
+use crate::tpcb::{self, Found, ScaleError, Script, Table, TpcB, check_scale};
 
 /// Scripts of pgbench, and the scale that is wanted.
 #[derive(Debug)]
@@ -45,11 +43,8 @@ impl Benchmark for TpcbBenchmark {
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
-        let state = tpcb::state(connection)?;
-        if state == State::Missing {
-            return Ok(None);
-        }
-        let Found { scale } = state.ready(self.scale)?;
+        let found = tpcb::state(connection)?.found(self.scale)?;
+        let Some(Found { scale }) = found else { return Ok(None) };
         let tables = Table::ALL.map(|table| table.name().to_owned()).to_vec();
         let load = move |script| ScriptLoad { script, scale };
         Ok(Some(Dataset { scale: Some(scale.into()), ..Dataset::new(tables, &self.scripts, load) }))
@@ -68,13 +63,7 @@ impl Benchmark for TpcbBenchmark {
         let suggested =
             || tpcb::suggest_scale(site.memory_bytes, Some(site.cpus), site.free_disk_bytes, site.quick);
         let scale = self.scale.unwrap_or_else(suggested);
-        let options = PrepareOptions {
-            cpus: site.same_host.then_some(site.cpus),
-            free_disk_bytes: site.free_disk_bytes,
-            stop: Some(site.stop),
-            ..PrepareOptions::new(site.target, u64::from(scale))
-        };
-        Ok(tpcb::prepare(connection, &options, progress)?)
+        Ok(tpcb::prepare(connection, site, scale.into(), progress)?)
     }
 }
 
@@ -114,7 +103,7 @@ impl SeriesLoad for ScriptLoad {
         let limited = |source| BenchmarkError::Query { doing: "set lock_timeout", source };
         connection.execute(&format!("set lock_timeout = '{seconds}s'")).map_err(limited)?;
         let locked = |error| match error {
-            TableError::Failed { table, source } if source.sqlstate() == Some(LOCK_NOT_AVAILABLE) => {
+            TableError::Failed { table, source } if source.cause() == Some(Cause::Locked) => {
                 BenchmarkError::Locked { table, seconds, source }
             }
             error => error.into(),

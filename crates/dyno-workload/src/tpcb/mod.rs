@@ -20,7 +20,7 @@ use crate::dataset::Terms;
 pub use benchmark::TpcbBenchmark;
 pub use digits::grouped;
 pub use load::{Script, TpcB};
-pub use prepare::{PrepareOptions, prepare};
+pub use prepare::prepare;
 pub(crate) use rows::TpcbRows;
 pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;

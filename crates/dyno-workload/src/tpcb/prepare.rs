@@ -3,8 +3,6 @@
 //! One connection does it all. Two that each load half of the accounts are slower in sum: COPY with FREEZE is open
 //! only to the transaction that truncated the table, and without it VACUUM has to rewrite every page afterwards.
 
-use std::sync::atomic::AtomicBool;
-
 use dyno_target::connection::{Connection, QueryError};
 
 use super::TERMS;
@@ -12,54 +10,31 @@ use super::rows::TpcbRows;
 use super::scale::check_scale;
 use super::schema::{ALL_TABLES, Table};
 use super::state::state;
-use crate::benchmark::Progress;
+use crate::benchmark::{Progress, Site};
 use crate::dataset::bulk::{copy, in_transaction};
-use crate::dataset::{JobContext, JobError, News, PrepareError, State, Steps, WorkerPool, run_list};
+use crate::dataset::{JobContext, JobError, News, PrepareError, Steps, WorkerPool, run_list};
 
 /// Memory of an index build for each process that takes part; the server starts no process that has less.
 const SORT_MB_PER_PROCESS: u64 = 32;
 /// A build with more would start to matter to the server's other memory.
 const SORT_MB_MAX: u64 = 1024;
 
-/// What to prepare.
-#[derive(Debug, Clone)]
-pub struct PrepareOptions<'a> {
-    /// The target's short name, for the steps that are reported.
-    pub target: String,
-    pub scale: u64,
-    /// Processors of the server's host, where they are known.
-    pub cpus: Option<u32>,
-    /// Free space on the server's disk, where it is known.
-    pub free_disk_bytes: Option<u64>,
-    /// Once it is set, the preparation ends before the next statement, and a load before the next message.
-    pub stop: Option<&'a AtomicBool>,
-}
-
-impl PrepareOptions<'_> {
-    /// What `pgbench -i -s scale` makes.
-    #[must_use]
-    pub fn new(target: &str, scale: u64) -> Self {
-        Self { target: target.to_owned(), scale, cpus: None, free_disk_bytes: None, stop: None }
-    }
-}
-
 /// Drops the tables that are there and makes new ones. Sets the session's `statement_timeout` to 0.
 ///
 /// # Errors
 /// The scale is absurd or does not fit, a table of the same name is not pgbench's, the server refuses a step, or
-/// [`PrepareOptions::stop`] was set; the data is then not usable, unless nothing was begun, and [`state`] says so.
+/// [`Site::stop`] was set; the data is then not usable, unless nothing was begun, and [`state`] says so.
 /// The session stays usable unless the connection was lost.
 pub fn prepare(
     connection: &mut Connection,
-    options: &PrepareOptions<'_>,
+    site: &Site<'_>,
+    scale: u64,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
-    if let State::NotOurs { table, whose } = state(connection)? {
-        return Err(PrepareError::NotOurs { terms: &TERMS, table, whose });
-    }
-    let scale = check_scale(options.scale, free_disk_bytes(connection, options)?)?;
-    let pool = WorkerPool::of_one(connection, options.stop);
-    let mut steps = Steps { pool, terms: &TERMS, target: &options.target, progress };
+    state(connection)?.ours()?;
+    let scale = check_scale(scale, free_disk_bytes(connection, site)?)?;
+    let pool = WorkerPool::of_one(connection, Some(site.stop));
+    let mut steps = Steps { pool, terms: &TERMS, target: site.target, progress };
     // A role's time limit is meant for its queries; a large load would run into it.
     let mut drop = vec!["set statement_timeout = 0".to_owned()];
     drop.extend(Table::ALL.map(|table| format!("drop table if exists {}", table.name())));
@@ -67,19 +42,17 @@ pub fn prepare(
     // After a load of frozen rows this visits hardly a page: it is there for the statistics.
     let vacuum = Table::ALL.map(|table| format!("vacuum analyze {}", table.name()));
     let rows = Table::ALL.iter().map(|table| table.rows(scale)).sum();
+    let cpus = site.same_host.then_some(site.cpus);
     steps.one("drop", None, |connection, context| run_list(connection, &drop, context))?;
     steps.one("tables", None, |connection, context| run_list(connection, &create, context))?;
     steps.one("data", Some(rows), |connection, context| load(connection, scale, context))?;
     steps.one("vacuum", None, |connection, context| run_list(connection, &vacuum, context))?;
-    steps.one("keys", None, |connection, context| add_keys(connection, options.cpus, context))
+    steps.one("keys", None, |connection, context| add_keys(connection, cpus, context))
 }
 
 /// Free space once the old tables are gone.
-fn free_disk_bytes(
-    connection: &mut Connection,
-    options: &PrepareOptions<'_>,
-) -> Result<Option<u64>, PrepareError> {
-    let Some(free) = options.free_disk_bytes else { return Ok(None) };
+fn free_disk_bytes(connection: &mut Connection, site: &Site<'_>) -> Result<Option<u64>, PrepareError> {
+    let Some(free) = site.free_disk_bytes else { return Ok(None) };
     let old = size(connection, "pg_total_relation_size")
         .map_err(|error| PrepareError::of(&TERMS, "drop", error.into()))?;
     Ok(Some(free.saturating_add(old)))

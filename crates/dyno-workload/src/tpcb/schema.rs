@@ -32,10 +32,6 @@ impl Table {
         }
     }
 
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|table| table.name() == name)
-    }
-
     /// Rows at `scale` before any load.
     #[must_use]
     pub fn rows(self, scale: u32) -> u64 {

@@ -17,17 +17,17 @@ pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
 }
 
 fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
-    let shape = Shape::read(connection)?;
-    if shape.tables.is_empty() {
+    let tables = tables(connection)?;
+    if tables.is_empty() {
         return Ok(State::Missing);
     }
-    for found in &shape.tables {
+    for found in &tables {
         if let Some(why) = found.foreign() {
             let table = found.table.name().to_owned();
             return Ok(State::NotOurs { table, whose: format!("is not pgbench's: {why}") });
         }
     }
-    match shape.incomplete() {
+    match incomplete(&tables) {
         Some(why) => Ok(State::Damaged { why }),
         None => contents(connection),
     }
@@ -44,9 +44,7 @@ impl dataset::Found for Found {
     /// A scale, where one was asked for.
     type Wanted = Option<u32>;
 
-    fn terms() -> &'static Terms {
-        &TERMS
-    }
+    const TERMS: &'static Terms = &TERMS;
 
     fn suits(&self, wanted: Option<u32>) -> Result<(), NotReady> {
         let scale = self.scale;
@@ -94,59 +92,52 @@ impl FoundTable {
 }
 
 /// Those of the four tables that are there.
-#[derive(Debug)]
-struct Shape {
-    tables: Vec<FoundTable>,
+fn tables(connection: &mut Connection) -> Result<Vec<FoundTable>, QueryError> {
+    let names: Vec<String> = Table::ALL.iter().map(|table| format!("'{}'", table.name())).collect();
+    let sql = format!(
+        "select c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) as type, \
+                exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and i.indisvalid \
+                        and i.indnatts = 1 and i.indkey[0] = a.attnum)::int as is_key \
+         from unnest(array[{}]) as wanted(name) \
+         join pg_class c on c.oid = to_regclass(wanted.name) \
+         left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
+         order by c.relname, a.attnum",
+        names.join(", ")
+    );
+    let rows = connection.query(&sql)?;
+    let mut tables: Vec<FoundTable> = Vec::new();
+    for row in rows.iter() {
+        let text = |column| row.get(column).unwrap_or_default().to_owned();
+        let name = text("relname");
+        let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) else { continue };
+        if tables.last().is_none_or(|last| last.table != table) {
+            tables.push(FoundTable { table, kind: text("relkind"), columns: Vec::new(), key: None });
+        }
+        let Some(found) = tables.last_mut() else { continue };
+        found.columns.push((text("attname"), text("type")));
+        if row.get("is_key") == Some("1") {
+            found.key = Some(text("attname"));
+        }
+    }
+    Ok(tables)
 }
 
-impl Shape {
-    fn read(connection: &mut Connection) -> Result<Self, QueryError> {
-        let names: Vec<String> = Table::ALL.iter().map(|table| format!("'{}'", table.name())).collect();
-        let sql = format!(
-            "select c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) as type, \
-                    exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and i.indisvalid \
-                            and i.indnatts = 1 and i.indkey[0] = a.attnum)::int as is_key \
-             from unnest(array[{}]) as wanted(name) \
-             join pg_class c on c.oid = to_regclass(wanted.name) \
-             left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
-             order by c.relname, a.attnum",
-            names.join(", ")
-        );
-        let rows = connection.query(&sql)?;
-        let mut tables: Vec<FoundTable> = Vec::new();
-        for row in rows.iter() {
-            let text = |column| row.get(column).unwrap_or_default().to_owned();
-            let Some(table) = Table::from_name(&text("relname")) else { continue };
-            if tables.last().is_none_or(|last| last.table != table) {
-                tables.push(FoundTable { table, kind: text("relkind"), columns: Vec::new(), key: None });
-            }
-            let Some(found) = tables.last_mut() else { continue };
-            found.columns.push((text("attname"), text("type")));
-            if row.get("is_key") == Some("1") {
-                found.key = Some(text("attname"));
-            }
+/// What is not as `pgbench -i` leaves it; `None` where all is.
+fn incomplete(tables: &[FoundTable]) -> Option<String> {
+    for table in Table::ALL {
+        let Some(found) = tables.iter().find(|found| found.table == table) else {
+            return Some(format!("{} is missing", table.name()));
+        };
+        if found.key.as_deref() != table.key() {
+            return Some(format!(
+                "{} has no primary key on {}",
+                table.name(),
+                table.key().unwrap_or("any column")
+            ));
         }
-        Ok(Self { tables })
     }
-
-    /// What is not as `pgbench -i` leaves it; `None` where all is.
-    fn incomplete(&self) -> Option<String> {
-        for table in Table::ALL {
-            let Some(found) = self.tables.iter().find(|found| found.table == table) else {
-                return Some(format!("{} is missing", table.name()));
-            };
-            if found.key.as_deref() != table.key() {
-                return Some(format!(
-                    "{} has no primary key on {}",
-                    table.name(),
-                    table.key().unwrap_or("any column")
-                ));
-            }
-        }
-        None
-    }
+    None
 }
-
 /// Judges the rows of tables whose shape is right.
 fn contents(connection: &mut Connection) -> Result<State<Found>, QueryError> {
     let [branches, last_branch, tellers, last_teller] = numbers::<i64, 4>(

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_target::connection::Connection;
-use dyno_workload::dataset::{State, StateError, TableError};
-use dyno_workload::tpcb::{Baseline, Found, PrepareError, PrepareOptions, Progress, prepare, reset, state};
+use dyno_workload::benchmark::Site;
+use dyno_workload::dataset::{Found as _, State, StateError, TableError};
+use dyno_workload::tpcb::{Baseline, Found, PrepareError, Progress, prepare, reset, state};
 
-use crate::prepared;
 use crate::server::Database;
+use crate::{prepared, site};
 
 #[test]
 fn tables_that_are_missing_are_said_to_be() {
@@ -15,7 +16,8 @@ fn tables_that_are_missing_are_said_to_be() {
     let mut connection = database.open();
     let found = state(&mut connection).unwrap();
     assert_eq!(found, State::Missing);
-    let error = found.ready(Some(7)).unwrap_err().to_string();
+    assert_eq!(found.found(Some(7)), Ok(None));
+    let error = Found::missing(Some(7)).to_string();
     assert!(error.contains("--prepare") && error.contains("pgbench -i -s 7"), "{error}");
     let error = Baseline::take(&mut connection).unwrap_err();
     assert!(matches!(&error, TableError::Missing { table, .. } if table == "pgbench_accounts"), "{error}");
@@ -32,9 +34,9 @@ fn another_scale_than_wanted_is_refused() {
     let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
     let found = state(&mut connection).unwrap();
-    assert_eq!(found.clone().ready(None), Ok(Found { scale: 1 }));
-    assert_eq!(found.clone().ready(Some(1)), Ok(Found { scale: 1 }));
-    let refused = found.ready(Some(3)).unwrap_err().to_string();
+    assert_eq!(found.clone().found(None), Ok(Some(Found { scale: 1 })));
+    assert_eq!(found.clone().found(Some(1)), Ok(Some(Found { scale: 1 })));
+    let refused = found.found(Some(3)).unwrap_err().to_string();
     assert!(refused.contains("has scale 1, not 3; run with --scale 1"), "{refused}");
 }
 
@@ -93,8 +95,9 @@ fn a_scale_that_does_not_fit_is_refused_before_anything_is_dropped() {
     let Some(database) = Database::new() else { return };
     let mut connection = database.open();
     prepared(&mut connection, 1).unwrap();
-    let options = PrepareOptions { free_disk_bytes: Some(2_000_000_000), ..PrepareOptions::new("pg", 1000) };
-    let refused = prepare(&mut connection, &options, &mut |_| {}).unwrap_err().to_string();
+    let stop = AtomicBool::new(false);
+    let site = Site { free_disk_bytes: Some(2_000_000_000), ..site(&stop) };
+    let refused = prepare(&mut connection, &site, 1000, &mut |_| {}).unwrap_err().to_string();
     assert!(refused.contains("16.8 GB") && refused.contains("would fit"), "{refused}");
     assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 1 }));
 }
@@ -102,13 +105,12 @@ fn a_scale_that_does_not_fit_is_refused_before_anything_is_dropped() {
 /// Stopped at `when`, which is told what has been reported; returns the step in which it ended.
 fn stopped(connection: &mut Connection, when: impl Fn(&Progress) -> bool) -> &'static str {
     let stop = AtomicBool::new(false);
-    let options = PrepareOptions { stop: Some(&stop), ..PrepareOptions::new("pg", 2) };
     let mut look = |progress: Progress| {
         if when(&progress) {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    match prepare(connection, &options, &mut look) {
+    match prepare(connection, &site(&stop), 2, &mut look) {
         Err(PrepareError::Stopped { step, .. }) => step,
         other => panic!("not stopped: {other:?}"),
     }

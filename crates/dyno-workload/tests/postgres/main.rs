@@ -12,12 +12,31 @@ mod load;
 #[cfg(test)]
 mod server;
 
+use std::sync::atomic::AtomicBool;
+
 use dyno_target::connection::Connection;
-use dyno_workload::tpcb::{PrepareError, PrepareOptions, Progress, prepare};
+use dyno_workload::benchmark::Site;
+use dyno_workload::tpcb::{PrepareError, Progress, prepare};
+
+/// A site of which nothing is known.
+fn site(stop: &AtomicBool) -> Site<'_> {
+    Site {
+        target: "pg",
+        open: &|| unreachable!("one connection does it all"),
+        cpus: 1,
+        memory_bytes: None,
+        same_host: false,
+        free_disk_bytes: None,
+        quick: false,
+        seed: 1,
+        stop,
+    }
+}
 
 /// Prepares `scale` as it is by default; returns what was reported on the way.
 fn prepared(connection: &mut Connection, scale: u64) -> Result<Vec<Progress>, PrepareError> {
     let mut seen = Vec::new();
-    prepare(connection, &PrepareOptions::new("pg", scale), &mut |progress| seen.push(progress))?;
+    let stop = AtomicBool::new(false);
+    prepare(connection, &site(&stop), scale, &mut |progress| seen.push(progress))?;
     Ok(seen)
 }

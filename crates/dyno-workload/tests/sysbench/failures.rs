@@ -32,7 +32,7 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
             assert_eq!(fallbacks.len(), 1, "{name}: {fallbacks:?}");
             let found = state(&mut server.open(), &options).unwrap();
             let wanted = Wanted { tables: Some(2), table_size: Some(3_000), key: true, index: true };
-            assert!(found.ready(wanted).is_ok(), "{name}");
+            assert!(found.found(wanted).is_ok(), "{name}");
         }
     }
     let Some(server) = Server::postgres() else { return };
@@ -66,11 +66,11 @@ fn a_preparation_can_be_stopped_and_made_again() {
         assert!(matches!(outcome, Err(PrepareError::Stopped { step: "data", .. })), "{name}: {outcome:?}");
         server.wait_until_alone();
         let any = Wanted { tables: None, table_size: Some(TOO_MANY), key: true, index: true };
-        assert!(state(&mut server.open(), &options).unwrap().ready(any).is_err(), "{name}");
+        assert!(state(&mut server.open(), &options).unwrap().found(any).is_err(), "{name}");
         let small = Options { table_size: 1_000, ..options };
         server.prepare(&small).unwrap();
         let wanted = Wanted { table_size: Some(1_000), ..any };
-        assert!(state(&mut server.open(), &small).unwrap().ready(wanted).is_ok(), "{name}");
+        assert!(state(&mut server.open(), &small).unwrap().found(wanted).is_ok(), "{name}");
     });
 }
 

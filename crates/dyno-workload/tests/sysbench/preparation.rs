@@ -51,7 +51,7 @@ fn tables_are_those_of_the_real_sysbench_and_serve_it() {
             succeed(sysbench.args(["--tables=2", "--table-size=500"]).args(arguments))
         };
         let is_found = || {
-            let found = state(&mut server.open(), &options(2, 500)).unwrap().ready(wanted).unwrap();
+            let found = state(&mut server.open(), &options(2, 500)).unwrap().found(wanted).unwrap().unwrap();
             assert_eq!((found.tables, found.table_size), (2, 500), "{name}");
         };
         let theirs: Vec<String> = RECORDED.get(&name, || {
@@ -118,7 +118,7 @@ fn is_complete(server: &Server, tables: u32, table_size: u64) {
         let count = format!("SELECT COUNT(*) FROM sbtest{table}");
         assert_eq!(connection.query_value::<u64>(&count).unwrap(), Some(table_size), "{about}");
     }
-    let found = state(&mut connection, &options).unwrap().ready(ANY).unwrap();
+    let found = state(&mut connection, &options).unwrap().found(ANY).unwrap().unwrap();
     assert_eq!((found.tables, found.table_size), (tables, table_size), "{about}");
     for table in 1..=tables {
         prewarm(&mut connection, &options, &server.dialect(), table).unwrap();
@@ -135,12 +135,12 @@ fn what_cannot_be_used_is_told_apart() {
         let wanted = options(2, 200);
         assert_eq!(state(&mut connection, &wanted).unwrap(), State::Missing, "{name}");
         server.prepare(&wanted).unwrap();
-        let now = |wanted: &Options, ready| state(&mut server.open(), wanted).unwrap().ready(ready);
+        let now = |wanted: &Options, asked| state(&mut server.open(), wanted).unwrap().found(asked);
         let fewer = now(&options(4, 200), Wanted { tables: Some(4), ..ANY }).unwrap_err().to_string();
         assert!(fewer.contains("has 2 tables, not 4"), "{name}: {fewer}");
         let other = Wanted { table_size: Some(300), ..ANY };
         let other = now(&wanted, other).unwrap_err().to_string();
-        assert!(other.contains("has 200 rows in a table, not 300"), "{name}: {other}");
+        assert!(other.contains("has tables of 200 rows, not 300"), "{name}: {other}");
         connection.execute("DELETE FROM sbtest2 WHERE id BETWEEN 50 AND 60").unwrap();
         let damaged = now(&wanted, ANY).unwrap_err().to_string();
         assert!(damaged.contains("rows of sbtest2 that were looked up"), "{name}: {damaged}");
@@ -156,7 +156,7 @@ fn what_cannot_be_used_is_told_apart() {
         assert!(matches!(kept, PrepareError::Exists { .. }), "{name}: {kept}");
         connection.execute("DROP TABLE sbtest2").unwrap();
         server.prepare(&wanted).unwrap();
-        let found = now(&wanted, ANY).unwrap();
+        let found = now(&wanted, ANY).unwrap().unwrap();
         assert_eq!((found.tables, found.table_size), (2, 200), "{name}");
     });
 }
@@ -169,7 +169,7 @@ fn a_user_who_may_only_read_finds_the_keys() {
         server.prepare(&options).unwrap();
         let user = server.create_reader();
         let mut reader = server.target_of(&user, "x").connect().unwrap();
-        let found = state(&mut reader, &options).unwrap().ready(ANY).unwrap();
+        let found = state(&mut reader, &options).unwrap().found(ANY).unwrap().unwrap();
         assert_eq!((found.tables, found.keyed, found.indexed), (2, true, true), "{name}");
         assert!(reader.execute("DELETE FROM sbtest1").is_err(), "{name}");
     });
@@ -197,13 +197,17 @@ fn other_keys_and_no_rows_can_be_had() {
             Options { secondary: true, auto_inc: false, create_secondary: false, ..options(2, 300) };
         server.prepare(&options).unwrap();
         let found = state(&mut server.open(), &options).unwrap();
-        let found = found.ready(Wanted { key: false, index: false, ..ANY }).unwrap();
+        let found = found.found(Wanted { key: false, index: false, ..ANY }).unwrap().unwrap();
         assert_eq!((found.tables, found.keyed, found.indexed), (2, false, false), "{name}");
         let indexes = schema(&server).iter().filter(|line| line.contains("xid")).count();
         assert_eq!(indexes, 2, "{name}");
         let empty = Options { table_size: 0, auto_inc: false, ..Options::default() };
         server.prepare(&empty).unwrap();
         assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(0));
-        assert_eq!(state(&mut server.open(), &empty).unwrap().ready(ANY).unwrap().tables, 1, "{name}");
+        assert_eq!(
+            state(&mut server.open(), &empty).unwrap().found(ANY).unwrap().unwrap().tables,
+            1,
+            "{name}"
+        );
     });
 }

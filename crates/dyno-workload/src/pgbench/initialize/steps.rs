@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// One step.
+/// One step; in the order of [`Step::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     DropTables,
@@ -15,40 +15,28 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 7] = [
-        Self::DropTables,
-        Self::CreateTables,
-        Self::ClientSideGenerate,
-        Self::ServerSideGenerate,
-        Self::Vacuum,
-        Self::PrimaryKeys,
-        Self::ForeignKeys,
+    /// Each with its letter in `-I`, its name in the last line, where its time stands, and what is said when it begins.
+    const ALL: [(Self, char, &'static str, &'static str); 7] = [
+        (Self::DropTables, 'd', "drop tables", "dropping old tables...\n"),
+        (Self::CreateTables, 't', "create tables", "creating tables...\n"),
+        (Self::ClientSideGenerate, 'g', "client-side generate", "generating data (client-side)...\n"),
+        (Self::ServerSideGenerate, 'G', "server-side generate", "generating data (server-side)...\n"),
+        (Self::Vacuum, 'v', "vacuum", "vacuuming...\n"),
+        (Self::PrimaryKeys, 'p', "primary keys", "creating primary keys...\n"),
+        (Self::ForeignKeys, 'f', "foreign keys", "creating foreign keys...\n"),
     ];
-
-    /// Its letter in `-I`, its name in the last line, where its time stands, and what is said when it begins.
-    fn words(self) -> (char, &'static str, &'static str) {
-        match self {
-            Self::DropTables => ('d', "drop tables", "dropping old tables...\n"),
-            Self::CreateTables => ('t', "create tables", "creating tables...\n"),
-            Self::ClientSideGenerate => ('g', "client-side generate", "generating data (client-side)...\n"),
-            Self::ServerSideGenerate => ('G', "server-side generate", "generating data (server-side)...\n"),
-            Self::Vacuum => ('v', "vacuum", "vacuuming...\n"),
-            Self::PrimaryKeys => ('p', "primary keys", "creating primary keys...\n"),
-            Self::ForeignKeys => ('f', "foreign keys", "creating foreign keys...\n"),
-        }
-    }
 
     #[must_use]
     pub fn letter(self) -> char {
-        self.words().0
+        Self::ALL[self as usize].1
     }
 
     pub(super) fn name(self) -> &'static str {
-        self.words().1
+        Self::ALL[self as usize].2
     }
 
     pub(super) fn announcement(self) -> &'static str {
-        self.words().2
+        Self::ALL[self as usize].3
     }
 }
 
@@ -66,8 +54,8 @@ impl Steps {
             return Err(StepsError::Empty);
         }
         let step = |letter| {
-            let found = Step::ALL.into_iter().find(|step| step.letter() == letter);
-            found.ok_or(StepsError::Unrecognized { letter })
+            let found = Step::ALL.into_iter().find(|(_, known, ..)| *known == letter);
+            found.map(|(step, ..)| step).ok_or(StepsError::Unrecognized { letter })
         };
         letters.chars().filter(|letter| *letter != ' ').map(step).collect::<Result<_, _>>().map(Self)
     }
