@@ -118,7 +118,8 @@ impl Stages {
             told: observer.told,
             counted: ran.is_ok(),
         });
-        let (workload, url) = (subject.workload.to_owned(), subject.url.to_owned());
+        let workload = format!("{} of {}", subject.series, subject.workload);
+        let url = subject.url.to_owned();
         if let Err(source) = ran {
             let source = Box::new(source);
             return Err(Failure::LoadBroken { workload, clients: order.clients, url, source });
