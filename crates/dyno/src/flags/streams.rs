@@ -177,7 +177,8 @@ mod tests {
         );
         let of_pgbench = "dyno pgbench -c a=4";
         assert_eq!(read(of_pgbench), of_pgbench);
-        let others = "dyno run -t pg=postgres://h/d?a=b --clients 4 --duration=5s --before join a=b --to-the-end";
+        let others =
+            "dyno run -t pg=postgres://h/d?a=b --clients 4 --duration=5s --before join a=b --to-the-end";
         assert_eq!(read(others), others);
         let said = ["pg", "--ramp", "1..9", "my", "--clients", "4", "pg", "--step", "2s"].map(str::to_owned);
         let loads = on_systems(&said).unwrap();
