@@ -359,7 +359,13 @@ fn check_autocommit(server: &mut TargetServer) -> Result<(), Failure> {
     let ask = |connection: &mut Connection| connection.query_value("SELECT @@GLOBAL.autocommit");
     let begins_with: Result<Option<u8>, _> = server.reconnect_if_broken()?.briefly(ask);
     match begins_with {
-        Ok(Some(0)) => Err(Failure::NoAutocommit { url: server.url.clone() }),
+        Ok(Some(0)) => Err(Failure::advised(
+            format!(
+                "sessions on {} begin with autocommit off: what a single statement writes would never be committed",
+                server.url
+            ),
+            "turn it on for new sessions: SET GLOBAL autocommit = 1",
+        )),
         // A server that does not say begins as all do.
         _ => Ok(()),
     }
@@ -381,7 +387,11 @@ fn reset(
         // In an embedded server there is nobody who could miss anything.
         load.reset(connection, named.then_some(tell)).map_err(|error| match error {
             BenchmarkError::Locked { table, seconds, source } => {
-                Failure::Locked { table, url, seconds, source: Box::new(source) }
+                let what =
+                    format!("another session on {url} has kept {table} locked for {seconds} s: {source}");
+                let advice =
+                    "end that session, or wait until it is done (pg_locks and pg_stat_activity show it)";
+                Failure::advised(what, advice)
             }
             error => error.into(),
         })

@@ -31,7 +31,7 @@ pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
 pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
     let rows = BUILT_IN
         .iter()
-        .map(|(name, _)| Ok(((*name).to_owned(), flags::load(name)?.about.unwrap_or_default())))
+        .map(|(name, text)| Ok(((*name).to_owned(), flags::parse(name, text)?.about.unwrap_or_default())))
         .collect::<Result<Vec<_>, Failure>>()?;
     list("scenarios", &rows, arguments.json)
 }

@@ -19,10 +19,10 @@ const OF_STREAM: [&str; 4] = ["protocol", "connections", "max-tries", "time-limi
 
 /// `oltp=tpcb/tpcb-like,clients=8`: a name, a workload, and what else a specification says of a stream.
 pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
-    let wrong = |why: &str| Failure::Absurd {
-        what: format!(
+    let wrong = |why: &str| {
+        Failure::wrong(format!(
             "--stream {text}: {why}; it is NAME=WORKLOAD,OPTION=VALUE,…, such as oltp=tpcb/tpcb-like,clients=8"
-        ),
+        ))
     };
     let (name, rest) = text.split_once('=').ok_or_else(|| wrong("it has no name"))?;
     check_name(name)?;
@@ -70,7 +70,7 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let (options, _) = options();
     let mut words = words.peekable();
     let mut read: Vec<OsString> = words.by_ref().take(1).collect();
-    if !words.peek().is_some_and(|command| HAVE_LOADS.iter().any(|name| command == name)) {
+    if !words.peek().and_then(|command| command.to_str()).is_some_and(has_loads) {
         read.extend(words);
         return read;
     }
@@ -97,6 +97,11 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
         }
     }
     read
+}
+
+/// Whether a command takes loads, which may be typed by its beginning.
+fn has_loads(command: &str) -> bool {
+    HAVE_LOADS.iter().any(|name| name.starts_with(command))
 }
 
 /// The options of a load: those that take a value, each with its names and the long one; and those that take none, without
@@ -132,7 +137,7 @@ pub(super) fn on_systems(said: &[String]) -> Result<BTreeMap<String, LoadSpec>, 
         let read = LoadArguments::try_parse_from(&options).map_err(|error| {
             let said = error.to_string();
             let line = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            Failure::Absurd { what: format!("the load of {name}: {line}") }
+            Failure::wrong(format!("the load of {name}: {line}"))
         })?;
         Ok((name, read.load))
     };
