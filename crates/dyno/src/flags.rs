@@ -165,7 +165,7 @@ impl Flags {
             spec.phases.push(PhaseSpec::default());
         }
         if !self.stream.is_empty() {
-            // Streams that were stored or stand in a file give way; a workload that was typed does not.
+            // Streams that were stored or stand in a file are replaced; a workload that was typed is not.
             let typed = named.filter(|named| !is_file(named)).and_then(|_| first_workload(&spec));
             if let Some(other) = typed.or(self.load.workload.as_deref()) {
                 let what = format!("--stream names the workloads: leave out {other}, or the streams");
