@@ -75,7 +75,7 @@ pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {
         "\nA database of yours (dyno run --target …):\n  \
          postgres://user@host:5432/database?sslmode=verify-full\n  \
          'host=/var/run/postgresql dbname=bank'   a libpq connection string; PG* variables, ~/.pgpass and\n  \
-         service=NAME                             service files count as they do for psql\n  \
+         service=NAME                             service files are read as psql reads them\n  \
          mysql://user@host:3306/database?ssl-mode=VERIFY_IDENTITY\n  \
          mysql://user@localhost/database?socket=/run/mysqld/mysqld.sock\n  \
          \u{20}                                        ~/.my.cnf and MYSQL_PWD count as they do for mysql\n\

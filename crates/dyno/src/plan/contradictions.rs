@@ -36,7 +36,7 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
         }
         if extended && target.is_mysql() {
             return Err(Failure::wrong(format!(
-                "--protocol extended is PostgreSQL's, and {name} speaks MySQL's: there statements travel simple or \
+                "--protocol extended is PostgreSQL's, and {name} speaks MySQL's: there statements are sent simple or \
                      prepared"
             )));
         }
