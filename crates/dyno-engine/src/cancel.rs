@@ -7,8 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use dyno_wire::endpoint::SessionName;
 use dyno_wire::server_error::ServerError;
 
-use crate::clock::SECOND_NS;
-use crate::connecting::nanoseconds;
+use crate::clock::{SECOND_NS, nanoseconds};
 use crate::session::{Session, SessionState};
 use crate::thread::LoadThread;
 

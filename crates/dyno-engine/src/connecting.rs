@@ -6,14 +6,15 @@ use dyno_wire::endpoint::Endpoint;
 use dyno_wire::my::reply::Expect;
 use rustix::io::Errno;
 
-use crate::clock::now_ns;
+use crate::clock::{nanoseconds, now_ns};
 use crate::config::OnLoss;
 use crate::error::SessionError;
+use crate::message::ReportKind;
 use crate::poller::Ready;
 use crate::pool::Nobody;
-use crate::recorder::ErrorCode;
+use crate::record::ErrorCode;
 use crate::session::{Received, Session, SessionState};
-use crate::thread::{LoadThread, ReportKind};
+use crate::thread::LoadThread;
 use crate::workload::ClientIdentity;
 
 /// Connections that one thread opens at a time: a server forks or logs in for each, and its queue of connections
@@ -326,9 +327,4 @@ pub(crate) fn connect_timeout(endpoint: &Endpoint) -> Duration {
 fn backoff_ns(attempts: u32) -> u64 {
     let doubled = 1u32 << attempts.saturating_sub(1).min(10);
     nanoseconds(BACKOFF_FIRST.saturating_mul(doubled).min(BACKOFF_MAX))
-}
-
-/// A duration in whole nanoseconds; beyond 584 years it is for ever.
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 2).min(u64::MAX / 2)
 }

@@ -1,7 +1,6 @@
 //! The engine as its caller sees it: threads are started, clients connected, stages run.
 
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,11 +15,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cancel;
 use crate::clock::now_ns;
+use crate::collector::Collector;
+pub use crate::collector::StageOutcome;
 use crate::config::EngineConfig;
 use crate::error::{EngineError, SessionError};
-use crate::recorder::{Merged, Record, Recorder};
+use crate::message::{ReportKind, ThreadCommand, ThreadReport};
+use crate::record::Record;
+use crate::recorder::Recorder;
 use crate::statement::Statements;
-use crate::thread::{LoadThread, ReportKind, ThreadCommand, ThreadFinished, ThreadReport, ThreadSetup};
+use crate::thread::{LoadThread, ThreadSetup};
 use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.
@@ -60,22 +63,6 @@ pub enum Observation {
     Interval(Interval),
     /// The first error of its kind in a thread, with what the server said.
     Error(SessionError),
-}
-
-/// How a stage ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StageOutcome {
-    /// Seconds of load.
-    pub seconds: f64,
-    /// Seconds from the load's end until the last transaction had ended.
-    pub drain_s: f64,
-    /// False where it ended before its plan was fulfilled.
-    pub complete: bool,
-    pub clients_aborted: u32,
-    /// Transactions of an open load that were due and never begun.
-    pub not_begun: u64,
-    /// All load threads had real-time priority, as an open load may ask for.
-    pub realtime: bool,
 }
 
 impl Engine {
@@ -318,75 +305,4 @@ fn allow_open_files(clients: u32) -> Result<(), EngineError> {
         return Err(EngineError::OpenFiles { wanted: clients, needed, limit: maximum.unwrap_or(raised) });
     }
     Ok(())
-}
-
-/// Puts the threads' records together, interval by interval.
-struct Collector {
-    stage: u32,
-    start_ns: u64,
-    intervals: BTreeMap<u32, Merged>,
-    drain: Option<Merged>,
-    threads: Vec<ThreadProgress>,
-}
-
-#[derive(Default)]
-struct ThreadProgress {
-    /// Intervals handed over.
-    records: u32,
-    finished: Option<ThreadFinished>,
-}
-
-impl Collector {
-    fn new(stage: u32, start_ns: u64, threads: usize) -> Self {
-        let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
-        Self { stage, start_ns, intervals: BTreeMap::new(), drain: None, threads }
-    }
-
-    fn add(&mut self, thread: u32, record: &Record) {
-        let count = self.threads.len();
-        let fresh = || Merged::new(self.stage, self.start_ns, count, record);
-        let merged = if record.drain {
-            self.drain.get_or_insert_with(fresh)
-        } else {
-            self.threads[thread as usize].records = record.index + 1;
-            self.intervals.entry(record.index).or_insert_with(fresh)
-        };
-        merged.add(thread as usize, record);
-    }
-
-    fn finish(&mut self, thread: u32, finished: ThreadFinished) {
-        self.threads[thread as usize].finished = Some(finished);
-    }
-
-    fn is_finished(&self) -> bool {
-        self.threads.iter().all(|thread| thread.finished.is_some())
-    }
-
-    /// Intervals to which no thread will add any more, in order; with the drain at the very end.
-    fn flush(&mut self, last: bool) -> Vec<Interval> {
-        let given =
-            |thread: &ThreadProgress| if thread.finished.is_some() { u32::MAX } else { thread.records };
-        let ready = self.threads.iter().map(given).min().unwrap_or(u32::MAX);
-        let rest = self.intervals.split_off(&ready);
-        let mut flushed: Vec<_> = std::mem::replace(&mut self.intervals, rest).into_values().collect();
-        if last {
-            flushed.extend(std::mem::take(&mut self.intervals).into_values());
-            flushed.extend(self.drain.take());
-        }
-        flushed.into_iter().filter_map(Merged::finish).collect()
-    }
-
-    fn outcome(&self) -> StageOutcome {
-        let finished = || self.threads.iter().filter_map(|thread| thread.finished);
-        let load_end_ns = finished().map(|f| f.load_end_ns).max().unwrap_or(self.start_ns);
-        let drained_ns = finished().map(|f| f.drained_ns).max().unwrap_or(load_end_ns);
-        StageOutcome {
-            seconds: load_end_ns.saturating_sub(self.start_ns) as f64 / 1e9,
-            drain_s: drained_ns.saturating_sub(load_end_ns) as f64 / 1e9,
-            complete: finished().all(|f| f.complete),
-            clients_aborted: finished().map(|f| f.clients_aborted).sum(),
-            not_begun: finished().map(|f| f.not_begun).sum(),
-            realtime: finished().all(|f| f.realtime),
-        }
-    }
 }

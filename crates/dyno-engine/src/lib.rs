@@ -5,16 +5,19 @@
 
 pub mod cancel;
 pub mod clock;
+mod collector;
 pub mod config;
 mod connecting;
 mod dialogue;
 mod eager;
 pub mod engine;
 pub mod error;
+mod message;
 mod poller;
 mod pool;
 mod prepared_statements;
 mod priority;
+mod record;
 mod recorder;
 pub mod request;
 pub mod schedule;

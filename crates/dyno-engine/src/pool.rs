@@ -9,9 +9,8 @@ use dyno_results::spec::Arrivals;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::clock::now_ns;
-use crate::connecting::nanoseconds;
-use crate::recorder::Record;
+use crate::clock::{nanoseconds, now_ns};
+use crate::record::Record;
 use crate::request::Request;
 use crate::session::{Session, SessionState};
 use crate::staging::takes_one;

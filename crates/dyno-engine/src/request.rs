@@ -10,8 +10,7 @@ pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
 
 use crate::prepared_statements::PreparedStatements;
-use crate::statement::Statements;
-use crate::workload::StatementId;
+use crate::statement::{StatementId, Statements};
 
 /// What a statement does, for the count of a run's queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::cancel::CANCEL_WAIT_NS;
-use crate::clock::{SECOND_NS, now_ns, thread_cpu_ns};
-use crate::connecting::nanoseconds;
+use crate::clock::{SECOND_NS, nanoseconds, now_ns, thread_cpu_ns};
 use crate::error::SessionError;
+use crate::message::{ReportKind, ThreadFinished};
 use crate::priority;
-use crate::recorder::{Recorder, Times};
+use crate::record::Times;
+use crate::recorder::Recorder;
 use crate::schedule::{Schedule, seeded_gaps};
 use crate::session::SessionState;
-use crate::thread::{LoadThread, ReportKind, ThreadFinished};
+use crate::thread::LoadThread;
 
 /// How long a server may take to cancel what is under way at a stage's end where the user waits for it.
 const CANCEL_WAIT_STOPPED_NS: u64 = SECOND_NS / 2;
@@ -416,7 +417,7 @@ impl LoadThread {
             if stage.finished.realtime {
                 priority::lower();
             }
-            if !self.recorder.is_empty() {
+            if !self.recorder.current.is_empty() {
                 self.recorder.current.end_ns = now;
                 let record = self.recorder.rotate(u64::MAX);
                 self.report(ReportKind::Record(record));

@@ -12,6 +12,10 @@ use crate::value::Value;
 /// Most parameters a statement may have: both protocols count them in 16 bits.
 pub const PARAMETERS_MAX: usize = u16::MAX as usize;
 
+/// The place of a statement in its workload's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementId(pub u16);
+
 /// A statement with parameters `$1`, `$2`, …, whatever the server's protocol.
 #[derive(Debug, Clone)]
 pub struct Statement {

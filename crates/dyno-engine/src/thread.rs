@@ -4,13 +4,11 @@
 //! are opened stands in `connecting`, what a transaction passes through in `transacting`, what a stage asks in
 //! `staging`.
 
-use dyno_results::spec::StageOrder;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_wire::endpoint::{Endpoint, SessionName};
@@ -21,9 +19,11 @@ use crate::config::EngineConfig;
 use crate::connecting::connect_timeout;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
+use crate::message::{ReportKind, ThreadCommand, ThreadReport};
 use crate::poller::{Interest, Poller, Ready};
 use crate::pool::ConnectionPool;
-use crate::recorder::{ErrorCode, Record, Recorder};
+use crate::record::ErrorCode;
+use crate::recorder::Recorder;
 use crate::request::Outbox;
 use crate::session::{Session, SessionState};
 use crate::staging::Running;
@@ -36,55 +36,6 @@ const WAKE: u64 = u64::MAX;
 const INBOX_BYTES: usize = 64 * 1024;
 /// How long timers are looked after before sockets are again.
 const TIMERS_TURN_NS: u64 = 1_000_000;
-
-/// What the engine tells a thread.
-#[derive(Debug, Clone)]
-pub(crate) enum ThreadCommand {
-    /// Have this many clients in all threads together connected and prepared.
-    Connect { clients: u32 },
-    /// Run a stage that starts at this time, of so many transactions that all threads share.
-    Run { plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>> },
-    /// The stage has lasted as long as it was to.
-    End,
-    /// End the stage now.
-    Stop,
-}
-
-/// What a thread tells the engine, with its number.
-#[derive(Debug)]
-pub(crate) struct ThreadReport {
-    pub(crate) thread: u32,
-    pub(crate) what: ReportKind,
-}
-
-#[derive(Debug)]
-pub(crate) enum ReportKind {
-    /// As many clients as asked for are there.
-    Connected,
-    /// One more client is there.
-    ClientConnected,
-    ConnectFailed(SessionError),
-    Record(Box<Record>),
-    /// The first error of its kind in this thread and stage.
-    Error(SessionError),
-    StageFinished(ThreadFinished),
-    /// The thread cannot go on.
-    Broken(Errno),
-}
-
-/// How a thread's part of a stage ended.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ThreadFinished {
-    /// When the load ended, and when the last transaction had.
-    pub(crate) load_end_ns: u64,
-    pub(crate) drained_ns: u64,
-    /// False where it ended before its plan was fulfilled.
-    pub(crate) complete: bool,
-    pub(crate) clients_aborted: u32,
-    pub(crate) not_begun: u64,
-    /// It had real-time priority.
-    pub(crate) realtime: bool,
-}
 
 /// What a thread is made of when it starts.
 pub(crate) struct ThreadSetup {

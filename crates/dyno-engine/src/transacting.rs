@@ -1,10 +1,9 @@
 //! What a transaction passes through on a load thread: begun, sent, answered, tried again, ended.
 
 use crate::cancel::{is_cancelled, was_asked};
-use crate::clock::now_ns;
-use crate::connecting::nanoseconds;
+use crate::clock::{nanoseconds, now_ns};
 use crate::error::SessionError;
-use crate::recorder::{ErrorCode, TransactionRecord};
+use crate::record::{ErrorCode, TransactionRecord};
 use crate::request::{Kinds, Request};
 use crate::session::{Received, SessionState, Transaction};
 use crate::staging::{Running, takes_one};
