@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::event::{Interval, Pool, Queries, TypeInterval};
+use dyno_results::event::{Interval, Pool, TypeInterval};
 
 use crate::message::ThreadFinished;
-use crate::record::{Record, TypeRecord, Usage};
+use crate::record::{Record, Usage, is_empty};
+
+/// The place of the drain behind all intervals.
+const DRAIN: u32 = u32::MAX;
 
 /// How a stage ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +31,6 @@ pub(crate) struct Collector {
     stage: u32,
     start_ns: u64,
     intervals: BTreeMap<u32, Merged>,
-    drain: Option<Merged>,
     threads: Vec<ThreadProgress>,
 }
 
@@ -42,23 +44,20 @@ struct ThreadProgress {
 impl Collector {
     pub(crate) fn new(stage: u32, start_ns: u64, threads: usize) -> Self {
         let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
-        Self { stage, start_ns, intervals: BTreeMap::new(), drain: None, threads }
+        Self { stage, start_ns, intervals: BTreeMap::new(), threads }
     }
 
     pub(crate) fn add(&mut self, thread: u32, record: &Record) {
-        let count = self.threads.len();
-        let fresh = || Merged::new(self.stage, self.start_ns, count, record);
-        let merged = if record.drain {
-            self.drain.get_or_insert_with(fresh)
-        } else {
+        if !record.drain {
             self.threads[thread as usize].records = record.index + 1;
-            self.intervals.entry(record.index).or_insert_with(fresh)
-        };
-        merged.add(thread as usize, record);
+        }
+        let place = if record.drain { DRAIN } else { record.index };
+        let fresh = || Merged::new(self.stage, self.start_ns, self.threads.len(), record);
+        self.intervals.entry(place).or_insert_with(fresh).add(thread as usize, record);
     }
 
     pub(crate) fn finish(&mut self, thread: u32, finished: ThreadFinished) {
-        self.threads[thread as usize].finished = Some(finished);
+        self.threads[thread as usize] = ThreadProgress { records: DRAIN, finished: Some(finished) };
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -67,16 +66,10 @@ impl Collector {
 
     /// Intervals to which no thread will add any more, in order; with the drain at the very end.
     pub(crate) fn flush(&mut self, last: bool) -> Vec<Interval> {
-        let given =
-            |thread: &ThreadProgress| if thread.finished.is_some() { u32::MAX } else { thread.records };
-        let ready = self.threads.iter().map(given).min().unwrap_or(u32::MAX);
-        let rest = self.intervals.split_off(&ready);
-        let mut flushed: Vec<_> = std::mem::replace(&mut self.intervals, rest).into_values().collect();
-        if last {
-            flushed.extend(std::mem::take(&mut self.intervals).into_values());
-            flushed.extend(self.drain.take());
-        }
-        flushed.into_iter().filter_map(Merged::finish).collect()
+        let ready = self.threads.iter().map(|thread| thread.records).min().unwrap_or(DRAIN);
+        let rest = if last { BTreeMap::new() } else { self.intervals.split_off(&ready) };
+        let flushed = std::mem::replace(&mut self.intervals, rest);
+        flushed.into_values().filter_map(Merged::finish).collect()
     }
 
     pub(crate) fn outcome(&self) -> StageOutcome {
@@ -112,19 +105,10 @@ impl Merged {
             interval: Interval {
                 stage,
                 index: record.index,
-                generator: 0,
                 start_ms: record.start_ns.saturating_sub(stage_start_ns) as f64 / 1e6,
-                duration_ms: 0.0,
-                clients: 0,
-                types: Vec::new(),
                 driver_cpu_ms: vec![0.0; threads],
-                reconnects: 0,
-                lost_ms: 0.0,
-                backlog: 0,
-                skipped: 0,
-                errors: BTreeMap::new(),
-                pool: None,
                 drain: record.drain,
+                ..Interval::default()
             },
         }
     }
@@ -151,9 +135,7 @@ impl Merged {
         for (code, count) in &record.errors {
             *interval.errors.entry(code.name()).or_default() += count;
         }
-        for (index, part) in (0..).zip(&record.types) {
-            add_type(&mut interval.types, index, part);
-        }
+        record.types.iter().for_each(|part| add_type(&mut interval.types, part));
     }
 
     /// The interval; `None` for a drain in which nothing happened.
@@ -173,14 +155,14 @@ impl Merged {
     }
 }
 
-/// Adds one thread's part of type `index`; a type that did nothing is left out.
-fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
-    if part.is_empty() {
+/// Adds one thread's part of a type; a type that did nothing is left out.
+fn add_type(types: &mut Vec<TypeInterval>, part: &TypeInterval) {
+    if is_empty(part) {
         return;
     }
-    let position = types.partition_point(|known| known.type_index < index);
-    if types.get(position).is_none_or(|known| known.type_index != index) {
-        types.insert(position, TypeInterval { type_index: index, ..TypeInterval::default() });
+    let position = types.partition_point(|known| known.type_index < part.type_index);
+    if types.get(position).is_none_or(|known| known.type_index != part.type_index) {
+        types.insert(position, TypeInterval { type_index: part.type_index, ..TypeInterval::default() });
     }
     let sum = &mut types[position];
     sum.done += part.done;
@@ -189,18 +171,19 @@ fn add_type(types: &mut Vec<TypeInterval>, index: u16, part: &TypeRecord) {
     sum.cancelled += part.cancelled;
     sum.retries += part.retries;
     sum.statements += part.statements;
-    if part.queries != Queries::default() {
-        sum.queries.get_or_insert_default().add(&part.queries);
+    if let Some(queries) = &part.queries {
+        sum.queries.get_or_insert_default().add(queries);
     }
     sum.service.merge(&part.service);
-    if let Some(due) = &part.due {
-        sum.response.get_or_insert_default().merge(&due.response);
-        sum.lag.get_or_insert_default().merge(&due.lag);
-        if let Some(wait) = &due.wait {
-            sum.wait.get_or_insert_default().merge(wait);
+    let failed = part.failed_service.as_ref().filter(|failed| !failed.is_empty());
+    for (sum, part) in [
+        (&mut sum.response, part.response.as_ref()),
+        (&mut sum.lag, part.lag.as_ref()),
+        (&mut sum.wait, part.wait.as_ref()),
+        (&mut sum.failed_service, failed),
+    ] {
+        if let Some(part) = part {
+            sum.get_or_insert_default().merge(part);
         }
-    }
-    if !part.failed_service.is_empty() {
-        sum.failed_service.get_or_insert_default().merge(&part.failed_service);
     }
 }

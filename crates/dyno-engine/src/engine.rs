@@ -19,11 +19,10 @@ use crate::collector::Collector;
 pub use crate::collector::StageOutcome;
 use crate::config::EngineConfig;
 use crate::error::{EngineError, SessionError};
-use crate::message::{ReportKind, ThreadCommand, ThreadReport};
-use crate::record::Record;
+use crate::message::{Report, ThreadCommand};
 use crate::recorder::Recorder;
 use crate::statement::Statements;
-use crate::thread::{LoadThread, ThreadSetup};
+use crate::thread::{LoadThread, Shared};
 use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.
@@ -37,7 +36,7 @@ const OTHER_FILES: u64 = 128;
 #[derive(Debug)]
 pub struct Engine {
     threads: Vec<Handle>,
-    reports: Receiver<ThreadReport>,
+    reports: Receiver<(u32, Report)>,
     address: Address,
     /// See [`EngineConfig::connections`].
     connections: Option<u32>,
@@ -52,8 +51,7 @@ pub struct Engine {
 struct Handle {
     commands: Sender<ThreadCommand>,
     wake: OwnedFd,
-    give_back: Sender<Box<Record>>,
-    joined: Option<JoinHandle<()>>,
+    joined: JoinHandle<()>,
 }
 
 /// Something seen while a stage runs.
@@ -63,6 +61,22 @@ pub enum Observation {
     Interval(Interval),
     /// The first error of its kind in a thread, with what the server said.
     Error(SessionError),
+}
+
+impl Handle {
+    fn start(number: u32, shared: &Arc<Shared>) -> Result<Self, EngineError> {
+        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .map_err(|errno| EngineError::Start(errno.into()))?;
+        let (commands, received) = channel();
+        let woken = wake.try_clone().map_err(EngineError::Start)?;
+        let recorder = Recorder::new(number, shared.workload.types().len(), shared.reports.clone());
+        let shared = Arc::clone(shared);
+        let joined = std::thread::Builder::new()
+            .name(format!("dyno-load-{number}"))
+            .spawn(move || LoadThread::run(number, &shared, recorder, woken, received))
+            .map_err(EngineError::Start)?;
+        Ok(Self { commands, wake, joined })
+    }
 }
 
 impl Engine {
@@ -79,42 +93,27 @@ impl Engine {
         // A thread without any connection could serve none of its clients.
         let threads_max = config.connections.unwrap_or(u32::MAX).max(1);
         let config = Arc::new(EngineConfig { threads: config.threads.min(threads_max), ..config });
-        let statements = Arc::new(Statements::new(config.protocol, mysql, workload.statements()));
-        let (reporter, reports) = channel();
-        let canceller =
-            config.canceller.clone().map(cancel::start).transpose().map_err(EngineError::Start)?;
-        let mut threads = Vec::new();
-        for number in 0..config.threads {
-            let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
-                .map_err(|errno| EngineError::Start(errno.into()))?;
-            let (commander, commands) = channel();
-            let recorder = Recorder::new(workload.types().len());
-            let give_back = recorder.give_back();
-            let setup = ThreadSetup {
-                number,
-                config: Arc::clone(&config),
-                endpoint: endpoint.clone(),
-                workload: Arc::clone(workload),
-                statements: Arc::clone(&statements),
-                wake: wake.try_clone().map_err(EngineError::Start)?,
-                commands,
-                reports: reporter.clone(),
-                recorder,
-                canceller: canceller.clone(),
-            };
-            let joined = std::thread::Builder::new()
-                .name(format!("dyno-load-{number}"))
-                .spawn(move || LoadThread::run(setup))
-                .map_err(EngineError::Start)?;
-            threads.push(Handle { commands: commander, wake, give_back, joined: Some(joined) });
-        }
-        let address = endpoint.address.clone();
-        let connections = config.connections;
+        let (reports_to, reports) = channel();
+        let shared = Arc::new(Shared {
+            canceller: config
+                .canceller
+                .as_ref()
+                .map(cancel::start)
+                .transpose()
+                .map_err(EngineError::Start)?,
+            statements: Arc::new(Statements::new(config.protocol, mysql, workload.statements())),
+            endpoint: endpoint.clone(),
+            workload: Arc::clone(workload),
+            reports: reports_to,
+            config: Arc::clone(&config),
+        });
+        let threads =
+            (0..config.threads).map(|number| Handle::start(number, &shared)).collect::<Result<_, _>>()?;
         Ok(Self {
             threads,
             reports,
-            address,
-            connections,
+            address: endpoint.address.clone(),
+            connections: config.connections,
             connected: 0,
             transactions_max: None,
             over: Arc::default(),
@@ -125,12 +124,6 @@ impl Engine {
     #[must_use]
     pub fn threads(&self) -> u32 {
         self.threads.len() as u32
-    }
-
-    /// Connections that were opened so far, one for each client or those of the pool; some may be lost since.
-    #[must_use]
-    pub fn connected(&self) -> u32 {
-        self.connected
     }
 
     /// In each stage from now on all clients together begin no more than `count` transactions, if its plan does not end it
@@ -160,21 +153,26 @@ impl Engine {
         self.command(&ThreadCommand::Connect { clients });
         let mut waiting = self.threads.len();
         while waiting > 0 {
-            let Some(report) = self.next_report(stop)? else { return Err(EngineError::Stopped) };
-            match report.what {
-                ReportKind::Connected => waiting -= 1,
-                ReportKind::ClientConnected => {
+            let Some((_, report)) = self.next_report()? else {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(EngineError::Stopped);
+                }
+                continue;
+            };
+            match report {
+                Report::Connected => waiting -= 1,
+                Report::ClientConnected => {
                     self.connected += 1;
                     progress(self.connected);
                 }
-                ReportKind::ConnectFailed(source) => {
+                Report::ConnectFailed(source) => {
                     // One that was lost and is opened anew was counted before.
                     let connected = self.connected.min(wanted.saturating_sub(1));
                     let address = self.address.clone();
                     return Err(EngineError::Connect { address, connected, wanted, source });
                 }
-                ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
-                ReportKind::Record(_) | ReportKind::Error(_) | ReportKind::StageFinished(_) => {}
+                Report::Broken(errno) => return Err(EngineError::Poll(errno)),
+                Report::Record(..) | Report::Error(_) | Report::StageFinished(_) => {}
             }
         }
         Ok(())
@@ -213,60 +211,37 @@ impl Engine {
         while !collector.is_finished() {
             if !ending && self.over.load(Ordering::Relaxed) {
                 ending = true;
-                self.command(&ThreadCommand::End);
+                self.command(&ThreadCommand::End { stopped: false });
             }
             if !stopping && stop.load(Ordering::Relaxed) {
                 stopping = true;
-                self.command(&ThreadCommand::Stop);
+                self.command(&ThreadCommand::End { stopped: true });
             }
-            match self.reports.recv_timeout(STOP_LOOK) {
-                Ok(report) => self.collect(report, collector, observe)?,
-                Err(RecvTimeoutError::Timeout) => self.check_threads()?,
-                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
-            }
-        }
-        Ok(())
-    }
-
-    fn collect(
-        &self,
-        report: ThreadReport,
-        collector: &mut Collector,
-        observe: &mut dyn FnMut(Observation),
-    ) -> Result<(), EngineError> {
-        match report.what {
-            ReportKind::Record(record) => {
-                collector.add(report.thread, &record);
-                if let Some(handle) = self.threads.get(report.thread as usize) {
+            let Some((thread, report)) = self.next_report()? else { continue };
+            match report {
+                Report::Record(record, give_back) => {
+                    collector.add(thread, &record);
                     // A thread that has ended needs no records.
-                    let _ = handle.give_back.send(record);
+                    let _ = give_back.send(record);
                 }
+                Report::StageFinished(finished) => collector.finish(thread, finished),
+                Report::Error(error) | Report::ConnectFailed(error) => observe(Observation::Error(error)),
+                Report::Broken(errno) => return Err(EngineError::Poll(errno)),
+                Report::Connected | Report::ClientConnected => {}
             }
-            ReportKind::StageFinished(finished) => collector.finish(report.thread, finished),
-            ReportKind::Error(error) | ReportKind::ConnectFailed(error) => observe(Observation::Error(error)),
-            ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
-            ReportKind::Connected | ReportKind::ClientConnected => {}
+            collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         }
-        collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         Ok(())
     }
 
-    /// The next report; `None` when it is time to stop.
-    fn next_report(&self, stop: &AtomicBool) -> Result<Option<ThreadReport>, EngineError> {
-        loop {
-            match self.reports.recv_timeout(STOP_LOOK) {
-                Ok(report) => return Ok(Some(report)),
-                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => self.check_threads()?,
-                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
-            }
+    /// The next report; `None` where there is none for a while. A thread that panicked would be waited for in vain.
+    fn next_report(&self) -> Result<Option<(u32, Report)>, EngineError> {
+        let ended = |handle: &Handle| handle.joined.is_finished();
+        match self.reports.recv_timeout(STOP_LOOK) {
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) if !self.threads.iter().any(ended) => Ok(None),
+            Err(_) => Err(EngineError::ThreadLost),
         }
-    }
-
-    /// A thread that panicked would be waited for in vain.
-    fn check_threads(&self) -> Result<(), EngineError> {
-        let ended = |handle: &Handle| handle.joined.as_ref().is_none_or(JoinHandle::is_finished);
-        if self.threads.iter().any(ended) { Err(EngineError::ThreadLost) } else { Ok(()) }
     }
 
     fn command(&self, command: &ThreadCommand) {
@@ -281,13 +256,10 @@ impl Engine {
 impl Drop for Engine {
     /// Ends the threads, which closes the connections.
     fn drop(&mut self) {
-        for Handle { commands, wake, joined, .. } in &mut self.threads {
-            // Replacing the sender hangs up.
-            drop(std::mem::replace(commands, channel().0));
+        for Handle { commands, wake, joined } in self.threads.drain(..) {
+            drop(commands);
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
-            if let Some(joined) = joined.take() {
-                let _ = joined.join();
-            }
+            let _ = joined.join();
         }
     }
 }

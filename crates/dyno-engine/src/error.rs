@@ -16,9 +16,7 @@ pub enum SessionError {
     #[error("{doing}: {source}")]
     Io { doing: &'static str, source: Errno },
     #[error("{0}")]
-    Login(LoginError),
-    #[error("{0}")]
-    MyLogin(my::handshake::LoginError),
+    Login(Box<dyn std::error::Error + Send + Sync>),
     /// The login itself was refused.
     #[error("the server refused the login: {0}")]
     Refused(ServerError),
@@ -63,7 +61,7 @@ impl From<LoginError> for SessionError {
     fn from(error: LoginError) -> Self {
         match error {
             LoginError::Server(error) => Self::Refused(error.into()),
-            error => Self::Login(error),
+            error => Self::Login(Box::new(error)),
         }
     }
 }
@@ -74,7 +72,7 @@ impl From<my::handshake::LoginError> for SessionError {
             my::handshake::LoginError::Server(error) | my::handshake::LoginError::Unwelcome(error) => {
                 Self::Refused(error.into())
             }
-            error => Self::MyLogin(error),
+            error => Self::Login(Box::new(error)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Sender;
 
 use dyno_results::spec::StageOrder;
 use rustix::io::Errno;
@@ -16,27 +17,20 @@ pub(crate) enum ThreadCommand {
     Connect { clients: u32 },
     /// Run a stage that starts at this time, of so many transactions that all threads share.
     Run { plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>> },
-    /// The stage has lasted as long as it was to.
-    End,
-    /// End the stage now.
-    Stop,
+    /// The stage has lasted as long as it was to; or, if `stopped`, ends before its plan is fulfilled.
+    End { stopped: bool },
 }
 
-/// What a thread tells the engine, with its number.
+/// What a thread tells the engine.
 #[derive(Debug)]
-pub(crate) struct ThreadReport {
-    pub(crate) thread: u32,
-    pub(crate) what: ReportKind,
-}
-
-#[derive(Debug)]
-pub(crate) enum ReportKind {
+pub(crate) enum Report {
     /// As many clients as asked for are there.
     Connected,
     /// One more client is there.
     ClientConnected,
     ConnectFailed(SessionError),
-    Record(Box<Record>),
+    /// A full record, and where it is put when it is read.
+    Record(Box<Record>, Sender<Box<Record>>),
     /// The first error of its kind in this thread and stage.
     Error(SessionError),
     StageFinished(ThreadFinished),

@@ -1,11 +1,12 @@
-//! What a thread has measured in an interval.
+//! What a thread has measured in an interval: transactions and how they ended.
 
-use dyno_results::event::Queries;
+use dyno_results::event::{Queries, TypeInterval};
 use dyno_results::latency::Latency;
 use dyno_wire::pg::error::SqlState;
 use dyno_wire::server_error::ServerError;
 
-use crate::request::Kinds;
+use crate::error::SessionError;
+use crate::workload::{Answer, EndedTransaction};
 
 /// Different error codes counted apart in one interval of one thread; further ones count as `other`.
 const ERROR_CODES_MAX: usize = 64;
@@ -28,6 +29,12 @@ impl From<&ServerError> for ErrorCode {
     }
 }
 
+impl From<&SessionError> for ErrorCode {
+    fn from(error: &SessionError) -> Self {
+        error.server_error().map_or(Self::Connection, Self::from)
+    }
+}
+
 impl ErrorCode {
     pub(crate) fn name(self) -> String {
         match self {
@@ -39,15 +46,62 @@ impl ErrorCode {
     }
 }
 
-/// How a transaction ended, with the times it had; all nanoseconds of the monotonic clock.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TransactionRecord {
+/// The transaction under way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Transaction {
     pub(crate) type_index: usize,
+    /// When it was due, monotonic nanoseconds.
     pub(crate) scheduled_ns: u64,
-    pub(crate) sent_ns: u64,
     /// How long its client waited for a connection of a pool.
     pub(crate) waited_ns: u64,
-    pub(crate) ended_ns: u64,
+    /// When its first request was sent; a retry does not change it.
+    pub(crate) sent_ns: u64,
+    pub(crate) tries: u32,
+    /// A request whose effects may be durable is unanswered.
+    pub(crate) commit_in_flight: bool,
+    /// Anything was sent yet.
+    pub(crate) sent: bool,
+    /// The client has asked for another connection within it: its time runs on.
+    pub(crate) reconnected: bool,
+    /// What the statements of the request under way do.
+    pub(crate) queries: Queries,
+    /// A statement of it was cancelled because dyno asked for that.
+    pub(crate) cancelled: bool,
+}
+
+/// What a transaction counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    Failed,
+    /// It may have been done: its connection broke before the answer came.
+    Unknown,
+    Cancelled,
+    /// The user has stopped the stage, and nobody counts it.
+    Dropped,
+}
+
+impl Transaction {
+    /// What it counts as when nothing more comes of it.
+    pub(crate) fn failure(&self) -> Outcome {
+        match self {
+            Self { commit_in_flight: true, .. } => Outcome::Unknown,
+            Self { cancelled: true, .. } => Outcome::Cancelled,
+            _ => Outcome::Failed,
+        }
+    }
+
+    /// What the client hears of its end.
+    #[inline]
+    pub(crate) fn told(&self, well: bool, now: u64) -> EndedTransaction {
+        EndedTransaction {
+            well,
+            due_ns: self.scheduled_ns,
+            begun_ns: self.sent_ns,
+            ended_ns: now,
+            tries: self.tries,
+        }
+    }
 }
 
 /// Which times a stage's transactions have.
@@ -59,14 +113,6 @@ pub(crate) enum Times {
     Open,
     /// And their clients may have to wait for a connection.
     Pooled,
-}
-
-/// The times of transactions that are due.
-#[derive(Debug)]
-pub(crate) struct Due {
-    pub(crate) response: Latency,
-    pub(crate) lag: Latency,
-    pub(crate) wait: Option<Latency>,
 }
 
 /// How connections of a pool were used. Nothing of it changes where there is no pool.
@@ -96,61 +142,6 @@ impl Usage {
     }
 }
 
-/// One transaction type's part of a record.
-#[derive(Debug)]
-pub(crate) struct TypeRecord {
-    pub(crate) done: u64,
-    pub(crate) failed: u64,
-    pub(crate) unknown: u64,
-    pub(crate) cancelled: u64,
-    pub(crate) retries: u64,
-    pub(crate) statements: u64,
-    pub(crate) queries: Queries,
-    pub(crate) service: Latency,
-    pub(crate) due: Option<Box<Due>>,
-    pub(crate) failed_service: Latency,
-}
-
-impl TypeRecord {
-    fn new(times: Times) -> Self {
-        let due = || Due {
-            response: Latency::new(),
-            lag: Latency::new(),
-            wait: (times == Times::Pooled).then(Latency::new),
-        };
-        Self {
-            done: 0,
-            failed: 0,
-            unknown: 0,
-            cancelled: 0,
-            retries: 0,
-            statements: 0,
-            queries: Queries::default(),
-            service: Latency::new(),
-            due: (times != Times::Closed).then(|| Box::new(due())),
-            failed_service: Latency::new(),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self { done, failed, unknown, cancelled, retries, statements, .. } = self;
-        done + failed + unknown + cancelled + retries + statements == 0
-    }
-
-    fn clear(&mut self) {
-        (self.done, self.failed, self.unknown, self.cancelled) = (0, 0, 0, 0);
-        (self.retries, self.statements) = (0, 0);
-        self.queries = Queries::default();
-        self.service.clear();
-        if let Some(due) = &mut self.due {
-            due.response.clear();
-            due.lag.clear();
-            due.wait.iter_mut().for_each(Latency::clear);
-        }
-        self.failed_service.clear();
-    }
-}
-
 /// What one thread did in one interval.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -165,7 +156,7 @@ pub(crate) struct Record {
     pub(crate) backlog: u64,
     pub(crate) skipped: u64,
     pub(crate) pool: Usage,
-    pub(crate) types: Vec<TypeRecord>,
+    pub(crate) types: Vec<TypeInterval>,
     pub(crate) errors: Vec<(ErrorCode, u64)>,
 }
 
@@ -183,85 +174,69 @@ impl Record {
             backlog: 0,
             skipped: 0,
             pool: Usage::default(),
-            types: (0..types).map(|_| TypeRecord::new(times)).collect(),
+            types: (0..).take(types).map(|index| empty(index, times)).collect(),
             errors: Vec::with_capacity(ERROR_CODES_MAX + 1),
         })
     }
 
-    pub(crate) fn clear(&mut self) {
-        (self.drain, self.clients, self.cpu_ns, self.reconnects, self.lost_ns, self.backlog, self.skipped) =
-            (false, 0, 0, 0, 0, 0, 0);
+    /// Begins an interval, of which nothing is known yet.
+    pub(crate) fn begin(&mut self, index: u32, start_ns: u64, end_ns: u64) {
+        (self.index, self.start_ns, self.end_ns, self.drain) = (index, start_ns, end_ns, false);
+        (self.clients, self.cpu_ns, self.reconnects) = (0, 0, 0);
+        (self.lost_ns, self.backlog, self.skipped) = (0, 0, 0);
         self.pool = Usage::default();
-        self.types.iter_mut().for_each(TypeRecord::clear);
+        self.types.iter_mut().for_each(clear);
         self.errors.clear();
     }
 
-    /// The times that its histograms are of; `None` where there are no types.
-    pub(crate) fn times(&self) -> Option<Times> {
-        self.types.first().map(|part| match &part.due {
-            None => Times::Closed,
-            Some(due) if due.wait.is_none() => Times::Open,
-            Some(_) => Times::Pooled,
-        })
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        self.errors.is_empty()
-            && self.reconnects == 0
-            && self.skipped == 0
-            && self.types.iter().all(TypeRecord::is_empty)
+        self.errors.is_empty() && self.reconnects == 0 && self.skipped == 0 && self.types.iter().all(is_empty)
     }
 
+    /// Counts a transaction that has ended.
     #[inline]
-    pub(crate) fn done(&mut self, ended: TransactionRecord) {
-        let record = &mut self.types[ended.type_index];
-        record.done += 1;
-        record.service.record(ended.ended_ns.saturating_sub(ended.sent_ns));
-        if let Some(due) = &mut record.due {
-            due.response.record(ended.ended_ns.saturating_sub(ended.scheduled_ns));
-            due.lag.record(ended.sent_ns.saturating_sub(ended.scheduled_ns));
-            if let Some(wait) = &mut due.wait {
-                wait.record(ended.waited_ns);
+    pub(crate) fn ended(&mut self, transaction: &Transaction, outcome: Outcome, now: u64) {
+        let record = &mut self.types[transaction.type_index];
+        let service_ns = now.saturating_sub(transaction.sent_ns);
+        match outcome {
+            Outcome::Done => {
+                record.done += 1;
+                record.service.record(service_ns);
+                if let Some((response, lag)) = record.response.as_mut().zip(record.lag.as_mut()) {
+                    response.record(now.saturating_sub(transaction.scheduled_ns));
+                    lag.record(transaction.sent_ns.saturating_sub(transaction.scheduled_ns));
+                }
+                if let Some(wait) = &mut record.wait {
+                    wait.record(transaction.waited_ns);
+                }
             }
+            Outcome::Failed => {
+                record.failed += 1;
+                record.failed_service.get_or_insert_default().record(service_ns);
+            }
+            Outcome::Unknown => record.unknown += 1,
+            Outcome::Cancelled => record.cancelled += 1,
+            Outcome::Dropped => {}
         }
-    }
-
-    pub(crate) fn failed(&mut self, ended: TransactionRecord) {
-        let record = &mut self.types[ended.type_index];
-        record.failed += 1;
-        record.failed_service.record(ended.ended_ns.saturating_sub(ended.sent_ns));
-    }
-
-    pub(crate) fn unknown(&mut self, type_index: usize) {
-        self.types[type_index].unknown += 1;
-    }
-
-    pub(crate) fn cancelled(&mut self, type_index: usize) {
-        self.types[type_index].cancelled += 1;
     }
 
     pub(crate) fn retry(&mut self, type_index: usize) {
         self.types[type_index].retries += 1;
     }
 
+    /// Counts the statements of a request that was answered.
     #[inline]
-    pub(crate) fn statements(&mut self, type_index: usize, count: u32) {
-        self.types[type_index].statements += u64::from(count);
-    }
-
-    /// Counts the statements of an answered request that affected so many rows.
-    #[inline]
-    pub(crate) fn queries(&mut self, type_index: usize, kinds: Kinds, affected: u64) {
-        let queries = &mut self.types[type_index].queries;
-        queries.reads += u64::from(kinds.reads);
-        queries.other += u64::from(kinds.other);
-        let writes = u64::from(kinds.writes);
-        if affected > 0 {
-            queries.writes += writes;
-        } else {
-            queries.other += writes;
-            queries.writes_in_vain += writes;
+    pub(crate) fn answered(&mut self, type_index: usize, mut queries: Queries, answer: &Answer) {
+        let record = &mut self.types[type_index];
+        record.statements += u64::from(answer.statements);
+        if queries == Queries::default() {
+            return;
         }
+        if answer.affected == 0 {
+            queries.writes_in_vain = std::mem::take(&mut queries.writes);
+            queries.other += queries.writes_in_vain;
+        }
+        record.queries.get_or_insert_default().add(&queries);
     }
 
     pub(crate) fn error(&mut self, code: ErrorCode) {
@@ -273,4 +248,31 @@ impl Record {
             self.error(ErrorCode::Other);
         }
     }
+}
+
+/// A type's part, with histograms of these times.
+fn empty(type_index: u16, times: Times) -> TypeInterval {
+    let due = || (times != Times::Closed).then(Latency::new);
+    TypeInterval {
+        type_index,
+        response: due(),
+        lag: due(),
+        wait: (times == Times::Pooled).then(Latency::new),
+        failed_service: Some(Latency::new()),
+        ..TypeInterval::default()
+    }
+}
+
+/// Whether a type did nothing.
+pub(crate) fn is_empty(part: &TypeInterval) -> bool {
+    let TypeInterval { done, failed, unknown, cancelled, retries, statements, .. } = part;
+    done + failed + unknown + cancelled + retries + statements == 0
+}
+
+fn clear(part: &mut TypeInterval) {
+    (part.done, part.failed, part.unknown, part.cancelled) = (0, 0, 0, 0);
+    (part.retries, part.statements, part.queries) = (0, 0, None);
+    part.service.clear();
+    let others = [&mut part.response, &mut part.lag, &mut part.wait, &mut part.failed_service];
+    others.into_iter().flatten().for_each(Latency::clear);
 }

@@ -1,60 +1,76 @@
-//! How a thread's measurements are handed over.
+//! What a thread has measured and has to tell, and how it is handed over.
 //!
 //! Each thread fills a record of its own; at the interval's end the full record goes to the engine through a
 //! channel and an emptied one comes back through another. The load path takes no lock and allocates nothing.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::record::{Record, Times};
+use crate::error::SessionError;
+use crate::message::Report;
+use crate::record::{ErrorCode, Record, Times};
 
 /// A thread's end of the hand-over.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) current: Box<Record>,
+    times: Times,
     returned: Receiver<Box<Record>>,
     give_back: Sender<Box<Record>>,
-    types: usize,
-    times: Times,
+    thread: u32,
+    reports: Sender<(u32, Report)>,
+    /// Errors of this stage that the engine was told of: by their code, or where they have none by their text.
+    told: Vec<(ErrorCode, String)>,
 }
 
 impl Recorder {
-    pub(crate) fn new(types: usize) -> Self {
-        let (give_back, returned) = channel();
-        // Two more than the one in use: the engine may be late by an interval.
-        for _ in 0..2 {
-            let _ = give_back.send(Record::new(types, Times::Closed));
-        }
-        let current = Record::new(types, Times::Closed);
-        Self { current, returned, give_back, types, times: Times::Closed }
+    pub(crate) fn new(thread: u32, types: usize, reports: Sender<(u32, Report)>) -> Self {
+        let (current, times) = (Record::new(types, Times::Closed), Times::Closed);
+        let (give_back, returned) = provide(types, times);
+        Self { current, times, returned, give_back, thread, reports, told: Vec::new() }
     }
 
     /// Begins a stage: there are histograms only of the times that it has.
     pub(crate) fn begin(&mut self, times: Times, start_ns: u64, end_ns: u64) {
+        self.told.clear();
         if self.times != times {
+            let types = self.current.types.len();
             self.times = times;
-            while self.returned.try_recv().is_ok() {}
-            for _ in 0..2 {
-                let _ = self.give_back.send(Record::new(self.types, times));
-            }
-            self.current = Record::new(self.types, times);
+            self.current = Record::new(types, times);
+            (self.give_back, self.returned) = provide(types, times);
         }
-        self.current.clear();
-        (self.current.index, self.current.start_ns, self.current.end_ns) = (0, start_ns, end_ns);
+        self.current.begin(0, start_ns, end_ns);
     }
 
-    /// Takes the full record and begins the next, which ends at `end_ns`.
-    pub(crate) fn rotate(&mut self, end_ns: u64) -> Box<Record> {
-        let mut next = match self.returned.try_recv() {
-            Ok(record) if record.times() == Some(self.times) => record,
-            _ => Record::new(self.types, self.times),
-        };
-        next.clear();
-        (next.index, next.start_ns, next.end_ns) = (self.current.index + 1, self.current.end_ns, end_ns);
-        std::mem::replace(&mut self.current, next)
+    /// Hands the full record over and begins the next, which ends at `end_ns`.
+    pub(crate) fn rotate(&mut self, end_ns: u64) {
+        let fresh = |_| Record::new(self.current.types.len(), self.times);
+        let mut next = self.returned.try_recv().unwrap_or_else(fresh);
+        next.begin(self.current.index + 1, self.current.end_ns, end_ns);
+        let full = std::mem::replace(&mut self.current, next);
+        self.report(Report::Record(full, self.give_back.clone()));
     }
 
-    /// Where the engine puts records that it has read.
-    pub(crate) fn give_back(&self) -> Sender<Box<Record>> {
-        self.give_back.clone()
+    /// Tells the engine of the first error of each kind.
+    pub(crate) fn tell(&mut self, error: SessionError) {
+        let text = if error.server_error().is_some() { String::new() } else { error.to_string() };
+        let kind = (ErrorCode::from(&error), text);
+        if !self.told.contains(&kind) {
+            self.told.push(kind);
+            self.report(Report::Error(error));
+        }
     }
+
+    pub(crate) fn report(&self, what: Report) {
+        // If the engine is gone, so will this thread be, at its next command.
+        let _ = self.reports.send((self.thread, what));
+    }
+}
+
+/// Two records more than the one in use, where the engine puts them: it may be late by an interval.
+fn provide(types: usize, times: Times) -> (Sender<Box<Record>>, Receiver<Box<Record>>) {
+    let (give_back, returned) = channel();
+    for _ in 0..2 {
+        let _ = give_back.send(Record::new(types, times));
+    }
+    (give_back, returned)
 }

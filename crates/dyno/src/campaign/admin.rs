@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dyno_engine::cancel::Canceller;
+use dyno_engine::config::Canceller;
 use dyno_target::connection::{CancelHandle, Connection};
 use dyno_wire::endpoint::{Endpoint, SessionName};
 
