@@ -1,28 +1,46 @@
 //! Statements that outlast their limit or their stage: the server is asked, over another connection, to stop them.
 
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dyno_wire::endpoint::SessionName;
 
 use crate::clock::{SECOND_NS, nanoseconds};
 use crate::config::{Canceller, EngineConfig};
 use crate::connection::Connection;
+use crate::error::SessionError;
+use crate::message::Report;
 use crate::session::{Session, SessionState};
 
 /// How long after a request to cancel a server may still obey it.
 const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
 /// How exactly a limit is kept.
 const LOOK_NS: u64 = SECOND_NS / 50;
+/// Threads that cancel: each waits for the server, and at a stage's end all sessions may have to be cancelled at once.
+const THREADS: usize = 8;
 
-/// Starts a thread that cancels one session after the other, until all who could name one are gone.
-pub(crate) fn start(canceller: &Arc<dyn Canceller>) -> std::io::Result<Sender<SessionName>> {
-    let canceller = Arc::clone(canceller);
-    let (sender, sessions) = channel::<SessionName>();
-    std::thread::Builder::new()
-        .name("dyno-cancel".to_owned())
-        .spawn(move || sessions.iter().for_each(|session| canceller.cancel(&session)))?;
+/// Starts threads that cancel sessions, until all who could name one are gone. What fails is reported.
+pub(crate) fn start(
+    canceller: &Arc<dyn Canceller>,
+    reports: &Sender<(u32, Report)>,
+) -> std::io::Result<Sender<SessionName>> {
+    let (sender, sessions) = channel();
+    let sessions = Arc::new(Mutex::new(sessions));
+    for _ in 0..THREADS {
+        let (canceller, sessions, reports) = (Arc::clone(canceller), Arc::clone(&sessions), reports.clone());
+        std::thread::Builder::new().name("dyno-cancel".to_owned()).spawn(move || {
+            while let Some(session) = next(&sessions) {
+                if let Err(source) = canceller.cancel(&session) {
+                    let _ = reports.send((0, Report::Error(SessionError::NotCancelled(source))));
+                }
+            }
+        })?;
+    }
     Ok(sender)
+}
+
+fn next(sessions: &Mutex<Receiver<SessionName>>) -> Option<SessionName> {
+    sessions.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 /// Whether the statement of a session that a server says it has cancelled was cancelled because dyno asked for that.
@@ -71,7 +89,7 @@ impl StatementLimit {
             if !waits || connection.request_ns > then_ns {
                 continue;
             }
-            // If the thread is gone nobody cancels, and the statement is waited for as before.
+            // If the threads are gone nobody cancels, and the statement is waited for as before.
             let is_new = connection.cancel_ns < connection.request_ns;
             if is_new && connection.name.clone().is_some_and(|name| canceller.send(name).is_ok()) {
                 connection.cancel_ns = now;

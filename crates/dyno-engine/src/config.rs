@@ -1,5 +1,6 @@
 //! How the engine drives its connections.
 
+use std::error::Error;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,10 @@ use dyno_wire::endpoint::{Endpoint, SessionName};
 /// Stops what a session is doing.
 pub trait Canceller: Debug + Send + Sync {
     /// Asks the server to stop the session's statement. It may take a while, and what comes of it shows in the answer.
-    fn cancel(&self, session: &SessionName);
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
 /// What becomes of a client whose connection breaks.

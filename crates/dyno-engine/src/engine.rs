@@ -94,17 +94,13 @@ impl Engine {
         let threads_max = config.connections.unwrap_or(u32::MAX).max(1);
         let config = Arc::new(EngineConfig { threads: config.threads.min(threads_max), ..config });
         let (reports_to, reports) = channel();
+        let cancel = |canceller| cancel::start(canceller, &reports_to);
         let shared = Arc::new(Shared {
-            canceller: config
-                .canceller
-                .as_ref()
-                .map(cancel::start)
-                .transpose()
-                .map_err(EngineError::Start)?,
+            canceller: config.canceller.as_ref().map(cancel).transpose().map_err(EngineError::Start)?,
             statements: Arc::new(Statements::new(config.protocol, mysql, workload.statements())),
             endpoint: endpoint.clone(),
             workload: Arc::clone(workload),
-            reports: reports_to,
+            reports: reports_to.clone(),
             config: Arc::clone(&config),
         });
         let threads =
@@ -207,7 +203,7 @@ impl Engine {
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
-        let (mut stopping, mut ending) = (false, !with_others);
+        let (mut stopping, mut ending, mut not_cancelled) = (false, !with_others, false);
         while !collector.is_finished() {
             if !ending && self.over.load(Ordering::Relaxed) {
                 ending = true;
@@ -224,6 +220,8 @@ impl Engine {
                     // A thread that has ended needs no records.
                     let _ = give_back.send(record);
                 }
+                Report::Error(SessionError::NotCancelled(_))
+                    if std::mem::replace(&mut not_cancelled, true) => {}
                 Report::StageFinished(finished) => collector.finish(thread, finished),
                 Report::Error(error) | Report::ConnectFailed(error) => observe(Observation::Error(error)),
                 Report::Broken(errno) => return Err(EngineError::Poll(errno)),

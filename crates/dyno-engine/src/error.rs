@@ -36,6 +36,8 @@ pub enum SessionError {
     TimedOut(Duration),
     #[error("a transaction was still under way when its stage could wait no longer")]
     NotDrained,
+    #[error("a statement that took too long could not be cancelled: {0}")]
+    NotCancelled(Box<dyn std::error::Error + Send + Sync>),
     #[error("the workload sent an empty request")]
     EmptyRequest,
     #[error("the statement copies from the client, which has nothing to copy")]
