@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::flags::Flags;
 
-/// A dynamometer for databases: how much load one can handle, and how far the figure can be trusted.
+/// Measures how much load a database can handle, and how far the figure can be trusted.
 #[derive(Debug, Parser)]
 #[command(
     name = "dyno",
@@ -207,7 +207,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write the series as CSV, a row for each second and target, to this file or to standard output
+    /// Write the series as CSV, a row for each second, target and stream, to this file or to standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "json")]
     pub(crate) csv: Option<Option<PathBuf>>,
 

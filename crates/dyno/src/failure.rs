@@ -1,8 +1,6 @@
 //! What ends a command early: what failed, on what, what the server said, what to do next.
 
-use std::path::PathBuf;
-
-use dyno_results::spec::VERSION;
+use std::path::{Path, PathBuf};
 
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_report::json::JsonError;
@@ -19,57 +17,16 @@ use dyno_workload::registry::UnknownWorkload;
 use dyno_workload::sysbench::OptionsError;
 use dyno_workload::tpcb::ScaleError;
 
-use crate::secrets::hidden_in_lines;
-
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    #[error("cannot read the scenario {}: {source}", path.display())]
-    ScenarioRead { path: PathBuf, source: std::io::Error },
-    #[error("cannot read the workload {}: {source}", path.display())]
-    WorkloadRead { path: PathBuf, source: std::io::Error },
-    #[error("cannot read targets from {}: {source}", path.display())]
-    TargetFile { path: PathBuf, source: std::io::Error },
-    #[error("there is no scenario `{named}`")]
-    ScenarioUnknown { named: String },
-    #[error(
-        "`{named}` is neither a scenario nor a workload{}",
-        nearest.map(|name| format!(", did you mean {name}?")).unwrap_or_default()
-    )]
-    NameUnknown { named: String, nearest: Option<&'static str> },
-    #[error("`{named}` could be a scenario or a workload")]
-    NameAmbiguous { named: String },
-    /// `named` is without any password.
-    #[error("`{named}` is not a scenario")]
-    ScenarioIsTarget { named: String },
-    // Not its source: the message holds all of it.
-    #[error(
-        "the scenario {named} is wrong: {}{}", hidden_in_lines(error.to_string().trim_end()),
-        nearest.as_ref().map(|field| format!("\ndid you mean `{field}`?")).unwrap_or_default()
-    )]
-    ScenarioWrong { named: String, nearest: Option<String>, is_old: bool, error: Box<toml::de::Error> },
-    #[error("the scenario {named} has version {version} of the format; this dyno reads version {VERSION}")]
-    ScenarioVersion { named: String, version: u32 },
-    #[error("a run of `dyno {program}` can only be repeated with its own command line")]
-    OptionsOfFrontEnd { program: String },
-    #[error("cannot start dyno again: {0}")]
-    NotStartedAgain(std::io::Error),
-    #[error("the scenario has options of `dyno {program}`: only `dyno {program}` can run it")]
-    OfFrontEnd { program: String },
-    #[error("an argument of the stored command line contained a secret, which is not stored: {word}")]
-    HiddenWord { word: String },
-    #[error("a hook contained what looks like a secret, which is not stored: {action}")]
-    HiddenHook { action: String },
+    /// What nobody but its reader has to tell from others, with what to do next where the message does not say so.
+    #[error("{what}")]
+    Told { what: String, advice: Option<String> },
     #[error("cannot write the specification as TOML: {0}")]
     Toml(#[from] toml::ser::Error),
-    #[error("{what}")]
-    Absurd { what: String },
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
-    #[error("{url} names no database")]
-    NoDatabase { url: String },
-    #[error("{workload} runs on PostgreSQL's protocol only")]
-    NotOnMysql { workload: String },
     #[error("--scale: {0}")]
     Scale(#[from] ScaleError),
     #[error(transparent)]
@@ -92,60 +49,18 @@ pub(crate) enum Failure {
     Query { doing: &'static str, url: String, source: QueryError },
     #[error(transparent)]
     Benchmark(#[from] BenchmarkError),
-    #[error("another session on {url} has kept {table} locked for {seconds} s: {source}")]
-    Locked { table: String, url: String, seconds: u64, source: Box<QueryError> },
-    /// The server does not allow as many connections as the load needs.
-    #[error(
-        "the load asks for {wanted} clients, and {url} has room for {free} more connections{}",
-        of_each(sharing)
-    )]
-    TooFewConnections { url: String, wanted: u32, free: u32, sharing: Vec<String>, fits: Vec<u32> },
-    /// MySQL counts prepared statements over all sessions.
-    #[error(
-        "{wanted} clients with {each} prepared statements each need {}, and max_prepared_stmt_count of {url} leaves \
-         room for {free}{}",
-        u64::from(*.wanted) * .each, of_each(sharing)
-    )]
-    TooFewStatements { url: String, wanted: u32, each: u64, free: u64, sharing: Vec<String>, fits: Vec<u32> },
-    /// Several targets of which a load would read, each something else.
-    #[error("{detail}: {expected} against {found}")]
-    DataDiffer { detail: String, expected: String, found: String },
-    #[error(
-        "sessions on {url} begin with autocommit off: what a single statement writes would never be committed"
-    )]
-    NoAutocommit { url: String },
     #[error("the load could not be started on {url}: {source}")]
     Engine { url: String, source: Box<EngineError> },
-    #[error("{workload} with {clients} clients on {url} failed: {source}")]
-    LoadBroken { workload: String, clients: u32, url: String, source: Box<EngineError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
     StageCut { workload: String, clients: u32, url: String, why: String, advice: Option<&'static str> },
-    /// Of which stage, and what it said last.
-    #[error("the server {url} went away during {during}: {said}")]
-    ServerGone { url: String, during: String, said: String },
-    #[error("two targets have the name {name}")]
-    SameName { name: String },
-    #[error("{option}: there is no target {name}")]
-    NoSuchTarget { option: &'static str, name: String, known: Vec<String> },
-    #[error("{option}: there is no stage or series `{stage}`")]
-    NoSuchStage { option: &'static str, stage: String, known: String },
-    /// `url` is without any password.
-    #[error("--host-metrics {url} does not name its target")]
-    WhoseHost { url: String },
     #[error(transparent)]
     NodeExporter(#[from] NodeExporterError),
-    #[error("--host-metrics of {name}: {source}")]
-    HostMetrics { name: String, source: NodeExporterError },
-    #[error("the clients share {wanted} connections, and {url} has room for {free} more{}", of_each(sharing))]
-    TooFewToShare { url: String, wanted: u32, free: u32, sharing: Vec<String> },
     /// `said` are the last lines of it, if it said anything.
     #[error(
         "a hook failed on {target} with {status}: {action}{}",
         said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
     )]
     Hook { target: String, action: String, status: String, said: Option<String> },
-    #[error("{url} accepted no session for {seconds} s: {source}")]
-    NotBack { url: String, seconds: u64, source: Box<ConnectError> },
     #[error("cannot start a thread: {0}")]
     NoThread(#[source] std::io::Error),
     #[error("the thread that loaded a target ended unexpectedly")]
@@ -158,15 +73,10 @@ pub(crate) enum Failure {
     /// Never of one alone.
     #[error("{}", failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nand "))]
     Several { failures: Vec<Failure> },
-    /// The run is stored, with what the server said.
-    #[error("nothing was measured: no transaction of {run} succeeded")]
-    NothingDone { run: String },
     #[error("interrupted")]
     Interrupted,
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
-    #[error("cannot write {}: the directory {} does not exist", path.display(), directory.display())]
-    NoDirectory { path: PathBuf, directory: PathBuf },
     #[error(transparent)]
     Json(#[from] JsonError),
     #[error(transparent)]
@@ -174,20 +84,11 @@ pub(crate) enum Failure {
     #[cfg(feature = "serve")]
     #[error(transparent)]
     Serve(#[from] dyno_report::serve::ServeError),
-    #[cfg(feature = "serve")]
-    #[error("cannot read the token from {}: {source}", path.display())]
-    TokenFile { path: PathBuf, source: std::io::Error },
     #[cfg(not(feature = "serve"))]
     #[error("this dyno was built without its server (cargo feature `serve`)")]
     NotServed,
-    #[error("there is no store {}", path.display())]
-    NoStore { path: PathBuf },
     #[error("no run is stored yet: there is no {}", path.display())]
     NothingStored { path: PathBuf },
-    #[error("the result must not be used (--strict): {}", evidence.join("; "))]
-    Strict { evidence: Vec<String> },
-    #[error("no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set")]
-    NoHome,
     #[error("cannot write to standard output: {0}")]
     Output(#[source] std::io::Error),
 }
@@ -202,15 +103,6 @@ impl From<TargetError> for Failure {
     }
 }
 
-/// Targets between which a server's room is divided; nothing where there is one.
-fn of_each(sharing: &[String]) -> String {
-    if sharing.is_empty() {
-        String::new()
-    } else {
-        format!(" for each of its targets {}", sharing.join(", "))
-    }
-}
-
 /// A target that was given up while others went on.
 #[derive(Debug, thiserror::Error)]
 #[error("{name} was given up after {at_s:.0} s: {failure}")]
@@ -222,6 +114,28 @@ pub(crate) struct LostTarget {
 }
 
 impl Failure {
+    pub(crate) fn wrong(what: impl Into<String>) -> Self {
+        Self::Told { what: what.into(), advice: None }
+    }
+
+    /// `advice` is what to do next.
+    pub(crate) fn advised(what: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::Told { what: what.into(), advice: Some(advice.into()) }
+    }
+
+    /// A file could not be read. `what` it is stands before its name.
+    pub(crate) fn read(what: &str, path: &Path, source: &std::io::Error) -> Self {
+        Self::wrong(format!("cannot read {what} {}: {source}", path.display()))
+    }
+
+    /// No target has the name that an option has; `known` are those that there are.
+    pub(crate) fn no_target<'a>(option: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        Self::advised(
+            format!("{option}: there is no target {name}"),
+            format!("the targets of this run are {}", known.collect::<Vec<_>>().join(", ")),
+        )
+    }
+
     /// A statement of dyno's own that did not succeed.
     pub(crate) fn query(doing: &'static str, url: &str, source: QueryError) -> Self {
         match source {
@@ -237,12 +151,10 @@ impl Failure {
 
     /// Two targets are the same tables, and the load writes.
     pub(crate) fn same_database(one: &str, other: &str) -> Self {
-        Self::Absurd {
-            what: format!(
-                "{one} and {other} are the same database, so each would change the other's data: give each \
-                 its own database"
-            ),
-        }
+        Self::wrong(format!(
+            "{one} and {other} are the same database, so each would change the other's data: give each its own \
+             database"
+        ))
     }
 
     /// What failed, all of it. That it was interrupted is said once, whoever noticed.
@@ -264,108 +176,17 @@ impl Failure {
     /// What to do next, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
-            Self::ScenarioUnknown { .. } => Some(
-                "`dyno scenarios` lists those that come with dyno; name a file of your own by its path"
-                    .to_owned(),
-            ),
-            Self::NameUnknown { .. } => Some(
-                "`dyno scenarios` and `dyno workloads` list those that come with dyno; name a file of your \
-                 own by its path"
-                    .to_owned(),
-            ),
-            Self::NameAmbiguous { .. } => {
-                Some("type more of its name; for a workload use --workload NAME".to_owned())
-            }
-            Self::NoDatabase { .. } => {
-                Some("name the database for the tables: mysql://user@host/DATABASE".to_owned())
-            }
-            Self::NotOnMysql { .. } => Some(
-                "sysbench's tests run on both, such as sysbench/oltp_read_write (`dyno workloads` lists them)".to_owned(),
-            ),
-            Self::ScenarioIsTarget { .. } => {
-                Some("did you mean --target? It stands before a database's URL".to_owned())
-            }
-            Self::OfFrontEnd { .. } => Some("leave out its table `front-end`".to_owned()),
-            Self::OptionsOfFrontEnd { .. } => {
-                Some("leave out the other options; `dyno report RUN` shows the command line".to_owned())
-            }
-            Self::HiddenWord { .. } => Some("type the command line again".to_owned()),
-            Self::HiddenHook { .. } => {
-                Some("name it again: --before or --after replaces the stored ones of its kind".to_owned())
-            }
-            Self::ScenarioVersion { .. } => {
-                Some("`dyno plan OPTIONS` writes a scenario of this version".to_owned())
-            }
-            Self::ScenarioWrong { is_old: true, named, .. } if !named.ends_with(".lua") => {
-                Some("a scenario is what `dyno plan` writes: `dyno plan OPTIONS > FILE.toml` (docs/scenario.md)".to_owned())
-            }
-            Self::ScenarioWrong { named, .. } if named.ends_with(".lua") => {
-                Some(format!("a Lua script is for `dyno sysbench {named} run`"))
-            }
-            Self::DataDiffer { .. } => Some(
-                "run with --prepare to create the data of all targets again, or with --no-verify to use \
-                 them as they are"
-                    .to_owned(),
-            ),
-            Self::TooFewConnections { fits, free, .. } => {
-                let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-                Some(if fits.is_empty() {
-                    "end other sessions, or raise max_connections on the server".to_owned()
-                } else {
-                    format!(
-                        "use --clients {list} (at most {free}) or a ramp up to {free}, let them share connections \
-                         (--connections {free}), \
-                         end other sessions, or raise max_connections"
-                    )
-                })
-            }
-            Self::TooFewStatements { fits, wanted, each, .. } => {
-                let list = fits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-                let fewer =
-                    if fits.is_empty() { String::new() } else { format!("use --clients {list}, ") };
-                let needed = u64::from(*wanted) * each;
-                Some(format!(
-                    "{fewer}take fewer --tables or --protocol simple, or raise it on the server: SET GLOBAL \
-                     max_prepared_stmt_count = {needed} or more"
-                ))
-            }
-            Self::NoAutocommit { .. } => {
-                Some("turn it on for new sessions: SET GLOBAL autocommit = 1".to_owned())
-            }
+            Self::Told { advice, .. } => advice.clone(),
             Self::StageCut { advice, .. } => advice.map(str::to_owned),
-            Self::Locked { .. } => Some(
-                "end that session, or wait until it is done (pg_locks and pg_stat_activity show it)"
-                    .to_owned(),
-            ),
             Self::Engine { source, .. } => engine_help(source),
-            Self::ServerGone { .. } => Some("check the server's log".to_owned()),
-            Self::SameName { .. } => {
-                Some("give each its own name: --target old=URL --target new=URL".to_owned())
-            }
-            Self::NoSuchTarget { known, .. } => {
-                Some(format!("the targets of this run are {}", known.join(", ")))
-            }
-            Self::NoSuchStage { known, .. } => Some(format!("there are {known}")),
-            Self::WhoseHost { .. } => Some("write its name before it: --host-metrics NAME=URL".to_owned()),
-            Self::TooFewToShare { free, .. } => Some(format!(
-                "use --connections {free} or fewer, end other sessions, or raise max_connections"
-            )),
             Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),
             Self::Several { failures } => failures.iter().find_map(Self::help),
-            Self::NoStore { path } => Some(format!(
-                "check --store (or DYNO_STORE) for a typing error; `dyno run --store {}` creates a store \
-                there",
-                path.display()
-            )),
-            Self::NoThread(_) => Some("raise the limit on threads: `ulimit -u`, or pids.max of the control group".to_owned()),
-            Self::NothingStored { .. } => {
-                Some("`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned())
+            Self::NoThread(_) => {
+                Some("raise the limit on threads: `ulimit -u`, or pids.max of the control group".to_owned())
             }
-            Self::NothingDone { run } => {
-                Some(format!("`dyno report {run}` shows what the server answered"))
-            }
-            Self::Strict { .. } => Some("`dyno findings` shows what to do".to_owned()),
-            Self::NoHome => Some("name the store with --store FILE".to_owned()),
+            Self::NothingStored { .. } => Some(
+                "`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned(),
+            ),
             _ => None,
         }
     }

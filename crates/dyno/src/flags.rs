@@ -27,7 +27,7 @@ pub(crate) use self::targets::{check_name, split_name, targets_in_file};
 use self::targets::{Named, What, is_name_like};
 use crate::failure::Failure;
 use crate::plan::{NAME, default_name};
-use crate::secrets::{hidden, is_hidden, is_like_target};
+use crate::secrets::{hidden, hidden_in_lines, is_hidden, is_like_target};
 
 /// Scenarios that come with dyno, each a specification: name and TOML.
 pub(crate) const BUILT_IN: [(&str, &str); 5] = [
@@ -148,7 +148,13 @@ impl Flags {
                 spec.hooks.retain(|hook| hook.when != when);
             }
             if let Some(hook) = spec.hooks.iter().find(|hook| hook.when == when && is_hidden(&hook.action)) {
-                return Err(Failure::HiddenHook { action: hook.action.clone() });
+                return Err(Failure::advised(
+                    format!(
+                        "a hook contained what looks like a secret, which is not stored: {}",
+                        hook.action
+                    ),
+                    "name it again: --before or --after replaces the stored ones of its kind",
+                ));
             }
             spec.hooks.extend(words.chunks_exact(2).filter_map(|pair| {
                 let [stage, action] = pair else { return None };
@@ -159,11 +165,11 @@ impl Flags {
             spec.phases.push(PhaseSpec::default());
         }
         if !self.stream.is_empty() {
-            // Streams that were stored or stand in a file give way; a workload that was typed does not.
+            // Streams that were stored or stand in a file are replaced; a workload that was typed is not.
             let typed = named.filter(|named| !is_file(named)).and_then(|_| first_workload(&spec));
             if let Some(other) = typed.or(self.load.workload.as_deref()) {
                 let what = format!("--stream names the workloads: leave out {other}, or the streams");
-                return Err(Failure::Absurd { what });
+                return Err(Failure::wrong(what));
             }
             let streams = self.stream.iter().map(|text| streams::stream(text));
             spec.phases.truncate(1);
@@ -217,7 +223,7 @@ impl Flags {
             if embeds && !spec.targets.iter().any(is_embedded) {
                 let what = "--server, --profile and --data-dir are for a server that dyno starts, and --target names one \
                             that runs: leave out the one or the other";
-                return Err(Failure::Absurd { what: what.to_owned() });
+                return Err(Failure::wrong(what));
             }
         } else if spec.targets.is_empty() || (embeds && !spec.targets.iter().any(is_embedded)) {
             are_others = true;
@@ -247,7 +253,7 @@ impl Flags {
             for system in spec.systems.iter_mut().filter(|system| system.target.is_empty()) {
                 let Some(only) = spec.targets.first().filter(|_| spec.targets.len() == 1) else {
                     let what = "a system names no `target`, and there are several";
-                    return Err(Failure::Absurd { what: what.to_owned() });
+                    return Err(Failure::wrong(what));
                 };
                 system.target.clone_from(&only.name);
             }
@@ -279,15 +285,18 @@ impl Flags {
             let name = match (name, known.as_slice()) {
                 (Some(name), _) => name,
                 (None, [only]) => only,
-                (None, _) => return Err(Failure::WhoseHost { url: hidden(url) }),
+                (None, _) => {
+                    return Err(Failure::advised(
+                        format!("--host-metrics {} does not name its target", hidden(url)),
+                        "write its name before it: --host-metrics NAME=URL",
+                    ));
+                }
             };
             let Some(target) = targets.iter_mut().find(|target| target.name == name) else {
-                return Err(Failure::NoSuchTarget { option: "--host-metrics", name: name.to_owned(), known });
+                return Err(Failure::no_target("--host-metrics", name, known.iter().map(String::as_str)));
             };
             if said.contains(&target.name) {
-                return Err(Failure::Absurd {
-                    what: format!("--host-metrics names the host of {name} twice"),
-                });
+                return Err(Failure::wrong(format!("--host-metrics names the host of {name} twice")));
             }
             target.host_metrics = Some(url.to_owned());
             said.push(target.name.clone());
@@ -310,7 +319,7 @@ fn over(first: &StreamSpec, second: &StreamSpec) -> Result<StreamSpec, Failure> 
 
 /// The fields of `first`, and those of `second` that it leaves out.
 fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> Result<T, Failure> {
-    spec::merged(first, second).map_err(|error| Failure::Absurd { what: error.to_string() })
+    spec::merged(first, second).map_err(|error| Failure::wrong(error.to_string()))
 }
 
 /// What is said, by its names.
@@ -318,7 +327,7 @@ fn as_map<T: Serialize>(said: &T) -> Result<Map<String, Value>, Failure> {
     match serde_json::to_value(said) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Ok(Map::new()),
-        Err(error) => Err(Failure::Absurd { what: error.to_string() }),
+        Err(error) => Err(Failure::wrong(error.to_string())),
     }
 }
 
@@ -338,7 +347,7 @@ impl DataOptions {
         serde_json::from_value(Value::Object(system.data.clone())).map_err(|error| {
             let nearest = nearest_field(&error.to_string());
             let meant = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            Failure::Absurd { what: format!("the data of {} is wrong: {error}{meant}", system.target) }
+            Failure::wrong(format!("the data of {} is wrong: {error}{meant}", system.target))
         })
     }
 }
@@ -348,11 +357,9 @@ fn named_specification(named: &str, workload: Option<&str>) -> Result<RunSpec, F
     let spec = find(named)?;
     let names_workload = !is_whole(named) && first_workload(&spec) == Some(named);
     match workload {
-        Some(other) if names_workload => Err(Failure::Absurd {
-            what: format!(
-                "{named} and --workload {other} each name a workload: leave out the one or the other"
-            ),
-        }),
+        Some(other) if names_workload => Err(Failure::wrong(format!(
+            "{named} and --workload {other} each name a workload: leave out the one or the other"
+        ))),
         _ => Ok(spec),
     }
 }
@@ -367,10 +374,7 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
     if SqlScript::is_named(named) {
         return Ok(of_workload(named));
     }
-    let spec = match load(named) {
-        Err(Failure::ScenarioUnknown { .. }) => None,
-        loaded => Some(loaded?),
-    };
+    let spec = load(named)?;
     let workload = registry::find(named);
     match (spec, workload) {
         (Some(spec), _) if is_whole(named) => Ok(spec),
@@ -380,7 +384,10 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
             if same && !spec.quick {
                 Ok(spec)
             } else {
-                Err(Failure::NameAmbiguous { named: named.to_owned() })
+                Err(Failure::advised(
+                    format!("`{named}` could be a scenario or a workload"),
+                    "type more of its name; for a workload use --workload NAME",
+                ))
             }
         }
         (Some(spec), Err(_)) => Ok(spec),
@@ -392,7 +399,11 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
             let scored = |name: &'static str| (registry::likeness(named, name), name);
             let specs = BUILT_IN.iter().map(|(name, _)| scored(name)).filter(|(like, _)| *like > 0.85);
             let nearest = specs.chain(nearest.map(scored)).max_by(|a, b| a.0.total_cmp(&b.0));
-            Err(Failure::NameUnknown { named: named.to_owned(), nearest: nearest.map(|(_, name)| name) })
+            let meant = nearest.map(|(_, name)| format!(", did you mean {name}?")).unwrap_or_default();
+            Err(Failure::advised(
+                format!("`{named}` is neither a scenario nor a workload{meant}"),
+                "`dyno scenarios` and `dyno workloads` list those that come with dyno; name a file of your own by its path",
+            ))
         }
     }
 }
@@ -405,34 +416,54 @@ fn of_workload(named: &str) -> RunSpec {
     }
 }
 
-/// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it.
-pub(crate) fn load(named: &str) -> Result<RunSpec, Failure> {
+/// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it; `None` where there is
+/// none.
+fn load(named: &str) -> Result<Option<RunSpec>, Failure> {
     if is_like_target(named) && !Path::new(named).is_file() {
-        return Err(Failure::ScenarioIsTarget { named: hidden(named) });
+        return Err(Failure::advised(
+            format!("`{}` is not a scenario", hidden(named)),
+            "did you mean --target? It stands before a database's URL",
+        ));
     }
     if is_file(named) {
         let path = Path::new(named);
         let text = dyno_target::files::read_to_string(path)
-            .map_err(|source| Failure::ScenarioRead { path: path.to_owned(), source })?;
-        return parse(named, &text);
+            .map_err(|source| Failure::read("the scenario", path, &source))?;
+        return parse(named, &text).map(Some);
     }
     let begins: Vec<_> = BUILT_IN.iter().filter(|(name, _)| name.starts_with(named)).collect();
     match begins[..] {
-        [(name, text)] if !named.is_empty() => parse(name, text),
-        _ => Err(Failure::ScenarioUnknown { named: named.to_owned() }),
+        [(name, text)] if !named.is_empty() => parse(name, text).map(Some),
+        _ => Ok(None),
     }
 }
 
-fn parse(named: &str, text: &str) -> Result<RunSpec, Failure> {
-    let spec: RunSpec = toml::from_str(text).map_err(|error| Failure::ScenarioWrong {
-        named: named.to_owned(),
-        nearest: nearest_field(error.message()),
+pub(crate) fn parse(named: &str, text: &str) -> Result<RunSpec, Failure> {
+    let spec: RunSpec = toml::from_str(text).map_err(|error| {
+        let meant = nearest_field(error.message()).map(|field| format!("\ndid you mean `{field}`?"));
+        let said = hidden_in_lines(error.to_string().trim_end());
+        let what = format!("the scenario {named} is wrong: {said}{}", meant.unwrap_or_default());
         // As files were whose fields are the options, side by side.
-        is_old: text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("version")),
-        error: Box::new(error),
+        let is_old = || text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("version"));
+        if named.ends_with(".lua") {
+            Failure::advised(what, format!("a Lua script is for `dyno sysbench {named} run`"))
+        } else if is_old() {
+            let advice =
+                "a scenario is what `dyno plan` writes: `dyno plan OPTIONS > FILE.toml` (docs/scenario.md)";
+            Failure::advised(what, advice)
+        } else {
+            Failure::wrong(what)
+        }
     })?;
-    if spec.version != spec::VERSION {
-        return Err(Failure::ScenarioVersion { named: named.to_owned(), version: spec.version });
+    let version = spec.version;
+    if version != spec::VERSION {
+        let reads = spec::VERSION;
+        return Err(Failure::advised(
+            format!(
+                "the scenario {named} has version {version} of the format; this dyno reads version {reads}"
+            ),
+            "`dyno plan OPTIONS` writes a scenario of this version",
+        ));
     }
     Ok(spec)
 }

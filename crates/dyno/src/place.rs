@@ -23,7 +23,12 @@ pub(crate) fn store_path(arguments: &StoreArguments) -> Result<PathBuf, Failure>
     absolute("XDG_DATA_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("dyno").join(STORE_FILE))
-        .ok_or(Failure::NoHome)
+        .ok_or_else(|| {
+            Failure::advised(
+                "no directory for dyno's data: neither XDG_DATA_HOME nor HOME is set",
+                "name the store with --store FILE",
+            )
+        })
 }
 
 /// Opens the store for a run, and makes it where there is none.
@@ -42,7 +47,13 @@ pub(crate) fn stored_path(arguments: &StoreArguments) -> Result<PathBuf, Failure
     let path = store_path(arguments)?;
     match (path.exists(), &arguments.store) {
         (true, _) => Ok(path),
-        (false, Some(_)) => Err(Failure::NoStore { path }),
+        (false, Some(_)) => Err(Failure::advised(
+            format!("there is no store {}", path.display()),
+            format!(
+                "check --store (or DYNO_STORE) for a typing error; `dyno run --store {}` creates a store there",
+                path.display()
+            ),
+        )),
         (false, None) => Err(Failure::NothingStored { path }),
     }
 }
@@ -72,14 +83,14 @@ pub(crate) fn write_named(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn check_file(path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
-        return Err(Failure::Absurd {
-            what: "--html writes to a file and not to standard output: name one, such as report.html"
-                .to_owned(),
-        });
+        return Err(Failure::wrong(
+            "--html writes to a file and not to standard output: name one, such as report.html",
+        ));
     }
     match path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         Some(directory) if !directory.exists() => {
-            Err(Failure::NoDirectory { path: path.to_owned(), directory: directory.to_owned() })
+            let (path, directory) = (path.display(), directory.display());
+            Err(Failure::wrong(format!("cannot write {path}: the directory {directory} does not exist")))
         }
         _ => Ok(()),
     }

@@ -74,7 +74,11 @@ impl Plan {
     /// Decides what the specification leaves open. `seed` is used where it names none.
     pub(crate) fn resolve(mut asked: RunSpec, seed: u64) -> Result<Self, Failure> {
         if let Some(front_end) = &asked.front_end {
-            return Err(Failure::OfFrontEnd { program: front_end.program.clone() });
+            let program = &front_end.program;
+            return Err(Failure::advised(
+                format!("the scenario has options of `dyno {program}`: only `dyno {program}` can run it"),
+                "leave out its table `front-end`",
+            ));
         }
         streams::read_scripts(&mut asked)?;
         let mut spec = asked.clone();
@@ -115,9 +119,9 @@ impl Plan {
 /// A number from 1 to `most`.
 fn within(option: &str, number: Option<u32>, most: u32) -> Result<Option<u32>, Failure> {
     match number {
-        Some(0) if most == u32::MAX => Err(Failure::Absurd { what: format!("{option} must be at least 1") }),
+        Some(0) if most == u32::MAX => Err(Failure::wrong(format!("{option} must be at least 1"))),
         Some(number) if number == 0 || number > most => {
-            Err(Failure::Absurd { what: format!("{option} takes 1 to {most}") })
+            Err(Failure::wrong(format!("{option} takes 1 to {most}")))
         }
         number => Ok(number),
     }

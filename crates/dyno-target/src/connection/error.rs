@@ -59,7 +59,7 @@ pub enum ConnectError {
         .terms.off
     )]
     TlsRefused { address: Address, terms: &'static TlsTerms },
-    #[error("{address} lets nobody in without TLS: {error}; say ssl-mode=REQUIRED")]
+    #[error("{address} refuses logins without TLS: {error}; say ssl-mode=REQUIRED")]
     TlsRequired { address: Address, error: ServerError },
     #[error(
         "the certificate of {address} is not signed by a trusted authority: name the right one with {}=FILE",
@@ -102,7 +102,7 @@ pub enum ConnectError {
     )]
     NotAllowed { address: Address, user: String, database: String, error: ServerError },
     #[error(
-        "{address} lets nobody in from this host: {error}; {}",
+        "{address} refuses logins from this host: {error}; {}",
         advice::host_not_allowed(.error)
     )]
     HostNotAllowed { address: Address, error: ServerError },

@@ -47,7 +47,7 @@ impl Cache {
         if put(&tree, &place).map_err(unwritable)? {
             // It is damaged, or of a dyno that kept no sums: else it would have been found.
             progress(&format!(
-                "replaced {}, of which it cannot be told that it is as it was fetched",
+                "replaced {}: it is damaged, or its checksum is missing",
                 place.display()
             ));
         }

@@ -1,6 +1,6 @@
 //! MariaDB. It has no `variables_info`, and counts deadlocks among its status variables.
 
-use super::{Dialect, Mark, Product, Source, Views, mysql};
+use super::{Dialect, Mark, Product, Views, mysql};
 
 pub(super) static MARIADB: Product = Product {
     name: "MariaDB",
@@ -27,8 +27,5 @@ pub(super) static MARIADB: Product = Product {
         cache: Some(mysql::CACHE),
         counters: &[],
     },
-    source: Source {
-        documents: "MariaDB documentation: InnoDB System Variables; Information Schema SYSTEM_VARIABLES Table; Server Status Variables",
-        ran: Some("10.11"),
-    },
+    ran: Some("10.11"),
 };

@@ -1,29 +1,17 @@
-//! Which product a server is, and what follows from it. Many products speak one of the two protocols; each is a small
-//! file here: how it is recognised by what the server says, what its SQL lacks or wants, and where it keeps the settings
-//! and counters that matter. A server that says nothing certain stays unrecognised and gets its protocol's own dialect.
-//!
-//! What was never run against the real thing says so in `source`; `docs/products.md` lists all of them.
+//! Which product a server is, and what follows from it. Many products speak one of the two protocols; each that dyno was run
+//! against is a small file here: how it is recognised by what the server says, what its SQL lacks or wants, and where it
+//! keeps the settings and counters that matter. The others are a line each in `not_run`. A server that says nothing
+//! certain stays unrecognised and gets its protocol's own dialect. `docs/products.md` lists all of them.
 
-mod aurora_mysql;
-mod aurora_postgresql;
-mod citus;
-mod cockroachdb;
 mod dialect;
-mod greenplum;
-mod hydra;
 mod mariadb;
 mod mysql;
+mod not_run;
 mod oceanbase;
 mod on_mysql;
 mod on_postgres;
-mod others;
-mod polardb_postgresql;
-mod polardb_x;
 mod postgresql;
-mod stonedb;
-mod tidb;
 mod version;
-mod yugabytedb;
 
 pub use dialect::{Analyze, AutoIncrement, Dialect};
 
@@ -39,7 +27,8 @@ pub struct Product {
     /// relative shows settings of its model that do nothing.
     pub durability: &'static [&'static str],
     pub views: Views,
-    pub source: Source,
+    /// The versions that it was run against; `None` where none could be had.
+    pub ran: Option<&'static str>,
 }
 
 /// By what a product is told from the others that speak its protocol.
@@ -75,15 +64,6 @@ pub struct Views {
 
 impl Views {
     const NONE: Self = Self { settings: None, cache: None, counters: &[] };
-}
-
-/// Where this product's file has its knowledge from.
-#[derive(Debug, Clone, Copy)]
-pub struct Source {
-    /// Titles of public documentation.
-    pub documents: &'static str,
-    /// The versions that it was run against; `None` where none could be had.
-    pub ran: Option<&'static str>,
 }
 
 /// What a server was recognised as.
@@ -140,35 +120,15 @@ pub fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> 
     }
 }
 
-/// All products on PostgreSQL's protocol. Those with words of their own come before those that say they are PostgreSQL.
+/// All products on PostgreSQL's protocol.
 pub fn on_postgres() -> impl Iterator<Item = &'static Product> {
-    let own = [
-        &cockroachdb::COCKROACHDB,
-        &yugabytedb::YUGABYTEDB,
-        &greenplum::GREENPLUM,
-        &polardb_postgresql::POLARDB,
-        &aurora_postgresql::AURORA,
-        &citus::CITUS,
-        &hydra::HYDRA,
-        &postgresql::POSTGRESQL,
-    ];
-    own.into_iter().chain(others::ON_POSTGRES)
+    std::iter::once(&postgresql::POSTGRESQL).chain(not_run::ON_POSTGRES)
 }
 
 /// All products on MySQL's protocol. seekdb says `OceanBase` as well, so it comes first.
 pub fn on_mysql() -> impl Iterator<Item = &'static Product> {
-    let own = [
-        &mariadb::MARIADB,
-        &oceanbase::SEEKDB,
-        &oceanbase::OCEANBASE,
-        &tidb::TIDB,
-        &polardb_x::POLARDB_X,
-        &polardb_x::POLARDB_X_STANDARD,
-        &stonedb::STONEDB,
-        &aurora_mysql::AURORA,
-        &mysql::MYSQL,
-    ];
-    own.into_iter().chain(others::ON_MYSQL)
+    let own = [&mysql::MYSQL, &mariadb::MARIADB, &oceanbase::SEEKDB, &oceanbase::OCEANBASE];
+    own.into_iter().chain(not_run::ON_MYSQL)
 }
 
 #[cfg(test)]
@@ -181,7 +141,7 @@ mod tests {
         for product in on_postgres().chain(on_mysql()) {
             let mut rows = document.lines().filter(|line| line.starts_with(&format!("| {} |", product.name)));
             let row = rows.next().unwrap_or_else(|| panic!("{} is missing", product.name));
-            let ran = product.source.ran.unwrap_or("not run");
+            let ran = product.ran.unwrap_or("not run");
             assert!(row.contains(ran), "{} was run against {ran:?}: {row}", product.name);
             for name in product.durability {
                 assert!(document.contains(name), "{}: {name} is missing", product.name);

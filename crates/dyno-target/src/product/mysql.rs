@@ -1,6 +1,6 @@
 //! MySQL itself, with InnoDB.
 
-use super::{Dialect, Mark, Product, Source, Views};
+use super::{Dialect, Mark, Product, Views};
 
 /// What decides for InnoDB and the binary log, and what a reader wants beside it.
 pub(super) const DURABILITY: &[&str] = &[
@@ -37,8 +37,5 @@ pub(super) static MYSQL: Product = Product {
     dialect: Dialect::MYSQL,
     durability: DURABILITY,
     views: VIEWS,
-    source: Source {
-        documents: "MySQL Reference Manual: Server System Variables; InnoDB Startup Options and System Variables; Server Status Variables; Performance Schema variables_info Table",
-        ran: Some("9.7"),
-    },
+    ran: Some("9.7"),
 };

@@ -1,6 +1,6 @@
 //! PostgreSQL itself, as its project and the packagers of distributions ship it.
 
-use super::{Dialect, Mark, Product, Source, Views};
+use super::{Dialect, Mark, Product, Views};
 
 /// All that bears on whether a commit survives; the last four decide nothing by themselves.
 pub(super) const DURABILITY: &[&str] = &[
@@ -19,8 +19,5 @@ pub(super) static POSTGRESQL: Product = Product {
     dialect: Dialect::POSTGRESQL,
     durability: DURABILITY,
     views: Views::NONE,
-    source: Source {
-        documents: "PostgreSQL documentation: Server Configuration; The Cumulative Statistics System",
-        ran: Some("15 and 18"),
-    },
+    ran: Some("15 and 18"),
 };

@@ -79,7 +79,7 @@ pub(super) fn remote(target: &TargetPlan) -> Result<Remote, Failure> {
     let Some(exporter) = &target.host_metrics else { return Ok(None) };
     let failed = |source| match source {
         NodeExporterError::Interrupted => Failure::Interrupted,
-        source => Failure::HostMetrics { name: target.name.clone(), source },
+        source => Failure::wrong(format!("--host-metrics of {}: {source}", target.name)),
     };
     exporter.check().map(|host| Some((exporter.clone(), host))).map_err(failed)
 }

@@ -9,7 +9,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::{HookTime, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::connection::Connection;
-use dyno_workload::benchmark::{BenchmarkError, SeriesLoad};
+use dyno_workload::benchmark::{BenchmarkError, SeriesLoad, SqlScript};
 
 use super::admin::{LoadCanceller, cancellable};
 use super::barrier::Participant;
@@ -292,6 +292,14 @@ impl<'a> StreamRun<'a> {
 
     fn start_engine(&mut self, context: &Context<'_>, server: &TargetServer) -> Result<Engine, Failure> {
         let plan = context.plan;
+        // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor has
+        // another stream the same.
+        let seed = seed(context, u64::from(self.place)).wrapping_add(self.engines);
+        if self.engines > 0
+            && let LoadSource::Script(script) = &self.plan.source
+        {
+            self.workload = load_of_script(script, self.plan, self.threads, seed)?.workload();
+        }
         let config = EngineConfig {
             protocol: self.plan.protocol,
             tries_max: self.plan.tries_max,
@@ -299,9 +307,7 @@ impl<'a> StreamRun<'a> {
             connections: self.plan.connections,
             statement_limit: self.plan.time_limit,
             canceller: Some(Arc::new(LoadCanceller(server.endpoint.clone()))),
-            // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor
-            // has another stream the same.
-            seed: seed(context, u64::from(self.place)).wrapping_add(self.engines),
+            seed,
             ..EngineConfig::new(self.threads)
         };
         self.engines += 1;
@@ -327,14 +333,21 @@ impl Load {
         let series: Arc<dyn SeriesLoad> = match &stream.source {
             // It is there, since data was provided.
             LoadSource::Family(place) => Arc::from(system.load(*place).ok_or(Failure::SystemBroken)?),
-            LoadSource::Script(script) => {
-                let limits = (threads, SCRIPT_CLIENTS);
-                Arc::from(script.load(stream.protocol, limits, (stream.tries_max, seed))?)
-            }
+            LoadSource::Script(script) => Arc::from(load_of_script(script, stream, threads, seed)?),
         };
         let workload = series.workload();
         Ok(Self { series, workload })
     }
+}
+
+/// A script draws its random numbers by a seed of its own, and not by the engine's.
+fn load_of_script(
+    script: &SqlScript,
+    stream: &StreamPlan,
+    threads: u32,
+    seed: u64,
+) -> Result<Box<dyn SeriesLoad>, Failure> {
+    Ok(script.load(stream.protocol, (threads, SCRIPT_CLIENTS), (stream.tries_max, seed))?)
 }
 
 /// A MySQL server may begin its sessions without autocommit: the load would be acknowledged, and lost.
@@ -346,7 +359,13 @@ fn check_autocommit(server: &mut TargetServer) -> Result<(), Failure> {
     let ask = |connection: &mut Connection| connection.query_value("SELECT @@GLOBAL.autocommit");
     let begins_with: Result<Option<u8>, _> = server.reconnect_if_broken()?.briefly(ask);
     match begins_with {
-        Ok(Some(0)) => Err(Failure::NoAutocommit { url: server.url.clone() }),
+        Ok(Some(0)) => Err(Failure::advised(
+            format!(
+                "sessions on {} begin with autocommit off: what a single statement writes would never be committed",
+                server.url
+            ),
+            "turn it on for new sessions: SET GLOBAL autocommit = 1",
+        )),
         // A server that does not say begins as all do.
         _ => Ok(()),
     }
@@ -368,7 +387,11 @@ fn reset(
         // In an embedded server there is nobody who could miss anything.
         load.reset(connection, named.then_some(tell)).map_err(|error| match error {
             BenchmarkError::Locked { table, seconds, source } => {
-                Failure::Locked { table, url, seconds, source: Box::new(source) }
+                let what =
+                    format!("another session on {url} has kept {table} locked for {seconds} s: {source}");
+                let advice =
+                    "end that session, or wait until it is done (pg_locks and pg_stat_activity show it)";
+                Failure::advised(what, advice)
             }
             error => error.into(),
         })

@@ -84,11 +84,27 @@ pub(super) fn connections(load: &StreamLoad<'_>, server: &mut TargetServer) -> R
     if wanted <= free {
         return Ok(room);
     }
-    let (url, sharing) = (server.url.clone(), server.sharers().names.clone());
+    let (url, part) = (&server.url, of_each(&server.sharers().names));
     if load.stream.connections.is_some() {
-        return Err(Failure::TooFewToShare { url, wanted, free, sharing });
+        return Err(Failure::advised(
+            format!("the clients share {wanted} connections, and {url} has room for {free} more{part}"),
+            format!("use --connections {free} or fewer, end other sessions, or raise max_connections"),
+        ));
     }
-    Err(Failure::TooFewConnections { url, wanted, free, sharing, fits: fitting(load, free) })
+    let what =
+        format!("the load asks for {wanted} clients, and {url} has room for {free} more connections{part}");
+    let fits = fitting(load, free);
+    Err(match fits.is_empty() {
+        true => Failure::advised(what, "end other sessions, or raise max_connections on the server"),
+        false => Failure::advised(
+            what,
+            format!(
+                "use --clients {} (at most {free}) or a ramp up to {free}, let them share connections \
+                 (--connections {free}), end other sessions, or raise max_connections",
+                list(&fits)
+            ),
+        ),
+    })
 }
 
 /// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
@@ -113,9 +129,20 @@ pub(super) fn of_load(
     let wanted =
         load.stream.connections_of(load.course.clients_named().or(load.stream.connections).unwrap_or(1));
     if wanted > fits {
-        let (url, sharing) = (server.url.clone(), server.sharers().names.clone());
         let fits = if load.stream.connections.is_some() { Vec::new() } else { fitting(load, fits) };
-        return Err(Failure::TooFewStatements { url, wanted, each, free, sharing, fits });
+        let fewer = if fits.is_empty() { String::new() } else { format!("use --clients {}, ", list(&fits)) };
+        let (url, needed) = (&server.url, u64::from(wanted) * each);
+        return Err(Failure::advised(
+            format!(
+                "{wanted} clients with {each} prepared statements each need {needed}, and max_prepared_stmt_count of \
+                 {url} leaves room for {free}{}",
+                of_each(&server.sharers().names)
+            ),
+            format!(
+                "{fewer}take fewer --tables or --protocol simple, or raise it on the server: SET GLOBAL \
+                 max_prepared_stmt_count = {needed} or more"
+            ),
+        ));
     }
     match clients {
         Some(clients) if clients <= fits => Ok(by_connections),
@@ -157,6 +184,18 @@ fn free_statements(server: &mut TargetServer) -> Result<Option<u64>, Failure> {
     let most = ask("SELECT @@GLOBAL.max_prepared_stmt_count", 0)?;
     let used = ask("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1)?;
     Ok(most.map(|most| most.saturating_sub(used.unwrap_or(0)) / sharers))
+}
+
+/// Targets between which a server's room is divided; nothing where there is one.
+fn of_each(sharing: &[String]) -> String {
+    match sharing {
+        [] => String::new(),
+        _ => format!(" for each of its targets {}", sharing.join(", ")),
+    }
+}
+
+fn list(clients: &[u32]) -> String {
+    clients.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Rungs of the list that was asked for that fit, with the most that does.

@@ -197,7 +197,7 @@ impl<'a> StagePlanner<'a> {
         self.within_room(max).min(uncontended)
     }
 
-    /// The level of a ramp after `level`, unless the target has given way or has room for no more.
+    /// The level of a ramp after `level`, unless the target is saturated or has room for no more.
     fn further(&mut self, ramp: &Ramp, level: f64, measured: &[StageSum]) -> Option<f64> {
         let next = ramp.steps.after(level)?;
         let shown = match ramp.steps.of {
@@ -208,7 +208,7 @@ impl<'a> StagePlanner<'a> {
             && let Some(found) = saturation::decide(&steps(measured))
         {
             self.remark =
-                Some(format!("the ramp ends at {shown}, since the target gave way: {}", found.evidence));
+                Some(format!("the ramp ends at {shown}, since the target is saturated: {}", found.evidence));
             return None;
         }
         if ramp.steps.of == Quantity::Clients && next > f64::from(self.capacity.room.most()) {
@@ -288,7 +288,7 @@ fn level_of(ramp: &Ramp, order: &StageOrder) -> f64 {
     }
 }
 
-/// The load to hold after a ramp: that of the last step that was good, where the target gave way; else that of the
+/// The load to hold after a ramp: that of the last step that was good, where the target is saturated; else that of the
 /// step with the most throughput.
 fn best_of_ramp(measured: &[StageSum]) -> Option<StageOrder> {
     let steps = steps(measured);

@@ -118,10 +118,13 @@ impl Stages {
             told: observer.told,
             counted: ran.is_ok(),
         });
-        let (workload, url) = (subject.workload.to_owned(), subject.url.to_owned());
-        if let Err(source) = ran {
-            let source = Box::new(source);
-            return Err(Failure::LoadBroken { workload, clients: order.clients, url, source });
+        let workload = format!("{} of {}", subject.series, subject.workload);
+        let url = subject.url.to_owned();
+        if let Err(error) = ran {
+            let clients = order.clients;
+            return Err(Failure::wrong(format!(
+                "{workload} with {clients} clients on {url} failed: {error}"
+            )));
         }
         if outcome.complete {
             return Ok(());
@@ -150,7 +153,10 @@ impl Stages {
         let idle =
             || Some(Lost { during: "a pause between stages".to_owned(), said: lost_server(&failure)? });
         match self.lost.take().or_else(|| self.last.and_then(|_| idle())) {
-            Some(Lost { during, said }) => Failure::ServerGone { url, during, said },
+            Some(Lost { during, said }) => Failure::advised(
+                format!("the server {url} went away during {during}: {said}"),
+                "check the server's log",
+            ),
             None => failure,
         }
     }

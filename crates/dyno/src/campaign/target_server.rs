@@ -252,7 +252,10 @@ impl TargetServer {
                     return Err(Failure::Connect { url, source });
                 }
                 if started.elapsed() >= BACK_WAIT {
-                    return Err(Failure::NotBack { url, seconds: BACK_WAIT.as_secs(), source });
+                    let seconds = BACK_WAIT.as_secs();
+                    return Err(Failure::wrong(format!(
+                        "{url} accepted no session for {seconds} s: {source}"
+                    )));
                 }
                 std::thread::sleep(BACK_LOOK);
             }

@@ -157,7 +157,10 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
                 (named(&expected.tables, expected_rows), named(&found.tables, found_rows));
             if !same {
                 // What a load on them would bring could not be compared: that is known now, and not only behind it.
-                return Err(Failure::DataDiffer { detail, expected, found });
+                return Err(Failure::advised(
+                    format!("{detail}: {expected} against {found}"),
+                    "run with --prepare to create the data of all targets again, or with --no-verify to use them as they are",
+                ));
             }
             context.stream.emit(Event::Check(Check {
                 target: system.name().to_owned(),

@@ -31,7 +31,7 @@ pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
 pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
     let rows = BUILT_IN
         .iter()
-        .map(|(name, _)| Ok(((*name).to_owned(), flags::load(name)?.about.unwrap_or_default())))
+        .map(|(name, text)| Ok(((*name).to_owned(), flags::parse(name, text)?.about.unwrap_or_default())))
         .collect::<Result<Vec<_>, Failure>>()?;
     list("scenarios", &rows, arguments.json)
 }
@@ -75,7 +75,7 @@ pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {
         "\nA database of yours (dyno run --target …):\n  \
          postgres://user@host:5432/database?sslmode=verify-full\n  \
          'host=/var/run/postgresql dbname=bank'   a libpq connection string; PG* variables, ~/.pgpass and\n  \
-         service=NAME                             service files count as they do for psql\n  \
+         service=NAME                             service files are read as psql reads them\n  \
          mysql://user@host:3306/database?ssl-mode=VERIFY_IDENTITY\n  \
          mysql://user@localhost/database?socket=/run/mysqld/mysqld.sock\n  \
          \u{20}                                        ~/.my.cnf and MYSQL_PWD count as they do for mysql\n\

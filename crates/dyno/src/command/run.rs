@@ -36,7 +36,13 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
             if let Some(front_end) = &stored.spec.front_end {
                 let alone = what.is_empty() && !(json || quiet || strict) && html.is_none() && live.is_none();
                 if !alone || runs > 1 {
-                    return Err(Failure::OptionsOfFrontEnd { program: front_end.program.clone() });
+                    return Err(Failure::advised(
+                        format!(
+                            "a run of `dyno {}` can only be repeated with its own command line",
+                            front_end.program
+                        ),
+                        "leave out the other options; `dyno report RUN` shows the command line",
+                    ));
                 }
                 return run_front_end(&stored.command, opened.path());
             }
@@ -102,11 +108,15 @@ pub(super) fn specification(
 /// Runs again what only another program's command line can say; it is put into the same store.
 fn run_front_end(command: &[String], store: &Path) -> Result<u8, Failure> {
     if let Some(word) = command.iter().find(|word| secrets::is_hidden(word)) {
-        return Err(Failure::HiddenWord { word: word.clone() });
+        return Err(Failure::advised(
+            format!("an argument of the stored command line contained a secret, which is not stored: {word}"),
+            "type the command line again",
+        ));
     }
-    let program = std::env::current_exe().map_err(Failure::NotStartedAgain)?;
+    let failed = |error| Failure::wrong(format!("cannot start dyno again: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
     let words = command.iter().skip(1);
-    Err(Failure::NotStartedAgain(Command::new(program).args(words).env("DYNO_STORE", store).exec()))
+    Err(failed(Command::new(program).args(words).env("DYNO_STORE", store).exec()))
 }
 
 /// What is to become of a run's report.
@@ -148,13 +158,19 @@ fn once(
     }
     let mut code = exit_code(&report, ended.is_ok(), measured, outputs.strict);
     if code == INVALID && outputs.quiet && !outputs.json {
-        tell(&Failure::Strict {
-            evidence: invalid(&report).map(|finding| finding.evidence.clone()).collect(),
-        });
+        let evidence: Vec<&str> = invalid(&report).map(|finding| finding.evidence.as_str()).collect();
+        tell(&Failure::advised(
+            format!("the result must not be used (--strict): {}", evidence.join("; ")),
+            "`dyno findings` shows what to do",
+        ));
     }
     let store_failure = stream.take_store_failure().map(Failure::from);
     if ended.is_ok() && !has_done(&report) {
-        tell(&Failure::NothingDone { run: report.run.name.clone() });
+        let run = &report.run.name;
+        tell(&Failure::advised(
+            format!("nothing was measured: no transaction of {run} succeeded"),
+            format!("`dyno report {run}` shows what the server answered"),
+        ));
         code = code.max(NOT_STARTED);
     }
     for failure in [ended.err(), store_failure].into_iter().flatten() {

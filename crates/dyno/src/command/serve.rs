@@ -49,7 +49,7 @@ mod serving {
     fn token(arguments: &ServeArguments) -> Result<Option<String>, Failure> {
         if let Some(path) = &arguments.token_file {
             let text = dyno_target::files::read_to_string(path)
-                .map_err(|source| Failure::TokenFile { path: path.clone(), source })?;
+                .map_err(|source| Failure::read("the token from", path, &source))?;
             return Ok(Some(text.lines().next().unwrap_or_default().trim().to_owned()));
         }
         let environment = || std::env::var("DYNO_TOKEN").ok().filter(|token| !token.is_empty());

@@ -12,15 +12,17 @@ use crate::failure::Failure;
 
 /// The hidden option as which a load for one system is read: its name, the option and the value.
 const LOAD_ON: &str = "--load-on";
+/// The commands that take loads.
+const HAVE_LOADS: [&str; 2] = ["run", "plan"];
 /// What is said of a stream beside its load.
 const OF_STREAM: [&str; 4] = ["protocol", "connections", "max-tries", "time-limit"];
 
 /// `oltp=tpcb/tpcb-like,clients=8`: a name, a workload, and what else a specification says of a stream.
 pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
-    let wrong = |why: &str| Failure::Absurd {
-        what: format!(
+    let wrong = |why: &str| {
+        Failure::wrong(format!(
             "--stream {text}: {why}; it is NAME=WORKLOAD,OPTION=VALUE,…, such as oltp=tpcb/tpcb-like,clients=8"
-        ),
+        ))
     };
     let (name, rest) = text.split_once('=').ok_or_else(|| wrong("it has no name"))?;
     check_name(name)?;
@@ -28,9 +30,11 @@ pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
     let workload = parts.next().filter(|workload| !workload.is_empty() && !workload.contains('='));
     let workload = workload.ok_or_else(|| wrong("it names no workload"))?;
     let mut said: Vec<(&str, String)> = Vec::new();
+    let (_, bare) = options();
     for part in parts {
         match (part.split_once('='), said.last_mut()) {
             (Some((option, value)), _) => said.push((option, value.to_owned())),
+            (None, _) if bare.iter().any(|option| option == part) => said.push((part, "true".to_owned())),
             // A list has commas of its own.
             (None, Some((_, value))) => *value = format!("{value},{part}"),
             (None, None) => return Err(wrong(&format!("{part} has no value"))),
@@ -60,11 +64,16 @@ fn value(text: String) -> Value {
     }
 }
 
-/// The words of a command line, in which `--ramp pg=1..200` is the load of one system: clap knows an option by one form.
+/// The words of a command line, in which `--ramp pg=1..200` of `run` and `plan` is the load of one system: clap knows an
+/// option by one form.
 pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let options = options();
-    let mut read = Vec::new();
+    let (options, _) = options();
     let mut words = words.peekable();
+    let mut read: Vec<OsString> = words.by_ref().take(1).collect();
+    if !words.peek().and_then(|command| command.to_str()).is_some_and(has_loads) {
+        read.extend(words);
+        return read;
+    }
     while let Some(word) = words.next() {
         let text = word.to_string_lossy().into_owned();
         let (option, within) = match text.split_once('=') {
@@ -90,17 +99,24 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     read
 }
 
-/// The options of a load that take a value, each with its names and the long one.
-fn options() -> Vec<([String; 2], String)> {
+/// Whether a command takes loads, which may be typed by its beginning.
+fn has_loads(command: &str) -> bool {
+    HAVE_LOADS.iter().any(|name| name.starts_with(command))
+}
+
+/// The options of a load: those that take a value, each with its names and the long one; and those that take none, without
+/// their dashes.
+fn options() -> (Vec<([String; 2], String)>, Vec<String>) {
     let command = LoadSpec::augment_args(clap::Command::new("load"));
-    let with_value = command.get_arguments().filter(|argument| argument.get_action().takes_values());
-    with_value
-        .filter_map(|argument| {
-            let long = format!("--{}", argument.get_long()?);
-            let short = argument.get_short().map(|short| format!("-{short}"));
-            Some(([long.clone(), short.unwrap_or_default()], long))
-        })
-        .collect()
+    let (valued, bare): (Vec<_>, Vec<_>) =
+        command.get_arguments().partition(|argument| argument.get_action().takes_values());
+    let names = |argument: &clap::Arg| {
+        let long = format!("--{}", argument.get_long()?);
+        let short = argument.get_short().map(|short| format!("-{short}"));
+        Some(([long.clone(), short.unwrap_or_default()], long))
+    };
+    let long = |argument: &clap::Arg| argument.get_long().map(str::to_owned);
+    (valued.into_iter().filter_map(names).collect(), bare.into_iter().filter_map(long).collect())
 }
 
 #[derive(Debug, Parser)]
@@ -121,7 +137,7 @@ pub(super) fn on_systems(said: &[String]) -> Result<BTreeMap<String, LoadSpec>, 
         let read = LoadArguments::try_parse_from(&options).map_err(|error| {
             let said = error.to_string();
             let line = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            Failure::Absurd { what: format!("the load of {name}: {line}") }
+            Failure::wrong(format!("the load of {name}: {line}"))
         })?;
         Ok((name, read.load))
     };
@@ -138,12 +154,15 @@ mod tests {
         assert_eq!((read.name.as_deref(), read.workload.as_deref()), (Some("oltp"), Some("tpcb/tpcb-like")));
         assert_eq!(read.load.clients, Some("1,4,8".parse().unwrap()));
         assert_eq!((read.connections, read.load.step), (Some(4), Some("5s".parse().unwrap())));
+        let ramp = stream("oltp=tpcb/tpcb-like,ramp=1..9,to-the-end,step=5s").unwrap();
+        assert!(ramp.load.to_the_end && ramp.load.step.is_some());
         for (text, why) in [
             ("tpcb", "has no name"),
             ("a=", "names no workload"),
             ("a=tpcb,clinets=4", "did you mean clients?"),
             ("a=tpcb,clients=many", "clients"),
             ("a=tpcb,fast", "fast has no value"),
+            ("a=tpcb,ramp=1..9,fast", "ramp"),
             ("1=tpcb", "is no name"),
         ] {
             let refused = stream(text).unwrap_err().to_string();
@@ -158,10 +177,13 @@ mod tests {
             read.map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(
-            read("run events --ramp pg=1..200 -c my=40 --rate=a=5/s"),
-            "run events --load-on pg --ramp 1..200 --load-on my --clients 40 --load-on a --rate 5/s"
+            read("dyno run events --ramp pg=1..200 -c my=40 --rate=a=5/s"),
+            "dyno run events --load-on pg --ramp 1..200 --load-on my --clients 40 --load-on a --rate 5/s"
         );
-        let others = "run -t pg=postgres://h/d?a=b --clients 4 --duration=5s --before join a=b --to-the-end";
+        let of_pgbench = "dyno pgbench -c a=4";
+        assert_eq!(read(of_pgbench), of_pgbench);
+        let others =
+            "dyno run -t pg=postgres://h/d?a=b --clients 4 --duration=5s --before join a=b --to-the-end";
         assert_eq!(read(others), others);
         let said = ["pg", "--ramp", "1..9", "my", "--clients", "4", "pg", "--step", "2s"].map(str::to_owned);
         let loads = on_systems(&said).unwrap();

@@ -60,7 +60,7 @@ pub(crate) fn split_name(text: &str, follows: impl Fn(&str) -> bool) -> (Option<
 
 /// Targets as a file has them, one on each line; empty lines and those that begin with `#` are passed over.
 pub(crate) fn targets_in_file(path: &Path) -> Result<Vec<String>, Failure> {
-    let failed = |source| Failure::TargetFile { path: path.to_owned(), source };
+    let failed = |source| Failure::read("targets from", path, &source);
     let text = files::read_to_string(path).map_err(failed)?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let targets: Vec<String> = lines.map(str::to_owned).collect();
@@ -73,9 +73,9 @@ pub(crate) fn targets_in_file(path: &Path) -> Result<Vec<String>, Failure> {
 /// Refuses a name with nothing behind it, as a variable of the shell leaves it that is not set.
 fn refuse_name_alone(text: &str) -> Result<(), Failure> {
     match text.split_once('=') {
-        Some((name, "")) if is_name_like(name) && !is_parameter(name) => Err(Failure::Absurd {
-            what: format!("--target {name}= names no database: write its URL behind the name"),
-        }),
+        Some((name, "")) if is_name_like(name) && !is_parameter(name) => {
+            Err(Failure::wrong(format!("--target {name}= names no database: write its URL behind the name")))
+        }
         _ => Ok(()),
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::Absurd { what })
+    Err(Failure::wrong(what))
 }
 
 /// Refuses what stands before a URL and can be neither a name nor a parameter.
@@ -101,7 +101,7 @@ fn refuse_odd_name(text: &str) -> Result<(), Failure> {
             if !name.contains("://") && !is_parameter(name.trim()) && is_address(url.trim()) =>
         {
             let what = format!("`{name}` is no name for a target: {NAMES}");
-            Err(Failure::Absurd { what })
+            Err(Failure::wrong(what))
         }
         _ => Ok(()),
     }

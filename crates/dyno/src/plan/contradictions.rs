@@ -11,7 +11,7 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
     if phases.iter().any(|phase| phase.together) && targets.len() < 2 {
         let what =
             "--together is about several targets, and one is named: name the others with --target NAME=URL";
-        return Err(Failure::Absurd { what: what.to_owned() });
+        return Err(Failure::wrong(what));
     }
     let streams = || phases.iter().flat_map(|phase| &phase.streams);
     for (at, target) in targets.iter().enumerate() {
@@ -28,29 +28,23 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
         let name = &target.name;
         let is_script = |stream: &&StreamPlan| matches!(stream.source, LoadSource::Script(_));
         if let Some(script) = streams().find(is_script).filter(|_| target.is_mysql()) {
-            return Err(Failure::Absurd {
-                what: format!(
-                    "{} is in pgbench's language, which runs on PostgreSQL, and {name} speaks MySQL's protocol: there \
+            return Err(Failure::wrong(format!(
+                "{} is in pgbench's language, which runs on PostgreSQL, and {name} speaks MySQL's protocol: there \
                      `dyno sysbench FILE.lua` runs a script",
-                    script.workload
-                ),
-            });
+                script.workload
+            )));
         }
         if extended && target.is_mysql() {
-            return Err(Failure::Absurd {
-                what: format!(
-                    "--protocol extended is PostgreSQL's, and {name} speaks MySQL's: there statements travel simple or \
+            return Err(Failure::wrong(format!(
+                "--protocol extended is PostgreSQL's, and {name} speaks MySQL's: there statements are sent simple or \
                      prepared"
-                ),
-            });
+            )));
         }
         if cold && matches!(target.source, TargetSource::Named(_)) {
-            return Err(Failure::Absurd {
-                what: format!(
-                    "--cold restarts servers of dyno's own, and {name} is not: say how it is restarted, for instance \
+            return Err(Failure::wrong(format!(
+                "--cold restarts servers of dyno's own, and {name} is not: say how it is restarted, for instance \
                      --before SERIES 'ssh db systemctl restart the-server'"
-                ),
-            });
+            )));
         }
     }
     Ok(())

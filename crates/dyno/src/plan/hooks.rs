@@ -101,7 +101,7 @@ pub(super) fn resolve(
         let never = loads.map(|(course, warm_up)| never_done(&hook.stage, course, warm_up));
         if let Some(why) = never.reduce(Option::and).flatten() {
             let option = option(*when);
-            return Err(Failure::Absurd { what: format!("{option} {named} would never be done: {why}") });
+            return Err(Failure::wrong(format!("{option} {named} would never be done: {why}")));
         }
         *action = crate::secrets::without_secrets(action);
         hooks.push(hook);
@@ -144,8 +144,8 @@ fn hook(
     let (target, stage) = match named.split_once(':') {
         Some((name, stage)) if targets.iter().any(|target| target.name == name) => (Some(name), stage),
         Some((name, _)) => {
-            let known = targets.iter().map(|target| target.name.clone()).collect();
-            return Err(Failure::NoSuchTarget { option, name: name.to_owned(), known });
+            let known = targets.iter().map(|target| target.name.as_str());
+            return Err(Failure::no_target(option, name, known));
         }
         None => (None, named),
     };
@@ -161,7 +161,10 @@ fn hook(
         (unknown, None) => {
             let mut known: Vec<&str> = series().collect();
             known.extend(["warm-up", "ladder", "ramp", "hold", "run"]);
-            return Err(Failure::NoSuchStage { option, stage: unknown.to_owned(), known: known.join(", ") });
+            return Err(Failure::advised(
+                format!("{option}: there is no stage or series `{unknown}`"),
+                format!("there are {}", known.join(", ")),
+            ));
         }
     };
     let action = match action.trim().strip_prefix(SQL) {
@@ -169,7 +172,7 @@ fn hook(
         None => Action::Command(action.trim().to_owned()),
     };
     if matches!(&action, Action::Command(text) | Action::Sql(text) if text.is_empty()) {
-        return Err(Failure::Absurd { what: format!("{option} {named} names nothing that is to be done") });
+        return Err(Failure::wrong(format!("{option} {named} names nothing that is to be done")));
     }
     Ok(HookPlan { when, target: target.map(str::to_owned), stage, action })
 }

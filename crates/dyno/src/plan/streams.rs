@@ -57,12 +57,10 @@ fn name_apart(asked: &[PhaseSpec], phases: &mut [PhasePlan]) -> Result<(), Failu
     let all = names(phases);
     match all.iter().find(|name| is_twice(&all, name)) {
         None => Ok(()),
-        Some(twice) => Err(Failure::Absurd {
-            what: format!(
-                "two loads are called {twice}, and their stages could not be told apart: name them (--stream NAME=WORKLOAD,…, \
+        Some(twice) => Err(Failure::wrong(format!(
+            "two loads are called {twice}, and their stages could not be told apart: name them (--stream NAME=WORKLOAD,…, \
                  or `name` of a stream)"
-            ),
-        }),
+        ))),
     }
 }
 
@@ -83,7 +81,7 @@ impl PhasePlan {
         let warm_up = phase.warm_up.get_or_insert(Time(Duration::from_secs(if quick { 1 } else { 5 }))).0;
         let repeat = within("--repeat", phase.repeat, 1000)?;
         if phase.streams.is_empty() {
-            return Err(Failure::Absurd { what: "a phase has no stream".to_owned() });
+            return Err(Failure::wrong("a phase has no stream"));
         }
         let several = phase.streams.len() > 1;
         let beside =
@@ -103,7 +101,7 @@ impl PhasePlan {
         } else if repeat.is_some() {
             let what =
                 "--repeat is about the hold, and behind a ramp there is one only if its --hold is named";
-            return Err(Failure::Absurd { what: what.to_owned() });
+            return Err(Failure::wrong(what));
         }
         let (repeat, together, cold) = (phase.repeat.unwrap_or(1), phase.together, phase.cold);
         Ok(Self { warm_up, repeat, together, cold, streams })
@@ -135,16 +133,10 @@ impl StreamPlan {
         targets: &[&str],
         (quick, beside, several): (bool, bool, bool),
     ) -> Result<Self, Failure> {
-        let absurd = |what: String| Failure::Absurd { what };
         let workload = stream.workload.clone().unwrap_or_default();
         let (source, usual) = source(stream, &workload, series)?;
         if let Some(unknown) = stream.systems.keys().find(|name| !targets.contains(&name.as_str())) {
-            let known = targets.iter().map(|name| (*name).to_owned()).collect();
-            return Err(Failure::NoSuchTarget {
-                option: "the load of a system",
-                name: unknown.clone(),
-                known,
-            });
+            return Err(Failure::no_target("the load of a system", unknown, targets.iter().copied()));
         }
         let mut courses = BTreeMap::new();
         for target in targets {
@@ -156,21 +148,23 @@ impl StreamPlan {
                 Some(own) => own.clone().or(stream.load.clone()),
                 None => stream.load.clone(),
             };
-            courses.insert((*target).to_owned(), load.course(quick, beside).map_err(absurd)?);
+            courses.insert((*target).to_owned(), load.course(quick, beside).map_err(Failure::wrong)?);
         }
         let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
         if connections.is_some() && courses.values().any(Course::is_open) {
             let what = "--connections is for clients that share them, and the clients of an open loop (a rate) are its \
                         connections already: name their number with --clients instead";
-            return Err(absurd(what.to_owned()));
+            return Err(Failure::wrong(what));
         }
         if stream.time_limit.is_some_and(|limit| limit.0 < TIME_LIMIT_MIN) {
-            return Err(absurd("--time-limit must be at least 100ms".to_owned()));
+            return Err(Failure::wrong("--time-limit must be at least 100ms"));
         }
         let name = match &stream.name {
-            Some(name) if name.is_empty() => return Err(absurd("a stream has an empty name".to_owned())),
+            Some(name) if name.is_empty() => return Err(Failure::wrong("a stream has an empty name")),
             Some(name) if KINDS.contains(&name.as_str()) => {
-                return Err(absurd(format!("a stream cannot be called {name}: that is a kind of stage")));
+                return Err(Failure::wrong(format!(
+                    "a stream cannot be called {name}: that is a kind of stage"
+                )));
             }
             Some(name) => name.clone(),
             None if several => last_part(&workload),
@@ -241,7 +235,7 @@ pub(super) fn read_scripts(spec: &mut RunSpec) -> Result<(), Failure> {
             Some(workload) if SqlScript::is_named(workload) && stream.script.is_none() => {
                 let path = Path::new(workload);
                 let text = files::read_to_string(path)
-                    .map_err(|source| Failure::WorkloadRead { path: path.to_owned(), source })?;
+                    .map_err(|source| Failure::read("the workload", path, &source))?;
                 stream.script = Some(text);
             }
             _ => {}
@@ -254,10 +248,10 @@ pub(super) fn read_scripts(spec: &mut RunSpec) -> Result<(), Failure> {
 fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(LoadSource, String), Failure> {
     if let Some(text) = &stream.script {
         let script = SqlScript::new(workload, text)
-            .map_err(|error| Failure::Absurd { what: format!("{workload} is no script: {error}") })?;
+            .map_err(|error| Failure::wrong(format!("{workload} is no script: {error}")))?;
         return Ok((LoadSource::Script(script), last_part(workload)));
     }
     let place = series.iter().position(|series| series.workload == workload);
-    let place = place.ok_or_else(|| Failure::Absurd { what: format!("no target runs {workload}") })?;
+    let place = place.ok_or_else(|| Failure::wrong(format!("no target runs {workload}")))?;
     Ok((LoadSource::Family(place), series[place].name.to_owned()))
 }

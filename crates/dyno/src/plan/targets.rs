@@ -112,9 +112,10 @@ fn one_workload(named: &str) -> Result<String, Failure> {
     }
     match registry::find(named)?.workloads().as_slice() {
         [only] => Ok((*only).to_owned()),
-        several => {
-            Err(absurd(&format!("a stream runs one workload, and {named} is {}", several.join(" and "))))
-        }
+        several => Err(Failure::wrong(format!(
+            "a stream runs one workload, and {named} is {}",
+            several.join(" and ")
+        ))),
     }
 }
 
@@ -126,36 +127,41 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
     for workload in workloads.filter(|workload| !SqlScript::is_named(workload)) {
         let more = registry::find(workload)?;
         selection = Some(match selection {
-            Some(all) => all.and(more).map_err(|what| absurd(&what))?,
+            Some(all) => all.and(more).map_err(Failure::wrong)?,
             None => more,
         });
     }
     for (at, target) in spec.targets.iter().enumerate() {
         check_name(&target.name)?;
         if spec.targets[..at].iter().any(|other| other.name == target.name) {
-            return Err(Failure::SameName { name: target.name.clone() });
+            return Err(Failure::advised(
+                format!("two targets have the name {}", target.name),
+                "give each its own name: --target old=URL --target new=URL",
+            ));
         }
     }
     let is_known = |system: &SystemSpec| spec.targets.iter().any(|target| target.name == system.target);
     if let Some(system) = spec.systems.iter().find(|system| !is_known(system)) {
-        let known = spec.targets.iter().map(|target| target.name.clone()).collect();
-        let name = system.target.clone();
-        return Err(Failure::NoSuchTarget { option: "a system's target", name, known });
+        let known = spec.targets.iter().map(|target| target.name.as_str());
+        return Err(Failure::no_target("a system's target", &system.target, known));
     }
     let mut plans: Vec<TargetPlan> = Vec::new();
     for target in &mut spec.targets {
         let mut systems = spec.systems.iter_mut().filter(|system| system.target == target.name);
         let Some(system) = systems.next() else {
-            return Err(absurd(&format!(
+            return Err(Failure::wrong(format!(
                 "no system is on the target {}: leave it out, or name one",
                 target.name
             )));
         };
         if systems.next().is_some() {
-            return Err(absurd(&format!("two systems are on the target {}: one is possible", target.name)));
+            return Err(Failure::wrong(format!(
+                "two systems are on the target {}: one is possible",
+                target.name
+            )));
         }
         if !system.name.is_empty() && system.name != target.name {
-            return Err(absurd(&format!(
+            return Err(Failure::wrong(format!(
                 "the system {} has the name of its target, {}",
                 system.name, target.name
             )));
@@ -180,13 +186,9 @@ fn storable(typed: &str, target: &Target) -> String {
     if secrets::is_hidden(&hidden) { target.url() } else { hidden }
 }
 
-fn absurd(what: &str) -> Failure {
-    Failure::Absurd { what: what.to_owned() }
-}
-
 fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
     match (&mut spec.url, &spec.embedded) {
-        (Some(_), Some(_)) => Err(absurd(&format!(
+        (Some(_), Some(_)) => Err(Failure::wrong(format!(
             "the target {} has a URL and is embedded: leave out the one or the other",
             spec.name
         ))),
@@ -194,7 +196,10 @@ fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
             let target = Target::parse(url, &Environment::of_process())?;
             secrets::remember(target.passwords(), target.user(), target.database());
             if target.is_mysql() && target.database().is_empty() {
-                return Err(Failure::NoDatabase { url: target.url() });
+                return Err(Failure::advised(
+                    format!("{} names no database", target.url()),
+                    "name the database for the tables: mysql://user@host/DATABASE",
+                ));
             }
             *url = storable(url, &target);
             Ok(TargetSource::Named(Box::new(target)))
@@ -217,41 +222,42 @@ fn benchmark(
     selection: Option<Selection>,
     mysql: bool,
 ) -> Result<Box<dyn Benchmark>, Failure> {
-    let absurd = |what: &str| Err(Failure::Absurd { what: what.to_owned() });
+    let refuse = |what: &str| Err(Failure::wrong(what));
     let data = DataOptions::of(system)?;
     let Some(selection) = selection else {
         return match data == DataOptions::default() {
             true => Ok(Box::new(ScriptsBenchmark)),
-            false => absurd(
+            false => refuse(
                 "a file of SQL runs on tables that are there: leave out the options of a workload's data",
             ),
         };
     };
     let of_events = data.rows.is_some() || data.customers.is_some() || data.customer_index;
     match selection {
-        Selection::TpcB(_) if mysql => {
-            Err(Failure::NotOnMysql { workload: selection.workloads().join(", ") })
-        }
+        Selection::TpcB(_) if mysql => Err(Failure::advised(
+            format!("{} runs on PostgreSQL's protocol only", selection.workloads().join(", ")),
+            "sysbench's tests run on both, such as sysbench/oltp_read_write (`dyno workloads` lists them)",
+        )),
         Selection::TpcB(_) if !data.sysbench.says_nothing() => {
-            absurd("--tables, --table-size and their like are for sysbench's tests; tpcb takes a --scale")
+            refuse("--tables, --table-size and their like are for sysbench's tests; tpcb takes a --scale")
         }
         Selection::TpcB(_) if of_events => {
-            absurd("--rows, --customers and --customer-index are for events; tpcb takes a --scale")
+            refuse("--rows, --customers and --customer-index are for events; tpcb takes a --scale")
         }
         Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, data.scale)?)),
         Selection::Sysbench(_) if data.scale.is_some() => {
-            absurd("--scale is for tpcb; sysbench's tests take --tables and --table-size")
+            refuse("--scale is for tpcb; sysbench's tests take --tables and --table-size")
         }
-        Selection::Sysbench(_) if of_events => absurd(
+        Selection::Sysbench(_) if of_events => refuse(
             "--rows, --customers and --customer-index are for events; sysbench's tests take --tables and --table-size",
         ),
         Selection::Sysbench(tests) => {
             let fields = &data.sysbench;
             if let Some(errors) = fields.ignore_errors.as_ref().filter(|errors| !errors.fits(mysql)) {
                 let wanted = if mysql { "numbers on MySQL" } else { "SQLSTATEs on PostgreSQL" };
-                return absurd(&format!(
+                return Err(Failure::wrong(format!(
                     "--ignore-errors {errors}: errors have {wanted}, and none of these is one"
-                ));
+                )));
             }
             let wishes = SysbenchWishes {
                 tables: fields.tables,
@@ -261,7 +267,7 @@ fn benchmark(
             };
             Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
         }
-        Selection::Events(_) if data.scale.is_some() || !data.sysbench.says_nothing() => absurd(
+        Selection::Events(_) if data.scale.is_some() || !data.sysbench.says_nothing() => refuse(
             "--scale is for tpcb, and --tables, --table-size and their like are for sysbench's tests; events takes \
              --rows and --customers",
         ),

@@ -15,13 +15,13 @@ struct TestArguments {
 
 /// What `dyno run` with these words is to do; `''` keeps words together.
 pub(crate) fn specification(line: &str) -> Result<RunSpec, Failure> {
-    let mut words = vec!["dyno"];
+    let mut words = vec!["dyno", "run"];
     for (at, part) in line.split('\'').enumerate() {
         let quoted = at % 2 == 1;
         words.extend(if quoted { vec![part] } else { part.split_whitespace().collect() });
     }
     let words = crate::flags::words(words.into_iter().map(Into::into));
-    let TestArguments { named, flags } = TestArguments::try_parse_from(words).unwrap();
+    let TestArguments { named, flags } = TestArguments::try_parse_from(words.into_iter().skip(1)).unwrap();
     flags.specification(named.as_deref(), None)
 }
 

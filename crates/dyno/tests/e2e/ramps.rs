@@ -48,7 +48,7 @@ fn a_ramp_ends_where_the_target_gives_way_and_holds_what_was_good() {
         (&"hold".into(), &2.into()),
         "held where it was still good"
     );
-    assert!(report.notices().contains("the target gave way: "), "{}", report.notices());
+    assert!(report.notices().contains("the target is saturated: "), "{}", report.notices());
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn a_pool_of_connections_is_found_to_be_the_limit() {
     let is_planted =
         |limit: &Limit| limit.resource == "connections" && limit.evidence.contains("20 connections");
     assert!(found.iter().any(is_planted), "{found:?}");
-    assert!(report.notices().contains("the target gave way: "), "{}", report.notices());
+    assert!(report.notices().contains("the target is saturated: "), "{}", report.notices());
     let stages: Vec<&Value> = stages_of(&report, "pg").collect();
     let (hold, rungs) = stages.split_last().unwrap();
     for (rung, clients) in rungs.iter().zip((0..).map(|step| 10_u64 << step)) {

@@ -129,7 +129,7 @@ fn a_pool_that_no_climb_came_up_to_is_told() {
     assert!(remark(&automatic, 1000).contains("fewer than the 1000 connections"));
     assert_eq!(remark(&automatic, 2), "");
     let ramped = remark(&ramp("1..200", None, false), 100);
-    assert!(ramped.contains("gave way") && ramped.contains("fewer than the 100 connections"), "{ramped}");
+    assert!(ramped.contains("is saturated") && ramped.contains("fewer than the 100 connections"), "{ramped}");
     assert_eq!(remark(&ladder(Rungs::Listed(vec![1, 2])), 40), "", "told before the load");
 }
 
@@ -165,7 +165,7 @@ fn a_ramp_ends_where_the_target_gives_way_unless_the_end_is_wanted() {
     assert!(steps.len() < 50, "{}", steps.len());
     assert_eq!(hold.kind, StageKind::Hold);
     assert!((4..=12).contains(&hold.clients), "held where it was good: {}", hold.clients);
-    assert!(planner.take_remark().unwrap().contains("gave way"));
+    assert!(planner.take_remark().unwrap().contains("is saturated"));
     let load = ramp("1..40", None, true);
     let mut planner = StagePlanner::new(&load, Duration::ZERO, 1, capacity(None));
     assert_eq!(run(&mut planner, peaks_at(8)).len(), 40);
