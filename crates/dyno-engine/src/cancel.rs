@@ -1,90 +1,100 @@
 //! Statements that outlast their limit or their stage: the server is asked, over another connection, to stop them.
 
-use std::fmt::Debug;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dyno_wire::endpoint::SessionName;
-use dyno_wire::server_error::ServerError;
 
-use crate::clock::SECOND_NS;
-use crate::connecting::nanoseconds;
+use crate::clock::{SECOND_NS, nanoseconds};
+use crate::config::{Canceller, EngineConfig};
+use crate::connection::Connection;
+use crate::error::SessionError;
+use crate::message::Report;
 use crate::session::{Session, SessionState};
-use crate::thread::LoadThread;
 
-/// `query_canceled`
-const CANCELLED: &str = "57014";
-/// The same of MySQL and MariaDB: the statement was interrupted.
-const CANCELLED_NUMBER: u16 = 1317;
-/// How long a server may take to cancel a statement.
-pub(crate) const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
+/// How long after a request to cancel a server may still obey it.
+const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
 /// How exactly a limit is kept.
 const LOOK_NS: u64 = SECOND_NS / 50;
+/// Threads that cancel: each waits for the server, and at a stage's end all sessions may have to be cancelled at once.
+const THREADS: usize = 8;
 
-/// Stops what a session is doing.
-pub trait Canceller: Debug + Send + Sync {
-    /// Asks the server to stop the session's statement. It may take a while, and what comes of it shows in the answer.
-    fn cancel(&self, session: &SessionName);
-}
-
-/// Starts a thread that cancels one session after the other, until all who could name one are gone.
-pub(crate) fn start(canceller: Arc<dyn Canceller>) -> std::io::Result<Sender<SessionName>> {
-    let (sender, sessions) = channel::<SessionName>();
-    std::thread::Builder::new()
-        .name("dyno-cancel".to_owned())
-        .spawn(move || sessions.iter().for_each(|session| canceller.cancel(&session)))?;
+/// Starts threads that cancel sessions, until all who could name one are gone. What fails is reported.
+pub(crate) fn start(
+    canceller: &Arc<dyn Canceller>,
+    reports: &Sender<(u32, Report)>,
+) -> std::io::Result<Sender<SessionName>> {
+    let (sender, sessions) = channel();
+    let sessions = Arc::new(Mutex::new(sessions));
+    for _ in 0..THREADS {
+        let (canceller, sessions, reports) = (Arc::clone(canceller), Arc::clone(&sessions), reports.clone());
+        std::thread::Builder::new().name("dyno-cancel".to_owned()).spawn(move || {
+            while let Some(session) = next(&sessions) {
+                if let Err(source) = canceller.cancel(&session) {
+                    let _ = reports.send((0, Report::Error(SessionError::NotCancelled(source))));
+                }
+            }
+        })?;
+    }
     Ok(sender)
 }
 
-/// Whether a server says that it was asked to stop a statement.
-pub(crate) fn is_cancelled(error: &ServerError) -> bool {
-    match error.number() {
-        Some(number) => number == CANCELLED_NUMBER,
-        None => error.state().as_str() == CANCELLED,
-    }
+fn next(sessions: &Mutex<Receiver<SessionName>>) -> Option<SessionName> {
+    sessions.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 /// Whether the statement of a session that a server says it has cancelled was cancelled because dyno asked for that.
 /// PostgreSQL signals a session twice for one request, so that the second signal may hit the statement behind the one that
 /// was meant.
-pub(crate) fn was_asked(session: &Session, now: u64) -> bool {
-    let lately = now.saturating_sub(session.cancel_ns) <= CANCEL_WAIT_NS;
-    session.cancel_ns > 0 && (session.cancel_ns >= session.request_ns || lately)
+pub(crate) fn was_asked(connection: &Connection, now: u64) -> bool {
+    let Connection { cancel_ns, request_ns, .. } = *connection;
+    let lately = now.saturating_sub(cancel_ns) <= CANCEL_WAIT_NS;
+    cancel_ns > 0 && (cancel_ns >= request_ns || lately)
 }
 
-impl LoadThread {
+/// Has a thread's statements cancelled.
+#[derive(Debug)]
+pub(crate) struct StatementLimit {
+    canceller: Option<Sender<SessionName>>,
+    limit_ns: Option<u64>,
+    /// When it is looked next for statements that outlast the limit.
+    look_ns: u64,
+}
+
+impl StatementLimit {
+    pub(crate) fn new(config: &EngineConfig, canceller: Option<Sender<SessionName>>) -> Self {
+        Self { canceller, limit_ns: config.statement_limit.map(nanoseconds), look_ns: 0 }
+    }
+
     /// When it is looked next whether a statement has outlasted the limit; `None` where there is no limit.
-    pub(crate) fn next_limit_ns(&self) -> Option<u64> {
-        self.config.statement_limit?;
-        self.stage.as_ref().map(|_| self.limit_look_ns)
+    pub(crate) fn next_time_ns(&self) -> Option<u64> {
+        self.limit_ns.map(|_| self.look_ns)
     }
 
     /// Has statements cancelled that take longer than the limit.
-    pub(crate) fn cancel_late(&mut self, now: u64) {
-        let Some(limit) = self.config.statement_limit else { return };
-        if now < self.limit_look_ns {
-            return;
+    pub(crate) fn cancel_late(&mut self, sessions: &mut [Session], now: u64) {
+        if let Some(limit_ns) = self.limit_ns.filter(|_| now >= self.look_ns) {
+            self.look_ns = now + LOOK_NS;
+            self.cancel_sent_before(sessions, now.saturating_sub(limit_ns), now);
         }
-        self.limit_look_ns = now + LOOK_NS;
-        let since_ns = now.saturating_sub(nanoseconds(limit));
-        self.cancel_sent_before(since_ns, now);
     }
 
     /// Has all statements under way cancelled that were sent before then; whether there is any of which an answer may come.
-    pub(crate) fn cancel_sent_before(&mut self, then_ns: u64, now: u64) -> bool {
+    pub(crate) fn cancel_sent_before(&self, sessions: &mut [Session], then_ns: u64, now: u64) -> bool {
         let Some(canceller) = &self.canceller else { return false };
         let mut any = false;
-        for session in &mut self.sessions {
-            let waits = matches!(session.state, SessionState::Waiting) && session.request_ns <= then_ns;
-            if !waits || session.transaction.is_none() {
+        for session in sessions {
+            let waits = matches!(session.state, SessionState::Waiting) && session.transaction.is_some();
+            let connection = &mut session.connection;
+            if !waits || connection.request_ns > then_ns {
                 continue;
             }
-            // If the thread is gone nobody cancels, and the statement is waited for as before.
-            let is_new = session.cancel_ns < session.request_ns;
-            if is_new && session.name.clone().is_some_and(|name| canceller.send(name).is_ok()) {
-                session.cancel_ns = now;
+            // If the threads are gone nobody cancels, and the statement is waited for as before.
+            let is_new = connection.cancel_ns < connection.request_ns;
+            if is_new && connection.name.clone().is_some_and(|name| canceller.send(name).is_ok()) {
+                connection.cancel_ns = now;
             }
-            any |= session.cancel_ns >= session.request_ns;
+            any |= connection.cancel_ns >= connection.request_ns;
         }
         any
     }

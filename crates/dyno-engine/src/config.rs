@@ -1,12 +1,21 @@
 //! How the engine drives its connections.
 
+use std::error::Error;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_results::spec::Protocol;
-use dyno_wire::endpoint::Endpoint;
+use dyno_wire::endpoint::{Endpoint, SessionName};
 
-use crate::cancel::Canceller;
+/// Stops what a session is doing.
+pub trait Canceller: Debug + Send + Sync {
+    /// Asks the server to stop the session's statement. It may take a while, and what comes of it shows in the answer.
+    ///
+    /// # Errors
+    /// The server could not be asked.
+    fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>>;
+}
 
 /// What becomes of a client whose connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +46,7 @@ pub struct EngineConfig {
     pub reconnect_timeout: Duration,
     /// Open a connection for each transaction and close it behind it.
     pub connect_per_transaction: bool,
-    /// Clients have no connection before they ask for one by [`Step::Connect`](crate::workload::Step::Connect).
+    /// Clients have no connection before they ask for one by `Step::Connect`.
     pub connect_when_asked: bool,
     /// Close the connection of a client that has done all its transactions, while others go on.
     pub hang_up_when_done: bool,
@@ -91,5 +100,44 @@ impl EngineConfig {
             realtime: false,
             seed: 0,
         }
+    }
+}
+
+/// A thread's share of the clients.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// The thread's number, and how many threads there are.
+    pub(crate) thread: u32,
+    pub(crate) threads: u32,
+    /// See [`EngineConfig::clients_in_blocks`].
+    blocks: Option<u32>,
+}
+
+impl Share {
+    pub(crate) fn new(thread: u32, config: &EngineConfig) -> Self {
+        Self { thread, threads: config.threads, blocks: config.clients_in_blocks }
+    }
+
+    /// How many of `clients` clients are this thread's.
+    pub(crate) fn of(&self, clients: u32) -> u32 {
+        let in_turn = |clients: u32| clients.saturating_sub(self.thread).div_ceil(self.threads);
+        match self.blocks {
+            None => in_turn(clients),
+            // Blocks differ by one client at most, and the first are the larger ones.
+            Some(all) => clients.saturating_sub(self.block_start(all)).min(in_turn(all)),
+        }
+    }
+
+    /// The number among all clients of this thread's client number `index`.
+    pub(crate) fn client_id(&self, index: u32) -> u32 {
+        match self.blocks {
+            None => self.thread + self.threads * index,
+            Some(all) => self.block_start(all) + index,
+        }
+    }
+
+    fn block_start(&self, clients: u32) -> u32 {
+        let (each, larger) = (clients / self.threads, clients % self.threads);
+        each * self.thread + larger.min(self.thread)
     }
 }

@@ -19,6 +19,16 @@ use crate::workload::{Answer, Client, Reply, TransactionStatus};
 /// A transaction that meets a deadlock is rolled back by MySQL itself, which says so with no status.
 const MYSQL_DEADLOCK: u16 = 1213;
 
+/// Does the same with the machine of either protocol.
+macro_rules! either {
+    ($either:expr, $machine:ident => $does:expr) => {
+        match $either {
+            Self::Postgres($machine) => $does,
+            Self::MySql($machine) => $does,
+        }
+    };
+}
+
 /// A login under way.
 #[derive(Debug)]
 pub(crate) enum LoginDialogue {
@@ -51,24 +61,15 @@ impl LoginDialogue {
     }
 
     pub(crate) fn handle_input(&mut self, network: &[u8]) -> Result<(), SessionError> {
-        match self {
-            Self::Postgres(handshake) => Ok(handshake.handle_input(network)?),
-            Self::MySql(handshake) => Ok(handshake.handle_input(network)?),
-        }
+        either!(self, handshake => Ok(handshake.handle_input(network)?))
     }
 
     pub(crate) fn poll_output(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Self::Postgres(handshake) => handshake.poll_output(out),
-            Self::MySql(handshake) => handshake.poll_output(out),
-        }
+        either!(self, handshake => handshake.poll_output(out));
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        match self {
-            Self::Postgres(handshake) => handshake.is_done(),
-            Self::MySql(handshake) => handshake.is_done(),
-        }
+        either!(self, handshake => handshake.is_done())
     }
 
     pub(crate) fn into_session(self) -> LoggedIn {
@@ -105,13 +106,6 @@ impl Default for ProtocolScanner {
     }
 }
 
-/// What one scan did.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ScannedReply {
-    pub(crate) consumed: usize,
-    pub(crate) done: bool,
-}
-
 impl ProtocolScanner {
     /// Begins to follow the answer to a request: `syncs` ReadyForQuery, or one reply for each of `expects`.
     #[inline]
@@ -126,7 +120,8 @@ impl ProtocolScanner {
         }
     }
 
-    /// Scans what has arrived. Rows go to the client only if it wants them.
+    /// Scans what has arrived; how many bytes are done with, and whether the whole request is answered. Rows go to the
+    /// client only if it wants them.
     #[inline]
     pub(crate) fn scan(
         &mut self,
@@ -134,48 +129,31 @@ impl ProtocolScanner {
         client: &mut dyn Client,
         prepared_statements: &mut PreparedStatements,
         arrived: &[u8],
-    ) -> Result<ScannedReply, SessionError> {
-        match self {
-            Self::Postgres(scanner) => {
-                let scanned = if keeps_rows {
-                    scanner.scan(arrived, &mut ForwardingSink { client, prepared_statements })?
-                } else {
-                    scanner.scan(arrived, &mut CountingSink { client, prepared_statements })?
-                };
-                // The scanner stops at a COPY from the client, which none of ours can serve.
-                if !scanned.done && scanner.wants_copy_data() {
-                    return Err(SessionError::CopyIn);
-                }
-                Ok(ScannedReply { consumed: scanned.consumed, done: scanned.done })
-            }
-            Self::MySql(scanner) => {
-                let scanned = if keeps_rows {
-                    scanner.scan(arrived, &mut ForwardingSink { client, prepared_statements })?
-                } else {
-                    scanner.scan(arrived, &mut CountingSink { client, prepared_statements })?
-                };
-                if scanner.wants_local_infile() {
-                    return Err(SessionError::CopyIn);
-                }
-                Ok(ScannedReply { consumed: scanned.consumed, done: scanned.done })
-            }
-        }
+    ) -> Result<(usize, bool), SessionError> {
+        let (consumed, done) = either!(self, scanner => {
+            let scanned = if keeps_rows {
+                scanner.scan(arrived, &mut Sink::<true> { client, prepared_statements })?
+            } else {
+                scanner.scan(arrived, &mut Sink::<false> { client, prepared_statements })?
+            };
+            (scanned.consumed, scanned.done)
+        });
+        // The scanner stops where the client is to send data, which none of ours has.
+        let wants_data = match self {
+            Self::Postgres(scanner) => !done && scanner.wants_copy_data(),
+            Self::MySql(scanner) => scanner.wants_local_infile(),
+        };
+        if wants_data { Err(SessionError::CopyIn) } else { Ok((consumed, done)) }
     }
 
     /// Scans what nobody waits for.
     pub(crate) fn overhear(&mut self, arrived: &[u8]) {
         // Bytes that make no sense tell nothing.
-        match self {
-            Self::Postgres(scanner) => drop(scanner.scan(arrived, &mut ())),
-            Self::MySql(scanner) => drop(scanner.scan(arrived, &mut ())),
-        }
+        either!(self, scanner => drop(scanner.scan(arrived, &mut ())));
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        match self {
-            Self::Postgres(scanner) => scanner.is_done(),
-            Self::MySql(scanner) => scanner.is_done(),
-        }
+        either!(self, scanner => scanner.is_done())
     }
 
     /// Whether there is an error after which the server closes the connection.
@@ -188,18 +166,12 @@ impl ProtocolScanner {
     }
 
     pub(crate) fn has_error(&self) -> bool {
-        match self {
-            Self::Postgres(scanner) => scanner.error().is_some(),
-            Self::MySql(scanner) => scanner.error().is_some(),
-        }
+        either!(self, scanner => scanner.error().is_some())
     }
 
     #[inline]
     pub(crate) fn take_error(&mut self) -> Option<ServerError> {
-        match self {
-            Self::Postgres(scanner) => scanner.take_error().map(ServerError::Postgres),
-            Self::MySql(scanner) => scanner.take_error().map(ServerError::MySql),
-        }
+        either!(self, scanner => scanner.take_error().map(ServerError::from))
     }
 
     /// The answer that has come in, without its rows.
@@ -241,85 +213,67 @@ impl ProtocolScanner {
     }
 }
 
-/// Rows are counted, not kept; the client hears what nobody counts.
-struct CountingSink<'a> {
+/// Hands the client what nobody counts, and with `ROWS` everything else.
+struct Sink<'a, const ROWS: bool> {
     client: &'a mut dyn Client,
     prepared_statements: &'a mut PreparedStatements,
 }
 
-impl pg::reply::ReplySink for CountingSink<'_> {
-    #[cold]
-    fn notice(&mut self, notice: NoticeFields<'_>) {
-        self.client.reply(Reply::Notice(notice));
-    }
-
-    #[cold]
-    fn copy_out(&mut self, _response: CopyResponse<'_>) {
-        self.client.reply(Reply::CopyOut);
+impl<const ROWS: bool> Sink<'_, ROWS> {
+    fn keep(&mut self, part: Reply<'_>) {
+        if ROWS {
+            self.client.reply(part);
+        }
     }
 }
 
-impl my::reply::ReplySink for CountingSink<'_> {
-    fn prepared(&mut self, prepared: my::backend::Prepared) {
-        self.prepared_statements.prepared(prepared);
-    }
-
-    #[cold]
-    fn error(&mut self, _error: &my::error::MySqlError) {
-        self.prepared_statements.refused();
-    }
-}
-
-/// The client takes everything.
-struct ForwardingSink<'a> {
-    client: &'a mut dyn Client,
-    prepared_statements: &'a mut PreparedStatements,
-}
-
-impl pg::reply::ReplySink for ForwardingSink<'_> {
-    const WANTS_ROWS: bool = true;
+impl<const ROWS: bool> pg::reply::ReplySink for Sink<'_, ROWS> {
+    const WANTS_ROWS: bool = ROWS;
     const WANTS_COPY_DATA: bool = false;
 
     fn row_description(&mut self, columns: RowDescription<'_>) {
-        self.client.reply(Reply::Columns(columns));
+        self.keep(Reply::Columns(columns));
     }
 
     fn row(&mut self, row: DataRow<'_>) {
-        self.client.reply(Reply::Row(row));
+        self.keep(Reply::Row(row));
     }
 
     fn command_complete(&mut self, tag: CommandTag<'_>) {
-        self.client.reply(Reply::Complete(tag));
+        self.keep(Reply::Complete(tag));
     }
 
+    #[cold]
     fn notice(&mut self, notice: NoticeFields<'_>) {
         self.client.reply(Reply::Notice(notice));
     }
 
+    #[cold]
     fn copy_out(&mut self, _response: CopyResponse<'_>) {
         self.client.reply(Reply::CopyOut);
     }
 }
 
-impl my::reply::ReplySink for ForwardingSink<'_> {
-    const WANTS_ROWS: bool = true;
+impl<const ROWS: bool> my::reply::ReplySink for Sink<'_, ROWS> {
+    const WANTS_ROWS: bool = ROWS;
 
     fn column(&mut self, column: my::backend::Column<'_>) {
-        self.client.reply(Reply::MyColumn(column));
+        self.keep(Reply::MyColumn(column));
     }
 
     fn row(&mut self, row: my::backend::ResultRow<'_>) {
-        self.client.reply(Reply::MyRow(row));
+        self.keep(Reply::MyRow(row));
     }
 
     fn ok(&mut self, ok: my::backend::OkPacket<'_>) {
-        self.client.reply(Reply::MyOk(ok));
+        self.keep(Reply::MyOk(ok));
     }
 
     fn prepared(&mut self, prepared: my::backend::Prepared) {
         self.prepared_statements.prepared(prepared);
     }
 
+    #[cold]
     fn error(&mut self, _error: &my::error::MySqlError) {
         self.prepared_statements.refused();
     }

@@ -2,11 +2,6 @@
 //! sockets are ready. It reads the connections it has just sent on, in that order, until one has nothing yet, and
 //! saves most of its waits; where replies take their time it soon stops trying.
 
-use crate::session::{Received, SessionState};
-use crate::thread::LoadThread;
-
-/// Reads in one round at most, so that other sockets, times and commands get their turn.
-const READS_MAX: usize = 256;
 /// Weight of the last try in the share of those that found a reply.
 const WEIGHT: f32 = 1.0 / 16.0;
 /// A try in vain costs a system call, and one that succeeds saves at most one: it must succeed more often than not.
@@ -23,7 +18,8 @@ pub(crate) struct Eagerness {
 }
 
 impl Eagerness {
-    fn is_worth_a_try(&mut self) -> bool {
+    /// Whether a round of reads is to be tried.
+    pub(crate) fn is_worth_a_try(&mut self) -> bool {
         if self.share < SHARE_MIN && self.rounds_untried < ROUNDS_UNTRIED {
             self.rounds_untried += 1;
             return false;
@@ -32,32 +28,8 @@ impl Eagerness {
         true
     }
 
-    fn tried(&mut self, found: bool) {
+    pub(crate) fn tried(&mut self, found: bool) {
         self.share += (if found { 1.0 } else { 0.0 } - self.share) * WEIGHT;
-    }
-}
-
-impl LoadThread {
-    /// Reads the sessions that were just sent on, in that order, until one has nothing yet.
-    pub(crate) fn read_eagerly(&mut self) {
-        // An open load waits for times as much as for sockets: its schedule comes first.
-        let closed = self.stage.as_ref().is_some_and(|stage| stage.schedule.is_none());
-        if closed && !self.just_sent.is_empty() && self.eagerness.is_worth_a_try() {
-            let until_ns = self.next_time_ns().unwrap_or(u64::MAX);
-            let mut at = 0;
-            while at < READS_MAX && at < self.just_sent.len() && self.read_ns < until_ns {
-                let index = self.just_sent[at];
-                at += 1;
-                if matches!(self.sessions[index as usize].state, SessionState::Waiting) {
-                    let received = self.reply_ready(index);
-                    self.eagerness.tried(received != Received::Nothing);
-                    if received == Received::Nothing {
-                        break;
-                    }
-                }
-            }
-        }
-        self.just_sent.clear();
     }
 }
 

@@ -1,7 +1,6 @@
 //! The engine as its caller sees it: threads are started, clients connected, stages run.
 
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,11 +15,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cancel;
 use crate::clock::now_ns;
+use crate::collector::Collector;
+pub use crate::collector::StageOutcome;
 use crate::config::EngineConfig;
 use crate::error::{EngineError, SessionError};
-use crate::recorder::{Merged, Record, Recorder};
+use crate::message::{Report, ThreadCommand};
+use crate::recorder::Recorder;
 use crate::statement::Statements;
-use crate::thread::{LoadThread, ReportKind, ThreadCommand, ThreadFinished, ThreadReport, ThreadSetup};
+use crate::thread::{LoadThread, Shared};
 use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.
@@ -34,7 +36,7 @@ const OTHER_FILES: u64 = 128;
 #[derive(Debug)]
 pub struct Engine {
     threads: Vec<Handle>,
-    reports: Receiver<ThreadReport>,
+    reports: Receiver<(u32, Report)>,
     address: Address,
     /// See [`EngineConfig::connections`].
     connections: Option<u32>,
@@ -49,8 +51,7 @@ pub struct Engine {
 struct Handle {
     commands: Sender<ThreadCommand>,
     wake: OwnedFd,
-    give_back: Sender<Box<Record>>,
-    joined: Option<JoinHandle<()>>,
+    joined: JoinHandle<()>,
 }
 
 /// Something seen while a stage runs.
@@ -62,20 +63,20 @@ pub enum Observation {
     Error(SessionError),
 }
 
-/// How a stage ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StageOutcome {
-    /// Seconds of load.
-    pub seconds: f64,
-    /// Seconds from the load's end until the last transaction had ended.
-    pub drain_s: f64,
-    /// False where it ended before its plan was fulfilled.
-    pub complete: bool,
-    pub clients_aborted: u32,
-    /// Transactions of an open load that were due and never begun.
-    pub not_begun: u64,
-    /// All load threads had real-time priority, as an open load may ask for.
-    pub realtime: bool,
+impl Handle {
+    fn start(number: u32, shared: &Arc<Shared>) -> Result<Self, EngineError> {
+        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .map_err(|errno| EngineError::Start(errno.into()))?;
+        let (commands, received) = channel();
+        let woken = wake.try_clone().map_err(EngineError::Start)?;
+        let recorder = Recorder::new(number, shared.workload.types().len(), shared.reports.clone());
+        let shared = Arc::clone(shared);
+        let joined = std::thread::Builder::new()
+            .name(format!("dyno-load-{number}"))
+            .spawn(move || LoadThread::run(number, &shared, recorder, woken, received))
+            .map_err(EngineError::Start)?;
+        Ok(Self { commands, wake, joined })
+    }
 }
 
 impl Engine {
@@ -92,42 +93,23 @@ impl Engine {
         // A thread without any connection could serve none of its clients.
         let threads_max = config.connections.unwrap_or(u32::MAX).max(1);
         let config = Arc::new(EngineConfig { threads: config.threads.min(threads_max), ..config });
-        let statements = Arc::new(Statements::new(config.protocol, mysql, workload.statements()));
-        let (reporter, reports) = channel();
-        let canceller =
-            config.canceller.clone().map(cancel::start).transpose().map_err(EngineError::Start)?;
-        let mut threads = Vec::new();
-        for number in 0..config.threads {
-            let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
-                .map_err(|errno| EngineError::Start(errno.into()))?;
-            let (commander, commands) = channel();
-            let recorder = Recorder::new(workload.types().len());
-            let give_back = recorder.give_back();
-            let setup = ThreadSetup {
-                number,
-                config: Arc::clone(&config),
-                endpoint: endpoint.clone(),
-                workload: Arc::clone(workload),
-                statements: Arc::clone(&statements),
-                wake: wake.try_clone().map_err(EngineError::Start)?,
-                commands,
-                reports: reporter.clone(),
-                recorder,
-                canceller: canceller.clone(),
-            };
-            let joined = std::thread::Builder::new()
-                .name(format!("dyno-load-{number}"))
-                .spawn(move || LoadThread::run(setup))
-                .map_err(EngineError::Start)?;
-            threads.push(Handle { commands: commander, wake, give_back, joined: Some(joined) });
-        }
-        let address = endpoint.address.clone();
-        let connections = config.connections;
+        let (reports_to, reports) = channel();
+        let cancel = |canceller| cancel::start(canceller, &reports_to);
+        let shared = Arc::new(Shared {
+            canceller: config.canceller.as_ref().map(cancel).transpose().map_err(EngineError::Start)?,
+            statements: Arc::new(Statements::new(config.protocol, mysql, workload.statements())),
+            endpoint: endpoint.clone(),
+            workload: Arc::clone(workload),
+            reports: reports_to.clone(),
+            config: Arc::clone(&config),
+        });
+        let threads =
+            (0..config.threads).map(|number| Handle::start(number, &shared)).collect::<Result<_, _>>()?;
         Ok(Self {
             threads,
             reports,
-            address,
-            connections,
+            address: endpoint.address.clone(),
+            connections: config.connections,
             connected: 0,
             transactions_max: None,
             over: Arc::default(),
@@ -138,12 +120,6 @@ impl Engine {
     #[must_use]
     pub fn threads(&self) -> u32 {
         self.threads.len() as u32
-    }
-
-    /// Connections that were opened so far, one for each client or those of the pool; some may be lost since.
-    #[must_use]
-    pub fn connected(&self) -> u32 {
-        self.connected
     }
 
     /// In each stage from now on all clients together begin no more than `count` transactions, if its plan does not end it
@@ -173,21 +149,26 @@ impl Engine {
         self.command(&ThreadCommand::Connect { clients });
         let mut waiting = self.threads.len();
         while waiting > 0 {
-            let Some(report) = self.next_report(stop)? else { return Err(EngineError::Stopped) };
-            match report.what {
-                ReportKind::Connected => waiting -= 1,
-                ReportKind::ClientConnected => {
+            let Some((_, report)) = self.next_report()? else {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(EngineError::Stopped);
+                }
+                continue;
+            };
+            match report {
+                Report::Connected => waiting -= 1,
+                Report::ClientConnected => {
                     self.connected += 1;
                     progress(self.connected);
                 }
-                ReportKind::ConnectFailed(source) => {
+                Report::ConnectFailed(source) => {
                     // One that was lost and is opened anew was counted before.
                     let connected = self.connected.min(wanted.saturating_sub(1));
                     let address = self.address.clone();
                     return Err(EngineError::Connect { address, connected, wanted, source });
                 }
-                ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
-                ReportKind::Record(_) | ReportKind::Error(_) | ReportKind::StageFinished(_) => {}
+                Report::Broken(errno) => return Err(EngineError::Poll(errno)),
+                Report::Record(..) | Report::Error(_) | Report::StageFinished(_) => {}
             }
         }
         Ok(())
@@ -222,64 +203,43 @@ impl Engine {
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
-        let (mut stopping, mut ending) = (false, !with_others);
+        let (mut stopping, mut ending, mut not_cancelled) = (false, !with_others, false);
         while !collector.is_finished() {
             if !ending && self.over.load(Ordering::Relaxed) {
                 ending = true;
-                self.command(&ThreadCommand::End);
+                self.command(&ThreadCommand::End { stopped: false });
             }
             if !stopping && stop.load(Ordering::Relaxed) {
                 stopping = true;
-                self.command(&ThreadCommand::Stop);
+                self.command(&ThreadCommand::End { stopped: true });
             }
-            match self.reports.recv_timeout(STOP_LOOK) {
-                Ok(report) => self.collect(report, collector, observe)?,
-                Err(RecvTimeoutError::Timeout) => self.check_threads()?,
-                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
-            }
-        }
-        Ok(())
-    }
-
-    fn collect(
-        &self,
-        report: ThreadReport,
-        collector: &mut Collector,
-        observe: &mut dyn FnMut(Observation),
-    ) -> Result<(), EngineError> {
-        match report.what {
-            ReportKind::Record(record) => {
-                collector.add(report.thread, &record);
-                if let Some(handle) = self.threads.get(report.thread as usize) {
+            let Some((thread, report)) = self.next_report()? else { continue };
+            match report {
+                Report::Record(record, give_back) => {
+                    collector.add(thread, &record);
                     // A thread that has ended needs no records.
-                    let _ = handle.give_back.send(record);
+                    let _ = give_back.send(record);
                 }
+                Report::Error(SessionError::NotCancelled(_))
+                    if std::mem::replace(&mut not_cancelled, true) => {}
+                Report::StageFinished(finished) => collector.finish(thread, finished),
+                Report::Error(error) | Report::ConnectFailed(error) => observe(Observation::Error(error)),
+                Report::Broken(errno) => return Err(EngineError::Poll(errno)),
+                Report::Connected | Report::ClientConnected => {}
             }
-            ReportKind::StageFinished(finished) => collector.finish(report.thread, finished),
-            ReportKind::Error(error) | ReportKind::ConnectFailed(error) => observe(Observation::Error(error)),
-            ReportKind::Broken(errno) => return Err(EngineError::Poll(errno)),
-            ReportKind::Connected | ReportKind::ClientConnected => {}
+            collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         }
-        collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         Ok(())
     }
 
-    /// The next report; `None` when it is time to stop.
-    fn next_report(&self, stop: &AtomicBool) -> Result<Option<ThreadReport>, EngineError> {
-        loop {
-            match self.reports.recv_timeout(STOP_LOOK) {
-                Ok(report) => return Ok(Some(report)),
-                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => self.check_threads()?,
-                Err(RecvTimeoutError::Disconnected) => return Err(EngineError::ThreadLost),
-            }
+    /// The next report; `None` where there is none for a while. A thread that panicked would be waited for in vain.
+    fn next_report(&self) -> Result<Option<(u32, Report)>, EngineError> {
+        let ended = |handle: &Handle| handle.joined.is_finished();
+        match self.reports.recv_timeout(STOP_LOOK) {
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) if !self.threads.iter().any(ended) => Ok(None),
+            Err(_) => Err(EngineError::ThreadLost),
         }
-    }
-
-    /// A thread that panicked would be waited for in vain.
-    fn check_threads(&self) -> Result<(), EngineError> {
-        let ended = |handle: &Handle| handle.joined.as_ref().is_none_or(JoinHandle::is_finished);
-        if self.threads.iter().any(ended) { Err(EngineError::ThreadLost) } else { Ok(()) }
     }
 
     fn command(&self, command: &ThreadCommand) {
@@ -294,13 +254,10 @@ impl Engine {
 impl Drop for Engine {
     /// Ends the threads, which closes the connections.
     fn drop(&mut self) {
-        for Handle { commands, wake, joined, .. } in &mut self.threads {
-            // Replacing the sender hangs up.
-            drop(std::mem::replace(commands, channel().0));
+        for Handle { commands, wake, joined } in self.threads.drain(..) {
+            drop(commands);
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
-            if let Some(joined) = joined.take() {
-                let _ = joined.join();
-            }
+            let _ = joined.join();
         }
     }
 }
@@ -318,75 +275,4 @@ fn allow_open_files(clients: u32) -> Result<(), EngineError> {
         return Err(EngineError::OpenFiles { wanted: clients, needed, limit: maximum.unwrap_or(raised) });
     }
     Ok(())
-}
-
-/// Puts the threads' records together, interval by interval.
-struct Collector {
-    stage: u32,
-    start_ns: u64,
-    intervals: BTreeMap<u32, Merged>,
-    drain: Option<Merged>,
-    threads: Vec<ThreadProgress>,
-}
-
-#[derive(Default)]
-struct ThreadProgress {
-    /// Intervals handed over.
-    records: u32,
-    finished: Option<ThreadFinished>,
-}
-
-impl Collector {
-    fn new(stage: u32, start_ns: u64, threads: usize) -> Self {
-        let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
-        Self { stage, start_ns, intervals: BTreeMap::new(), drain: None, threads }
-    }
-
-    fn add(&mut self, thread: u32, record: &Record) {
-        let count = self.threads.len();
-        let fresh = || Merged::new(self.stage, self.start_ns, count, record);
-        let merged = if record.drain {
-            self.drain.get_or_insert_with(fresh)
-        } else {
-            self.threads[thread as usize].records = record.index + 1;
-            self.intervals.entry(record.index).or_insert_with(fresh)
-        };
-        merged.add(thread as usize, record);
-    }
-
-    fn finish(&mut self, thread: u32, finished: ThreadFinished) {
-        self.threads[thread as usize].finished = Some(finished);
-    }
-
-    fn is_finished(&self) -> bool {
-        self.threads.iter().all(|thread| thread.finished.is_some())
-    }
-
-    /// Intervals to which no thread will add any more, in order; with the drain at the very end.
-    fn flush(&mut self, last: bool) -> Vec<Interval> {
-        let given =
-            |thread: &ThreadProgress| if thread.finished.is_some() { u32::MAX } else { thread.records };
-        let ready = self.threads.iter().map(given).min().unwrap_or(u32::MAX);
-        let rest = self.intervals.split_off(&ready);
-        let mut flushed: Vec<_> = std::mem::replace(&mut self.intervals, rest).into_values().collect();
-        if last {
-            flushed.extend(std::mem::take(&mut self.intervals).into_values());
-            flushed.extend(self.drain.take());
-        }
-        flushed.into_iter().filter_map(Merged::finish).collect()
-    }
-
-    fn outcome(&self) -> StageOutcome {
-        let finished = || self.threads.iter().filter_map(|thread| thread.finished);
-        let load_end_ns = finished().map(|f| f.load_end_ns).max().unwrap_or(self.start_ns);
-        let drained_ns = finished().map(|f| f.drained_ns).max().unwrap_or(load_end_ns);
-        StageOutcome {
-            seconds: load_end_ns.saturating_sub(self.start_ns) as f64 / 1e9,
-            drain_s: drained_ns.saturating_sub(load_end_ns) as f64 / 1e9,
-            complete: finished().all(|f| f.complete),
-            clients_aborted: finished().map(|f| f.clients_aborted).sum(),
-            not_begun: finished().map(|f| f.not_begun).sum(),
-            realtime: finished().all(|f| f.realtime),
-        }
-    }
 }

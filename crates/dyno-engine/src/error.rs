@@ -16,9 +16,7 @@ pub enum SessionError {
     #[error("{doing}: {source}")]
     Io { doing: &'static str, source: Errno },
     #[error("{0}")]
-    Login(LoginError),
-    #[error("{0}")]
-    MyLogin(my::handshake::LoginError),
+    Login(Box<dyn std::error::Error + Send + Sync>),
     /// The login itself was refused.
     #[error("the server refused the login: {0}")]
     Refused(ServerError),
@@ -38,6 +36,8 @@ pub enum SessionError {
     TimedOut(Duration),
     #[error("a transaction was still under way when its stage could wait no longer")]
     NotDrained,
+    #[error("a statement that took too long could not be cancelled: {0}")]
+    NotCancelled(Box<dyn std::error::Error + Send + Sync>),
     #[error("the workload sent an empty request")]
     EmptyRequest,
     #[error("the statement copies from the client, which has nothing to copy")]
@@ -63,7 +63,7 @@ impl From<LoginError> for SessionError {
     fn from(error: LoginError) -> Self {
         match error {
             LoginError::Server(error) => Self::Refused(error.into()),
-            error => Self::Login(error),
+            error => Self::Login(Box::new(error)),
         }
     }
 }
@@ -74,7 +74,7 @@ impl From<my::handshake::LoginError> for SessionError {
             my::handshake::LoginError::Server(error) | my::handshake::LoginError::Unwelcome(error) => {
                 Self::Refused(error.into())
             }
-            error => Self::MyLogin(error),
+            error => Self::Login(Box::new(error)),
         }
     }
 }

@@ -3,23 +3,28 @@
 //! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates, and
 //! nothing here reads SQL: what to send is the [`workload`]'s business.
 
-pub mod cancel;
+mod cancel;
 pub mod clock;
+mod collector;
 pub mod config;
-mod connecting;
+mod connection;
+mod connector;
 mod dialogue;
 mod eager;
 pub mod engine;
 pub mod error;
+mod load;
+mod message;
 mod poller;
 mod pool;
 mod prepared_statements;
 mod priority;
+mod record;
 mod recorder;
 pub mod request;
 pub mod schedule;
 mod session;
-mod staging;
+mod stage;
 mod statement;
 mod thread;
 mod transacting;

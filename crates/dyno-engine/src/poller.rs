@@ -19,20 +19,9 @@ pub(crate) struct Poller {
 }
 
 /// What a socket is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interest {
-    Read,
-    ReadWrite,
-}
-
-impl Interest {
-    fn flags(self) -> EventFlags {
-        match self {
-            Self::Read => EventFlags::IN,
-            Self::ReadWrite => EventFlags::IN | EventFlags::OUT,
-        }
-    }
-}
+pub(crate) type Interest = EventFlags;
+pub(crate) const READ: Interest = EventFlags::IN;
+pub(crate) const READ_WRITE: Interest = EventFlags::IN.union(EventFlags::OUT);
 
 /// A socket that is ready.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +36,7 @@ impl Poller {
     }
 
     pub(crate) fn add(&self, socket: impl AsFd, token: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::add(&self.epoll, socket, EventData::new_u64(token), interest.flags())
+        epoll::add(&self.epoll, socket, EventData::new_u64(token), interest)
     }
 
     /// Of this socket nothing is to be heard until it is added again.
@@ -56,7 +45,7 @@ impl Poller {
     }
 
     pub(crate) fn change(&self, socket: impl AsFd, token: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::modify(&self.epoll, socket, EventData::new_u64(token), interest.flags())
+        epoll::modify(&self.epoll, socket, EventData::new_u64(token), interest)
     }
 
     /// Waits until a socket is ready or `timeout_ns` has passed (`None`: for ever), to the nanosecond.

@@ -1,22 +1,19 @@
 //! Many clients over few connections: a client thinks without a connection, asks for one, is lent one for a
 //! transaction and gives it back.
 //!
-//! The connections are the thread's sessions; a session runs whichever client it is lent to, so nothing else of the
-//! engine knows of the pool but where a transaction begins and ends. Each load thread has a pool of its own, over its
-//! share of the clients and of the connections. Who has waited longest is served first.
+//! The connections are the thread's sessions; a session runs whichever client it is lent to. Each load thread has a
+//! pool of its own, over its share of the clients and of the connections. Who has waited longest is served first.
 
-use dyno_results::spec::Arrivals;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::clock::now_ns;
-use crate::connecting::nanoseconds;
-use crate::recorder::Record;
+use crate::config::Share;
+use crate::record::Record;
 use crate::request::Request;
-use crate::session::{Session, SessionState};
-use crate::staging::takes_one;
-use crate::thread::LoadThread;
-use crate::workload::{Answer, Client, ClientIdentity, Step, TransactionType};
+use crate::session::{Session, SessionState, VirtualClient};
+use crate::stage::Stage;
+use crate::workload::{Answer, Client, Step, TransactionType};
 
 /// How far the first thoughts of neighbouring clients lie apart, as a part of the think time: the golden ratio spreads
 /// any number of clients evenly, so that they do not all ask in the same moment.
@@ -26,17 +23,20 @@ const WAKING_TURN_NS: u64 = 1_000_000;
 
 /// A client without a connection of its own.
 struct Member {
-    /// `None` while a session has it.
-    client: Option<Box<dyn Client>>,
+    /// While a session has it, the session's [`nobody`].
+    client: VirtualClient,
     /// When it wanted its connection: the end of its think time.
     wants_ns: u64,
     /// When the thread noticed.
     asked_ns: u64,
-    /// Transactions ended in this stage.
-    ended: u64,
-    failures_in_a_row: u32,
-    /// Takes part in the stage.
-    active: bool,
+}
+
+/// A session that is lent for a transaction.
+pub(crate) struct Loan {
+    pub(crate) session: u32,
+    /// When its client wanted it, and how long it waited since that was noticed.
+    pub(crate) wants_ns: u64,
+    pub(crate) waited_ns: u64,
 }
 
 /// A thread's clients, and who of them has a connection.
@@ -51,21 +51,16 @@ pub(crate) struct ConnectionPool {
     free: Vec<u32>,
     /// Sessions that are lent.
     lent: u32,
-    /// Connections are being lent.
-    lends: bool,
     /// Until when usage is recorded.
     recorded_ns: u64,
 }
 
-impl std::fmt::Debug for ConnectionPool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (clients, waiting, lent) = (self.members.len(), self.waiting.len(), self.lent);
-        write!(f, "ConnectionPool {{ clients: {clients}, waiting: {waiting}, lent: {lent} }}")
-    }
+/// Stands in a session that is lent to nobody.
+pub(crate) fn nobody() -> VirtualClient {
+    VirtualClient::new(Box::new(Nobody))
 }
 
-/// Stands in a session that is lent to nobody.
-pub(crate) struct Nobody;
+struct Nobody;
 
 impl Client for Nobody {
     fn begin(&mut self) -> TransactionType {
@@ -80,150 +75,104 @@ impl Client for Nobody {
 }
 
 impl ConnectionPool {
+    /// Makes clients until there are so many, for so many sessions.
+    pub(crate) fn fill(&mut self, clients: u32, sessions: usize, client: impl Fn(u32) -> VirtualClient) {
+        for index in self.members.len() as u32..clients {
+            self.members.push(Member { client: client(index), wants_ns: 0, asked_ns: 0 });
+        }
+        // Nothing is to grow while the load runs.
+        self.thinking.reserve(self.members.len());
+        self.waiting.reserve(self.members.len());
+        self.free.reserve(sessions);
+    }
+
     /// Notes how the connections were used until now. Called before anything of it changes.
     fn record(&mut self, record: &mut Record, now: u64) {
         let ns = now.saturating_sub(self.recorded_ns);
         self.recorded_ns = self.recorded_ns.max(now);
-        let waiting = self.waiting.len() as u32;
-        record.pool.add(self.lent, waiting, ns);
+        record.pool.add(self.lent, self.waiting.len() as u32, ns);
     }
 
-    /// Takes a session's client home; which it was.
-    fn take_back(&mut self, session: &mut Session) -> Option<u32> {
-        let id = session.borrower.take()?;
-        let member = &mut self.members[id as usize];
-        member.client = Some(std::mem::replace(&mut session.client, Box::new(Nobody)));
-        (member.ended, member.failures_in_a_row) = (session.ended, session.failures_in_a_row);
-        self.lent -= 1;
-        Some(id)
+    /// Notes how the connections were used until an interval's end.
+    pub(crate) fn close_interval(&mut self, record: &mut Record, sessions: &[Session]) {
+        self.record(record, record.end_ns);
+        record.pool.is_pool = true;
+        record.pool.connections = sessions.iter().filter(|session| session.is_connected()).count() as u32;
     }
 
-    /// Hands a session to a member, for a transaction.
-    fn hand_out(&mut self, session: &mut Session, id: u32, now: u64) {
-        let member = &mut self.members[id as usize];
-        let Some(client) = member.client.take() else { return };
-        session.client = client;
-        session.borrower = Some(id);
-        session.waited_ns = now.saturating_sub(member.asked_ns);
-        (session.ended, session.failures_in_a_row) = (member.ended, member.failures_in_a_row);
-        self.lent += 1;
+    /// The load begins: all connections that are there are free, and nobody has asked yet.
+    pub(crate) fn open(&mut self, sessions: &mut [Session], start_ns: u64) {
+        self.free.clear();
+        self.recorded_ns = start_ns;
+        self.members.iter_mut().for_each(|member| member.client.reset());
+        for session in sessions {
+            // Whoever has it: the connections are what takes part.
+            session.client.active = true;
+            if matches!(session.state, SessionState::Idle) {
+                self.free.push(session.index);
+            }
+        }
+    }
+
+    /// The stage is over: every client is at home.
+    pub(crate) fn close(&mut self, sessions: &mut [Session]) {
+        for session in sessions {
+            self.take_back(session);
+        }
+        self.thinking.clear();
+        self.waiting.clear();
+    }
+
+    /// Lets so many members take part, where it were `before`.
+    pub(crate) fn activate(
+        &mut self,
+        (before, clients): (u32, u32),
+        share: &Share,
+        stage: &mut Stage,
+        sessions: &mut [Session],
+        record: &mut Record,
+    ) {
+        let now = now_ns();
+        self.record(record, now);
+        for id in clients..before {
+            let borrower = sessions.iter_mut().find(|session| session.borrower == Some(id));
+            let at_home = &mut self.members[id as usize].client;
+            stage.retire(borrower.map_or(at_home, |session| &mut session.client));
+        }
+        self.waiting.retain(|id| !(clients..before).contains(id));
+        for id in before..clients {
+            stage.enlist(&mut self.members[id as usize].client);
+            match stage.think_ns() {
+                // At first somewhere within its think time.
+                Some(think_ns) => {
+                    let place = (f64::from(share.client_id(id)) * SPREAD).fract();
+                    self.thinking.push(Reverse((now + (think_ns as f64 * place) as u64, id)));
+                }
+                None => self.ask(id, now, now),
+            }
+        }
     }
 
     /// When the next client has thought enough.
     pub(crate) fn next_time_ns(&self) -> Option<u64> {
         self.thinking.peek().map(|Reverse((at, _))| *at)
     }
-}
 
-impl LoadThread {
-    /// Makes this thread's share of `clients` clients.
-    pub(crate) fn make_members(&mut self, clients: u32) {
-        let share = self.share_of(clients);
-        let known = self.pool.as_ref().map_or(0, |pool| pool.members.len() as u32);
-        for index in known..share {
-            let identity = ClientIdentity { id: self.client_id(index), thread: self.number };
-            let client = self.workload.client(identity, self.config.seed);
-            let Some(pool) = &mut self.pool else { return };
-            pool.members.push(Member {
-                client: Some(client),
-                wants_ns: 0,
-                asked_ns: 0,
-                ended: 0,
-                failures_in_a_row: 0,
-                active: false,
-            });
-        }
-        if let Some(pool) = &mut self.pool {
-            // Nothing is to grow while the load runs.
-            let count = pool.members.len();
-            pool.thinking.reserve(count);
-            pool.waiting.reserve(count);
-            pool.free.reserve(self.sessions.len());
-        }
-    }
-
-    /// The load begins: all connections that are there are free, and nobody has asked yet.
-    pub(crate) fn open_pool(&mut self) {
-        let start_ns = self.recorder.current.start_ns;
-        let Some(pool) = &mut self.pool else { return };
-        pool.thinking.clear();
-        pool.waiting.clear();
-        pool.free.clear();
-        (pool.lent, pool.recorded_ns) = (0, start_ns);
-        for member in &mut pool.members {
-            (member.ended, member.failures_in_a_row, member.active) = (0, 0, false);
-        }
-        for (session, index) in self.sessions.iter_mut().zip(0..) {
-            session.active = true;
-            if matches!(session.state, SessionState::Idle) {
-                pool.free.push(index);
-            }
-        }
-    }
-
-    /// The stage is over: every client is at home.
-    pub(crate) fn close_pool(&mut self) {
-        let Some(pool) = &mut self.pool else { return };
-        for session in &mut self.sessions {
-            pool.take_back(session);
-        }
-        pool.thinking.clear();
-        pool.waiting.clear();
-    }
-
-    /// Makes the members `before..share` active, or those beyond `share` inactive.
-    pub(crate) fn activate_members(&mut self, before: u32, share: u32) {
-        let now = now_ns();
-        let Some((pool, stage)) = self.pool.as_mut().zip(self.stage.as_mut()) else { return };
-        pool.record(&mut self.recorder.current, now);
-        for member in pool.members.iter_mut().take(before as usize).skip(share as usize) {
-            stage.unfinished -= u32::from(member.active);
-            member.active = false;
-        }
-        let members = &pool.members;
-        pool.waiting.retain(|id| members[*id as usize].active || *id >= before);
-        for index in before..share {
-            let first = self.first_thought_ns(index);
-            let Some((pool, stage)) = self.pool.as_mut().zip(self.stage.as_mut()) else { return };
-            pool.members[index as usize].active = true;
-            stage.unfinished += 1;
-            match first {
-                Some(ns) => pool.thinking.push(Reverse((now + ns, index))),
-                None => self.ask(index, now, now),
-            }
-        }
-    }
-
-    /// How long a client thinks at first: somewhere within its think time, where it has any.
-    fn first_thought_ns(&self, index: u32) -> Option<u64> {
-        let think_ns = self.think_ns()?;
-        let place = (f64::from(self.client_id(index)) * SPREAD).fract();
-        Some((think_ns as f64 * place) as u64)
-    }
-
-    /// The stage's think time; `None` for none.
-    fn think_ns(&self) -> Option<u64> {
-        match self.stage.as_ref()?.plan.arrivals {
-            Arrivals::Closed { think_time } if !think_time.is_zero() => Some(nanoseconds(think_time)),
-            _ => None,
-        }
-    }
-
-    /// Wakes the clients that have thought enough.
-    pub(crate) fn wake_members(&mut self, mut now: u64) {
+    /// Lets the clients ask that have thought enough.
+    pub(crate) fn wake(&mut self, record: &mut Record, mut now: u64) {
         let turn_ends_ns = now + WAKING_TURN_NS;
-        while self.load_goes_on() && now <= turn_ends_ns {
-            let Some(pool) = &mut self.pool else { return };
-            let Some(Reverse((at, id))) = pool.thinking.peek().copied() else { return };
+        while let Some(Reverse((at, id))) = self.thinking.peek().copied()
+            && now <= turn_ends_ns
+        {
             if at > now {
                 now = now_ns();
             }
             if at > now {
                 return;
             }
-            pool.thinking.pop();
-            if pool.members[id as usize].active {
-                self.rotate_until(now);
+            self.thinking.pop();
+            if self.members[id as usize].client.active {
+                self.record(record, now);
                 self.ask(id, at, now);
             }
         }
@@ -231,115 +180,68 @@ impl LoadThread {
 
     /// A client wants a connection, since `wants_ns`.
     fn ask(&mut self, id: u32, wants_ns: u64, now: u64) {
-        let Some(pool) = &mut self.pool else { return };
-        pool.record(&mut self.recorder.current, now);
-        let member = &mut pool.members[id as usize];
+        let member = &mut self.members[id as usize];
         (member.wants_ns, member.asked_ns) = (wants_ns, now);
-        pool.waiting.push_back(id);
-        self.lend(now);
+        self.waiting.push_back(id);
     }
 
-    /// Lends free connections to those who wait. One that breaks as it is lent comes back here, where it is already seen
-    /// to who is next: many that broke at once must not stand on each other.
-    fn lend(&mut self, now: u64) {
-        let Some(pool) = &mut self.pool else { return };
-        if !std::mem::replace(&mut pool.lends, true) {
-            self.lend_all(now);
-            if let Some(pool) = &mut self.pool {
-                pool.lends = false;
+    /// Lends a free connection to who has waited longest.
+    pub(crate) fn lend(
+        &mut self,
+        stage: &mut Stage,
+        sessions: &mut [Session],
+        record: &mut Record,
+        now: u64,
+    ) -> Option<Loan> {
+        while stage.begins(now) && !self.free.is_empty() {
+            let id = *self.waiting.front()?;
+            self.record(record, now);
+            self.waiting.pop_front();
+            let member = &mut self.members[id as usize];
+            if stage.takes_one(&mut member.client) {
+                let index = self.free.pop()?;
+                let session = &mut sessions[index as usize];
+                std::mem::swap(&mut session.client, &mut member.client);
+                session.borrower = Some(id);
+                self.lent += 1;
+                let waited_ns = now.saturating_sub(member.asked_ns);
+                return Some(Loan { session: index, wants_ns: member.wants_ns, waited_ns });
             }
         }
+        None
     }
 
-    fn lend_all(&mut self, now: u64) {
-        loop {
-            let Some((pool, stage)) = self.pool.as_mut().zip(self.stage.as_mut()) else { return };
-            if !stage.begins(now) || pool.free.is_empty() {
-                return;
-            }
-            let Some(id) = pool.waiting.pop_front() else { return };
-            if !takes_one(stage.left.as_deref()) {
-                pool.members[id as usize].active = false;
-                stage.unfinished -= 1;
-                continue;
-            }
-            let Some(index) = pool.free.pop() else { return };
-            pool.record(&mut self.recorder.current, now);
-            pool.hand_out(&mut self.sessions[index as usize], id, now);
-            let wants_ns = pool.members[id as usize].wants_ns;
-            self.begin(index, wants_ns, now);
-        }
-    }
-
-    /// A session has nothing under way: its client goes home, and who has waited longest has it next.
-    pub(crate) fn next_borrower(&mut self, index: u32, now: u64) {
-        self.sessions[index as usize].state = SessionState::Idle;
-        self.send_home(index, now);
-        let Some(pool) = self.pool.as_mut().filter(|_| self.stage.is_some()) else { return };
-        pool.free.push(index);
-        self.lend(now);
-    }
-
-    /// Takes a session's client home, where it thinks, or asks again at once.
-    pub(crate) fn send_home(&mut self, index: u32, now: u64) {
-        let think_ns = self.think_ns();
-        let Some((pool, stage)) = self.pool.as_mut().zip(self.stage.as_mut()) else { return };
-        pool.record(&mut self.recorder.current, now);
-        let Some(id) = pool.take_back(&mut self.sessions[index as usize]) else { return };
-        let member = &mut pool.members[id as usize];
-        if !member.active || !stage.begins(now) {
-            return;
-        }
-        if stage.quota.is_some_and(|quota| member.ended >= quota) {
-            member.active = false;
-            stage.unfinished -= 1;
-            return;
-        }
-        match think_ns {
-            Some(ns) => pool.thinking.push(Reverse((now + ns, id))),
-            None => {
-                (member.wants_ns, member.asked_ns) = (now, now);
-                pool.waiting.push_back(id);
+    /// Takes a session's client home, where it thinks, or asks again at once. The session is free, if its connection is
+    /// there.
+    pub(crate) fn give_back(
+        &mut self,
+        session: &mut Session,
+        stage: &mut Stage,
+        record: &mut Record,
+        now: u64,
+    ) {
+        self.record(record, now);
+        if let Some(id) = self.take_back(session) {
+            let client = &mut self.members[id as usize].client;
+            if client.active && stage.begins(now) && !stage.has_done_all(client) {
+                match stage.think_ns() {
+                    Some(think_ns) => self.thinking.push(Reverse((now + think_ns, id))),
+                    None => self.ask(id, now, now),
+                }
             }
         }
-    }
-
-    /// A session's connection broke: it is lent no more until it is there again.
-    pub(crate) fn withdraw(&mut self, index: u32, now: u64) {
-        self.send_home(index, now);
-        if let Some(pool) = &mut self.pool {
-            pool.free.retain(|free| *free != index);
-        }
-        self.lend(now);
-    }
-
-    /// A client gives up for good, in mid-transaction or after too many failures; its connection serves others.
-    pub(crate) fn member_gave_up(&mut self, index: u32, now: u64) {
-        let Some((pool, stage)) = self.pool.as_mut().zip(self.stage.as_mut()) else { return };
-        pool.record(&mut self.recorder.current, now);
-        let session = &mut self.sessions[index as usize];
-        if let Some(id) = pool.take_back(session)
-            && std::mem::take(&mut pool.members[id as usize].active)
-        {
-            stage.unfinished -= 1;
-            stage.finished.clients_aborted += 1;
-        }
-        if session.is_open() {
-            self.next_borrower(index, now);
+        if matches!(session.state, SessionState::Idle) {
+            self.free.push(session.index);
         } else {
-            session.lost_ns = Some(now);
-            self.to_open.push_back(index);
-            self.open_more(now);
+            self.free.retain(|free| *free != session.index);
         }
     }
 
-    /// Notes how the connections were used until an interval's end.
-    pub(crate) fn record_pool(&mut self, end_ns: u64) {
-        let Some(pool) = &mut self.pool else { return };
-        let record = &mut self.recorder.current;
-        pool.record(record, end_ns);
-        record.pool.is_pool = true;
-        record.pool.connections =
-            self.sessions.iter().filter(|session| session.is_connected()).count() as u32;
+    /// Takes a session's client home; which it was.
+    fn take_back(&mut self, session: &mut Session) -> Option<u32> {
+        let id = session.borrower.take()?;
+        std::mem::swap(&mut session.client, &mut self.members[id as usize].client);
+        self.lent -= 1;
+        Some(id)
     }
 }

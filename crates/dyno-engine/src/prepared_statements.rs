@@ -31,10 +31,6 @@ impl PreparedStatements {
         self.own.binary_search_by_key(&handle, |(known, _)| *known)
     }
 
-    pub(crate) fn reserve_fixed(&mut self, count: usize) {
-        self.fixed.reserve_exact(count);
-    }
-
     pub(crate) fn await_statement(&mut self, handle: u32) {
         self.forget(handle);
         self.awaited.push_back(handle);

@@ -5,21 +5,12 @@
 /// The lowest of the real-time priorities: above everything ordinary, below whatever else is real-time.
 const PRIORITY: libc::c_int = 1;
 
-/// Asks for real-time priority for this thread. False where the kernel refuses, as it does without
+/// Asks for real-time priority for this thread, or gives it back. False where the kernel refuses, as it does without
 /// `CAP_SYS_NICE` or an `RLIMIT_RTPRIO`: then the thread goes on as it is.
-pub(crate) fn raise() -> bool {
+pub(crate) fn set_realtime(realtime: bool) -> bool {
     // In turns with others of the same priority, so that no load thread can keep another off a processor.
-    set(libc::SCHED_RR, PRIORITY)
-}
-
-/// Gives it back.
-pub(crate) fn lower() {
-    // Nobody is refused less.
-    set(libc::SCHED_OTHER, 0);
-}
-
-fn set(policy: libc::c_int, priority: libc::c_int) -> bool {
-    let parameters = libc::sched_param { sched_priority: priority };
+    let (policy, sched_priority) = if realtime { (libc::SCHED_RR, PRIORITY) } else { (libc::SCHED_OTHER, 0) };
+    let parameters = libc::sched_param { sched_priority };
     // SAFETY: the pointer is to a parameter block that outlives the call, which only reads it; 0 is this thread.
     unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
 }

@@ -1,5 +1,8 @@
 //! What a client sends next, put into the messages of the server's protocol.
 
+use std::sync::Arc;
+
+use dyno_results::event::Queries;
 use dyno_wire::my;
 use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::frontend;
@@ -10,8 +13,8 @@ pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
 
 use crate::prepared_statements::PreparedStatements;
-use crate::statement::Statements;
-use crate::workload::StatementId;
+use crate::statement::{StatementId, Statements};
+use crate::value::{execute_mysql, execute_postgres};
 
 /// What a statement does, for the count of a run's queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,16 +25,8 @@ pub enum QueryKind {
     Other,
 }
 
-/// The statements of a request by what they do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Kinds {
-    pub(crate) reads: u16,
-    pub(crate) writes: u16,
-    pub(crate) other: u16,
-}
-
 /// Where requests are put together, one after the other; kept so that nothing is allocated anew.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
     /// What is sent.
     pub(crate) bytes: Vec<u8>,
@@ -39,11 +34,18 @@ pub(crate) struct Outbox {
     pub(crate) expects: Vec<Expect>,
     /// A statement's text before its length is known.
     text: Vec<u8>,
+    /// What the workload may have executed by its number.
+    pub(crate) statements: Arc<Statements>,
 }
 
 impl Outbox {
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self { bytes: Vec::with_capacity(bytes), expects: Vec::with_capacity(16), text: Vec::new() }
+    pub(crate) fn new(bytes: usize, statements: Arc<Statements>) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            expects: Vec::with_capacity(16),
+            text: Vec::new(),
+            statements,
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -52,41 +54,30 @@ impl Outbox {
     }
 }
 
-/// What a client sends next: filled by [`Client::next`](crate::workload::Client::next), and sent in one go.
+/// What a client sends next: filled by `Client::next`, and sent in one go.
 #[derive(Debug)]
 pub struct Request<'a> {
     outbox: &'a mut Outbox,
-    statements: &'a Statements,
     prepared_statements: &'a mut PreparedStatements,
-    /// How many ReadyForQuery will answer it; on MySQL, how many replies.
-    syncs: u32,
-    keeps_rows: bool,
-    kinds: Kinds,
+    pub(crate) sent: SentRequest,
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(
-        outbox: &'a mut Outbox,
-        statements: &'a Statements,
-        prepared_statements: &'a mut PreparedStatements,
-    ) -> Self {
+    pub(crate) fn new(outbox: &'a mut Outbox, prepared_statements: &'a mut PreparedStatements) -> Self {
         outbox.clear();
-        Self { outbox, statements, prepared_statements, syncs: 0, keeps_rows: false, kinds: Kinds::default() }
+        Self { outbox, prepared_statements, sent: SentRequest::default() }
     }
 
     /// Whether the server speaks MySQL's protocol; otherwise it is PostgreSQL's.
     #[must_use]
     pub fn is_mysql(&self) -> bool {
-        self.statements.is_mysql()
+        self.outbox.statements.is_mysql()
     }
 
     /// Adds `sql` as it is, of one statement or several, in a simple query.
     pub fn query(&mut self, sql: &[u8]) {
-        if self.is_mysql() {
-            my::frontend::query(&mut self.outbox.bytes, sql);
-        } else {
-            frontend::query(&mut self.outbox.bytes, sql);
-        }
+        let Outbox { bytes, statements, .. } = &mut *self.outbox;
+        statements.write_query(bytes, sql);
         self.answered_by(Expect::Text);
     }
 
@@ -96,22 +87,24 @@ impl<'a> Request<'a> {
     /// workload did not list is left out, and the client will be told so by the empty request it sent.
     #[inline]
     pub fn execute(&mut self, statement: StatementId, values: &[i64]) {
-        let Outbox { bytes, text, .. } = &mut *self.outbox;
-        let id = usize::from(statement.0);
-        if let Some(expect) =
-            self.statements.write_integers(bytes, text, id, self.prepared_statements.fixed(), values)
-        {
-            self.answered_by(expect);
-        }
+        self.add(statement, Some(values), |index| values.get(index).copied().map(Value::Integer));
     }
 
     /// The same with values of any type.
     pub fn execute_values(&mut self, statement: StatementId, values: &[Value<'_>]) {
-        let Outbox { bytes, text, .. } = &mut *self.outbox;
-        let id = usize::from(statement.0);
-        if let Some(expect) =
-            self.statements.write_values(bytes, text, id, self.prepared_statements.fixed(), values)
-        {
+        self.add(statement, None, |index| values.get(index).copied());
+    }
+
+    #[inline]
+    fn add<'v>(
+        &mut self,
+        statement: StatementId,
+        integers: Option<&[i64]>,
+        value: impl Fn(usize) -> Option<Value<'v>>,
+    ) {
+        let Outbox { bytes, text, statements, .. } = &mut *self.outbox;
+        let numbers = self.prepared_statements.fixed();
+        if let Some(expect) = statements.write(bytes, text, statement, numbers, integers, value) {
             self.answered_by(expect);
         }
     }
@@ -120,17 +113,18 @@ impl<'a> Request<'a> {
     #[inline]
     pub fn counts_as(&mut self, kind: QueryKind) {
         match kind {
-            QueryKind::Read => self.kinds.reads += 1,
-            QueryKind::Write => self.kinds.writes += 1,
-            QueryKind::Other => self.kinds.other += 1,
+            QueryKind::Read => self.sent.queries.reads += 1,
+            QueryKind::Write => self.sent.queries.writes += 1,
+            QueryKind::Other => self.sent.queries.other += 1,
         }
     }
 
     /// Has the server prepare `sql`, with parameters as its protocol has them (`$1` or `?`), under a number of the
     /// client's choice. It lasts as long as the connection. A request that prepares does nothing else.
     pub fn prepare(&mut self, handle: u32, sql: &[u8]) {
+        let mysql = self.is_mysql();
         let bytes = &mut self.outbox.bytes;
-        if self.statements.is_mysql() {
+        if mysql {
             my::frontend::stmt_prepare(bytes, sql);
             self.prepared_statements.await_statement(handle);
         } else {
@@ -150,17 +144,11 @@ impl<'a> Request<'a> {
     /// Executes what was prepared under `handle`. On MySQL a statement that was not is left out.
     pub fn execute_prepared(&mut self, handle: u32, values: &[Value<'_>]) {
         let bytes = &mut self.outbox.bytes;
-        if self.statements.is_mysql() {
+        if self.outbox.statements.is_mysql() {
             let Some(prepared) = self.prepared_statements.statement(handle) else { return };
-            let mut writer = my::frontend::ExecuteWriter::new(bytes, prepared.statement, prepared.parameters);
-            values.iter().for_each(|value| value.bind_mysql(&mut writer));
-            writer.finish();
+            execute_mysql(bytes, prepared, values.iter().copied());
         } else {
-            let mut bind = BindWriter::new(bytes, "", itoa::Buffer::new().format(handle));
-            values.iter().for_each(|value| value.bind_postgres(&mut bind));
-            bind.finish();
-            frontend::execute(bytes, "", 0);
-            frontend::sync(bytes);
+            execute_postgres(bytes, itoa::Buffer::new().format(handle), values.iter().copied());
         }
         self.answered_by(Expect::Binary);
     }
@@ -169,7 +157,7 @@ impl<'a> Request<'a> {
     /// in the same request; PostgreSQL answers it with that.
     pub fn forget(&mut self, handle: u32) {
         let bytes = &mut self.outbox.bytes;
-        if !self.statements.is_mysql() {
+        if !self.outbox.statements.is_mysql() {
             frontend::close_statement(bytes, itoa::Buffer::new().format(handle));
         } else if let Some(prepared) = self.prepared_statements.forget(handle) {
             my::frontend::stmt_close(bytes, prepared.statement);
@@ -201,13 +189,12 @@ impl<'a> Request<'a> {
     /// Closes what was added since the last sync: the server answers it, and after an error goes on behind it.
     pub fn sync(&mut self) {
         frontend::sync(&mut self.outbox.bytes);
-        self.syncs += 1;
+        self.sent.syncs += 1;
     }
 
-    /// Hands the rows of the answer, their columns and the statements' ends to
-    /// [`Client::reply`](crate::workload::Client::reply).
+    /// Hands the rows of the answer, their columns and the statements' ends to `Client::reply`.
     pub fn keep_rows(&mut self) {
-        self.keeps_rows = true;
+        self.sent.keeps_rows = true;
     }
 
     /// Takes out what was added and is not to be sent yet.
@@ -216,8 +203,8 @@ impl<'a> Request<'a> {
         let withdrawn = Withdrawn {
             bytes: self.outbox.bytes.clone(),
             expects: self.outbox.expects.clone(),
-            syncs: std::mem::take(&mut self.syncs),
-            keeps_rows: std::mem::take(&mut self.keeps_rows),
+            syncs: std::mem::take(&mut self.sent.syncs),
+            keeps_rows: std::mem::take(&mut self.sent.keeps_rows),
         };
         self.outbox.clear();
         withdrawn
@@ -227,32 +214,28 @@ impl<'a> Request<'a> {
     pub fn resume(&mut self, withdrawn: &Withdrawn) {
         self.outbox.bytes.extend_from_slice(&withdrawn.bytes);
         self.outbox.expects.extend_from_slice(&withdrawn.expects);
-        self.syncs += withdrawn.syncs;
-        self.keeps_rows |= withdrawn.keeps_rows;
+        self.sent.syncs += withdrawn.syncs;
+        self.sent.keeps_rows |= withdrawn.keeps_rows;
     }
 
     #[inline]
     fn answered_by(&mut self, expect: Expect) {
-        self.syncs += 1;
-        if self.statements.is_mysql() {
+        self.sent.syncs += 1;
+        if self.outbox.statements.is_mysql() {
             self.outbox.expects.push(expect);
         }
-    }
-
-    /// What is to be known of it once it is sent.
-    pub(crate) fn sent(&self) -> SentRequest {
-        SentRequest { syncs: self.syncs, keeps_rows: self.keeps_rows, kinds: self.kinds }
     }
 }
 
 /// What is to be known of a request once it is sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SentRequest {
-    /// How many answers it will have.
+    /// How many ReadyForQuery will answer it; on MySQL, how many replies.
     pub(crate) syncs: u32,
     /// Whether rows were asked for.
     pub(crate) keeps_rows: bool,
-    pub(crate) kinds: Kinds,
+    /// What its statements do, as if all writes found rows.
+    pub(crate) queries: Queries,
 }
 
 /// Messages that a client holds back, to send them with later ones.

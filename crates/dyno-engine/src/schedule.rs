@@ -32,12 +32,6 @@ pub(crate) struct Schedule {
     count: f64,
 }
 
-impl std::fmt::Debug for Schedule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schedule").field("count", &self.count).finish_non_exhaustive()
-    }
-}
-
 /// Gaps of a stream of the engine's own.
 pub(crate) fn seeded_gaps(seed: u64) -> Gaps {
     let mut random = StdRng::seed_from_u64(seed);

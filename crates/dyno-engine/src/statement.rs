@@ -7,10 +7,14 @@ use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::execution::Execution;
 use dyno_wire::pg::frontend;
 
-use crate::value::Value;
+use crate::value::{Value, execute_mysql, execute_postgres};
 
 /// Most parameters a statement may have: both protocols count them in 16 bits.
 pub const PARAMETERS_MAX: usize = u16::MAX as usize;
+
+/// The place of a statement in its workload's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementId(pub u16);
 
 /// A statement with parameters `$1`, `$2`, …, whatever the server's protocol.
 #[derive(Debug, Clone)]
@@ -138,76 +142,51 @@ impl Statements {
         Self { protocol, mysql, statements, prepared }
     }
 
-    /// How many statements each session prepares before the start.
-    pub(crate) fn prepared(&self) -> usize {
-        self.prepared
-    }
-
     pub(crate) fn is_mysql(&self) -> bool {
         self.mysql
     }
 
-    /// Appends what a fresh connection must send before the clock starts; true if there is anything to send. On
-    /// PostgreSQL one `ReadyForQuery` answers it all, on MySQL each statement is answered.
-    pub(crate) fn write_preparation(&self, out: &mut Vec<u8>) -> bool {
-        if self.prepared == 0 {
-            return false;
-        }
-        for sendable in self.statements.iter().filter(|sendable| !sendable.as_text) {
+    /// Appends what a fresh connection must send before the clock starts, all in one go; how many answers it has.
+    pub(crate) fn write_preparation(&self, out: &mut Vec<u8>) -> usize {
+        for sendable in self.statements.iter().filter(|sendable| self.prepared > 0 && !sendable.as_text) {
             if self.mysql {
                 my::frontend::stmt_prepare(out, sendable.statement.with_question_marks());
             } else {
                 frontend::parse(out, &sendable.name, sendable.statement.sql(), &[]);
             }
         }
-        if !self.mysql {
-            frontend::sync(out);
+        if self.mysql || self.prepared == 0 {
+            return self.prepared;
         }
-        true
+        frontend::sync(out);
+        1
     }
 
-    /// Appends one execution; says how it will be answered. `None` for a statement that is not there.
+    /// Appends one execution; says how it will be answered. `None` for a statement that is not there. `integers`: its
+    /// values, if all are such.
     #[inline]
-    pub(crate) fn write_integers(
+    pub(crate) fn write<'v>(
         &self,
         out: &mut Vec<u8>,
         scratch: &mut Vec<u8>,
-        id: usize,
+        id: StatementId,
         numbers: &[my::backend::Prepared],
-        values: &[i64],
+        integers: Option<&[i64]>,
+        value: impl Fn(usize) -> Option<Value<'v>>,
     ) -> Option<Expect> {
-        let sendable = self.statements.get(id)?;
-        if sendable.as_text {
-            let value = |index: usize| values.get(index).copied().map(Value::Integer);
-            return Some(self.write_text(out, scratch, &sendable.statement, value));
+        let sendable = self.statements.get(usize::from(id.0))?;
+        match integers {
+            _ if sendable.as_text => Some(self.write_text(out, scratch, &sendable.statement, value)),
+            Some(values) if !self.mysql && self.protocol == Protocol::Prepared => {
+                sendable.postgres.write(out, values);
+                Some(Expect::Text)
+            }
+            Some(values) if self.mysql && sendable.in_order => {
+                sendable.mysql.write(out, numbers.get(sendable.slot)?.statement, values);
+                Some(Expect::Binary)
+            }
+            _ => self.write_bound(out, sendable, numbers, value),
         }
-        if !self.mysql && self.protocol == Protocol::Prepared {
-            sendable.postgres.write(out, values);
-            return Some(Expect::Text);
-        }
-        if self.mysql && sendable.in_order {
-            let number = numbers.get(sendable.slot)?;
-            sendable.mysql.write(out, number.statement, values);
-            return Some(Expect::Binary);
-        }
-        self.write_bound(out, sendable, numbers, |index| values.get(index).copied().map(Value::Integer))
-    }
-
-    /// The same with values of any type.
-    pub(crate) fn write_values(
-        &self,
-        out: &mut Vec<u8>,
-        scratch: &mut Vec<u8>,
-        id: usize,
-        numbers: &[my::backend::Prepared],
-        values: &[Value<'_>],
-    ) -> Option<Expect> {
-        let sendable = self.statements.get(id)?;
-        let value = |index: usize| values.get(index).copied();
-        if sendable.as_text {
-            return Some(self.write_text(out, scratch, &sendable.statement, value));
-        }
-        self.write_bound(out, sendable, numbers, value)
     }
 
     fn write_text<'v>(
@@ -219,12 +198,13 @@ impl Statements {
     ) -> Expect {
         scratch.clear();
         statement.write_literal(value, self.mysql, scratch);
-        if self.mysql {
-            my::frontend::query(out, &*scratch);
-        } else {
-            frontend::query(out, &*scratch);
-        }
+        self.write_query(out, scratch);
         Expect::Text
+    }
+
+    /// Appends SQL as it is.
+    pub(crate) fn write_query(&self, out: &mut Vec<u8>, sql: &[u8]) {
+        if self.mysql { my::frontend::query(out, sql) } else { frontend::query(out, sql) }
     }
 
     fn write_bound<'v>(
@@ -235,27 +215,16 @@ impl Statements {
         value: impl Fn(usize) -> Option<Value<'v>>,
     ) -> Option<Expect> {
         if self.mysql {
-            let number = numbers.get(sendable.slot)?;
-            let mut writer = my::frontend::ExecuteWriter::new(out, number.statement, number.parameters);
-            for (_, index) in &sendable.statement.pieces {
-                value(*index).unwrap_or(Value::Null).bind_mysql(&mut writer);
-            }
-            writer.finish();
+            let values =
+                sendable.statement.pieces.iter().map(|(_, index)| value(*index).unwrap_or(Value::Null));
+            execute_mysql(out, *numbers.get(sendable.slot)?, values);
             return Some(Expect::Binary);
         }
         let name = if self.protocol == Protocol::Prepared { &*sendable.name } else { "" };
         if name.is_empty() {
             frontend::parse(out, "", sendable.statement.sql(), &[]);
         }
-        let mut bind = frontend::BindWriter::new(out, "", name);
-        let mut index = 0;
-        while let Some(value) = value(index) {
-            value.bind_postgres(&mut bind);
-            index += 1;
-        }
-        bind.finish();
-        frontend::execute(out, "", 0);
-        frontend::sync(out);
+        execute_postgres(out, name, (0..).map_while(value));
         Some(Expect::Text)
     }
 }
@@ -305,7 +274,8 @@ mod tests {
         ];
         let prepared = Statements::new(Protocol::Prepared, true, &statements);
         let slots: Vec<usize> = prepared.statements.iter().map(|it| it.slot).collect();
-        assert_eq!((prepared.prepared(), slots), (2, vec![0, 0, 1, 1]));
-        assert_eq!(Statements::new(Protocol::Simple, true, &statements).prepared(), 0);
+        assert_eq!((prepared.write_preparation(&mut Vec::new()), slots), (2, vec![0, 0, 1, 1]));
+        let simple = Statements::new(Protocol::Simple, true, &statements);
+        assert_eq!(simple.write_preparation(&mut Vec::new()), 0);
     }
 }

@@ -1,362 +1,174 @@
 //! A load thread: one event loop over its share of the clients.
 //!
-//! It waits in one place, and there for everything: sockets, times and the engine's commands. How connections
-//! are opened stands in `connecting`, what a transaction passes through in `transacting`, what a stage asks in
-//! `staging`.
+//! It waits in one place, and there for everything: sockets, times and the engine's commands. It owns its sessions, the
+//! stage, the connector and the pool, none of which knows the others, and passes on what happens between them.
 
-use dyno_results::spec::StageOrder;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
+use dyno_results::spec::StageOrder;
 use dyno_wire::endpoint::{Endpoint, SessionName};
 use rustix::io::Errno;
 
-use crate::clock::now_ns;
-use crate::config::EngineConfig;
-use crate::connecting::connect_timeout;
+use crate::cancel::StatementLimit;
+use crate::clock::{nanoseconds, now_ns};
+use crate::config::{EngineConfig, Share};
+use crate::connection::{Io, Received};
+use crate::connector::Connector;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
-use crate::poller::{Interest, Poller, Ready};
+use crate::load::Load;
+use crate::message::{Report, ThreadCommand};
+use crate::poller::READ;
 use crate::pool::ConnectionPool;
-use crate::recorder::{ErrorCode, Record, Recorder};
-use crate::request::Outbox;
-use crate::session::{Session, SessionState};
-use crate::staging::Running;
+use crate::record::{Outcome, Transaction};
+use crate::recorder::Recorder;
+use crate::schedule::{Schedule, seeded_gaps};
+use crate::session::{SessionState, Timers, are_lost, is_busy};
+use crate::stage::Stage;
 use crate::statement::Statements;
+use crate::transacting::{Next, Rules};
 use crate::workload::Workload;
 
 /// The token of the event that wakes a thread for a command; sessions have their index.
 const WAKE: u64 = u64::MAX;
-/// Bytes read from a socket at once. Replies of more are read in parts.
-const INBOX_BYTES: usize = 64 * 1024;
 /// How long timers are looked after before sockets are again.
 const TIMERS_TURN_NS: u64 = 1_000_000;
+/// Replies read in one round at most without asking which are there, so that other sockets, times and commands get their
+/// turn.
+const READS_MAX: usize = 256;
 
-/// What the engine tells a thread.
-#[derive(Debug, Clone)]
-pub(crate) enum ThreadCommand {
-    /// Have this many clients in all threads together connected and prepared.
-    Connect { clients: u32 },
-    /// Run a stage that starts at this time, of so many transactions that all threads share.
-    Run { plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>> },
-    /// The stage has lasted as long as it was to.
-    End,
-    /// End the stage now.
-    Stop,
-}
-
-/// What a thread tells the engine, with its number.
-#[derive(Debug)]
-pub(crate) struct ThreadReport {
-    pub(crate) thread: u32,
-    pub(crate) what: ReportKind,
-}
-
-#[derive(Debug)]
-pub(crate) enum ReportKind {
-    /// As many clients as asked for are there.
-    Connected,
-    /// One more client is there.
-    ClientConnected,
-    ConnectFailed(SessionError),
-    Record(Box<Record>),
-    /// The first error of its kind in this thread and stage.
-    Error(SessionError),
-    StageFinished(ThreadFinished),
-    /// The thread cannot go on.
-    Broken(Errno),
-}
-
-/// How a thread's part of a stage ended.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ThreadFinished {
-    /// When the load ended, and when the last transaction had.
-    pub(crate) load_end_ns: u64,
-    pub(crate) drained_ns: u64,
-    /// False where it ended before its plan was fulfilled.
-    pub(crate) complete: bool,
-    pub(crate) clients_aborted: u32,
-    pub(crate) not_begun: u64,
-    /// It had real-time priority.
-    pub(crate) realtime: bool,
-}
-
-/// What a thread is made of when it starts.
-pub(crate) struct ThreadSetup {
-    pub(crate) number: u32,
+/// What all threads of an engine are made of.
+pub(crate) struct Shared {
     pub(crate) config: Arc<EngineConfig>,
     pub(crate) endpoint: Endpoint,
     pub(crate) workload: Arc<dyn Workload>,
     pub(crate) statements: Arc<Statements>,
-    pub(crate) wake: OwnedFd,
-    pub(crate) commands: Receiver<ThreadCommand>,
-    pub(crate) reports: Sender<ThreadReport>,
-    pub(crate) recorder: Recorder,
+    pub(crate) reports: Sender<(u32, Report)>,
     pub(crate) canceller: Option<Sender<SessionName>>,
 }
 
-/// Errors that the engine was already told of.
-#[derive(Debug, Default)]
-pub(crate) struct ReportedErrors {
-    codes: Vec<ErrorCode>,
-    texts: Vec<String>,
-}
-
-impl ReportedErrors {
-    pub(crate) fn clear(&mut self) {
-        self.codes.clear();
-        self.texts.clear();
-    }
-
-    /// True if it is new.
-    pub(crate) fn insert_code(&mut self, code: ErrorCode) -> bool {
-        let new = !self.codes.contains(&code);
-        if new {
-            self.codes.push(code);
-        }
-        new
-    }
-
-    /// True if it is new.
-    pub(crate) fn insert_text(&mut self, text: String) -> bool {
-        let new = !self.texts.contains(&text);
-        if new {
-            self.texts.push(text);
-        }
-        new
-    }
-}
-
-/// A running load thread.
+/// A load thread.
 pub(crate) struct LoadThread {
-    pub(crate) number: u32,
-    pub(crate) config: Arc<EngineConfig>,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) workload: Arc<dyn Workload>,
-    pub(crate) statements: Arc<Statements>,
-    /// See [`Workload::timed_from_begin`].
-    pub(crate) timed_from_begin: bool,
-    pub(crate) poller: Poller,
     wake: OwnedFd,
     commands: Receiver<ThreadCommand>,
-    reports: Sender<ThreadReport>,
-    pub(crate) recorder: Recorder,
-    pub(crate) canceller: Option<Sender<SessionName>>,
-    /// When it is looked next for statements that outlast the limit.
-    pub(crate) limit_look_ns: u64,
-    pub(crate) sessions: Vec<Session>,
-    /// Sessions that wait for their turn to connect.
-    pub(crate) to_open: VecDeque<u32>,
-    /// Sessions between socket and prepared.
-    pub(crate) opening: u32,
-    /// This thread's share of the clients of a `Connect` command that is not yet fulfilled.
-    pub(crate) connecting: Option<u32>,
-    /// The clients, where they share the connections.
-    pub(crate) pool: Option<ConnectionPool>,
-    /// Clients of an open load with nothing to do, longest idle first.
-    pub(crate) idle: VecDeque<u32>,
-    pub(crate) timers: BinaryHeap<Reverse<(u64, u32)>>,
-    pub(crate) stage: Option<Running>,
-    /// What was already reported in this stage.
-    pub(crate) told: ReportedErrors,
-    /// Sessions that a request was sent on since the last wait, in that order.
-    pub(crate) just_sent: Vec<u32>,
-    pub(crate) eagerness: Eagerness,
-    /// When an answer was last read.
-    pub(crate) read_ns: u64,
-    pub(crate) inbox: Box<[u8]>,
-    pub(crate) outbox: Outbox,
+    load: Load,
+    limit: StatementLimit,
+    eagerness: Eagerness,
 }
 
 impl LoadThread {
-    /// Runs until the engine hangs up.
-    pub(crate) fn run(setup: ThreadSetup) {
+    /// Runs thread `number` until the engine hangs up.
+    pub(crate) fn run(
+        number: u32,
+        shared: &Shared,
+        recorder: Recorder,
+        wake: OwnedFd,
+        commands: Receiver<ThreadCommand>,
+    ) {
         // Sleeps are to end when they should: without this the kernel may add 50 µs. If it is refused, the
         // schedule lag will show it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let poller = match Poller::new() {
-            Ok(poller) => poller,
-            Err(error) => {
-                let _ = setup
-                    .reports
-                    .send(ThreadReport { thread: setup.number, what: ReportKind::Broken(error) });
-                return;
-            }
+        let io = match Io::new(&shared.statements) {
+            Ok(io) => io,
+            Err(error) => return recorder.report(Report::Broken(error)),
         };
-        let pool = setup.config.connections.is_some().then(ConnectionPool::default);
-        let mut thread = Self {
-            number: setup.number,
-            config: setup.config,
-            endpoint: setup.endpoint,
-            timed_from_begin: setup.workload.timed_from_begin(),
-            workload: setup.workload,
-            statements: setup.statements,
-            poller,
-            wake: setup.wake,
-            commands: setup.commands,
-            reports: setup.reports,
-            recorder: setup.recorder,
-            canceller: setup.canceller,
-            limit_look_ns: 0,
+        let (config, workload) = (&shared.config, &shared.workload);
+        let load = Load {
+            rules: Rules::new(config, &**workload),
+            workload: Arc::clone(workload),
+            io,
+            recorder,
             sessions: Vec::new(),
-            to_open: VecDeque::new(),
-            opening: 0,
-            connecting: None,
-            pool,
-            idle: VecDeque::new(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
+            connector: Connector::new(&shared.endpoint, Share::new(number, config), config),
+            pool: config.connections.map(|_| ConnectionPool::default()),
             stage: None,
-            told: ReportedErrors::default(),
-            just_sent: Vec::with_capacity(1024),
-            eagerness: Eagerness::default(),
+            just_sent: Vec::new(),
             read_ns: 0,
-            inbox: vec![0; INBOX_BYTES].into_boxed_slice(),
-            outbox: Outbox::with_capacity(INBOX_BYTES),
         };
+        let limit = StatementLimit::new(config, shared.canceller.clone());
+        let mut thread = Self { wake, commands, load, limit, eagerness: Eagerness::default() };
         if let Err(error) = thread.event_loop() {
-            thread.report(ReportKind::Broken(error));
+            thread.load.recorder.report(Report::Broken(error));
+        }
+        for session in thread.load.sessions.iter_mut().filter(|session| session.is_connected()) {
+            session.hang_up_all(&thread.load.io.poller);
         }
     }
 
     fn event_loop(&mut self) -> Result<(), Errno> {
-        self.poller.add(&self.wake, WAKE, Interest::Read)?;
+        self.load.io.poller.add(&self.wake, WAKE, READ)?;
         let mut goes_on = true;
         while goes_on {
             let timeout_ns = self.next_time_ns().map(|at| at.saturating_sub(now_ns()));
-            self.poller.wait(timeout_ns)?;
-            let mut index = 0;
-            while let Some(ready) = self.poller.ready(index) {
-                index += 1;
+            self.load.io.poller.wait(timeout_ns)?;
+            for index in 0.. {
+                let Some(ready) = self.load.io.poller.ready(index) else { break };
                 if ready.token == WAKE {
                     goes_on = self.take_commands();
                 } else {
-                    self.session_ready(ready);
+                    self.load.session_ready(ready);
                 }
             }
             self.read_eagerly();
             self.times_passed(now_ns());
         }
-        self.say_goodbye();
         Ok(())
     }
 
-    fn say_goodbye(&mut self) {
-        for (session, token) in self.sessions.iter_mut().zip(0..) {
-            if session.is_connected() {
-                session.say_goodbye(&self.poller, token);
-            }
-            session.hang_up_others(&self.poller, token);
-        }
-    }
-
     /// The next time at which something is to be done without any socket being ready.
-    pub(crate) fn next_time_ns(&mut self) -> Option<u64> {
-        self.drop_stale_timers();
-        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
-        let stage =
-            self.stage.as_ref().and_then(|stage| stage.next_time_ns(&self.recorder, !self.idle.is_empty()));
+    fn next_time_ns(&mut self) -> Option<u64> {
+        let timer = self.load.timers.next(&self.load.sessions).map(|(at_ns, _)| at_ns);
+        let Some(stage) = &self.load.stage else { return timer };
         let thought =
-            self.pool.as_ref().filter(|_| self.load_goes_on()).and_then(ConnectionPool::next_time_ns);
-        [timer, stage, thought, self.next_limit_ns()].into_iter().flatten().min()
+            self.load.pool.as_ref().filter(|_| stage.load_goes_on()).and_then(ConnectionPool::next_time_ns);
+        let stage = stage.next_time_ns(self.load.recorder.current.end_ns);
+        [timer, stage, thought, self.limit.next_time_ns()].into_iter().flatten().min()
     }
 
     /// Does what was due until now. Clients whose transactions need no server set their timers anew as they fire:
     /// after a while the sockets and the engine get their turn all the same.
     fn times_passed(&mut self, mut now: u64) {
         let turn_ends_ns = now + TIMERS_TURN_NS;
-        while let Some(Reverse((at, index))) = self.timers.peek().copied() {
-            if at > now {
+        while let Some((at_ns, index)) = self.load.timers.next(&self.load.sessions) {
+            if at_ns > now {
                 now = now_ns();
             }
-            if at > now || now > turn_ends_ns {
+            if at_ns > now || now > turn_ends_ns {
                 break;
             }
-            self.timers.pop();
-            if self.sessions[index as usize].timer_ns == Some(at) {
-                self.sessions[index as usize].timer_ns = None;
-                self.timer_fired(index, now);
-            }
+            self.load.sessions[index as usize].timer_ns = None;
+            self.load.timer_fired(index, now);
         }
-        self.wake_members(now);
-        self.cancel_late(now);
-        self.stage_times_passed(now);
-    }
-
-    fn drop_stale_timers(&mut self) {
-        while let Some(Reverse((at, index))) = self.timers.peek() {
-            if self.sessions[*index as usize].timer_ns == Some(*at) {
-                break;
-            }
-            self.timers.pop();
+        if self.load.stage.is_some() {
+            self.stage_times_passed(now);
         }
     }
 
-    /// Wakes session `index` at a time; a session has one timer at most.
-    pub(crate) fn set_timer(&mut self, index: u32, at_ns: u64) {
-        self.sessions[index as usize].timer_ns = Some(at_ns);
-        self.timers.push(Reverse((at_ns, index)));
-    }
-
-    fn timer_fired(&mut self, index: u32, now: u64) {
-        match self.sessions[index as usize].state {
-            SessionState::Disconnected => self.to_open.push_back(index),
-            SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing => {
-                let limit = connect_timeout(&self.endpoint_of(index));
-                self.connect_failed(index, SessionError::TimedOut(limit), now);
+    /// Reads the sessions that were just sent on, in that order, until one has nothing yet.
+    fn read_eagerly(&mut self) {
+        // An open load waits for times as much as for sockets: its schedule comes first.
+        let closed = self.load.stage.as_ref().is_some_and(|stage| !stage.is_open_loop());
+        if closed && !self.load.just_sent.is_empty() && self.eagerness.is_worth_a_try() {
+            let until_ns = self.next_time_ns().unwrap_or(u64::MAX);
+            let mut at = 0;
+            while at < READS_MAX && at < self.load.just_sent.len() && self.load.read_ns < until_ns {
+                let index = self.load.just_sent[at];
+                at += 1;
+                if matches!(self.load.sessions[index as usize].state, SessionState::Waiting) {
+                    let received = self.load.reply_ready(index);
+                    self.eagerness.tried(received != Received::Nothing);
+                    if received == Received::Nothing {
+                        break;
+                    }
+                }
             }
-            SessionState::Sleeping => self.woken(index, now),
-            SessionState::Yielding => self.next_transaction(index, now),
-            SessionState::Idle
-            | SessionState::Waiting
-            | SessionState::Recovering(_)
-            | SessionState::Aborted => {}
         }
-        self.open_more(now);
-    }
-
-    fn session_ready(&mut self, ready: Ready) {
-        // Tokens are indexes of sessions, which are u32.
-        let index = ready.token as u32;
-        match self.sessions[index as usize].state {
-            SessionState::Waiting | SessionState::Recovering(_) if !ready.writable => {
-                self.reply_ready(index);
-            }
-            SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing => {
-                self.login_ready(index, ready);
-            }
-            SessionState::Disconnected => {}
-            _ if ready.writable => self.flush(index),
-            _ => self.unasked(index),
-        }
-    }
-
-    /// A socket takes bytes again. What there is to read shows itself at the next wait.
-    fn flush(&mut self, index: u32) {
-        let session = &mut self.sessions[index as usize];
-        if let Err(error) = session.flush(&self.poller, u64::from(index)) {
-            self.lost(index, error, now_ns());
-        }
-    }
-
-    /// Something came that nothing was asked for: a notice, why the server ends the connection, its end.
-    fn unasked(&mut self, index: u32) {
-        let session = &mut self.sessions[index as usize];
-        session.listen();
-        let received = session.receive(&mut self.inbox, &self.poller, u64::from(index));
-        let error = match received {
-            Err(error) => error,
-            // What the server says before it closes would be forgotten with the next request.
-            Ok(_) if session.scanner.was_dismissed() => {
-                session.scanner.take_error().map_or(SessionError::Closed, SessionError::Server)
-            }
-            Ok(_) => return,
-        };
-        self.lost(index, error, now_ns());
+        self.load.just_sent.clear();
     }
 
     /// False when the engine has hung up.
@@ -366,18 +178,162 @@ impl LoadThread {
         let _ = rustix::io::read(&self.wake, &mut count);
         loop {
             match self.commands.try_recv() {
-                Ok(ThreadCommand::Connect { clients }) => self.connect_clients(clients),
+                Ok(ThreadCommand::Connect { clients }) => self.load.connect_clients(clients),
                 Ok(ThreadCommand::Run { plan, start_ns, left }) => self.begin_stage(plan, start_ns, left),
-                Ok(ThreadCommand::End) => self.end_stage(now_ns()),
-                Ok(ThreadCommand::Stop) => self.stop_stage(now_ns()),
+                Ok(ThreadCommand::End { stopped }) => self.end_stage(stopped, now_ns()),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
     }
 
-    pub(crate) fn report(&self, what: ReportKind) {
-        // If the engine is gone, so will this thread be, at its next command.
-        let _ = self.reports.send(ThreadReport { thread: self.number, what });
+    fn begin_stage(&mut self, plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>>) {
+        let (config, share) = (&self.load.rules.config, self.load.connector.share);
+        // A seed of its own for each thread and stage, apart from those of the clients.
+        let seed = config.seed ^ (u64::from(plan.stage) << 32 | u64::from(share.thread)) ^ 0x5ced_u64 << 48;
+        let gaps = self.load.workload.gaps(share.thread, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed));
+        let schedule =
+            Schedule::new(&plan.arrivals, start_ns, plan.duration_ns(), share.thread, share.threads, gaps);
+        let stage = Stage::new(plan, start_ns, left, schedule, self.load.sessions.len(), config.realtime);
+        let times = stage.times(self.load.pool.is_some());
+        self.load.recorder.begin(times, start_ns, stage.interval_end_ns(start_ns));
+        self.load.stage = Some(stage);
+        for session in &mut self.load.sessions {
+            session.client.reset();
+            if matches!(session.state, SessionState::Aborted) {
+                session.state = SessionState::Idle;
+            }
+        }
+        if let Some(pool) = &mut self.load.pool {
+            pool.open(&mut self.load.sessions, start_ns);
+        }
+    }
+
+    /// Does what the times of the pool, of the statements and of the stage ask for.
+    fn stage_times_passed(&mut self, now: u64) {
+        self.load.rotate_until(now);
+        let goes_on = self.load.load_goes_on();
+        if let Some(pool) = self.load.pool.as_mut().filter(|_| goes_on) {
+            pool.wake(&mut self.load.recorder.current, now);
+            self.load.follow(None, now);
+        }
+        // A thread that has had no connection for long does not wait for the plan's end.
+        let since_ns = now.saturating_sub(nanoseconds(self.load.rules.config.reconnect_timeout));
+        if self.load.load_goes_on() && are_lost(&self.load.sessions, since_ns) {
+            return self.end_stage(true, now);
+        }
+        self.limit.cancel_late(&mut self.load.sessions, now);
+        let Some(stage) = &mut self.load.stage else { return };
+        if let Some((before, clients)) = stage.new_clients(&self.load.connector.share, now) {
+            self.activate(before, clients);
+        }
+        self.dispatch_arrivals();
+        // Clients that cannot even begin have given up by now, and nothing else would wake this thread.
+        if self.load.stage.as_mut().is_some_and(|stage| stage.has_nothing_left(&self.load.sessions)) {
+            self.end_load(false, now_ns());
+        }
+        self.finish_if_over(now);
+    }
+
+    /// Makes the first `clients` of this thread's clients active, and no other.
+    fn activate(&mut self, before: u32, clients: u32) {
+        let Some(stage) = &mut self.load.stage else { return };
+        if let Some(pool) = &mut self.load.pool {
+            let (share, record) = (&self.load.connector.share, &mut self.load.recorder.current);
+            pool.activate((before, clients), share, stage, &mut self.load.sessions, record);
+            return self.load.follow(None, now_ns());
+        }
+        for index in clients..before {
+            stage.retire(&mut self.load.sessions[index as usize].client);
+        }
+        for index in before..clients {
+            let session = &mut self.load.sessions[index as usize];
+            if let Some(stage) = &mut self.load.stage {
+                stage.enlist(&mut session.client);
+            }
+            if matches!(session.state, SessionState::Idle) && session.transaction.is_none() {
+                self.load.go_on(index, false, now_ns());
+            }
+        }
+    }
+
+    /// Gives due transactions of an open load to idle clients.
+    fn dispatch_arrivals(&mut self) {
+        loop {
+            let now = now_ns();
+            let Some(index) = self.load.stage.as_mut().and_then(|stage| stage.next_arrival(now)) else {
+                return;
+            };
+            self.load.go_on(index, false, now);
+        }
+    }
+
+    /// Ends the load, or what is left of the stage; `stopped` before its plan is fulfilled.
+    fn end_stage(&mut self, stopped: bool, now: u64) {
+        let Some(stage) = &mut self.load.stage else { return };
+        let hurries = stopped || !stage.load_goes_on();
+        self.end_load(stopped, now);
+        let drain = self.load.rules.config.stopped_drain_timeout;
+        if let Some(stage) = self.load.stage.as_mut().filter(|_| hurries) {
+            stage.hurry(drain, now);
+        }
+        self.finish_if_over(now);
+    }
+
+    fn end_load(&mut self, stopped: bool, now: u64) {
+        if let Some(stage) = &mut self.load.stage {
+            stage.end_load(&mut self.load.recorder.current, stopped, now);
+            self.load.rotate(self.load.recorder.current.end_ns);
+        }
+    }
+
+    fn finish_if_over(&mut self, now: u64) {
+        let Some(stage) = &mut self.load.stage else { return };
+        if !stage.is_over(&self.load.sessions, now) {
+            return;
+        }
+        if is_busy(&self.load.sessions) {
+            let cancel = || self.limit.cancel_sent_before(&mut self.load.sessions, now, now);
+            if stage.waits_for_cancel(cancel, now) {
+                return;
+            }
+            let stopped = stage.was_stopped();
+            self.abandon(stopped, now);
+        }
+        let Some(stage) = self.load.stage.take() else { return };
+        if !self.load.recorder.current.is_empty() {
+            self.load.recorder.current.end_ns = now;
+            self.load.recorder.rotate(u64::MAX);
+        }
+        if let Some(pool) = &mut self.load.pool {
+            pool.close(&mut self.load.sessions);
+        }
+        for session in &mut self.load.sessions {
+            session.client.active = false;
+            if matches!(session.state, SessionState::Sleeping | SessionState::Yielding) {
+                session.timer_ns = None;
+                session.state = SessionState::Idle;
+            }
+        }
+        self.load.recorder.report(Report::StageFinished(stage.finish(now)));
+    }
+
+    /// Breaks the connections on which something is still under way. Where the user stops the stage, that is nobody's
+    /// failure: it counts nowhere, unless it may have been done.
+    fn abandon(&mut self, stopped: bool, now: u64) {
+        for index in 0..self.load.sessions.len() as u32 {
+            let session = &mut self.load.sessions[index as usize];
+            if session.transaction.is_none() {
+                continue;
+            }
+            if stopped {
+                session.close();
+                let unknown =
+                    |it: &Transaction| if it.commit_in_flight { Outcome::Unknown } else { Outcome::Dropped };
+                self.load.turn(index, now).end(unknown);
+            } else {
+                self.load.follow(Some((index, Next::Lost(SessionError::NotDrained))), now);
+            }
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
+use dyno_wire::my::backend::Prepared;
 use dyno_wire::my::frontend::ExecuteWriter;
-use dyno_wire::pg::frontend::BindWriter;
+use dyno_wire::pg::frontend::{self, BindWriter};
 
 /// A parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +19,7 @@ pub enum Value<'a> {
 impl Value<'_> {
     /// Binds it as text, as libpq does.
     #[inline]
-    pub(crate) fn bind_postgres(self, bind: &mut BindWriter<'_>) {
+    fn bind_postgres(self, bind: &mut BindWriter<'_>) {
         match self {
             Self::Null => bind.null(),
             Self::Integer(value) => bind.integer(value),
@@ -28,7 +29,7 @@ impl Value<'_> {
     }
 
     #[inline]
-    pub(crate) fn bind_mysql(self, writer: &mut ExecuteWriter<'_>) {
+    fn bind_mysql(self, writer: &mut ExecuteWriter<'_>) {
         match self {
             Self::Null => writer.null(),
             Self::Integer(value) => writer.integer(value),
@@ -51,6 +52,26 @@ impl Value<'_> {
             Self::Text(text) => quote(text, backslashes, out),
         }
     }
+}
+
+/// Appends an execution of a statement that a PostgreSQL server has prepared.
+pub(crate) fn execute_postgres<'v>(out: &mut Vec<u8>, name: &str, values: impl Iterator<Item = Value<'v>>) {
+    let mut bind = BindWriter::new(out, "", name);
+    values.for_each(|value| value.bind_postgres(&mut bind));
+    bind.finish();
+    frontend::execute(out, "", 0);
+    frontend::sync(out);
+}
+
+/// The same of a MySQL server.
+pub(crate) fn execute_mysql<'v>(
+    out: &mut Vec<u8>,
+    prepared: Prepared,
+    values: impl Iterator<Item = Value<'v>>,
+) {
+    let mut writer = ExecuteWriter::new(out, prepared.statement, prepared.parameters);
+    values.for_each(|value| value.bind_mysql(&mut writer));
+    writer.finish();
 }
 
 fn quote(text: &[u8], backslashes: bool, out: &mut Vec<u8>) {

@@ -12,6 +12,7 @@ pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescripti
 use crate::error::SessionError;
 use crate::request::{Request, Statement};
 use crate::schedule::Gaps;
+pub use crate::statement::StatementId;
 
 /// A load that the engine can drive. Shared by all threads.
 pub trait Workload: Send + Sync {
@@ -49,10 +50,6 @@ pub struct ClientIdentity {
     /// The number of its load thread.
     pub thread: u32,
 }
-
-/// Index into [`Workload::statements`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StatementId(pub u16);
 
 /// Index into [`Workload::types`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -378,7 +378,7 @@ impl Stage {
 }
 
 /// What the load did in one interval (one second, the last one shorter), all threads together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The stage's id.
     pub stage: u32,

@@ -85,6 +85,7 @@ impl Client for ScriptClient {
 }
 
 /// A database of a test's own on a PostgreSQL.
+#[derive(Debug)]
 pub(crate) struct Database {
     server: Arc<Postgres>,
     name: String,

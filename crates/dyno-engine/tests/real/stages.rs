@@ -2,10 +2,14 @@
 
 use dyno_results::spec::{Arrivals, StageOrder};
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use dyno_engine::config::{Canceller, EngineConfig};
 use dyno_engine::engine::Observation;
+use dyno_wire::endpoint::SessionName;
 
 use crate::bank::{Database, LONG_MS, closed, config, database, engine, for_ms, run, run_until};
 
@@ -78,4 +82,45 @@ fn intervals_are_seconds_without_gaps() {
             && interval.start_ms == f64::from(index) * 1000.0
             && interval.driver_cpu_ms.len() == 2
     }));
+}
+
+/// Cancels over psql, each time after a while; or fails, where there is no database.
+#[derive(Debug)]
+struct Slow(Option<Arc<Database>>);
+
+impl Canceller for Slow {
+    fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let SessionName::Postgres { process_id, .. } = session else { unreachable!() };
+        std::thread::sleep(Duration::from_millis(200));
+        let database = self.0.as_ref().ok_or("nobody is there")?;
+        database.psql(&format!("SELECT pg_cancel_backend({process_id})"));
+        Ok(())
+    }
+}
+
+fn cancelling(database: Option<Arc<Database>>) -> EngineConfig {
+    let canceller: Arc<dyn Canceller> = Arc::new(Slow(database));
+    EngineConfig { canceller: Some(canceller), drain_timeout: Duration::ZERO, ..config(2) }
+}
+
+#[test]
+fn sixteen_statements_that_outlast_their_stage_are_cancelled_at_once() {
+    let Some(database) = database("").map(Arc::new) else { return };
+    // One after the other would take longer than a stage waits.
+    let config = cancelling(Some(Arc::clone(&database)));
+    let mut engine = engine(&database, &["SELECT pg_sleep(300)"], config);
+    let seen = run(&mut engine, &closed(16, for_ms(200)));
+    let ended = (seen.sum(|part| part.cancelled), seen.sum(|part| part.failed + part.unknown));
+    assert_eq!((ended, seen.reconnects()), ((16, 0), 0), "{:?}", seen.errors);
+    assert!(seen.errors.is_empty(), "{:?}", seen.errors);
+}
+
+#[test]
+fn what_cannot_be_cancelled_is_told_once() {
+    let Some(database) = database("") else { return };
+    let mut engine = engine(&database, &["SELECT pg_sleep(300)"], cancelling(None));
+    let seen = run(&mut engine, &closed(4, for_ms(200)));
+    assert_eq!((seen.sum(|part| part.cancelled), seen.sum(|part| part.unknown)), (0, 4));
+    let told = seen.errors.iter().filter(|error| error.contains("nobody is there")).count();
+    assert_eq!(told, 1, "{:?}", seen.errors);
 }

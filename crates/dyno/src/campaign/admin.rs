@@ -1,10 +1,11 @@
 //! dyno's own statements on the database under test, which may run for minutes. Nothing of the load is done here.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dyno_engine::cancel::Canceller;
+use dyno_engine::config::Canceller;
 use dyno_target::connection::{CancelHandle, Connection};
 use dyno_wire::endpoint::{Endpoint, SessionName};
 
@@ -19,9 +20,8 @@ const TELL_EVERY: Duration = Duration::from_secs(5);
 pub(super) struct LoadCanceller(pub(super) Endpoint);
 
 impl Canceller for LoadCanceller {
-    fn cancel(&self, session: &SessionName) {
-        // Where it fails the statement goes on, and its stage breaks the connection in the end: that is told there.
-        let _ = CancelHandle::new(self.0.clone(), session.clone()).cancel();
+    fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(CancelHandle::new(self.0.clone(), session.clone()).cancel()?)
     }
 }
 

@@ -1,0 +1,189 @@
+//! What the threads measured in a stage, put together.
+
+use std::collections::BTreeMap;
+
+use dyno_results::event::{Interval, Pool, TypeInterval};
+
+use crate::message::ThreadFinished;
+use crate::record::{Record, Usage, is_empty};
+
+/// The place of the drain behind all intervals.
+const DRAIN: u32 = u32::MAX;
+
+/// How a stage ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageOutcome {
+    /// Seconds of load.
+    pub seconds: f64,
+    /// Seconds from the load's end until the last transaction had ended.
+    pub drain_s: f64,
+    /// False where it ended before its plan was fulfilled.
+    pub complete: bool,
+    pub clients_aborted: u32,
+    /// Transactions of an open load that were due and never begun.
+    pub not_begun: u64,
+    /// All load threads had real-time priority, as an open load may ask for.
+    pub realtime: bool,
+}
+
+/// Puts the threads' records together, interval by interval.
+pub(crate) struct Collector {
+    stage: u32,
+    start_ns: u64,
+    intervals: BTreeMap<u32, Merged>,
+    threads: Vec<ThreadProgress>,
+}
+
+#[derive(Default)]
+struct ThreadProgress {
+    /// Intervals handed over.
+    records: u32,
+    finished: Option<ThreadFinished>,
+}
+
+impl Collector {
+    pub(crate) fn new(stage: u32, start_ns: u64, threads: usize) -> Self {
+        let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
+        Self { stage, start_ns, intervals: BTreeMap::new(), threads }
+    }
+
+    pub(crate) fn add(&mut self, thread: u32, record: &Record) {
+        if !record.drain {
+            self.threads[thread as usize].records = record.index + 1;
+        }
+        let place = if record.drain { DRAIN } else { record.index };
+        let fresh = || Merged::new(self.stage, self.start_ns, self.threads.len(), record);
+        self.intervals.entry(place).or_insert_with(fresh).add(thread as usize, record);
+    }
+
+    pub(crate) fn finish(&mut self, thread: u32, finished: ThreadFinished) {
+        self.threads[thread as usize] = ThreadProgress { records: DRAIN, finished: Some(finished) };
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.threads.iter().all(|thread| thread.finished.is_some())
+    }
+
+    /// Intervals to which no thread will add any more, in order; with the drain at the very end.
+    pub(crate) fn flush(&mut self, last: bool) -> Vec<Interval> {
+        let ready = self.threads.iter().map(|thread| thread.records).min().unwrap_or(DRAIN);
+        let rest = if last { BTreeMap::new() } else { self.intervals.split_off(&ready) };
+        let flushed = std::mem::replace(&mut self.intervals, rest);
+        flushed.into_values().filter_map(Merged::finish).collect()
+    }
+
+    pub(crate) fn outcome(&self) -> StageOutcome {
+        let finished = || self.threads.iter().filter_map(|thread| thread.finished);
+        let load_end_ns = finished().map(|f| f.load_end_ns).max().unwrap_or(self.start_ns);
+        let drained_ns = finished().map(|f| f.drained_ns).max().unwrap_or(load_end_ns);
+        StageOutcome {
+            seconds: load_end_ns.saturating_sub(self.start_ns) as f64 / 1e9,
+            drain_s: drained_ns.saturating_sub(load_end_ns) as f64 / 1e9,
+            complete: finished().all(|f| f.complete),
+            clients_aborted: finished().map(|f| f.clients_aborted).sum(),
+            not_begun: finished().map(|f| f.not_begun).sum(),
+            realtime: finished().all(|f| f.realtime),
+        }
+    }
+}
+
+/// Records of all threads for one interval, put together.
+#[derive(Debug)]
+struct Merged {
+    start_ns: u64,
+    end_ns: u64,
+    interval: Interval,
+    usage: Usage,
+}
+
+impl Merged {
+    pub(crate) fn new(stage: u32, stage_start_ns: u64, threads: usize, record: &Record) -> Self {
+        Self {
+            usage: Usage::default(),
+            start_ns: record.start_ns,
+            end_ns: record.end_ns,
+            interval: Interval {
+                stage,
+                index: record.index,
+                start_ms: record.start_ns.saturating_sub(stage_start_ns) as f64 / 1e6,
+                driver_cpu_ms: vec![0.0; threads],
+                drain: record.drain,
+                ..Interval::default()
+            },
+        }
+    }
+
+    pub(crate) fn add(&mut self, thread: usize, record: &Record) {
+        // Threads end the last interval of a counted stage each in its own time.
+        self.end_ns = self.end_ns.max(record.end_ns);
+        let interval = &mut self.interval;
+        interval.clients += record.clients;
+        if let Some(cpu_ms) = interval.driver_cpu_ms.get_mut(thread) {
+            *cpu_ms = record.cpu_ns as f64 / 1e6;
+        }
+        interval.reconnects += record.reconnects;
+        interval.lost_ms += record.lost_ns as f64 / 1e6;
+        interval.backlog += record.backlog;
+        interval.skipped += record.skipped;
+        self.usage.is_pool |= record.pool.is_pool;
+        self.usage.connections += record.pool.connections;
+        self.usage.in_use_ns += record.pool.in_use_ns;
+        self.usage.waiting_ns += record.pool.waiting_ns;
+        // Each thread's own maximum: together at most this many, if in the same moment.
+        self.usage.in_use_max += record.pool.in_use_max;
+        self.usage.waiting_max += record.pool.waiting_max;
+        for (code, count) in &record.errors {
+            *interval.errors.entry(code.name()).or_default() += count;
+        }
+        record.types.iter().for_each(|part| add_type(&mut interval.types, part));
+    }
+
+    /// The interval; `None` for a drain in which nothing happened.
+    pub(crate) fn finish(mut self) -> Option<Interval> {
+        let ns = self.end_ns.saturating_sub(self.start_ns);
+        self.interval.duration_ms = ns as f64 / 1e6;
+        let usage = self.usage;
+        self.interval.pool = (usage.is_pool && ns > 0).then(|| Pool {
+            connections: usage.connections,
+            in_use_mean: usage.in_use_ns as f64 / ns as f64,
+            in_use_max: usage.in_use_max,
+            waiting_mean: usage.waiting_ns as f64 / ns as f64,
+            waiting_max: usage.waiting_max,
+        });
+        let empty = self.interval.types.is_empty() && self.interval.errors.is_empty();
+        (!(self.interval.drain && empty)).then_some(self.interval)
+    }
+}
+
+/// Adds one thread's part of a type; a type that did nothing is left out.
+fn add_type(types: &mut Vec<TypeInterval>, part: &TypeInterval) {
+    if is_empty(part) {
+        return;
+    }
+    let position = types.partition_point(|known| known.type_index < part.type_index);
+    if types.get(position).is_none_or(|known| known.type_index != part.type_index) {
+        types.insert(position, TypeInterval { type_index: part.type_index, ..TypeInterval::default() });
+    }
+    let sum = &mut types[position];
+    sum.done += part.done;
+    sum.failed += part.failed;
+    sum.unknown += part.unknown;
+    sum.cancelled += part.cancelled;
+    sum.retries += part.retries;
+    sum.statements += part.statements;
+    if let Some(queries) = &part.queries {
+        sum.queries.get_or_insert_default().add(queries);
+    }
+    sum.service.merge(&part.service);
+    let failed = part.failed_service.as_ref().filter(|failed| !failed.is_empty());
+    for (sum, part) in [
+        (&mut sum.response, part.response.as_ref()),
+        (&mut sum.lag, part.lag.as_ref()),
+        (&mut sum.wait, part.wait.as_ref()),
+        (&mut sum.failed_service, failed),
+    ] {
+        if let Some(part) = part {
+            sum.get_or_insert_default().merge(part);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! How a thread's sessions are connected, and connected again when they break: so many at a time, each through socket,
+//! login and preparation.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use dyno_wire::endpoint::Endpoint;
+use dyno_wire::my::reply::Expect;
+use rustix::io::Errno;
+
+use crate::clock::nanoseconds;
+use crate::config::{EngineConfig, Share};
+use crate::connection::{Io, Received};
+use crate::dialogue::LoginDialogue;
+use crate::error::SessionError;
+use crate::message::Report;
+use crate::poller::Ready;
+use crate::recorder::Recorder;
+use crate::request::SentRequest;
+use crate::session::{Session, SessionState, Timers};
+
+/// Connections that one thread opens at a time: a server forks or logs in for each, and its queue of connections
+/// that wait to be accepted is short.
+const OPENING_MAX: u32 = 16;
+/// Wait before the second attempt to reconnect; doubled at each further one.
+const BACKOFF_FIRST: Duration = Duration::from_millis(50);
+const BACKOFF_MAX: Duration = Duration::from_secs(1);
+/// Pause while the server's queue of new connections is full.
+const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
+
+/// Connects a thread's sessions.
+#[derive(Debug)]
+pub(crate) struct Connector {
+    /// The clients are dealt to these in turn.
+    endpoints: Vec<Endpoint>,
+    pub(crate) share: Share,
+    /// Sessions that wait for their turn to connect.
+    queue: VecDeque<u32>,
+    /// Sessions between socket and prepared.
+    opening: u32,
+    /// How many sessions are to be connected; `None` once they are.
+    wanted: Option<u32>,
+}
+
+impl Connector {
+    pub(crate) fn new(endpoint: &Endpoint, share: Share, config: &EngineConfig) -> Self {
+        let endpoints = std::iter::once(endpoint).chain(&config.further_endpoints).cloned().collect();
+        Self { endpoints, share, queue: VecDeque::new(), opening: 0, wanted: None }
+    }
+
+    /// Sees to it that these sessions are connected, those that were lost included. `later`: not before they ask for it.
+    pub(crate) fn want(&mut self, sessions: &mut [Session], wanted: u32, later: bool) {
+        self.wanted = Some(wanted);
+        // Nothing is to grow while the load runs.
+        self.queue.reserve(sessions.len());
+        for session in sessions {
+            // New, or gave up in an earlier stage. Those that were lost are waiting for their turn already.
+            let fresh = matches!(session.state, SessionState::Disconnected) && session.lost_ns.is_none();
+            if session.connection.is_open() || !(fresh || matches!(session.state, SessionState::Aborted)) {
+                continue;
+            } else if later {
+                session.state = SessionState::Idle;
+            } else {
+                self.enqueue(session);
+            }
+        }
+    }
+
+    /// Tells once when all are connected that were wanted.
+    pub(crate) fn tell_if_fulfilled(&mut self, sessions: &[Session], recorder: &Recorder) {
+        if self.wanted.is_some_and(|wanted| sessions[..wanted as usize].iter().all(Session::is_connected)) {
+            self.wanted = None;
+            recorder.report(Report::Connected);
+        }
+    }
+
+    /// A session waits for its turn to connect.
+    pub(crate) fn enqueue(&mut self, session: &mut Session) {
+        session.state = SessionState::Disconnected;
+        self.queue.push_back(session.index);
+    }
+
+    /// A session whose connection broke waits for its turn. One that brought nothing since it was last opened waits
+    /// longer: a server that closes every connection is not hurried.
+    pub(crate) fn open_again(&mut self, session: &mut Session, timers: &mut Timers, now: u64) {
+        if session.attempts == 0 {
+            self.enqueue(session);
+        } else {
+            timers.set(session, now + backoff_ns(session));
+        }
+    }
+
+    /// Begins to connect the next ones, as many as may be under way. Comes back with one that failed; there may be more.
+    pub(crate) fn open_next(
+        &mut self,
+        sessions: &mut [Session],
+        io: &Io,
+        timers: &mut Timers,
+        now: u64,
+    ) -> Option<(u32, SessionError)> {
+        while self.opening < OPENING_MAX {
+            let index = self.queue.pop_front()?;
+            let session = &mut sessions[index as usize];
+            if !matches!(session.state, SessionState::Disconnected) {
+                continue;
+            }
+            session.attempts = session.attempts.saturating_add(1);
+            session.opened_ns = now;
+            match session.connection.open(&self.endpoint_of(session).address, &io.poller) {
+                Ok(()) => {
+                    session.state = SessionState::Connecting;
+                    self.opening += 1;
+                    timers.set(session, now + nanoseconds(self.timeout(session)));
+                }
+                // The queue of a Unix socket is full: nothing is wrong, it is only too early.
+                Err(SessionError::Io { source: Errno::AGAIN, .. }) => {
+                    timers.set(session, now + nanoseconds(QUEUE_FULL_PAUSE));
+                }
+                Err(error) => return Some((index, error)),
+            }
+        }
+        None
+    }
+
+    /// Moves a session on that is connecting, logging in or preparing. True when it is there.
+    pub(crate) fn advance(
+        &mut self,
+        session: &mut Session,
+        io: &mut Io,
+        ready: Ready,
+    ) -> Result<bool, SessionError> {
+        let advanced = self.handle(session, io, ready);
+        if !matches!(advanced, Ok(false)) {
+            self.opening -= 1;
+        }
+        if let Ok(true) = advanced {
+            session.state = SessionState::Idle;
+            session.timer_ns = None;
+        }
+        advanced
+    }
+
+    /// A session has taken too long to connect.
+    pub(crate) fn timed_out(&mut self, session: &Session) -> SessionError {
+        self.opening -= 1;
+        SessionError::TimedOut(self.timeout(session))
+    }
+
+    fn handle(&self, session: &mut Session, io: &mut Io, ready: Ready) -> Result<bool, SessionError> {
+        match &mut session.state {
+            SessionState::Connecting => {
+                session.connection.finish_connect()?;
+                let mut login = Box::new(LoginDialogue::new(self.endpoint_of(session)));
+                session.connection.flush(&io.poller)?;
+                session.connection.log_in(&mut login, io, false)?;
+                session.state = SessionState::LoggingIn(login);
+                Ok(false)
+            }
+            _ if ready.writable => session.connection.flush(&io.poller).map(|()| false),
+            SessionState::LoggingIn(login) => {
+                if !session.connection.log_in(login, io, true)? {
+                    return Ok(false);
+                }
+                if let SessionState::LoggingIn(login) =
+                    std::mem::replace(&mut session.state, SessionState::Preparing)
+                {
+                    session.connection.logged_in(*login);
+                }
+                prepare(session, io)
+            }
+            SessionState::Preparing => match session.receive(io)? {
+                Received::Answered => session
+                    .connection
+                    .scanner
+                    .take_error()
+                    .map_or(Ok(true), |error| Err(SessionError::Prepare(error))),
+                Received::Partly | Received::Nothing => Ok(false),
+            },
+            _ => Ok(false),
+        }
+    }
+
+    /// What becomes of a session that could not be connected: it is tried again later, or all are given up, with the error
+    /// back. That is fatal for one that never was there, and for one that is wanted and was lost too long ago.
+    pub(crate) fn failed(
+        &mut self,
+        session: &mut Session,
+        timers: &mut Timers,
+        patience: Duration,
+        now: u64,
+    ) -> bool {
+        let fatal = session.lost_ns.is_none_or(|lost_ns| {
+            self.wanted.is_some() && now.saturating_sub(lost_ns) >= nanoseconds(patience)
+        });
+        if fatal {
+            self.queue.clear();
+            self.wanted = None;
+        } else {
+            timers.set(session, now + backoff_ns(session));
+        }
+        fatal
+    }
+
+    fn endpoint_of(&self, session: &Session) -> &Endpoint {
+        &self.endpoints[self.share.client_id(session.index) as usize % self.endpoints.len()]
+    }
+
+    /// How long a connection may take to open, log in and prepare.
+    fn timeout(&self, session: &Session) -> Duration {
+        self.endpoint_of(session).connect_timeout.unwrap_or(Duration::MAX)
+    }
+}
+
+/// Has all statements parsed, in one go; true if there are none.
+fn prepare(session: &mut Session, io: &mut Io) -> Result<bool, SessionError> {
+    let outbox = &mut io.outbox;
+    outbox.clear();
+    let answers = outbox.statements.write_preparation(&mut outbox.bytes);
+    if answers == 0 {
+        return Ok(true);
+    }
+    if outbox.statements.is_mysql() {
+        outbox.expects.resize(answers, Expect::Prepared);
+    }
+    session.connection.request(SentRequest { syncs: 1, ..SentRequest::default() }, io).map(|()| false)
+}
+
+/// The pause after as many attempts in vain as the session has made.
+pub(crate) fn backoff_ns(session: &Session) -> u64 {
+    let doubled = 1u32 << session.attempts.saturating_sub(1).min(10);
+    nanoseconds(BACKOFF_FIRST.saturating_mul(doubled).min(BACKOFF_MAX))
+}
