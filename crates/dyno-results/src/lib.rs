@@ -18,4 +18,5 @@ pub mod timeline_view;
 mod words;
 
 #[cfg(test)]
+#[path = "tests/fixture.rs"]
 mod fixture;
