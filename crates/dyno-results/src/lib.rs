@@ -14,7 +14,7 @@ pub mod spec;
 pub mod statistics;
 pub mod store;
 mod summary;
-pub mod timeline_view;
+mod timeline;
 mod words;
 
 #[cfg(test)]

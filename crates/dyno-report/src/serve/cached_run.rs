@@ -1,5 +1,6 @@
 //! One run in the cache: folded as far as it was read, once for all who ask for it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -205,27 +206,27 @@ impl SentMarks {
     }
 
     /// Moves to the end; what lies between are the rows that have not been sent.
-    fn advance(&mut self, fold: &Fold) -> Vec<Timeline> {
+    fn advance(&mut self, fold: &Fold) -> Vec<Timeline<'static>> {
         let mut appended = Vec::new();
         for view in fold.timelines() {
             let rows = moved(
-                self.loads.entry((view.target.to_owned(), view.stream)).or_default(),
+                self.loads.entry((view.target.to_string(), view.stream)).or_default(),
                 view.load.t_s.len(),
             );
             let load = if rows.is_empty() { LoadColumns::default() } else { view.load.rows(rows) };
             let mut metrics = Vec::new();
             for metric in &view.metrics {
-                let key = (view.target.to_owned(), metric.source.to_owned(), metric.key.to_owned());
+                let key = (view.target.to_string(), metric.source.to_string(), metric.key.to_string());
                 let points = moved(self.metrics.entry(key).or_default(), metric.t_s.len());
                 if !points.is_empty() {
-                    metrics.push(metric.to_metric(points));
+                    metrics.push(metric.rows(points));
                 }
             }
             if !load.t_s.is_empty() || !metrics.is_empty() {
                 appended.push(Timeline {
-                    target: view.target.to_owned(),
+                    target: view.target.to_string().into(),
                     stream: view.stream,
-                    load,
+                    load: Cow::Owned(load),
                     metrics,
                 });
             }

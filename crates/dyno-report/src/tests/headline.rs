@@ -5,7 +5,6 @@ use dyno_results::document::{Report, Series};
 use dyno_results::event::{Event, Stamped};
 use dyno_results::fold::fold;
 use dyno_results::store::Store;
-use dyno_results::timeline_view::TimelineView;
 use serde_json::Value;
 
 use crate::stream::Plan;
@@ -58,8 +57,7 @@ fn repeated(mut events: Vec<Stamped>) -> Vec<Stamped> {
 /// What the curve of a series' headline has on average, in the CSV's own columns.
 fn mean_of_csv(report: &Report, stages: &[u32]) -> Vec<f64> {
     let mut out = Vec::new();
-    let views: Vec<TimelineView<'_>> = report.timelines.iter().map(TimelineView::of).collect();
-    csv::write(&report.run.started_at, &views, &report.stages, &mut out).unwrap();
+    csv::write(&report.run.started_at, &report.timelines, &report.stages, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let mut lines = text.split("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().unwrap();
