@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use axum::body::Bytes;
 use dyno_results::decimate::{self, Span};
 use dyno_results::document::{LoadColumns, Report, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
@@ -11,8 +12,8 @@ use dyno_results::fold::Fold;
 use dyno_results::judge::{judge, judge_so_far};
 use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::Sender;
 
-use super::live::RunWatch;
 use crate::openmetrics::Exposition;
 use crate::{csv, page};
 
@@ -60,10 +61,6 @@ impl CachedRun {
             judged_ms: None,
             watch: None,
         }
-    }
-
-    pub(super) fn page(&self) -> &Path {
-        &self.page
     }
 
     pub(super) fn identity(&self) -> i64 {
@@ -134,6 +131,21 @@ impl CachedRun {
         marks
     }
 
+    /// Tells those who watch the run why they are left alone.
+    pub(super) fn leave(mut self, reason: &str) {
+        if let Some(watch) = self.watch.take() {
+            let _ = watch.frames.send(self.end(Some(reason)));
+        }
+    }
+
+    pub(super) fn end(&self, reason: Option<&str>) -> Bytes {
+        let reason = match (reason, self.was_killed()) {
+            (None, true) => Some("its process is gone, and it has not said that it has finished"),
+            (reason, _) => reason,
+        };
+        frame("end", self.last, &json!({ "reason": reason, "report": self.page }))
+    }
+
     /// The figures for Prometheus.
     pub(super) fn exposition(&self) -> Exposition {
         Exposition::of(&self.fold)
@@ -170,6 +182,20 @@ impl CachedRun {
         }
         report
     }
+}
+
+/// A run that is watched.
+pub(super) struct RunWatch {
+    pub(super) marks: SentMarks,
+    /// Where the marks stand.
+    pub(super) seq: Option<u64>,
+    pub(super) frames: Sender<Bytes>,
+}
+
+/// An event of an event stream. JSON on one line holds no line break.
+pub(super) fn frame(event: &str, seq: Option<u64>, data: &Value) -> Bytes {
+    let id = seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
+    Bytes::from(format!("event: {event}\n{id}data: {data}\n\n"))
 }
 
 /// What those who watch have been sent.
