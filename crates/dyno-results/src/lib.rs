@@ -7,6 +7,7 @@ pub mod decimate;
 pub mod document;
 pub mod event;
 pub mod fold;
+pub mod format;
 mod headline;
 pub mod judge;
 pub mod latency;

@@ -5,8 +5,8 @@ use dyno_results::comparison::{Cell, RungComparison, Verdict};
 
 use super::table::TableColumns;
 use super::words;
-use crate::format;
 use crate::text::{Paint, Sheet, pad_end, pad_start, width};
+use dyno_results::format;
 
 /// Rungs that are shown of a longer ladder; the document has all.
 const RUNGS_MAX: usize = 14;

@@ -2,7 +2,7 @@
 
 use dyno_results::comparison::{Cell, Comparison, FigureRow, Ratio, Verdict};
 
-use crate::format;
+use dyno_results::format;
 
 /// Less than this, of bytes or operations of a transaction, is shown as less than this.
 const LEAST: f64 = 0.01;

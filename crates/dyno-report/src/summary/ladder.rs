@@ -4,10 +4,10 @@ use dyno_results::document::{Report, Saturation, SaturationSign, Series, StageRe
 
 use super::costs;
 use super::series::{pool, stages};
-use crate::format;
 use crate::ladder::{self, Curve, Drawn, DrawnRung, Overflow, RungState};
 use crate::subject::TargetNames;
 use crate::text::{Paint, Sheet, visible, width};
+use dyno_results::format;
 
 /// Between a table and what stands beside it.
 const GAP: &str = "   ";

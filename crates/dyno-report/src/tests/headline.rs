@@ -4,12 +4,13 @@ use dyno_results::comparison;
 use dyno_results::document::{Report, Series};
 use dyno_results::event::{Event, Stamped};
 use dyno_results::fold::fold;
+use dyno_results::format;
 use dyno_results::store::Store;
 use serde_json::Value;
 
 use crate::stream::Plan;
 use crate::terminal::Terminal;
-use crate::{csv, format, json, page, runs, summary};
+use crate::{csv, json, page, runs, summary};
 
 fn plans() -> Vec<(&'static str, Vec<Stamped>)> {
     let plan = Plan { ladder: vec![1, 2, 4, 8, 16], rung_s: 4, hold_s: 6, ..Plan::default() };

@@ -10,8 +10,8 @@ mod host;
 
 use crate::document::{Limit, StageResult};
 use crate::event::{Host, Settings, Target};
+use crate::format;
 use crate::statistics::saturation::LoadStep;
-use crate::words::percent;
 
 /// A resource from this share on is at its bound.
 pub(super) const FULL: f64 = 0.9;
@@ -103,9 +103,9 @@ impl Scene<'_> {
         self.mean(|result| reading(result, key))
     }
 
-    /// ` (62 % at 30 clients)`: what a share was at the last step that was good.
+    /// ` (62% at 30 clients)`: what a share was at the last step that was good.
     fn before(&self, share: impl Fn(&StageResult) -> Option<f64>) -> String {
-        self.before_as(share, percent)
+        self.before_as(share, format::share)
     }
 
     fn before_as(

@@ -22,7 +22,7 @@ fn what_gave_way_and_what_held_it_up_are_named() {
     let words = [
         "pg gave way: from 8 clients on more load brought no more throughput: 998/s there",
         "while p99 rose from",
-        "; at its limit was cpu (the host's 8 processors were 98 % busy (49 % at 4 clients))",
+        "; at its limit was cpu (the host's 8 processors were 98% busy (49% at 4 clients))",
     ];
     must_find(&report, "saturated", Severity::Note, &words);
     let finding = found(&report, "saturated").unwrap();
@@ -86,7 +86,7 @@ fn with_thoughtful_hold(load: &FixtureStage<'_>) -> Report {
 fn clients_that_wait_longer_for_a_connection_than_for_the_server_are_found() {
     let words = [
         "half of the transactions waited 5.0 ms or longer for a connection, and the server took 1.0 ms",
-        "the pool's 4 connections were in use for 98 % of the time",
+        "the pool's 4 connections were in use for 98% of the time",
     ];
     must_find(&with_thoughtful_hold(&over_a_pool(5000, 3.9)), "pool-bound", Severity::Doubt, &words);
     must_be_silent(&with_thoughtful_hold(&over_a_pool(5000, 3.0)), "pool-bound");
@@ -116,7 +116,7 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
     // Free connections, and late all the same.
     let mut load = over_a_pool(5000, 1.0);
     load.service_us = 1000;
-    let words = ["while only 25 % of the connections were busy"];
+    let words = ["while only 25% of the connections were busy"];
     must_find(&with_thoughtful_hold(&load), "driver-bound", Severity::Doubt, &words);
 }
 
@@ -148,7 +148,7 @@ fn a_ladder_of_rates_ends_in_rates() {
         &given_way,
         "saturated",
         Severity::Note,
-        &["of 2,500/s asked for 2,000/s ended (20 % are missing)"],
+        &["of 2,500/s asked for 2,000/s ended (20% are missing)"],
     );
     must_be_silent(&given_way, "peak-not-reached");
     // That rates beyond it are not met is what it was run for.
