@@ -95,7 +95,7 @@ pub struct Series {
     pub headline: Option<Headline>,
     /// `None` where no ladder was run.
     pub peak: Option<Peak>,
-    /// Where the ladder gave way; `None` where it did not, or has too few rungs to say.
+    /// Where the ladder was saturated; `None` where it was not, or has too few rungs to say.
     pub saturation: Option<Saturation>,
 }
 
@@ -112,7 +112,7 @@ pub struct Headline {
     pub latency: Option<Percentiles>,
 }
 
-/// The rung of a ladder at which a target gave way, and what was at its bound there.
+/// The rung of a ladder at which a target was saturated, and what was at its limit there.
 #[derive(Debug, Clone, Serialize)]
 pub struct Saturation {
     /// The first rung from which on more load brought no more throughput.
@@ -128,9 +128,9 @@ pub struct Saturation {
     pub p99_us: Option<f64>,
     /// One sentence with the figures that decided it.
     pub evidence: String,
-    /// What was at its bound, the fullest first; behind them a pool's connections, since they fill up behind whatever is
+    /// What was at its limit, the fullest first; behind them a pool's connections, since they fill up behind whatever is
     /// slow, and last what was so at the lowest step already.
-    /// Empty where nothing that was read was at its bound.
+    /// Empty where nothing that was read was at its limit.
     pub limits: Vec<Limit>,
 }
 

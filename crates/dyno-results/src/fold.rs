@@ -131,7 +131,7 @@ impl Fold {
     }
 
     /// The report with the stages that stand for its series, but without what takes time to work out: latencies, costs,
-    /// intervals and where a ladder gave way. For the list of runs, which is kept up with every second of load.
+    /// intervals and where a ladder was saturated. For the list of runs, which is kept up with every second of load.
     pub(crate) fn outline(&self) -> Report {
         let stages: Vec<_> = self.stages.values().map(StageFold::outline).collect();
         let series = series::group(&stages, None);

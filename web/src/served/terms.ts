@@ -46,11 +46,8 @@ export function isShown({ unit, cells }: Pick<FigureRow, "unit" | "cells">): boo
 }
 
 /** What a ratio says, in the words that fit the figure: `faster`, `more`, `no difference shown`. */
-export function verdictOf(
-  { verdicts: [better, worse] }: Pick<FigureRow, "verdicts">,
-  verdict: string,
-): string {
-  if (verdict === "better") return better;
-  if (verdict === "worse") return worse;
+export function verdictOf({ verdicts }: Pick<FigureRow, "verdicts">, verdict: string): string {
+  if (verdict === "better") return verdicts[0];
+  if (verdict === "worse") return verdicts[1];
   return verdict === "other-load" ? "at another load" : verdict.replaceAll("-", " ");
 }

@@ -21,7 +21,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         return None;
     }
     let of_rates = highest.stage.rate_per_s().is_some();
-    // Where it gave way there is no more to be had, whatever the peak's own rule says.
+    // Where it was saturated there is no more to be had, whatever the peak's own rule says.
     let passed = peak.passed || series.saturation.is_some();
     if !passed && highest.met_its_rate() {
         // No peak was looked for.

@@ -1,4 +1,4 @@
-//! Finds the step of a ramp at which a target gave way: more load brought no more throughput while latency rose,
+//! Finds the step of a ramp at which a target was saturated: more load brought no more throughput while latency rose,
 //! transactions began to fail, or the rate asked for was no longer met.
 //!
 //! A pure function of the steps. A campaign asks it behind each step whether to end a ramp, and the report where it
@@ -11,7 +11,7 @@ mod flat;
 use crate::document::{Estimate, SaturationSign, StageResult};
 use crate::format;
 
-/// Steps beyond the one at which a target gave way that must show the same.
+/// Steps beyond the one at which a target was saturated that must show the same.
 pub const BEYOND_MIN: usize = 2;
 /// Seconds of load beyond it that must show the same. What disturbs a machine lasts for seconds, however many steps are put
 /// into them. Two steps of three seconds are the shortest of which is known how much throughput varied within them: where
@@ -62,7 +62,7 @@ pub struct Processors {
     pub idle_share: f64,
 }
 
-/// Where a ramp gave way.
+/// Where a ramp was saturated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaturationPoint {
     /// Index of the first step from which on more load brought no more.
@@ -74,7 +74,7 @@ pub struct SaturationPoint {
     pub evidence: String,
 }
 
-/// Where a ramp gave way; `None` where it did not, or has too few steps to say. The steps may stand in any order.
+/// Where a ramp was saturated; `None` where it was not, or has too few steps to say. The steps may stand in any order.
 #[must_use]
 pub fn decide(steps: &[LoadStep]) -> Option<SaturationPoint> {
     let mut order: Vec<usize> = (0..steps.len()).collect();

@@ -1,11 +1,11 @@
-//! What is at its bound is named, and what is not, or was not read, is not.
+//! What is at its limit is named, and what is not, or was not read, is not.
 
 use crate::document::{Limit, Saturation};
 use crate::event::{Event, Host, Interval, Pool, Settings, StageKind, Stamped};
 use crate::fixture::{Fixture, FixtureStage, saturated_ladder, setting, target, wobble};
 use crate::fold::fold;
 
-/// The saturation of a ladder that gave way at 8 clients, with what `read` sets for each rung.
+/// The saturation of a ladder that was saturated at 8 clients, with what `read` sets for each rung.
 fn given_way(same_host: bool, read: impl Fn(&mut Fixture, f64)) -> Saturation {
     let mut fixture = Fixture::started("2026-11-20-1");
     fixture.push(Event::Target(crate::event::Target { same_host: Some(same_host), ..target("pg") }));

@@ -1,10 +1,10 @@
-//! Where a ramp gave way, what was at its bound, and clients that wait for connections.
+//! Where a ramp was saturated, what was at its limit, and clients that wait for connections.
 
 use super::*;
 use crate::event::{Arrival, Pool};
 use crate::fixture::{saturated_ladder, target};
 
-/// A ladder that gave way at 8 clients on a server of 8 processors, of which so much was used when it could do no more.
+/// A ladder that was saturated at 8 clients on a server of 8 processors, of which so much was used when it could do no more.
 fn ladder(busy: f64) -> Report {
     let mut fixture = Fixture::started("2026-11-20-1");
     saturated_ladder(&mut fixture, |fixture, load| {
@@ -20,7 +20,7 @@ fn ladder(busy: f64) -> Report {
 fn what_gave_way_and_what_held_it_up_are_named() {
     let report = ladder(0.98);
     let words = [
-        "pg gave way: from 8 clients on more load brought no more throughput: 998/s there",
+        "pg is saturated: from 8 clients on more load brought no more throughput: 998/s there",
         "while p99 rose from",
         "; at its limit was cpu (the host's 8 processors were 98% busy (49% at 4 clients))",
     ];
@@ -137,7 +137,7 @@ fn a_ladder_of_rates_ends_in_rates() {
     let rates: Vec<f64> = (1..=8).map(|step| f64::from(step) * 500.0).collect();
     let met = play(&rates, 1e9);
     must_be_silent(&met, "peak-not-reached");
-    // One rate that is not met is too few to say that it gave way, and no rate that was met.
+    // One rate that is not met is too few to say that it was saturated, and no rate that was met.
     let once = play(&rates, 3600.0);
     let words = ["when the ladder ended at 4,000/s; highest was 3,600 TPS at 4,000/s"];
     must_find(&once, "peak-not-reached", Severity::Doubt, &words);

@@ -411,7 +411,7 @@ proptest! {
         }
     }
 
-    /// A throughput that doubles with the load is never taken for one that gave way.
+    /// A throughput that doubles with the load is never taken for one that was saturated.
     #[test]
     fn what_rises_with_the_load_does_not_give_way(
         start in 1_u32..50, factor in 1.05_f64..3.0, each in 1.0_f64..1000.0, seed in 0_u64..1000
