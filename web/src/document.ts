@@ -124,8 +124,6 @@ export interface Table {
   table_bytes: number | null;
   index_bytes: number | null;
   logged: boolean | null;
-  /** Columns with which its indexes begin, but for the primary key's; absent from runs of an earlier dyno. */
-  indexed?: string[] | null;
 }
 
 export interface PrepareStep {
@@ -148,7 +146,7 @@ export interface Series {
   /** Null where nothing was measured. */
   headline: Headline | null;
   peak: Peak | null;
-  /** Null where the ladder did not give way, or has too few rungs to say. */
+  /** Null where the ladder was not saturated, or has too few rungs to say. */
   saturation: Saturation | null;
 }
 
@@ -161,14 +159,13 @@ export interface Headline {
   latency: Percentiles | null;
 }
 
-/** The rung of a ladder at which a target gave way, and what was at its bound there. */
+/** The rung of a ladder at which a target was saturated, and what was at its limit there. */
 export interface Saturation {
   stage: number;
   last_good: number | null;
   clients: number;
   rate_per_s: number | null;
   sign: "throughput-flat" | "errors" | "rate-not-met";
-  throughput_per_s: number;
   p99_us: number | null;
   evidence: string;
   /** The fullest first. */
@@ -207,7 +204,6 @@ export interface Estimate {
   /** Of the 95 % interval, in the unit of `mean`. */
   half_width: number | null;
   samples: number;
-  effective_samples: number | null;
 }
 
 export type StageKind = "warm-up" | "ladder" | "hold" | "ramp";
@@ -232,8 +228,6 @@ export type StageResult = Arrival & {
   threads: number;
   protocol: string;
   rate_end_per_s: number | null;
-  planned_s: number | null;
-  planned_transactions: number | null;
   /** Seconds since the run started. */
   start_s: number;
   seconds: number;
@@ -275,7 +269,6 @@ export interface Totals {
   reconnects: number;
   /** Time that clients could not work because their connections were lost, summed over clients. */
   lost_s: number;
-  done_with_drain: number;
   failed_with_drain: number;
   unknown_with_drain: number;
 }
@@ -285,9 +278,6 @@ export interface QueryResult {
   reads: number;
   writes: number;
   other: number;
-  /** A part of `other`. */
-  writes_in_vain: number;
-  per_s: number;
   reads_per_s: number;
   writes_per_s: number;
   other_per_s: number;
@@ -309,7 +299,6 @@ export interface TypeResult {
 /** Microseconds. */
 export interface Percentiles {
   count: number;
-  mean_us: number;
   p50_us: number;
   p90_us: number;
   p95_us: number;
@@ -322,9 +311,7 @@ export interface Percentiles {
 export interface PoolResult {
   connections: number;
   in_use_mean: number;
-  in_use_max: number;
   waiting_mean: number;
-  waiting_max: number;
 }
 
 /** What one transaction that ended well cost the server. */

@@ -52,13 +52,6 @@ export function repeatsOf(report: Report, series: Series): StageResult[] {
   return ids.flatMap((id) => stageOf(report, id) ?? []);
 }
 
-/** Every stage of a series, warm-ups included, as they ran. */
-export function stagesOf(report: Report, series: Series): StageResult[] {
-  return report.stages
-    .filter((stage) => stage.target === series.target && stage.series === series.name)
-    .sort((a, b) => a.start_s - b.start_s);
-}
-
 const SERIES_COLOURS: Colour[] = ["series-1", "series-2", "series-3", "series-4"];
 
 /** One colour for a series wherever it is drawn. */

@@ -34,6 +34,8 @@ export const COMPARISON = {
           rows: [
             {
               key: "throughput",
+              label: "throughput",
+              verdicts: ["faster", "slower"],
               unit: "1/s",
               better: "higher",
               cells: [
@@ -45,6 +47,8 @@ export const COMPARISON = {
             },
             {
               key: "disk_write_bytes",
+              label: "written to disk, per transaction",
+              verdicts: ["less", "more"],
               unit: "bytes",
               better: "lower",
               cells: [

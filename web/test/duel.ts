@@ -229,9 +229,7 @@ function rung(side: Side, id: number, clients: number, start_s: number, seconds:
     pool: {
       connections: CONNECTIONS,
       in_use_mean: inUse,
-      in_use_max: Math.ceil(inUse),
       waiting_mean: Math.max(0, clients - CONNECTIONS),
-      waiting_max: clients,
     },
     resources: { server_cpu_cores: coresOf(side, tps) },
     costs: costs(side),
@@ -259,7 +257,6 @@ function percentiles(side: Side, clients: number, count: number): Percentiles {
   const p99_us = p99Of(side, clients);
   return {
     count,
-    mean_us: p99_us * 0.5,
     p50_us: p99_us * 0.45,
     p90_us: p99_us * 0.7,
     p95_us: p99_us * 0.8,
@@ -307,7 +304,6 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
             clients: at.clients,
             rate_per_s: null,
             sign: "throughput-flat",
-            throughput_per_s: at.throughput?.mean ?? 0,
             p99_us: at.response?.p99_us ?? null,
             evidence: `from ${at.clients} clients on throughput rises by 1% or less a step while p99 grows by 12%.`,
             limits: [

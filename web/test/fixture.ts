@@ -209,8 +209,6 @@ function stageOf(
     arrival: "closed",
     think_time_ms: 0,
     rate_end_per_s: null,
-    planned_s: seconds,
-    planned_transactions: null,
     start_s,
     seconds,
     complete: true,
@@ -237,7 +235,7 @@ function stageOf(
 }
 
 export function estimate(mean: number, relative: number, samples: number): Estimate {
-  return { mean, half_width: mean * relative, samples, effective_samples: samples * 0.6 };
+  return { mean, half_width: mean * relative, samples };
 }
 
 export function totals(done: number): Totals {
@@ -249,7 +247,6 @@ export function totals(done: number): Totals {
     statements: done,
     reconnects: 0,
     lost_s: 0,
-    done_with_drain: done + 4,
     failed_with_drain: 0,
     unknown_with_drain: 0,
   };
@@ -259,7 +256,6 @@ function percentiles(plan: Plan, clients: number, count: number): Percentiles {
   const p50_us = plan.service_us * (1 + clients / 12);
   return {
     count,
-    mean_us: p50_us * 1.1,
     p50_us,
     p90_us: p50_us * 1.7,
     p95_us: p50_us * 2.1,

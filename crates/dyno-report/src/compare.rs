@@ -13,10 +13,10 @@ use dyno_results::comparison::{
 use dyno_results::event::Severity;
 
 use self::table::TableColumns;
-use crate::format;
 use crate::summary::severity;
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
+use dyno_results::format;
 
 /// A name of a side that is longer than this stands in the list of sides only, and a letter for it in the tables.
 const NAME_WIDTH_MAX: usize = 11;

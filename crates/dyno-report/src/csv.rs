@@ -4,8 +4,7 @@
 
 use std::io::{self, Write};
 
-use dyno_results::document::{LoadColumns, StageResult};
-use dyno_results::timeline_view::{MetricView, TimelineView};
+use dyno_results::document::{LoadColumns, Metric, StageResult, Timeline};
 use jiff::{SignedDuration, Timestamp};
 
 /// Columns before those of telemetry, with their units.
@@ -43,7 +42,7 @@ const LOAD_COLUMNS: usize = COLUMNS.len() - 3;
 /// Those of `out`.
 pub fn write(
     started_at: &str,
-    timelines: &[TimelineView<'_>],
+    timelines: &[Timeline<'_>],
     stages: &[StageResult],
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -62,29 +61,25 @@ pub fn write(
 }
 
 /// The telemetry of all targets, each source and key once, in the order of the first that has it.
-fn metric_columns<'a>(timelines: &'a [TimelineView<'a>]) -> Vec<MetricView<'a>> {
-    let mut columns: Vec<MetricView<'a>> = Vec::new();
+fn metric_columns<'a>(timelines: &'a [Timeline<'a>]) -> Vec<&'a Metric<'a>> {
+    let mut columns: Vec<&'a Metric<'a>> = Vec::new();
     for metric in timelines.iter().flat_map(|timeline| &timeline.metrics) {
         if !columns.iter().any(|known| known.source == metric.source && known.key == metric.key) {
-            columns.push(*metric);
+            columns.push(metric);
         }
     }
     columns
 }
 
 fn target(
-    timeline: &TimelineView<'_>,
+    timeline: &Timeline<'_>,
     (stages, began): (&[StageResult], Option<Timestamp>),
-    columns: &[MetricView<'_>],
+    columns: &[&Metric<'_>],
     line: &mut CsvLine,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let own = |column: &MetricView<'_>| {
-        timeline
-            .metrics
-            .iter()
-            .find(|metric| metric.source == column.source && metric.key == column.key)
-            .copied()
+    let own = |column: &&Metric<'_>| {
+        timeline.metrics.iter().find(|metric| metric.source == column.source && metric.key == column.key)
     };
     let mut metrics: Vec<Option<Cursor<'_>>> =
         columns.iter().map(|column| own(column).map(|metric| Cursor { metric, at: 0 })).collect();
@@ -96,7 +91,7 @@ fn target(
         }
         // A stage's last interval and the next one's first may lie in one second: both are told, the telemetry once.
         for (index, load_row) in rows_or_none(first..row).enumerate() {
-            line.text(timeline.target);
+            line.text(&timeline.target);
             line.text(&second.to_string());
             line.text(&clock(began, second).unwrap_or_default());
             match load_row {
@@ -164,7 +159,7 @@ fn second_of(t_s: f64) -> u64 {
 
 /// A place in a metric, that moves on with the seconds.
 struct Cursor<'a> {
-    metric: MetricView<'a>,
+    metric: &'a Metric<'a>,
     at: usize,
 }
 
@@ -242,7 +237,12 @@ mod tests {
     use super::*;
     use crate::stream::Plan;
 
-    fn written(timelines: &[TimelineView<'_>], stages: &[StageResult]) -> String {
+    fn metric<'a>(source: &'a str, key: &'a str, t_s: &'a [f64], values: &'a [Option<f64>]) -> Metric<'a> {
+        let unit = "share".into();
+        Metric { source: source.into(), key: key.into(), unit, t_s: t_s.into(), values: values.into() }
+    }
+
+    fn written(timelines: &[Timeline<'_>], stages: &[StageResult]) -> String {
         let mut out = Vec::new();
         write("2026-11-20T08:50:12+01:00", timelines, stages, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -290,9 +290,9 @@ mod tests {
             pool: None,
         };
         let (t_s, values) = ([0.5, 3.0], [Some(0.25), Some(1e9)]);
-        let metric = MetricView { source: "host", key: "a,b", unit: "share", t_s: &t_s, values: &values };
-        let view = TimelineView {
-            target: "the \"pg\"",
+        let metric = metric("host", "a,b", &t_s, &values);
+        let view = Timeline {
+            target: "the \"pg\"".into(),
             stream: 0,
             load: std::borrow::Cow::Owned(load),
             metrics: vec![metric],
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn no_text_is_a_formula_and_a_number_stays_one() {
         let (t_s, values) = ([0.5], [Some(-2.5)]);
-        let metric = MetricView { source: "@host", key: "k", unit: "share", t_s: &t_s, values: &values };
+        let metric = metric("@host", "k", &t_s, &values);
         for (target, cell) in [
             ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
             ("+1", "\"'+1\""),
@@ -322,7 +322,10 @@ mod tests {
             ("@a", "\"'@a\""),
         ] {
             let load = std::borrow::Cow::Owned(LoadColumns::default());
-            let text = written(&[TimelineView { target, stream: 0, load, metrics: vec![metric] }], &[]);
+            let text = written(
+                &[Timeline { target: target.into(), stream: 0, load, metrics: vec![metric.clone()] }],
+                &[],
+            );
             assert!(text.contains(",\"'@host.k (share)\"\r\n"), "{text}");
             assert!(text.contains(&format!("\r\n{cell},0,")) && text.ends_with(",-2.5\r\n"), "{text}");
         }
@@ -331,9 +334,9 @@ mod tests {
     #[test]
     fn an_absurd_time_takes_no_memory() {
         let (t_s, values) = ([0.5, 1e12], [Some(1.0), Some(2.0)]);
-        let metric = MetricView { source: "host", key: "k", unit: "share", t_s: &t_s, values: &values };
+        let metric = metric("host", "k", &t_s, &values);
         let load = std::borrow::Cow::Owned(LoadColumns::default());
-        let text = written(&[TimelineView { target: "pg", stream: 0, load, metrics: vec![metric] }], &[]);
+        let text = written(&[Timeline { target: "pg".into(), stream: 0, load, metrics: vec![metric] }], &[]);
         assert_eq!(text.lines().count(), 3, "{text}");
     }
 }

@@ -3,9 +3,9 @@
 
 use std::cmp::Ordering;
 
-use crate::format;
 use crate::subject::TargetNames;
 use crate::text::{Paint, pad_end, pad_start, width};
+use dyno_results::format;
 
 /// Columns of the row heads, `clients`.
 const HEAD_WIDTH: usize = 7;

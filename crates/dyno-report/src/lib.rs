@@ -6,7 +6,6 @@
 pub mod compare;
 pub mod csv;
 pub mod error;
-pub mod format;
 pub mod json;
 pub mod live;
 pub mod openmetrics;

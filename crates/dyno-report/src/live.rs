@@ -48,7 +48,7 @@ pub struct Expected {
     pub steps: u32,
     /// Of one step.
     pub step_s: f64,
-    /// True where it ends before its last step if the target gives way or its peak is passed.
+    /// True where it ends before its last step if the target is saturated or its peak is passed.
     pub may_end_early: bool,
 }
 

@@ -21,8 +21,8 @@ pub struct Exposition {
     dyno_version: String,
     targets: Vec<Target>,
     series: BTreeMap<SeriesLabels, Sums>,
-    /// By target, while a stage goes on there.
-    current: BTreeMap<String, Current>,
+    /// By target and place of the stream, while a stage goes on there.
+    current: BTreeMap<(String, u32), Current>,
     telemetry: Vec<ReadingSum>,
     /// When the last event was.
     now_ms: u64,
@@ -82,7 +82,7 @@ impl Exposition {
             exposition.series.entry(labels.clone()).or_default().add(&sums);
             if let Some(levels) = sums.now.cloned() {
                 let current = Current { labels, stage: sums.stage.id, levels };
-                exposition.current.insert(sums.stage.target.clone(), current);
+                exposition.current.insert((sums.stage.target.clone(), sums.stage.stream), current);
             }
         }
         exposition

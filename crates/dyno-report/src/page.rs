@@ -4,13 +4,13 @@
 //! computed or judged: what the page shows is what the document says. Text from a server or a user can stand
 //! in the document, so nothing of it may ever be read as HTML or as script.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_results::decimate::{self, Span};
 use dyno_results::document::{Report, Timeline};
-use dyno_results::timeline_view::TimelineView;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Number, Value};
@@ -107,7 +107,7 @@ pub(crate) fn document(report: &Report) -> Result<Value, serde_json::Error> {
 }
 
 /// Pieces of timelines, rounded as in [`document`].
-pub(crate) fn timelines(timelines: &[Timeline]) -> Result<Value, serde_json::Error> {
+pub(crate) fn timelines(timelines: &[Timeline<'_>]) -> Result<Value, serde_json::Error> {
     let mut timelines = serde_json::to_value(timelines)?;
     round_timelines(&mut timelines);
     Ok(timelines)
@@ -161,18 +161,14 @@ pub(crate) fn without_timelines(report: &Report) -> Report {
 
 /// The curves as a file has them: fine enough to be read, and small enough to be sent to somebody. `dyno serve` shows every
 /// second.
-fn thinned(timelines: &[Timeline]) -> Vec<Timeline> {
+fn thinned(timelines: &[Timeline<'_>]) -> Vec<Timeline<'static>> {
     let curves: usize = timelines.iter().map(|timeline| timeline.metrics.len()).sum();
     let points = (METRIC_POINTS_ALL / curves.max(1)).clamp(METRIC_POINTS_MIN, LOAD_POINTS);
-    let thin = |timeline: &Timeline| Timeline {
+    let thin = |timeline: &Timeline<'_>| Timeline {
         stream: timeline.stream,
-        target: timeline.target.clone(),
-        load: decimate::load(&timeline.load, Span::ALL, LOAD_POINTS),
-        metrics: TimelineView::of(timeline)
-            .metrics
-            .iter()
-            .map(|metric| decimate::metric(metric, Span::ALL, points))
-            .collect(),
+        target: timeline.target.to_string().into(),
+        load: Cow::Owned(decimate::load(&timeline.load, Span::ALL, LOAD_POINTS)),
+        metrics: timeline.metrics.iter().map(|metric| decimate::metric(metric, Span::ALL, points)).collect(),
     };
     timelines.iter().map(thin).collect()
 }
@@ -277,7 +273,7 @@ mod tests {
             }],
             hosts: vec![],
             settings: vec![Settings {
-                target: HOSTILE.to_owned(),
+                target: HOSTILE.into(),
                 rows: vec![Setting {
                     name: HOSTILE.to_owned(),
                     value: HOSTILE.to_owned(),
@@ -295,8 +291,8 @@ mod tests {
             stages: vec![],
             timelines: vec![Timeline {
                 stream: 0,
-                target: HOSTILE.to_owned(),
-                load: LoadColumns {
+                target: HOSTILE.into(),
+                load: Cow::Owned(LoadColumns {
                     t_s: vec![0.500_049_9, 1.5],
                     stage: vec![1, 1],
                     clients: vec![8, 1_234_567],
@@ -309,13 +305,13 @@ mod tests {
                     p999_us: vec![None, None],
                     max_us: vec![None, None],
                     pool: None,
-                },
+                }),
                 metrics: vec![Metric {
-                    source: "host".to_owned(),
-                    key: "cpu_user_share".to_owned(),
-                    unit: "share".to_owned(),
-                    t_s: vec![1.0],
-                    values: vec![Some(f64::NAN)],
+                    source: "host".into(),
+                    key: "cpu_user_share".into(),
+                    unit: "share".into(),
+                    t_s: vec![1.0].into(),
+                    values: vec![Some(f64::NAN)].into(),
                 }],
             }],
             sizes: vec![],
@@ -377,9 +373,9 @@ mod tests {
         for timeline in &mut report.timelines {
             timeline.metrics = (0..80)
                 .map(|key| Metric {
-                    source: "database".to_owned(),
-                    key: format!("key_{key}_bytes_per_s"),
-                    unit: "bytes/s".to_owned(),
+                    source: "database".into(),
+                    key: format!("key_{key}_bytes_per_s").into(),
+                    unit: "bytes/s".into(),
                     t_s: (0..7200).map(|second| f64::from(second) + 0.123).collect(),
                     values: (0..7200).map(|second| Some(noise(second, key))).collect(),
                 })

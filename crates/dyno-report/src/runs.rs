@@ -3,9 +3,9 @@
 use dyno_results::event::Outcome;
 use dyno_results::store::{Doubts, RunSummary, SeriesSummary};
 
-use crate::format;
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, cut, pad_end, visible, width};
+use dyno_results::format;
 
 /// Between columns.
 const GAP: usize = 2;

@@ -7,6 +7,7 @@ mod address;
 mod api;
 mod cached_run;
 mod connection_limits;
+mod error;
 mod gate;
 mod live;
 mod run_cache;
@@ -22,8 +23,8 @@ use dyno_results::store::{Store, StoreError};
 use tokio::runtime;
 use tokio::sync::oneshot;
 
-pub use self::address::DEFAULT_LISTEN;
 use self::connection_limits::{Activity, LimitedListener, Timeouts};
+pub use self::error::{DEFAULT_LISTEN, ServeError};
 use self::gate::{AccessToken, Gate};
 use self::run_cache::RunCache;
 
@@ -71,36 +72,6 @@ impl std::fmt::Debug for ServeOptions {
             .field("listen", &self.listen)
             .finish_non_exhaustive()
     }
-}
-
-/// Why nothing is served.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    #[error(
-        "cannot listen on `{listen}`: {why}\n  write an address and a port, such as {DEFAULT_LISTEN} or [::1]:0"
-    )]
-    Address { listen: String, why: String },
-    #[error(
-        "{address} can be reached by other machines, and no token was given: everybody there could read every run\n  \
-         set DYNO_TOKEN (or, of `dyno serve`, --token-file FILE), or listen on {DEFAULT_LISTEN}"
-    )]
-    Open { address: SocketAddr },
-    #[error("the token {why}")]
-    Token { why: &'static str },
-    #[error(
-        "port {} of {} is taken by another program{}\n  end it, or choose another port: {} takes a free one",
-        address.port(),
-        address.ip(),
-        if address.port() == address::DEFAULT_PORT { ", perhaps another `dyno serve`" } else { "" },
-        SocketAddr::new(address.ip(), 0)
-    )]
-    Taken { address: SocketAddr },
-    #[error("cannot listen on {address}: {source}{}", address::advice(source))]
-    Bind { address: SocketAddr, source: io::Error },
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("the server could not be started: {0}")]
-    Start(#[source] io::Error),
 }
 
 /// A server that runs. Dropped, it ends at once.

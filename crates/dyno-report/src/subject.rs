@@ -3,8 +3,8 @@
 
 use dyno_results::event::{Arrival, Data, Distribution, Hook, HookTime, Host, Stage, StageKind, Target};
 
-use crate::format;
 use crate::text::{DOT, Paint, Sheet, cut, visible, width};
+use dyno_results::format;
 
 /// A target's name is cut to this where it leads a row.
 const NAME_WIDTH_MAX: usize = 10;

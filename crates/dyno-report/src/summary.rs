@@ -13,10 +13,10 @@ use dyno_results::document::Report;
 use dyno_results::event::{Check, Finding, Outcome};
 
 pub(crate) use self::findings::severity;
-use crate::format;
 use crate::subject::{self, TargetNames};
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
+use dyno_results::format;
 
 /// Notices that are shown in full; more of them are counted.
 const NOTICES_MAX: usize = 10;

@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod estimate;
 mod evidence;
+mod labels;
 mod ladder;
 mod metrics;
 mod names;

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
+use std::borrow::Cow;
+
 use crate::document::{LoadColumns, Metric, Timeline};
-use crate::timeline_view::{MetricView, TimelineView};
 
 /// A gap is a time between two points this many times as long as it usually is.
 const GAP_STEPS: f64 = 2.5;
@@ -35,12 +36,12 @@ impl Span {
 
 /// The timeline within the span, of at most `points` points (two at least) in each curve.
 #[must_use]
-pub fn timeline(view: &TimelineView<'_>, span: Span, points: usize) -> Timeline {
+pub fn timeline(timeline: &Timeline<'_>, span: Span, points: usize) -> Timeline<'static> {
     Timeline {
-        target: view.target.to_owned(),
-        stream: view.stream,
-        load: load(&view.load, span, points),
-        metrics: view.metrics.iter().map(|view| metric(view, span, points)).collect(),
+        target: timeline.target.to_string().into(),
+        stream: timeline.stream,
+        load: Cow::Owned(load(&timeline.load, span, points)),
+        metrics: timeline.metrics.iter().map(|of| metric(of, span, points)).collect(),
     }
 }
 
@@ -65,10 +66,10 @@ pub fn load(load: &LoadColumns, span: Span, points: usize) -> LoadColumns {
 
 /// The metric within the span, of at most `points` points (two at least).
 #[must_use]
-pub fn metric(metric: &MetricView<'_>, span: Span, points: usize) -> Metric {
-    let rows = span.rows(metric.t_s);
+pub fn metric(metric: &Metric<'_>, span: Span, points: usize) -> Metric<'static> {
+    let rows = span.rows(&metric.t_s);
     if rows.len() <= points {
-        return metric.to_metric(rows);
+        return metric.rows(rows);
     }
     let gap_s = gap_s(&metric.t_s[rows.clone()]);
     let buckets = buckets(rows, points, |row| {
@@ -76,9 +77,9 @@ pub fn metric(metric: &MetricView<'_>, span: Span, points: usize) -> Metric {
             || metric.t_s[row] - metric.t_s[row - 1] > gap_s
     });
     Metric {
-        t_s: times(&buckets, metric.t_s),
-        values: pairs(&buckets, |rows| extremes(rows, |row| metric.values[row])),
-        ..metric.to_metric(0..0)
+        t_s: times(&buckets, &metric.t_s).into(),
+        values: pairs(&buckets, |rows| extremes(rows, |row| metric.values[row])).into(),
+        ..metric.rows(0..0)
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::RunSpec;
 use crate::statistics::saturation::SHORTFALL;
+pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.
@@ -30,7 +31,7 @@ pub struct Report {
     pub prepare: Vec<event::PrepareStep>,
     pub series: Vec<Series>,
     pub stages: Vec<StageResult>,
-    pub timelines: Vec<Timeline>,
+    pub timelines: Vec<Timeline<'static>>,
     /// What the data takes on disk, one for each target and workload whose rows are known.
     pub sizes: Vec<Size>,
     pub checks: Vec<event::Check>,
@@ -94,7 +95,7 @@ pub struct Series {
     pub headline: Option<Headline>,
     /// `None` where no ladder was run.
     pub peak: Option<Peak>,
-    /// Where the ladder gave way; `None` where it did not, or has too few rungs to say.
+    /// Where the ladder was saturated; `None` where it was not, or has too few rungs to say.
     pub saturation: Option<Saturation>,
 }
 
@@ -111,7 +112,7 @@ pub struct Headline {
     pub latency: Option<Percentiles>,
 }
 
-/// The rung of a ladder at which a target gave way, and what was at its bound there.
+/// The rung of a ladder at which a target was saturated, and what was at its limit there.
 #[derive(Debug, Clone, Serialize)]
 pub struct Saturation {
     /// The first rung from which on more load brought no more throughput.
@@ -127,9 +128,9 @@ pub struct Saturation {
     pub p99_us: Option<f64>,
     /// One sentence with the figures that decided it.
     pub evidence: String,
-    /// What was at its bound, the fullest first; behind them a pool's connections, since they fill up behind whatever is
+    /// What was at its limit, the fullest first; behind them a pool's connections, since they fill up behind whatever is
     /// slow, and last what was so at the lowest step already.
-    /// Empty where nothing that was read was at its bound.
+    /// Empty where nothing that was read was at its limit.
     pub limits: Vec<Limit>,
 }
 
@@ -388,70 +389,4 @@ pub struct Percentiles {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
-}
-
-/// Everything over time for one target and one of the streams that run there at the same time, in columns of equal
-/// length.
-#[derive(Debug, Clone, Serialize)]
-pub struct Timeline {
-    pub target: String,
-    /// [`event::Stage::stream`]; the target's telemetry is with its first.
-    #[serde(skip_serializing_if = "event::is_zero")]
-    pub stream: u32,
-    pub load: LoadColumns,
-    /// CPU, disk and database over time; keys and units in `docs/telemetry.md`.
-    pub metrics: Vec<Metric>,
-}
-
-/// The load's intervals in columns.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct LoadColumns {
-    /// Middle of the interval, seconds since the run started.
-    pub t_s: Vec<f64>,
-    pub stage: Vec<u32>,
-    pub clients: Vec<u32>,
-    pub tps: Vec<f64>,
-    pub failed_per_s: Vec<f64>,
-    /// Latency of what ended well: response time in an open loop or over a pool, else service time; microseconds,
-    /// `null` in an interval in which nothing ended.
-    pub p50_us: Vec<Option<f64>>,
-    pub p90_us: Vec<Option<f64>>,
-    pub p95_us: Vec<Option<f64>>,
-    pub p99_us: Vec<Option<f64>>,
-    pub p999_us: Vec<Option<f64>>,
-    pub max_us: Vec<Option<f64>>,
-    /// `None` where no stage's clients shared connections.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pool: Option<PoolLoad>,
-}
-
-/// Shared connections in columns as long as those of [`LoadColumns`]; `null` in stages whose clients shared none.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct PoolLoad {
-    pub in_use: Vec<Option<f64>>,
-    pub idle: Vec<Option<f64>>,
-    /// Clients.
-    pub waiting: Vec<Option<f64>>,
-    pub wait_p99_us: Vec<Option<f64>>,
-}
-
-impl PoolLoad {
-    /// Of so many rows of which nothing is known.
-    pub(crate) fn unknown(rows: usize) -> Self {
-        let column = vec![None; rows];
-        Self { in_use: column.clone(), idle: column.clone(), waiting: column.clone(), wait_p99_us: column }
-    }
-}
-
-/// One series of telemetry: gauges as read, counters as rates or shares.
-#[derive(Debug, Clone, Serialize)]
-pub struct Metric {
-    /// `host`, `database` or `driver`
-    pub source: String,
-    /// `cpu_user_share`, `disk_write_bytes_per_s`, `wal_bytes_per_s`, `server_cpu_cores`, …
-    pub key: String,
-    /// `share` (0 to 1), `cores`, `bytes/s`, `operations/s`, `1/s`, `bytes`, `connections`, …
-    pub unit: String,
-    pub t_s: Vec<f64>,
-    pub values: Vec<Option<f64>>,
 }

@@ -19,9 +19,8 @@ use self::stage::StageFold;
 pub use self::sums::{ReadingSum, StageLevels, StageSums};
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
-use crate::document::{HookRun, Lost, Report, Run, SCHEMA, Series, StageResult};
+use crate::document::{HookRun, Lost, Report, Run, SCHEMA, Series, StageResult, Timeline};
 use crate::event::{self, Event, Outcome, Stamped};
-use crate::timeline_view::TimelineView;
 
 /// Reason given for a run that has no last event.
 pub const NOT_FINISHED: &str = "it was killed or is still going";
@@ -116,7 +115,7 @@ impl Fold {
     #[must_use]
     pub fn report(&self) -> Report {
         let mut report = self.report_without_timelines();
-        report.timelines = self.timelines().iter().map(TimelineView::to_timeline).collect();
+        report.timelines = self.timelines().into_iter().map(Timeline::into_owned).collect();
         report
     }
 
@@ -132,7 +131,7 @@ impl Fold {
     }
 
     /// The report with the stages that stand for its series, but without what takes time to work out: latencies, costs,
-    /// intervals and where a ladder gave way. For the list of runs, which is kept up with every second of load.
+    /// intervals and where a ladder was saturated. For the list of runs, which is kept up with every second of load.
     pub(crate) fn outline(&self) -> Report {
         let stages: Vec<_> = self.stages.values().map(StageFold::outline).collect();
         let series = series::group(&stages, None);
@@ -210,7 +209,7 @@ impl Fold {
 
     /// Everything over time, as it stands.
     #[must_use]
-    pub fn timelines(&self) -> Vec<TimelineView<'_>> {
+    pub fn timelines(&self) -> Vec<Timeline<'_>> {
         self.timelines.views(&self.targets, &self.telemetry)
     }
 

@@ -7,6 +7,7 @@ pub mod decimate;
 pub mod document;
 pub mod event;
 pub mod fold;
+pub mod format;
 mod headline;
 pub mod judge;
 pub mod latency;
@@ -14,8 +15,9 @@ pub mod spec;
 pub mod statistics;
 pub mod store;
 mod summary;
-pub mod timeline_view;
+mod timeline;
 mod words;
 
 #[cfg(test)]
+#[path = "tests/fixture.rs"]
 mod fixture;

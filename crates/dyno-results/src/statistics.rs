@@ -1,4 +1,4 @@
-//! Statistics of what was measured: throughput with an honest interval, the peak of a ladder, and where a ramp gave way.
+//! Statistics of what was measured: throughput with an honest interval, the peak of a ladder, and where a ramp was saturated.
 //!
 //! Pure functions of numbers. How they are used, and why these, is told in `docs/methodology.md`.
 

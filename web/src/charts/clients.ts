@@ -1,5 +1,5 @@
 // Throughput and latency against what was asked of the server: clients, or the rate of an open load. All targets on
-// one axis; the rung at which one gave way is marked and named.
+// one axis; the rung at which one was saturated is marked and named.
 
 import uPlot from "uplot";
 import { loadOf } from "../align";

@@ -195,7 +195,7 @@ function figures(report: Report, series: Series): Child {
   return stage === null ? null : percentiles(stage);
 }
 
-/** Where it gave way, by what that shows, and what was at its bound there. */
+/** Where it was saturated, by what that shows, and what was at its limit there. */
 function saturationLines(report: Report, series: Series): Child {
   const { saturation } = series;
   if (saturation === null) {

@@ -9,7 +9,7 @@ import { counted, duration, long } from "../format";
 import { clientsText } from "../reading";
 import type { Scene } from "../scene";
 import { severitySign } from "../sections/findings";
-import { figureText, isShown, nameOf, verdictOf } from "./terms";
+import { figureText, isShown, verdictOf } from "./terms";
 
 /** What the page reads of the document; there is more in it. */
 export interface Comparison {
@@ -40,8 +40,11 @@ interface Load {
 
 export interface FigureRow {
   key: string;
+  label: string;
   unit: string;
   better: "higher" | "lower" | "neither";
+  /** What a better figure is, and what a worse one is. */
+  verdicts: [string, string];
   cells: Cell[];
 }
 
@@ -183,7 +186,7 @@ function figureTable(
   ]);
   const shown = rows.filter(isShown).map((row) => ({
     cells: [
-      nameOf(row.key),
+      row.label,
       ...row.cells.flatMap((cell, index): Child[] => [
         cell.value === null ? el("span", { class: "unknown" }, "unknown") : figureText(row, cell),
         ...(index === base ? [] : [ratio(row, cell)]),
@@ -225,7 +228,7 @@ function ratio(row: FigureRow, cell: Cell): Child {
 
 /** `1.83× (1.79 to 1.88) faster`; `no difference shown (0.97 to 1.03)` where the interval holds 1. */
 export function ratioText(
-  row: Pick<FigureRow, "key" | "unit" | "better">,
+  row: Pick<FigureRow, "better" | "verdicts">,
   { ratio }: Pick<Cell, "ratio">,
 ): string {
   // How many clients a peak takes is a fact with no better or worse: a ratio of it helps nobody.

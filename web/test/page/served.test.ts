@@ -283,7 +283,6 @@ const SATURATED: Saturation = {
   clients: 1,
   rate_per_s: null,
   sign: "throughput-flat",
-  throughput_per_s: 800,
   p99_us: 2_000,
   evidence: "made up",
   limits: [{ resource: "disk", share: 0.9, evidence: "busy for that share of the time" }],

@@ -5,8 +5,8 @@ use dyno_results::comparison::{Cell, RungComparison, Verdict};
 
 use super::table::TableColumns;
 use super::words;
-use crate::format;
 use crate::text::{Paint, Sheet, pad_end, pad_start, width};
+use dyno_results::format;
 
 /// Rungs that are shown of a longer ladder; the document has all.
 const RUNGS_MAX: usize = 14;
@@ -43,7 +43,7 @@ pub(super) fn rows(rungs: &[RungComparison], columns: &TableColumns<'_>, sheet: 
     legend(rungs, &shown, sheet);
 }
 
-/// All of a short ladder; of a long one its ends, the peaks, where it gives way, and others evenly between them.
+/// All of a short ladder; of a long one its ends, the peaks, where it is saturated, and others evenly between them.
 fn chosen(rungs: &[RungComparison]) -> Vec<&RungComparison> {
     if rungs.len() <= RUNGS_MAX {
         return rungs.iter().collect();
@@ -148,7 +148,7 @@ fn legend(rungs: &[RungComparison], shown: &[&RungComparison], sheet: &mut Sheet
         parts.push("^ peak".to_owned());
     }
     if shown.iter().any(|rung| rung.saturated.contains(&true)) {
-        parts.push("! gives way".to_owned());
+        parts.push("! saturated".to_owned());
     }
     if says(Verdict::NoDifferenceShown) {
         parts.push("~ no difference shown".to_owned());

@@ -34,7 +34,7 @@ fn times(cell: Cell, value: f64, percent: f64, verdict: Verdict) -> Cell {
 }
 
 fn row(key: &'static str, unit: &'static str, better: Better, cells: Vec<Cell>) -> FigureRow {
-    FigureRow { key, unit, better, cells }
+    FigureRow::new(key, unit, better, cells)
 }
 
 fn load(clients: u32) -> Option<SideLoad> {
@@ -193,7 +193,7 @@ fn two_sides_at_80_columns() {
     ladder      clients  TPS pg   TPS my   ratio     p99 pg  p99 my  ratio
                       1   10.0k    5.00k   0.500x    240 µs  250 µs  1.040x ~
                       8   80.0k^   40.0k!  0.500x    240 µs  250 µs  1.040x ~
-                ^ peak ! gives way ~ no difference shown
+                ^ peak ! saturated ~ no difference shown
 
     data        tpcb
                      pg       my  ratio  95%

@@ -1,33 +1,16 @@
-//! How each row of a comparison is called, written, and worded.
+//! How the figures of a comparison are written, and what its verdicts are called.
 
 use dyno_results::comparison::{Cell, Comparison, FigureRow, Ratio, Verdict};
 
-use crate::format;
+use dyno_results::format;
 
 /// Less than this, of bytes or operations of a transaction, is shown as less than this.
 const LEAST: f64 = 0.01;
 
-/// What a row is called on the left. Costs are for each transaction.
-pub(super) fn label(key: &str) -> &str {
-    match key {
-        "server_cpu" => "CPU/tx",
-        "disk_read_bytes" => "read/tx",
-        "disk_write_bytes" => "written/tx",
-        "disk_read_operations" => "read ops/tx",
-        "disk_write_operations" => "write ops/tx",
-        "wal_bytes" => "log/tx",
-        "peak_throughput" => "peak",
-        "peak_clients" | "peak_rate" => "peak at",
-        "saturation_clients" | "saturation_rate" => "gives way",
-        "bytes_per_row" => "bytes/row",
-        other => other,
-    }
-}
-
 pub(super) fn labels(comparison: &Comparison) -> Vec<&str> {
     let of_series =
         comparison.series.iter().flat_map(|series| &series.sections).flat_map(|section| &section.rows);
-    of_series.chain(comparison.data.iter().flat_map(|data| &data.rows)).map(|row| label(row.key)).collect()
+    of_series.chain(comparison.data.iter().flat_map(|data| &data.rows)).map(|row| row.short_label).collect()
 }
 
 /// A figure as it stands in its column: `84.9k ±1.0%`, `90 µs`, `8 clients`.
@@ -94,17 +77,9 @@ fn multiple(value: f64) -> String {
 
 /// What the ratio says, in a word: `faster`, `more`, `no difference shown`; nothing where there is no interval.
 pub(super) fn verdict(row: &FigureRow, verdict: Verdict) -> &'static str {
-    let (better, worse) = match (row.key, row.unit) {
-        ("throughput" | "peak_throughput", _) | (_, "s") => ("faster", "slower"),
-        ("size" | "bytes_per_row", _) => ("smaller", "larger"),
-        ("errors", _) => ("fewer", "more"),
-        ("server_cpu", _) => ("less", "more"),
-        (_, "us") => ("faster", "slower"),
-        _ => ("less", "more"),
-    };
     match verdict {
-        Verdict::Better => better,
-        Verdict::Worse => worse,
+        Verdict::Better => row.verdicts[0],
+        Verdict::Worse => row.verdicts[1],
         Verdict::Higher => "higher",
         Verdict::Lower => "lower",
         Verdict::NoDifferenceShown => "no difference shown",

@@ -5,8 +5,8 @@ use dyno_results::event::{Stage, StageKind};
 
 use super::Expected;
 use super::stage::RunningStage;
-use crate::format;
 use crate::text::DOT;
+use dyno_results::format;
 
 /// The ladders under way.
 #[derive(Debug, Default)]

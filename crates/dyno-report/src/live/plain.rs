@@ -10,9 +10,9 @@ use dyno_results::event::{
 use super::board::{Board, Preparing};
 use super::processors::Busy;
 use super::stage::RunningStage;
-use crate::format;
 use crate::subject;
 use crate::text::{DOT, LABEL_WIDTH, pad_end, visible};
+use dyno_results::format;
 
 /// Least and most between two lines on a step or stage that is still going.
 const PROGRESS_MS: u64 = 5_000;

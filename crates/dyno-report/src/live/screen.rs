@@ -9,10 +9,10 @@ use dyno_results::event::Hook;
 use self::line::{LinePart, ScreenLine};
 use super::board::{Board, LiveSeries, Preparing};
 use super::stage::EndedStage;
-use crate::format;
 use crate::ladder::{self, Curve, DrawnRung, Overflow, RungState};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible};
+use dyno_results::format;
 
 /// Notices and hooks that are shown; the summary has them all.
 const NOTICES_SHOWN: usize = 3;

@@ -3,11 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 
-use super::ServeError;
-
-/// Where `dyno serve` listens unless told otherwise.
-pub const DEFAULT_LISTEN: &str = "127.0.0.1:7878";
-pub(super) const DEFAULT_PORT: u16 = 7878;
+use super::error::ServeError;
 
 /// The addresses that a name and a port, or an address and a port, stand for.
 pub(super) fn resolve(listen: &str) -> Result<Vec<SocketAddr>, ServeError> {
@@ -29,15 +25,4 @@ pub(super) fn bind(addresses: &[SocketAddr]) -> Result<TcpListener, ServeError> 
         }
     }
     Err(refused.unwrap_or_else(|| ServeError::Start(io::Error::from(io::ErrorKind::AddrNotAvailable))))
-}
-
-/// What to do about an address that cannot be had.
-pub(super) fn advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "\n  ports below 1024 are the system's: choose a higher one",
-        io::ErrorKind::AddrNotAvailable => {
-            "\n  no network interface of this machine has this address (`ip address` lists them)"
-        }
-        _ => "",
-    }
 }

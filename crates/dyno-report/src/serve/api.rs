@@ -9,9 +9,9 @@ use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use dyno_results::comparison::{self, CompareError};
+use dyno_results::comparison;
 use dyno_results::decimate::Span;
 use dyno_results::store::StoreError;
 use futures_util::stream;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::cached_run::CurveView;
+use super::error::{ApiError, JSON, blocking};
 use super::gate::{self, Gate};
 use super::run_cache::RunCache;
 use super::{connection_limits, live};
@@ -243,69 +244,7 @@ fn expose(run_cache: &RunCache, format: Format) -> Result<String, StoreError> {
     Ok(openmetrics::render(&expositions.iter().collect::<Vec<_>>(), format))
 }
 
-const JSON: &str = "application/json";
-
 fn json_answer(document: &impl Serialize) -> Result<Response, ApiError> {
     let text = serde_json::to_string(document).map_err(ApiError::internal)?;
     Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
-}
-
-/// Runs what reads the store where it keeps nobody waiting.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)
-}
-
-/// An answer that is none, as JSON: `{"error": "…"}`.
-#[derive(Debug)]
-pub(super) struct ApiError {
-    status: StatusCode,
-    why: String,
-}
-
-impl ApiError {
-    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
-        Self { status, why: why.into() }
-    }
-
-    pub(super) fn internal(why: impl std::error::Error) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string())
-    }
-}
-
-impl From<StoreError> for ApiError {
-    fn from(error: StoreError) -> Self {
-        let status = match &error {
-            StoreError::NoSuchRun { .. } | StoreError::TooFarBack { .. } | StoreError::NoRuns { .. } => {
-                StatusCode::NOT_FOUND
-            }
-            StoreError::Ambiguous { .. } => StatusCode::BAD_REQUEST,
-            StoreError::Locked { .. } | StoreError::Missing { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        Self::new(status, error.to_string())
-    }
-}
-
-impl From<CompareError> for ApiError {
-    fn from(error: CompareError) -> Self {
-        match error {
-            CompareError::Store(error) => error.into(),
-            other => Self::new(StatusCode::BAD_REQUEST, other.to_string()),
-        }
-    }
-}
-
-impl From<serde_json::Error> for ApiError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::internal(error)
-    }
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let body = json!({ "error": self.why }).to_string();
-        (self.status, [(header::CONTENT_TYPE, JSON)], body).into_response()
-    }
 }

@@ -1,8 +1,10 @@
 //! One run in the cache: folded as far as it was read, once for all who ask for it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use axum::body::Bytes;
 use dyno_results::decimate::{self, Span};
 use dyno_results::document::{LoadColumns, Report, Timeline};
 use dyno_results::event::{Event, Finding, Outcome};
@@ -10,8 +12,8 @@ use dyno_results::fold::Fold;
 use dyno_results::judge::{judge, judge_so_far};
 use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::Sender;
 
-use super::live::RunWatch;
 use crate::openmetrics::Exposition;
 use crate::{csv, page};
 
@@ -59,10 +61,6 @@ impl CachedRun {
             judged_ms: None,
             watch: None,
         }
-    }
-
-    pub(super) fn page(&self) -> &Path {
-        &self.page
     }
 
     pub(super) fn identity(&self) -> i64 {
@@ -133,6 +131,21 @@ impl CachedRun {
         marks
     }
 
+    /// Tells those who watch the run why they are left alone.
+    pub(super) fn leave(mut self, reason: &str) {
+        if let Some(watch) = self.watch.take() {
+            let _ = watch.frames.send(self.end(Some(reason)));
+        }
+    }
+
+    pub(super) fn end(&self, reason: Option<&str>) -> Bytes {
+        let reason = match (reason, self.was_killed()) {
+            (None, true) => Some("its process is gone, and it has not said that it has finished"),
+            (reason, _) => reason,
+        };
+        frame("end", self.last, &json!({ "reason": reason, "report": self.page }))
+    }
+
     /// The figures for Prometheus.
     pub(super) fn exposition(&self) -> Exposition {
         Exposition::of(&self.fold)
@@ -171,6 +184,20 @@ impl CachedRun {
     }
 }
 
+/// A run that is watched.
+pub(super) struct RunWatch {
+    pub(super) marks: SentMarks,
+    /// Where the marks stand.
+    pub(super) seq: Option<u64>,
+    pub(super) frames: Sender<Bytes>,
+}
+
+/// An event of an event stream. JSON on one line holds no line break.
+pub(super) fn frame(event: &str, seq: Option<u64>, data: &Value) -> Bytes {
+    let id = seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
+    Bytes::from(format!("event: {event}\n{id}data: {data}\n\n"))
+}
+
 /// What those who watch have been sent.
 #[derive(Debug, Default)]
 pub(super) struct SentMarks {
@@ -205,27 +232,27 @@ impl SentMarks {
     }
 
     /// Moves to the end; what lies between are the rows that have not been sent.
-    fn advance(&mut self, fold: &Fold) -> Vec<Timeline> {
+    fn advance(&mut self, fold: &Fold) -> Vec<Timeline<'static>> {
         let mut appended = Vec::new();
         for view in fold.timelines() {
             let rows = moved(
-                self.loads.entry((view.target.to_owned(), view.stream)).or_default(),
+                self.loads.entry((view.target.to_string(), view.stream)).or_default(),
                 view.load.t_s.len(),
             );
             let load = if rows.is_empty() { LoadColumns::default() } else { view.load.rows(rows) };
             let mut metrics = Vec::new();
             for metric in &view.metrics {
-                let key = (view.target.to_owned(), metric.source.to_owned(), metric.key.to_owned());
+                let key = (view.target.to_string(), metric.source.to_string(), metric.key.to_string());
                 let points = moved(self.metrics.entry(key).or_default(), metric.t_s.len());
                 if !points.is_empty() {
-                    metrics.push(metric.to_metric(points));
+                    metrics.push(metric.rows(points));
                 }
             }
             if !load.t_s.is_empty() || !metrics.is_empty() {
                 appended.push(Timeline {
-                    target: view.target.to_owned(),
+                    target: view.target.to_string().into(),
                     stream: view.stream,
-                    load,
+                    load: Cow::Owned(load),
                     metrics,
                 });
             }

@@ -11,8 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use subtle::ConstantTimeEq as _;
 
-use super::ServeError;
-use super::api::ApiError;
+use super::error::{ApiError, ServeError};
 
 /// What every answer says, unless it says otherwise itself.
 const HEADERS: [(HeaderName, &str); 6] = [

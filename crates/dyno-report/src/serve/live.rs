@@ -12,12 +12,11 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use dyno_results::store::StoreError;
 use futures_util::stream;
-use serde_json::{Value, json};
-use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::sync::broadcast::{self, Receiver};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::api::ApiError;
-use super::cached_run::{CachedRun, CurveView, SentMarks};
+use super::cached_run::{CachedRun, CurveView, RunWatch, frame};
+use super::error::{ApiError, blocking};
 use super::run_cache::{RunCache, StreamReader};
 
 /// Between two looks at the store.
@@ -28,14 +27,6 @@ const BEHIND_MAX: usize = 8;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// After which a browser comes back to a stream that broke off, milliseconds.
 const COME_BACK_MS: u32 = 2000;
-
-/// A run that is watched.
-pub(super) struct RunWatch {
-    marks: SentMarks,
-    /// Where the marks stand.
-    seq: Option<u64>,
-    frames: Sender<Bytes>,
-}
 
 /// What becomes of the looks at a run.
 enum Next {
@@ -52,7 +43,7 @@ pub(super) async fn stream(
     let reader = run_cache.reader();
     let joined = {
         let run_cache = Arc::clone(&run_cache);
-        super::api::blocking(move || run_cache.read(&name, |cached| join(cached, view))).await??
+        blocking(move || run_cache.read(&name, |cached| join(cached, view))).await??
     };
     let Joined { name, first, frames, begun } = joined?;
     if begun {
@@ -86,7 +77,7 @@ fn join(cached: &mut CachedRun, view: CurveView) -> Result<Joined, serde_json::E
     ]);
     let name = document["run"]["name"].as_str().unwrap_or_default().to_owned();
     if !cached.is_live() {
-        first.push_back(end(cached, None));
+        first.push_back(cached.end(None));
         return Ok(Joined { name, first, frames: None, begun: false });
     }
     let begun = cached.watch.is_none();
@@ -110,14 +101,14 @@ async fn look_at(run_cache: Arc<RunCache>, name: String) {
     loop {
         ticks.tick().await;
         let (from, run) = (Arc::clone(&run_cache), name.clone());
-        match super::api::blocking(move || from.read(&run, look)).await {
+        match blocking(move || from.read(&run, look)).await {
             // A store that is locked for long will be free again.
             Ok(Ok(Next::Again) | Err(StoreError::Locked { .. })) => {}
             Ok(Ok(Next::Done)) | Err(_) => return,
             Ok(Err(error)) => {
                 let reason = error.to_string();
                 // Nothing is left to do where this does not run any more: the server ends.
-                let _ = super::api::blocking(move || run_cache.evict(&name, &reason)).await;
+                let _ = blocking(move || run_cache.evict(&name, &reason)).await;
                 return;
             }
         }
@@ -134,7 +125,7 @@ fn look(cached: &mut CachedRun) -> Next {
     if cached.is_live() {
         return Next::Again;
     }
-    let end = end(cached, None);
+    let end = cached.end(None);
     if let Some(watch) = cached.watch.take() {
         // Without readers there is nobody to tell.
         let _ = watch.frames.send(end);
@@ -152,27 +143,6 @@ fn publish(cached: &mut CachedRun) -> Result<(), serde_json::Error> {
     }
     cached.watch = Some(watch);
     Ok(())
-}
-
-/// Tells those who watch a run why they are left alone.
-pub(super) fn leave(mut cached: CachedRun, reason: &str) {
-    if let Some(watch) = cached.watch.take() {
-        let _ = watch.frames.send(end(&cached, Some(reason)));
-    }
-}
-
-fn end(cached: &CachedRun, reason: Option<&str>) -> Bytes {
-    let reason = match (reason, cached.was_killed()) {
-        (None, true) => Some("its process is gone, and it has not said that it has finished"),
-        (reason, _) => reason,
-    };
-    frame("end", cached.last(), &json!({ "reason": reason, "report": cached.page() }))
-}
-
-/// An event of an event stream. JSON on one line holds no line break.
-fn frame(event: &str, seq: Option<u64>, data: &Value) -> Bytes {
-    let id = seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
-    Bytes::from(format!("event: {event}\n{id}data: {data}\n\n"))
 }
 
 /// A reader of the stream.

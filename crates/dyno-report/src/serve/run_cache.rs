@@ -71,7 +71,7 @@ impl RunCache {
             Some(cached) if cached.identity() == state.identity && cached.last() <= state.last_seq => cached,
             other => {
                 if let Some(old) = other.take() {
-                    super::live::leave(old, "another run has this name now");
+                    old.leave("another run has this name now");
                 }
                 other.insert(CachedRun::new(state.clone(), page_of(&self.store, &name)))
             }
@@ -161,7 +161,7 @@ impl RunCache {
 impl CacheEntry {
     fn leave(&self, reason: &str) {
         if let Some(cached) = locked(&self.cached).take() {
-            super::live::leave(cached, reason);
+            cached.leave(reason);
         }
     }
 }

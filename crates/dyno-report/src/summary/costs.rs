@@ -4,9 +4,9 @@
 use dyno_results::document::{Costs, Report, Series, Size, StageResult};
 use dyno_results::event::Host;
 
-use crate::format;
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, uncoloured, visible, width};
+use dyno_results::format;
 
 /// How the table says that nothing is known.
 const UNKNOWN: &str = "unknown";

@@ -1,13 +1,13 @@
-//! A ladder in the summary: its table, the peak, and where a target gave way; of several targets over the same loads.
+//! A ladder in the summary: its table, the peak, and where a target was saturated; of several targets over the same loads.
 
 use dyno_results::document::{Report, Saturation, SaturationSign, Series, StageResult};
 
 use super::costs;
 use super::series::{pool, stages};
-use crate::format;
 use crate::ladder::{self, Curve, Drawn, DrawnRung, Overflow, RungState};
 use crate::subject::TargetNames;
 use crate::text::{Paint, Sheet, visible, width};
+use dyno_results::format;
 
 /// Between a table and what stands beside it.
 const GAP: &str = "   ";
@@ -158,7 +158,7 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     }
 }
 
-/// Where the target gave way and what was at its bound there.
+/// Where the target was saturated and what was at its limit there.
 fn saturation(series: &Series, sheet: &mut Sheet) {
     if let Some(saturation) = &series.saturation {
         sheet.paragraph("", &saturation_words(saturation), Paint::doubt);

@@ -4,9 +4,9 @@ use dyno_results::document::{Headline, Percentiles, PoolResult, Report, Series, 
 use dyno_results::event::Arrival;
 
 use super::{costs, ladder};
-use crate::format;
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
+use dyno_results::format;
 
 /// Between the columns of a hold.
 const GAP: &str = "   ";

@@ -4,13 +4,13 @@ use dyno_results::comparison;
 use dyno_results::document::{Report, Series};
 use dyno_results::event::{Event, Stamped};
 use dyno_results::fold::fold;
+use dyno_results::format;
 use dyno_results::store::Store;
-use dyno_results::timeline_view::TimelineView;
 use serde_json::Value;
 
 use crate::stream::Plan;
 use crate::terminal::Terminal;
-use crate::{csv, format, json, page, runs, summary};
+use crate::{csv, json, page, runs, summary};
 
 fn plans() -> Vec<(&'static str, Vec<Stamped>)> {
     let plan = Plan { ladder: vec![1, 2, 4, 8, 16], rung_s: 4, hold_s: 6, ..Plan::default() };
@@ -58,8 +58,7 @@ fn repeated(mut events: Vec<Stamped>) -> Vec<Stamped> {
 /// What the curve of a series' headline has on average, in the CSV's own columns.
 fn mean_of_csv(report: &Report, stages: &[u32]) -> Vec<f64> {
     let mut out = Vec::new();
-    let views: Vec<TimelineView<'_>> = report.timelines.iter().map(TimelineView::of).collect();
-    csv::write(&report.run.started_at, &views, &report.stages, &mut out).unwrap();
+    csv::write(&report.run.started_at, &report.timelines, &report.stages, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let mut lines = text.split("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().unwrap();

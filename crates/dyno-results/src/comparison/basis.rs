@@ -3,7 +3,8 @@
 use super::document::{Basis, BasisUnit};
 use super::estimate::Unit;
 use super::side::{Member, Picked, Side};
-use crate::words::{command_line, counted, list};
+use crate::format;
+use crate::words::{command_line, list};
 
 /// Stands in a stored command where a password stood.
 const HIDDEN: &str = "***";
@@ -104,7 +105,7 @@ fn counts(sides: &[Side], picks: &[Picked<'_>]) -> String {
     let of_side = |(side, picked): (&Side, &Picked<'_>)| {
         let noun = match (picked.repeats(), picked.0.len()) {
             (0, _) => return None,
-            (stages, 1) if one_run => counted(stages as u64, "stage"),
+            (stages, 1) if one_run => format::counted(stages as u64, "stage"),
             (1, _) => "1 run".to_owned(),
             (stages, 1) => format!("1 run of {stages} repeats"),
             (runs, _) => format!("{runs} runs"),

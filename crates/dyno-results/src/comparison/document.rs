@@ -102,7 +102,7 @@ pub enum SectionKind {
     Headline,
     /// The highest rung that all have in common and none is past its peak, where the headlines' loads differ.
     CommonLoad,
-    /// The peaks of the ladders, and where they gave way.
+    /// The peaks of the ladders, and where they were saturated.
     Peak,
 }
 
@@ -134,9 +134,14 @@ pub struct StageReference {
 pub struct FigureRow {
     /// `throughput`, `p99`, `wal_bytes`, …
     pub key: &'static str,
+    /// `latency, p99`; and where there is little room, `p99`.
+    pub label: &'static str,
+    pub short_label: &'static str,
     /// `1/s`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction.
     pub unit: &'static str,
     pub better: Better,
+    /// What a better figure is, and what a worse one is: `faster` and `slower`.
+    pub verdicts: [&'static str; 2],
     pub cells: Vec<Cell>,
 }
 
@@ -199,7 +204,7 @@ pub struct RungComparison {
     pub p99_us: Vec<Cell>,
     /// True for the sides whose peak this is.
     pub peak: Vec<bool>,
-    /// True for the sides that gave way here.
+    /// True for the sides that were saturated here.
     pub saturated: Vec<bool>,
 }
 

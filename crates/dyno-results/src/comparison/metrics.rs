@@ -103,7 +103,7 @@ pub(super) fn peak_height(member: &Member, series: &Series) -> Option<(f64, Opti
     height(member, series.peak.as_ref()?.stage)
 }
 
-/// Clients, or the rate of an open load, at which the ladder gave way.
+/// Clients, or the rate of an open load, at which the ladder was saturated.
 pub(super) fn saturation_height(member: &Member, series: &Series) -> Option<(f64, Option<Spread>)> {
     height(member, series.saturation.as_ref()?.stage)
 }

@@ -179,7 +179,7 @@ pub(super) fn draft(
     };
     let cell = |known: &Option<SideFigure>| known.as_ref().map(SideFigure::cell).unwrap_or_default();
     Draft {
-        row: FigureRow { key, unit, better, cells: known.iter().map(cell).collect() },
+        row: FigureRow::new(key, unit, better, known.iter().map(cell).collect()),
         contrasts: known.iter().enumerate().map(contrast).collect(),
         primary: false,
     }

@@ -2,8 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn view<'a>(t_s: &'a [f64], values: &'a [Option<f64>]) -> MetricView<'a> {
-    MetricView { source: "host", key: "cpu_user_share", unit: "share", t_s, values }
+fn view<'a>(t_s: &'a [f64], values: &'a [Option<f64>]) -> Metric<'a> {
+    Metric {
+        source: "host".into(),
+        key: "cpu_user_share".into(),
+        unit: "share".into(),
+        t_s: t_s.into(),
+        values: values.into(),
+    }
 }
 
 /// A load of one row a second; a stage's number and what it did in its seconds.
@@ -36,7 +42,7 @@ fn a_spike_of_one_second_in_a_day_stays() {
     assert!((thinned.t_s[at] - 70_001.0).abs() < 100.0, "{}", thinned.t_s[at]);
     let near = Span { from_s: 70_000.0, to_s: 70_002.0 };
     assert_eq!(
-        metric(&view(&t_s, &values), near, 2000).t_s,
+        *metric(&view(&t_s, &values), near, 2000).t_s,
         [69_999.0, 70_000.0, 70_001.0, 70_002.0, 70_003.0]
     );
 }
@@ -51,7 +57,7 @@ fn a_gap_stays_a_gap() {
     let unknown: Vec<_> = thinned
         .t_s
         .iter()
-        .zip(&thinned.values)
+        .zip(thinned.values.iter())
         .filter(|(_, value)| value.is_none())
         .map(|(t_s, _)| *t_s)
         .collect();

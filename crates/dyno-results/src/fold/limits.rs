@@ -1,7 +1,7 @@
-//! What was at its bound while a ramp brought no more: processors, a quota, the disk, the log, locks, connections, memory,
+//! What was at its limit while a ramp brought no more: processors, a quota, the disk, the log, locks, connections, memory,
 //! or dyno itself.
 //!
-//! Each is decided by a mean over the steps from the one on at which the target gave way, with thresholds that
+//! Each is decided by a mean over the steps from the one on at which the target was saturated, with thresholds that
 //! `docs/saturation.md` lists. Where nothing was read of a resource nothing is said of it.
 
 mod database;
@@ -10,10 +10,10 @@ mod host;
 
 use crate::document::{Limit, StageResult};
 use crate::event::{Host, Settings, Target};
+use crate::format;
 use crate::statistics::saturation::LoadStep;
-use crate::words::percent;
 
-/// A resource from this share on is at its bound.
+/// A resource from this share on is at its limit.
 pub(super) const FULL: f64 = 0.9;
 /// Sessions at work of which this share waits for one thing are held up by it.
 pub(super) const WAITING: f64 = 0.5;
@@ -25,14 +25,14 @@ pub(super) struct RunFacts<'a> {
     pub(super) settings: &'a [Settings],
 }
 
-/// A rule: what it finds at its bound.
+/// A rule: what it finds at its limit.
 type Rule = fn(&Scene<'_>) -> Option<Limit>;
 
 /// Bounds of a machine that others may have filled: they count less where the lowest step found them full already.
 const OF_MACHINE: [Rule; 3] = [host::processors, host::disk, host::memory];
 const OF_SERVER: [Rule; 4] = [database::log, database::locks, database::connections, driver::driver];
 
-/// What was at its bound in the stages of a ladder from one on, the fullest first. Behind them stand a pool's connections,
+/// What was at its limit in the stages of a ladder from one on, the fullest first. Behind them stand a pool's connections,
 /// which fill up behind everything that is slow, and last what was as full at the ladder's lowest step.
 pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &RunFacts<'_>) -> Vec<Limit> {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
@@ -103,9 +103,9 @@ impl Scene<'_> {
         self.mean(|result| reading(result, key))
     }
 
-    /// ` (62 % at 30 clients)`: what a share was at the last step that was good.
+    /// ` (62% at 30 clients)`: what a share was at the last step that was good.
     fn before(&self, share: impl Fn(&StageResult) -> Option<f64>) -> String {
-        self.before_as(share, percent)
+        self.before_as(share, format::share)
     }
 
     fn before_as(

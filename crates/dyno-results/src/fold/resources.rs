@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::document::{Costs, StageResult};
+use crate::document::{Costs, Metric, StageResult, Timeline};
 use crate::event::Target;
-use crate::timeline_view::{MetricView, TimelineView};
 
 /// Digits of a mean: a reading of a second is not known to more, and a ramp has hundreds of stages.
 const DIGITS: i32 = 5;
@@ -37,7 +36,7 @@ struct Company {
 /// Fills in `resources` and `costs` of those stages that are `wanted`, by their place among all.
 pub(super) fn fill(
     stages: &mut [StageResult],
-    timelines: &[TimelineView<'_>],
+    timelines: &[Timeline<'_>],
     targets: &[Target],
     wanted: impl Fn(usize) -> bool,
 ) {
@@ -88,14 +87,14 @@ fn spans_beside(stages: &[StageResult], target: Option<&Target>, targets: &[Targ
 }
 
 /// The metrics that stages show, by the key under which they do.
-fn shown<'a>(metrics: &'a [MetricView<'a>]) -> Vec<(String, &'a MetricView<'a>)> {
-    let of_stages = metrics.iter().filter(|metric| !is_size(metric.key));
+fn shown<'a>(metrics: &'a [Metric<'a>]) -> Vec<(String, &'a Metric<'a>)> {
+    let of_stages = metrics.iter().filter(|metric| !is_size(&metric.key));
     of_stages.map(|metric| (key(metrics, metric), metric)).collect()
 }
 
 /// What each metric came to over a span of time.
-fn means(shown: &[(String, &MetricView<'_>)], from_s: f64, to_s: f64) -> BTreeMap<String, f64> {
-    let value = |metric: &MetricView<'_>| {
+fn means(shown: &[(String, &Metric<'_>)], from_s: f64, to_s: f64) -> BTreeMap<String, f64> {
+    let value = |metric: &Metric<'_>| {
         let read = if metric.key == RUNNING_COUNT { grown } else { mean };
         read(metric, from_s, to_s)
     };
@@ -107,9 +106,9 @@ fn is_size(key: &str) -> bool {
 }
 
 /// `cpu_idle_share` of the server's host, `driver.cpu_idle_share` of the driver's where that is another.
-fn key(metrics: &[MetricView<'_>], metric: &MetricView<'_>) -> String {
-    let key = metric.key;
-    match metric.source {
+fn key(metrics: &[Metric<'_>], metric: &Metric<'_>) -> String {
+    let key = &*metric.key;
+    match &*metric.source {
         "driver" if !key.starts_with("driver_") => format!("driver.{key}"),
         "database" if metrics.iter().any(|other| other.source == "host" && other.key == key) => {
             format!("database.{key}")
@@ -118,14 +117,14 @@ fn key(metrics: &[MetricView<'_>], metric: &MetricView<'_>) -> String {
     }
 }
 
-fn mean(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Option<f64> {
+fn mean(metric: &Metric<'_>, from_s: f64, to_s: f64) -> Option<f64> {
     let values = metric.values.get(span(metric, from_s, to_s))?.iter().flatten();
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
 /// What a running count grew by, from the last reading before the span, or the first within it.
-fn grown(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Option<f64> {
+fn grown(metric: &Metric<'_>, from_s: f64, to_s: f64) -> Option<f64> {
     let span = span(metric, from_s, to_s);
     let before = metric.values.get(..span.start)?.iter().flatten().last();
     let within = metric.values.get(span)?;
@@ -134,7 +133,7 @@ fn grown(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Option<f64> {
 }
 
 /// What was read in the instant in which a load began is not of the load.
-fn span(metric: &MetricView<'_>, from_s: f64, to_s: f64) -> Range<usize> {
+fn span(metric: &Metric<'_>, from_s: f64, to_s: f64) -> Range<usize> {
     metric.t_s.partition_point(|t_s| *t_s <= from_s)..metric.t_s.partition_point(|t_s| *t_s <= to_s)
 }
 

@@ -1,4 +1,4 @@
-//! Groups the stages of a run into series: a ladder with its peak and where it gave way, and holds.
+//! Groups the stages of a run into series: a ladder with its peak and where it was saturated, and holds.
 
 use super::limits::{self, RunFacts};
 use crate::document::{Saturation, Series, StageResult};
@@ -7,7 +7,7 @@ use crate::headline;
 use crate::statistics::peak::{self, Rung};
 use crate::statistics::saturation::{self, LoadStep};
 
-/// The series in the order in which they began. Where they gave way is only told with what is `known` of the run.
+/// The series in the order in which they began. Where they were saturated is only told with what is `known` of the run.
 pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Numbers, Unpacked};
 use super::sums::ReadingSum;
+use crate::document::Metric;
 use crate::event::Sample;
-use crate::timeline_view::MetricView;
 
 /// Name under which the driver's own host is sampled.
 const DRIVER: &str = "driver";
@@ -97,8 +97,8 @@ impl Telemetry {
 
     /// The metrics that belong to a target: its own, and those of the driver's host, which is the target's where they
     /// share it.
-    pub(super) fn metrics(&self, target: &str, same_host: bool) -> Vec<MetricView<'_>> {
-        let mut metrics: Vec<MetricView<'_>> = Vec::new();
+    pub(super) fn metrics(&self, target: &str, same_host: bool) -> Vec<Metric<'_>> {
+        let mut metrics: Vec<Metric<'_>> = Vec::new();
         let of = |wanted: &'static str| self.streams.iter().filter(move |((name, _), _)| name == wanted);
         let own = self.streams.iter().filter(|((name, _), _)| name == target && name != DRIVER);
         for ((name, source), stream) in own.chain(of(DRIVER)) {
@@ -112,12 +112,12 @@ impl Telemetry {
                 if metrics.iter().any(|known| known.source == source && known.key == key) {
                     continue;
                 }
-                metrics.push(MetricView {
-                    source,
-                    key,
-                    unit: &column.unit,
-                    t_s: &column.t_s,
-                    values: &column.values,
+                metrics.push(Metric {
+                    source: source.into(),
+                    key: key.into(),
+                    unit: column.unit.as_str().into(),
+                    t_s: column.t_s.as_slice().into(),
+                    values: column.values.as_slice().into(),
                 });
             }
         }

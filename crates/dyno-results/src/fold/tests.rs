@@ -221,7 +221,12 @@ fn a_ramp_has_a_mean_and_no_interval() {
 }
 
 /// The metrics of target `pg` after these samples of one source, a second apart.
-fn metrics(source: &str, sampled: &str, same_host: Option<bool>, samples: &[&[(&str, f64)]]) -> Vec<Metric> {
+fn metrics(
+    source: &str,
+    sampled: &str,
+    same_host: Option<bool>,
+    samples: &[&[(&str, f64)]],
+) -> Vec<Metric<'static>> {
     let mut fold = Fold::new();
     let mut target = clean_fixture().events[1].clone();
     if let Event::Target(target) = &mut target.event {
@@ -237,7 +242,7 @@ fn metrics(source: &str, sampled: &str, same_host: Option<bool>, samples: &[&[(&
     fold.report().timelines.remove(0).metrics
 }
 
-fn of<'a>(metrics: &'a [Metric], key: &str) -> &'a Metric {
+fn of<'a>(metrics: &'a [Metric<'a>], key: &str) -> &'a Metric<'a> {
     metrics.iter().find(|metric| metric.key == key).unwrap_or_else(|| panic!("no {key} in {metrics:?}"))
 }
 
@@ -253,14 +258,11 @@ fn counters_become_rates_and_gauges_stay() {
         ],
     );
     let wal = of(&metrics, "wal_bytes_per_s");
-    assert_eq!((wal.unit.as_str(), wal.t_s.as_slice()), ("bytes/s", [0.5].as_slice()));
-    assert_eq!(wal.values, [Some(250.0)]);
+    assert_eq!((&*wal.unit, &wal.t_s[..]), ("bytes/s", [0.5].as_slice()));
+    assert_eq!(*wal.values, [Some(250.0)]);
     let connections = of(&metrics, "connections_active");
-    assert_eq!(
-        (connections.unit.as_str(), connections.t_s.as_slice()),
-        ("connections", [0.0, 1.0].as_slice())
-    );
-    assert_eq!(connections.values, [Some(3.0), Some(4.0)]);
+    assert_eq!((&*connections.unit, &connections.t_s[..]), ("connections", [0.0, 1.0].as_slice()));
+    assert_eq!(*connections.values, [Some(3.0), Some(4.0)]);
     assert_eq!(metrics.len(), 2);
 }
 
@@ -269,7 +271,7 @@ fn a_counter_that_starts_anew_has_no_rate_for_that_step() {
     let sample = |count| [("transactions_committed_total", count)];
     let samples = [sample(1000.0), sample(1500.0), sample(20.0), sample(70.0)];
     let metrics = metrics("database", "pg", None, &samples.each_ref().map(<[_; 1]>::as_slice));
-    assert_eq!(of(&metrics, "transactions_committed_per_s").values, [Some(500.0), None, Some(50.0)]);
+    assert_eq!(*of(&metrics, "transactions_committed_per_s").values, [Some(500.0), None, Some(50.0)]);
 }
 
 #[test]
@@ -286,7 +288,7 @@ fn a_reading_that_is_missing_is_not_filled_in() {
         ],
     );
     let wal = of(&metrics, "wal_bytes_per_s");
-    assert_eq!((wal.t_s.as_slice(), wal.values.as_slice()), ([2.5].as_slice(), [Some(100.0)].as_slice()));
+    assert_eq!((&wal.t_s[..], &wal.values[..]), ([2.5].as_slice(), [Some(100.0)].as_slice()));
 }
 
 #[test]
@@ -302,9 +304,9 @@ fn processor_time_becomes_shares_and_cores() {
     // Two processors; the kernel takes some iowait back in the second step.
     let samples = [at(10.0, 5.0, 20.0), at(10.5, 5.5, 21.0), at(11.5, 5.4, 22.0)];
     let metrics = metrics("host", "pg", None, &samples.each_ref().map(<[_; 4]>::as_slice));
-    assert_eq!(of(&metrics, "cpu_user_share").values, [Some(0.25), Some(0.5)]);
-    assert_eq!(of(&metrics, "cpu_iowait_share").values, [Some(0.25), None]);
-    assert_eq!(of(&metrics, "server_cpu_cores").values, [Some(0.25), Some(0.5)]);
+    assert_eq!(*of(&metrics, "cpu_user_share").values, [Some(0.25), Some(0.5)]);
+    assert_eq!(*of(&metrics, "cpu_iowait_share").values, [Some(0.25), None]);
+    assert_eq!(*of(&metrics, "server_cpu_cores").values, [Some(0.25), Some(0.5)]);
     assert_eq!(of(&metrics, "server_cpu_cores").unit, "cores");
 }
 
@@ -313,7 +315,7 @@ fn the_hit_share_is_of_what_was_asked_for() {
     let at = |hit, read| [("blocks_hit_total", hit), ("blocks_read_total", read)];
     let samples = [at(100.0, 10.0), at(190.0, 20.0), at(190.0, 20.0)];
     let metrics = metrics("database", "pg", None, &samples.each_ref().map(<[_; 2]>::as_slice));
-    assert_eq!(of(&metrics, "cache_hit_share").values, [Some(0.9), None]);
+    assert_eq!(*of(&metrics, "cache_hit_share").values, [Some(0.9), None]);
 }
 
 #[test]
@@ -322,7 +324,7 @@ fn checkpoints_are_counted_from_the_first_sample_on() {
         |timed, requested| [("checkpoints_timed_total", timed), ("checkpoints_requested_total", requested)];
     let samples = [at(7.0, 2.0), at(8.0, 3.0), at(0.0, 0.0), at(0.0, 1.0)];
     let metrics = metrics("database", "pg", None, &samples.each_ref().map(<[_; 2]>::as_slice));
-    assert_eq!(of(&metrics, "checkpoints").values, [0.0, 2.0, 2.0, 3.0].map(Some));
+    assert_eq!(*of(&metrics, "checkpoints").values, [0.0, 2.0, 2.0, 3.0].map(Some));
 }
 
 #[test]
@@ -334,7 +336,7 @@ fn the_drivers_host_is_the_targets_where_they_share_it() {
     let shared = metrics("host", "driver", Some(true), &samples);
     assert_eq!(of(&shared, "memory_available_bytes").source, "host");
     let driver = of(&shared, "driver_cpu_cores");
-    assert_eq!((driver.source.as_str(), driver.values.as_slice()), ("driver", [Some(0.5)].as_slice()));
+    assert_eq!((&*driver.source, &driver.values[..]), ("driver", [Some(0.5)].as_slice()));
 
     for sampled in ["driver", "pg"] {
         let shared = metrics("host", sampled, Some(true), &samples);
@@ -402,7 +404,7 @@ fn every_metric_is_documented() {
         [1.0, 2.0].iter().map(|value| keys().map(|key| (key, *value)).collect()).collect();
     let metrics = metrics("host", "pg", None, &samples.iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert!(metrics.len() > 40, "{}", metrics.len());
-    for metric in metrics.iter().filter(|metric| !not_in_the_table.contains(&metric.key.as_str())) {
+    for metric in metrics.iter().filter(|metric| !not_in_the_table.contains(&&*metric.key)) {
         let row = format!("`{}`", metric.key);
         let line = JSON_DOCUMENT.lines().find(|line| line.starts_with('|') && line.contains(&row));
         let line = line.unwrap_or_else(|| panic!("{} is not documented", metric.key));

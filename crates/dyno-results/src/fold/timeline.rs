@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use super::stage::response_differs;
 use super::telemetry::Telemetry;
-use crate::document::{LoadColumns, PoolLoad};
+use crate::document::{LoadColumns, PoolLoad, Timeline};
 use crate::event::{Interval, Stage, Target, TypeInterval};
 use crate::latency::Latency;
-use crate::timeline_view::TimelineView;
 
 /// The timelines in the making, by target and place of the stream.
 #[derive(Debug, Default)]
@@ -49,11 +48,7 @@ impl Timelines {
 
     /// The targets of the run in their order, then those that were only named by their stages; of each the streams that
     /// ran at the same time, the first of them with the target's telemetry.
-    pub(super) fn views<'a>(
-        &'a self,
-        targets: &'a [Target],
-        telemetry: &'a Telemetry,
-    ) -> Vec<TimelineView<'a>> {
+    pub(super) fn views<'a>(&'a self, targets: &'a [Target], telemetry: &'a Telemetry) -> Vec<Timeline<'a>> {
         let announced = targets.iter().map(|target| (target.name.as_str(), target.same_host));
         let is_unannounced = |(name, stream): &&(String, u32)| {
             *stream == 0 && !targets.iter().any(|target| target.name == *name)
@@ -62,15 +57,15 @@ impl Timelines {
         let mut views = Vec::new();
         for (name, same_host) in announced.chain(unannounced) {
             let load = |stream: u32| self.0.get(&(name.to_owned(), stream)).map(Cow::Borrowed);
-            views.push(TimelineView {
-                target: name,
+            views.push(Timeline {
+                target: name.into(),
                 stream: 0,
                 load: load(0).unwrap_or_default(),
                 metrics: telemetry.metrics(name, same_host == Some(true)),
             });
             let further = self.0.range((name.to_owned(), 1)..=(name.to_owned(), u32::MAX));
-            views.extend(further.map(|((_, stream), load)| TimelineView {
-                target: name,
+            views.extend(further.map(|((_, stream), load)| Timeline {
+                target: name.into(),
                 stream: *stream,
                 load: Cow::Borrowed(load),
                 metrics: Vec::new(),

@@ -3,7 +3,7 @@
 use super::evidence::{headlines, reading, setting};
 use crate::document::Report;
 use crate::event::{Data, Finding, Severity, Subject};
-use crate::words::{bytes, percent};
+use crate::format;
 
 /// Share of the host's memory up to which the operating system can be taken to cache the data.
 const MEMORY_SHARE_CACHES: f64 = 0.8;
@@ -20,8 +20,8 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
         if let Some(cache) = data.cache_bytes.filter(|cache| database <= *cache) {
             return Some(format!(
                 "{} of data fit into the server's cache of {}",
-                bytes(database),
-                bytes(cache)
+                format::bytes(database),
+                format::bytes(cache)
             ));
         }
         if bypasses_the_system(report, &data.target) {
@@ -32,11 +32,11 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
         Some(format!(
             "{} of data fit into the host's memory of {}: the operating system caches what the server's \
             cache does not hold",
-            bytes(database),
-            bytes(memory)
+            format::bytes(database),
+            format::bytes(memory)
         ))
     });
-    let hit = hit_share.map(|share| format!("hit share of the server's cache {}", percent(share)));
+    let hit = hit_share.map(|share| format!("hit share of the server's cache {}", format::share(share)));
     let evidence = match (fits, hit) {
         (Some(fits), Some(hit)) => format!("{fits}; {hit}"),
         (Some(fits), None) => fits,

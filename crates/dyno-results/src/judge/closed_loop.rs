@@ -4,7 +4,7 @@ use super::evidence::{headlines, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
-use crate::words::{clients, time_us};
+use crate::format;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = headlines(report).into_iter().filter(|(_, result)| saturates(result)).filter_map(
@@ -19,7 +19,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             let waited = result
                 .wait
                 .filter(|wait| wait.p50_us >= 1.0)
-                .map(|wait| format!(" ({} of them for a connection)", time_us(wait.p50_us)))
+                .map(|wait| format!(" ({} of them for a connection)", format::latency_us(wait.p50_us)))
                 .unwrap_or_default();
             Some(InStage {
                 series,
@@ -29,7 +29,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                     "in {} each client sent its next request immediately after a reply, so latency includes \
                      the wait for {awaited}: p50 {}{waited}{alone}",
                     stage_name(result),
-                    time_us(latency.p50_us)
+                    format::latency_us(latency.p50_us)
                 ),
                 advice:
                     "do not size a system by this latency; measure latency at the rate that you expect, with \
@@ -50,6 +50,7 @@ fn saturates(result: &StageResult) -> bool {
 /// Median at the ladder's lowest rung, where it has fewer clients.
 fn alone(report: &Report, series: &Series, result: &StageResult) -> Option<(String, String)> {
     let lowest = series.ladder.first().and_then(|id| report.stage(*id))?;
-    (lowest.stage.clients < result.stage.clients)
-        .then(|| Some((clients(lowest.stage.clients), time_us(lowest.latency()?.p50_us))))?
+    (lowest.stage.clients < result.stage.clients).then(|| {
+        Some((format::clients(lowest.stage.clients), format::latency_us(lowest.latency()?.p50_us)))
+    })?
 }

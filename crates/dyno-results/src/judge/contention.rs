@@ -3,7 +3,8 @@
 use super::evidence::{headlines, series_subject};
 use crate::document::{Report, Series};
 use crate::event::{Finding, Severity};
-use crate::words::{clients, count, list};
+use crate::format;
+use crate::words::list;
 
 /// Workloads of which every transaction updates one of `scale` branch rows.
 const UPDATES_BRANCHES: [&str; 1] = ["tpcb/tpcb-like"];
@@ -37,7 +38,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         .map(|clients| clients.to_string())
         .collect();
     let (severity, where_found) = match worst {
-        Some(worst) => (Severity::Doubt, clients(worst)),
+        Some(worst) => (Severity::Doubt, format::clients(worst)),
         None if !rungs.is_empty() => (Severity::Note, format!("the rungs at {} clients", list(&rungs))),
         None => return None,
     };
@@ -51,7 +52,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
             if branches as u64 == 1 {
                 "1 branch".to_owned()
             } else {
-                format!("{} branches", count(branches as u64))
+                format!("{} branches", format::count(branches as u64))
             }
         ),
         advice:

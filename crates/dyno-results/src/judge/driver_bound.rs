@@ -4,7 +4,7 @@ use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity};
-use crate::words::{percent, time_us};
+use crate::format;
 
 /// A driver thread busy for this share of its time has no room for more load, and its queue shows in latencies.
 const THREAD_BUSY_MAX: f64 = 0.90;
@@ -33,9 +33,9 @@ fn busy(result: &StageResult) -> Option<String> {
     let busy = result.driver_thread_busy_max.filter(|busy| *busy >= THREAD_BUSY_MAX)?;
     Some(format!(
         "a driver thread used a processor for {} of {}; from {} on this counts as its limit",
-        percent(busy),
+        format::share(busy),
         stage_name(result),
-        percent(THREAD_BUSY_MAX)
+        format::share(THREAD_BUSY_MAX)
     ))
 }
 
@@ -52,8 +52,8 @@ fn late(result: &StageResult) -> Option<String> {
         format!(
             "in {} half of the transactions were sent at least {} late, while only {} of the {} were busy",
             stage_name(result),
-            time_us(lag_us),
-            percent(at_work),
+            format::latency_us(lag_us),
+            format::share(at_work),
             if connections.is_some() { "connections" } else { "clients" }
         )
     })

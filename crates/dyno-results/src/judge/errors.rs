@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind};
-use crate::words::{count, counted, list, percent, time_us};
+use crate::format;
+use crate::words::list;
 
 /// From this share of failed transactions on, throughput says little of what was asked for.
 const FAILED_SHARE_DOUBT: f64 = 0.01;
@@ -144,22 +145,25 @@ impl<'a> Troubles<'a> {
     }
 
     fn words(&self) -> String {
-        let failed_share = percent(share(self.failed as f64, self.ended as f64));
-        let lost = time_us(self.lost_s * 1e6);
+        let failed_share = format::share(share(self.failed as f64, self.ended as f64));
+        let lost = format::latency_us(self.lost_s * 1e6);
         let parts: Vec<String> = [
             (
                 self.failed > 0,
                 format!(
                     "{} of {} transactions failed ({failed_share})",
-                    count(self.failed),
-                    count(self.ended)
+                    format::count(self.failed),
+                    format::count(self.ended)
                 ),
             ),
-            (self.unknown > 0, format!("the outcome of {} is unknown", count(self.unknown))),
-            (self.retries > 0, format!("{} retries were made", count(self.retries))),
-            (self.reconnects > 0, format!("{} connections were lost and reopened", count(self.reconnects))),
+            (self.unknown > 0, format!("the outcome of {} is unknown", format::count(self.unknown))),
+            (self.retries > 0, format!("{} retries were made", format::count(self.retries))),
+            (
+                self.reconnects > 0,
+                format!("{} connections were lost and reopened", format::count(self.reconnects)),
+            ),
             (self.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
-            (self.aborted > 0, format!("{} gave up", counted(self.aborted, "client"))),
+            (self.aborted > 0, format!("{} gave up", format::counted(self.aborted, "client"))),
         ]
         .into_iter()
         .filter_map(|(is_so, part)| is_so.then_some(part))
@@ -179,8 +183,8 @@ fn by_code(sorted: &[(&str, u64)]) -> String {
         .iter()
         .take(CODES_SHOWN)
         .map(|(code, times)| match meaning(code) {
-            Some(meaning) => format!("{code} ({meaning}) {}", count(*times)),
-            None => format!("{code} {}", count(*times)),
+            Some(meaning) => format!("{code} ({meaning}) {}", format::count(*times)),
+            None => format!("{code} {}", format::count(*times)),
         })
         .collect();
     if sorted.len() > CODES_SHOWN {

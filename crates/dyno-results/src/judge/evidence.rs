@@ -2,7 +2,7 @@
 
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Setting, StageKind, Subject};
-use crate::headline;
+use crate::{format, headline};
 
 /// A transaction counts as one that writes where at least this many rows change for each.
 const ROWS_CHANGED_MIN: f64 = 0.1;
@@ -37,18 +37,18 @@ pub(super) fn series_subject(report: &Report, series: &Series) -> Subject {
 /// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`.
 pub(super) fn stage_name(result: &StageResult) -> String {
     let kind = result.stage.kind.stage_name();
-    let clients = crate::words::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
-    let seconds = crate::words::seconds(result.seconds);
+    let clients = format::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
+    let seconds = format::duration_s(result.seconds);
     match (&result.stage.arrival, result.stage.rate_end_per_s, result.stage.clients_end) {
         (Arrival::Open { rate_per_s, .. }, Some(end), _) => {
-            let rate = crate::words::rate;
+            let rate = format::long;
             format!("the {kind} of {seconds} from {}/s to {}/s with {clients}", rate(*rate_per_s), rate(end))
         }
         (_, _, Some(end)) if end != result.stage.clients => {
             format!("the {kind} of {seconds} from {} to {clients}", result.stage.clients)
         }
         (Arrival::Open { rate_per_s, .. }, ..) if result.stage.kind == StageKind::Ladder => {
-            format!("the {kind} of {seconds} at {}/s with {clients}", crate::words::rate(*rate_per_s))
+            format!("the {kind} of {seconds} at {}/s with {clients}", format::long(*rate_per_s))
         }
         _ => format!("the {kind} of {seconds} at {clients}"),
     }

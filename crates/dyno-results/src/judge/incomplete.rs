@@ -3,7 +3,8 @@
 use super::evidence::{stage_name, stage_name_in_run};
 use crate::document::{Lost, Report, StageResult};
 use crate::event::{Finding, Outcome, Severity, Subject};
-use crate::words::{list, seconds};
+use crate::format;
+use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let lost = report.lost.iter().map(|lost| judge_lost(report, lost));
@@ -55,7 +56,7 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
         subject: Subject { stage: lost.lost.stage, ..Subject::of_target(name) },
         evidence: format!(
             "{name} was given up {} after the run began{during}: {}{others}",
-            seconds(lost.at_s),
+            format::duration_s(lost.at_s),
             lost.lost.reason.trim_end_matches('.')
         ),
         advice: "check that server's log; what was measured before is kept, and the other targets' figures \

@@ -5,7 +5,7 @@ use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{QueryResult, Report, StageResult};
 use crate::event::{Finding, Severity};
-use crate::words::{counted, percent, rate};
+use crate::format;
 
 /// From this share of the writes on, the rate says more than was done.
 const SHARE_DOUBT: f64 = 0.01;
@@ -27,8 +27,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             evidence: format!(
                 "in {} {} of {} touched no row: {}",
                 stage_name(result),
-                percent(share),
-                counted(queries.writes + queries.writes_in_vain, "write"),
+                format::share(share),
+                format::counted(queries.writes + queries.writes_in_vain, "write"),
                 rates(result, &queries, share)
             ),
             advice: "compare the rates without them. A row can be deleted only once: prepare the data again \
@@ -47,15 +47,15 @@ fn rates(result: &StageResult, queries: &QueryResult, share: f64) -> String {
     match result.throughput {
         Some(throughput) if one_write_each => format!(
             "{} transactions/s, {}/s without those",
-            rate(throughput.mean),
-            rate(throughput.mean * (1.0 - share))
+            format::long(throughput.mean),
+            format::long(throughput.mean * (1.0 - share))
         ),
         _ => {
             let in_vain_per_s = queries.other_per_s * queries.writes_in_vain as f64 / queries.other as f64;
             format!(
                 "{} writes/s, {}/s without those",
-                rate(queries.writes_per_s + in_vain_per_s),
-                rate(queries.writes_per_s)
+                format::long(queries.writes_per_s + in_vain_per_s),
+                format::long(queries.writes_per_s)
             )
         }
     }

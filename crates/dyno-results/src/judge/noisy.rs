@@ -4,7 +4,8 @@ use super::evidence::{headlines, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Peak, Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
-use crate::words::{clients, counted, list, percent, rate};
+use crate::format;
+use crate::words::list;
 
 /// Above this half-width, as a share of the mean, a figure says little more than its order of magnitude.
 const HALF_WIDTH_SHARE_MAX: f64 = 0.15;
@@ -39,7 +40,7 @@ fn told(series: &Series, result: &StageResult) -> Option<String> {
 fn few(result: &StageResult) -> Option<String> {
     let done = result.totals.done;
     result.throughput?;
-    (done < TRANSACTIONS_MIN).then(|| format!("only {} ended well", counted(done, "transaction")))
+    (done < TRANSACTIONS_MIN).then(|| format!("only {} ended well", format::counted(done, "transaction")))
 }
 
 fn scattered(result: &StageResult) -> Option<String> {
@@ -50,8 +51,9 @@ fn scattered(result: &StageResult) -> Option<String> {
         );
     };
     let share = half_width / throughput.mean;
-    (share > HALF_WIDTH_SHARE_MAX)
-        .then(|| format!("throughput was {} TPS, give or take {}", rate(throughput.mean), percent(share)))
+    (share > HALF_WIDTH_SHARE_MAX).then(|| {
+        format!("throughput was {} TPS, give or take {}", format::long(throughput.mean), format::share(share))
+    })
 }
 
 /// Only a hold with the clients of the peak, or of a rung that cannot be told from it, is expected to be as fast.
@@ -62,9 +64,9 @@ fn below_peak(series: &Series, result: &StageResult) -> Option<String> {
     (mean < at_least * (1.0 - BELOW_PEAK_SHARE_MAX)).then(|| {
         format!(
             "throughput was {} below the {} TPS of its own ladder at {}",
-            percent(1.0 - mean / peak.throughput.mean),
-            rate(peak.throughput.mean),
-            clients(peak.clients)
+            format::share(1.0 - mean / peak.throughput.mean),
+            format::long(peak.throughput.mean),
+            format::clients(peak.clients)
         )
     })
 }

@@ -3,8 +3,8 @@
 use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity};
+use crate::format;
 use crate::headline::Demand;
-use crate::words::{clients, rate};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.series.iter().filter_map(|series| judge_series(report, series)).collect()
@@ -21,7 +21,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         return None;
     }
     let of_rates = highest.stage.rate_per_s().is_some();
-    // Where it gave way there is no more to be had, whatever the peak's own rule says.
+    // Where it was saturated there is no more to be had, whatever the peak's own rule says.
     let passed = peak.passed || series.saturation.is_some();
     if !passed && highest.met_its_rate() {
         // No peak was looked for.
@@ -31,7 +31,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         let evidence = format!(
             "throughput had not clearly stopped rising when the ladder ended at {}; highest was {} TPS at {}",
             words(highest),
-            rate(peak.throughput.mean),
+            format::long(peak.throughput.mean),
             words(at_peak)
         );
         let advice = if of_rates {
@@ -43,7 +43,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     } else if !of_rates && peak.clients == lowest.stage.clients && peak.clients > 1 {
         let evidence = format!(
             "throughput was highest ({} TPS) at the ladder's lowest count, {}",
-            rate(peak.throughput.mean),
+            format::long(peak.throughput.mean),
             words(lowest)
         );
         (evidence, "start the ladder with fewer clients, with --clients or --ramp")
@@ -60,6 +60,6 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
 }
 
 fn words(result: &StageResult) -> String {
-    let of_rate = |rate_per_s| format!("{}/s", rate(rate_per_s));
-    result.stage.rate_per_s().map_or_else(|| clients(result.stage.clients), of_rate)
+    let of_rate = |rate_per_s| format!("{}/s", format::long(rate_per_s));
+    result.stage.rate_per_s().map_or_else(|| format::clients(result.stage.clients), of_rate)
 }

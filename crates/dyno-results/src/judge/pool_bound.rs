@@ -4,7 +4,7 @@ use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity};
-use crate::words::{count, percent, time_us};
+use crate::format;
 
 /// Connections in use, as a share of the pool, from which on it counts as full.
 const POOL_FULL: f64 = 0.95;
@@ -42,11 +42,11 @@ fn evidence(result: &StageResult) -> Option<String> {
             "in {} half of the transactions waited {} or longer for a connection, and the server took {} for them; the \
              pool's {} connections were in use for {} of the time, and {} clients waited on average",
             stage_name(result),
-            time_us(wait.p50_us),
-            time_us(service.p50_us),
-            count(u64::from(pool.connections)),
-            percent(in_use),
-            count(pool.waiting_mean.round() as u64)
+            format::latency_us(wait.p50_us),
+            format::latency_us(service.p50_us),
+            format::count(u64::from(pool.connections)),
+            format::share(in_use),
+            format::count(pool.waiting_mean.round() as u64)
         )
     })
 }

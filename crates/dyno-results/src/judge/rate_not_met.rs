@@ -4,7 +4,8 @@ use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity, StageKind};
-use crate::words::{count, list, percent, rate};
+use crate::format;
+use crate::words::list;
 
 /// A shortfall of this share is taken for real.
 const SHORTFALL_MIN: f64 = 0.02;
@@ -46,9 +47,9 @@ fn shortfall(result: &StageResult) -> Option<String> {
     (missing > SHORTFALL_MIN.max(DEVIATIONS / due.sqrt())).then(|| {
         format!(
             "{} transactions a second ended where {} were due ({} are missing)",
-            rate(ended / result.seconds),
-            rate(due_per_s),
-            percent(missing)
+            format::long(ended / result.seconds),
+            format::long(due_per_s),
+            format::share(missing)
         )
     })
 }
@@ -60,13 +61,14 @@ fn never_begun(result: &StageResult) -> Option<String> {
     } else {
         "transactions that were due were"
     };
-    (result.not_begun > 0).then(|| format!("{} {due} never begun", count(result.not_begun)))
+    (result.not_begun > 0).then(|| format!("{} {due} never begun", format::count(result.not_begun)))
 }
 
 /// However few, for the same reason.
 fn skipped(result: &StageResult) -> Option<String> {
     let were = if result.skipped == 1 { "transaction was" } else { "transactions were" };
-    (result.skipped > 0).then(|| format!("{} {were} skipped for being too late", count(result.skipped)))
+    (result.skipped > 0)
+        .then(|| format!("{} {were} skipped for being too late", format::count(result.skipped)))
 }
 
 /// The rate that was asked for, over the time that the load lasted: a ramp that was cut short did not get to its end.

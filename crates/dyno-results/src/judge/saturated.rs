@@ -1,4 +1,4 @@
-//! `saturated`: where a ramp gave way, and what was at its bound there.
+//! `saturated`: where a ramp was saturated, and what was at its limit there.
 
 use super::evidence::{reading, series_subject};
 use crate::document::{Limit, Report, Saturation, Series};
@@ -16,7 +16,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         severity: Severity::Note,
         subject: Subject { stage: Some(saturation.stage), ..series_subject(report, series) },
         evidence: format!(
-            "{} gave way: {}; {}",
+            "{} is saturated: {}; {}",
             series.target,
             saturation.evidence,
             at_bound(report, series, saturation)
@@ -72,7 +72,7 @@ fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
     format!("{size}; {remedy}")
 }
 
-/// Whether most of what the processors did where the ramp gave way was neither the server's nor dyno's. False where that
+/// Whether most of what the processors did where the ramp was saturated was neither the server's nor dyno's. False where that
 /// cannot be told.
 fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -> bool {
     let Some(result) = report.stage(saturation.stage) else { return false };

@@ -3,7 +3,7 @@
 
 use crate::document::Report;
 use crate::event::{Finding, Setting, Settings, Severity, Subject};
-use crate::words::count;
+use crate::format;
 
 /// Settings that are named.
 const SHOWN: usize = 6;
@@ -99,7 +99,11 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
         code: "settings-changed".to_owned(),
         severity: Severity::Note,
         subject: Subject::of_target(&settings.target),
-        evidence: format!("{} {differ} from the defaults: {}", count(changed.len() as u64), shown.join(", ")),
+        evidence: format!(
+            "{} {differ} from the defaults: {}",
+            format::count(changed.len() as u64),
+            shown.join(", ")
+        ),
         advice: "publish the settings with the figures; the report lists them all".to_owned(),
     })
 }

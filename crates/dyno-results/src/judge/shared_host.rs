@@ -3,7 +3,8 @@
 use super::evidence::{driver_cores, loads, shared_cpus};
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity, Subject, Target};
-use crate::words::{list, percent};
+use crate::format;
+use crate::words::list;
 
 /// With less than this share of the processors, the driver takes little from the server.
 const DRIVER_SHARE_SMALL: f64 = 0.05;
@@ -39,7 +40,7 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
     };
     let evidence = match (cpus, share) {
         (Some(cpus), Some(share)) => {
-            format!("{who} share {}; the driver took {} of them", processors(cpus), percent(share))
+            format!("{who} share {}; the driver took {} of them", processors(cpus), format::share(share))
         }
         (Some(cpus), None) => {
             format!("{who} share {}; what the driver took is not known", processors(cpus))

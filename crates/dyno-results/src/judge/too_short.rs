@@ -5,7 +5,7 @@ use super::gathered::{InStage, gather};
 use super::settings_changed::with_unit;
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity, StageKind};
-use crate::words::bytes;
+use crate::format;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = headlines(report)
@@ -29,7 +29,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn evidence(result: &StageResult) -> String {
     let wal = reading(result, "wal_bytes_per_s")
-        .map(|per_s| format!(" while {} of WAL were written each second", bytes(per_s as u64)))
+        .map(|per_s| format!(" while {} of WAL were written each second", format::bytes(per_s as u64)))
         .unwrap_or_default();
     format!("no checkpoint began in {}{wal}: its cost is not in the figures", stage_name(result))
 }

@@ -1,4 +1,4 @@
-//! Finds the step of a ramp at which a target gave way: more load brought no more throughput while latency rose,
+//! Finds the step of a ramp at which a target was saturated: more load brought no more throughput while latency rose,
 //! transactions began to fail, or the rate asked for was no longer met.
 //!
 //! A pure function of the steps. A campaign asks it behind each step whether to end a ramp, and the report where it
@@ -9,9 +9,9 @@
 mod flat;
 
 use crate::document::{Estimate, SaturationSign, StageResult};
-use crate::words::{clients, counted, percent, rate};
+use crate::format;
 
-/// Steps beyond the one at which a target gave way that must show the same.
+/// Steps beyond the one at which a target was saturated that must show the same.
 pub const BEYOND_MIN: usize = 2;
 /// Seconds of load beyond it that must show the same. What disturbs a machine lasts for seconds, however many steps are put
 /// into them. Two steps of three seconds are the shortest of which is known how much throughput varied within them: where
@@ -62,7 +62,7 @@ pub struct Processors {
     pub idle_share: f64,
 }
 
-/// Where a ramp gave way.
+/// Where a ramp was saturated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaturationPoint {
     /// Index of the first step from which on more load brought no more.
@@ -74,7 +74,7 @@ pub struct SaturationPoint {
     pub evidence: String,
 }
 
-/// Where a ramp gave way; `None` where it did not, or has too few steps to say. The steps may stand in any order.
+/// Where a ramp was saturated; `None` where it was not, or has too few steps to say. The steps may stand in any order.
 #[must_use]
 pub fn decide(steps: &[LoadStep]) -> Option<SaturationPoint> {
     let mut order: Vec<usize> = (0..steps.len()).collect();
@@ -129,7 +129,7 @@ impl Sign {
             let were = if left_out == 1 { "was" } else { "were" };
             self.evidence.push_str(&format!(
                 "; {} in which others took the processors {were} left out",
-                counted(left_out as u64, "step")
+                format::counted(left_out as u64, "step")
             ));
         }
         self
@@ -177,7 +177,8 @@ impl LoadStep {
 
     /// `40 clients`, `9,000/s`
     pub(crate) fn words(&self) -> String {
-        self.rate_per_s.map_or_else(|| clients(self.clients), |per_s| format!("{}/s", rate(per_s)))
+        self.rate_per_s
+            .map_or_else(|| format::clients(self.clients), |per_s| format!("{}/s", format::long(per_s)))
     }
 
     /// How long its load lasted.
@@ -234,7 +235,7 @@ fn errors(steps: &[&LoadStep]) -> Option<Sign> {
     let before = at
         .checked_sub(1)
         .map(|before| {
-            format!(", against {} at {}", percent(steps[before].failed_share()), steps[before].words())
+            format!(", against {} at {}", format::share(steps[before].failed_share()), steps[before].words())
         })
         .unwrap_or_default();
     Some(Sign {
@@ -243,8 +244,8 @@ fn errors(steps: &[&LoadStep]) -> Option<Sign> {
         evidence: format!(
             "from {} on transactions failed: {} of them there and {} at {}{before}",
             first.words(),
-            percent(first.failed_share()),
-            percent(last.failed_share()),
+            format::share(first.failed_share()),
+            format::share(last.failed_share()),
             last.words()
         ),
     })
@@ -264,10 +265,10 @@ fn rate_not_met(steps: &[&LoadStep]) -> Option<Sign> {
         evidence: format!(
             "of {} asked for {}/s ended ({} are missing), and of {} {}/s{before}",
             first.words(),
-            rate(first.ended_per_s()),
-            percent(first.shortfall()?),
+            format::long(first.ended_per_s()),
+            format::share(first.shortfall()?),
             last.words(),
-            rate(last.ended_per_s())
+            format::long(last.ended_per_s())
         ),
     })
 }

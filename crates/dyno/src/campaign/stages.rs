@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
-use dyno_results::event::{Arrival, Event, Stage, StageFinished, StageKind, TypeInterval};
+use dyno_results::event::{Arrival, Event, Stage, StageFinished, TypeInterval};
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
@@ -103,7 +103,7 @@ impl Stages {
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
         self.tell_priority(context, subject.target, order.arrivals, outcome.realtime);
         self.lost = observer.lost.take().map(|said| {
-            let (kind, clients) = (kind_name(order.kind), order.clients);
+            let (kind, clients) = (order.kind.name(), order.clients);
             let plural = if clients == 1 { "" } else { "s" };
             Lost { during: format!("{} {kind}, {clients} client{plural}", subject.series), said }
         });
@@ -307,15 +307,6 @@ fn of_type(part: &TypeInterval) -> Done {
         failed: part.failed + part.cancelled,
         retries: part.retries,
         writes: part.queries.map_or(0, |queries| queries.writes),
-    }
-}
-
-fn kind_name(kind: StageKind) -> &'static str {
-    match kind {
-        StageKind::WarmUp => "warm-up",
-        StageKind::Ladder => "ladder",
-        StageKind::Hold => "hold",
-        StageKind::Ramp => "ramp",
     }
 }
 

@@ -11,7 +11,6 @@ use dyno_report::{csv, page, summary};
 use dyno_results::document::Report;
 use dyno_results::judge::judge;
 use dyno_results::store::Store;
-use dyno_results::timeline_view::TimelineView;
 
 use super::{print, print_json};
 use crate::cli::ReportArguments;
@@ -47,10 +46,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
 
 /// The series as CSV, to a file or to standard output.
 fn series(report: &Report, file: Option<&Path>) -> Result<u8, Failure> {
-    let timelines: Vec<_> = report.timelines.iter().map(TimelineView::of).collect();
     let write = |out: &mut dyn io::Write| {
         let mut out = BufWriter::new(out);
-        csv::write(&report.run.started_at, &timelines, &report.stages, &mut out).and_then(|()| out.flush())
+        csv::write(&report.run.started_at, &report.timelines, &report.stages, &mut out)
+            .and_then(|()| out.flush())
     };
     match file.filter(|path| path.as_os_str() != "-") {
         Some(path) => {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use dyno_report::format;
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::{Percentiles, Report};
 use dyno_results::event::{Severity, StageKind};
+use dyno_results::format;
 
 /// A run that is stored and judged.
 pub(super) struct Finished {

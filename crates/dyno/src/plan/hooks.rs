@@ -50,10 +50,8 @@ impl HookStage {
         match self {
             Self::Run => "run",
             Self::Series(name) => name,
-            Self::Kind(StageKind::WarmUp) => "warm-up",
-            Self::Kind(StageKind::Ladder) => "ladder",
-            Self::Kind(StageKind::Hold) => "hold",
-            Self::Kind(StageKind::Ramp) | Self::Ramp => "ramp",
+            Self::Kind(kind) => kind.name(),
+            Self::Ramp => StageKind::Ramp.name(),
         }
     }
 

@@ -81,7 +81,7 @@ fn assert_only_held(report: &Report, is_planted: impl Fn(&Limit) -> bool, words:
     let Some(of_held) = limits(report, "held") else { panic!("never gave way:\n{}", steps(report, "held")) };
     assert!(first_of_server(&of_held).is_some_and(is_planted), "{of_held:?}\n{}", steps(report, "held"));
     let found = finding(report, "held").unwrap_or_else(|| panic!("no finding: {of_held:?}"));
-    assert!(found["evidence"].as_str().unwrap().contains("held gave way"), "{found:#}");
+    assert!(found["evidence"].as_str().unwrap().contains("held is saturated"), "{found:#}");
     // Without a cap it may come to an end of another kind, which is said as well, or to none.
     let of_free = limits(report, "free");
     assert_eq!(finding(report, "free").is_some(), of_free.is_some(), "{of_free:?}");

@@ -159,7 +159,7 @@ fn a_stored_run_is_of_one_target_and_its_warm_up_is_apart() {
         }
         let [warm_up, hold] = [0, 1].map(|stage| &document["stages"][stage]);
         assert_eq!([&warm_up["kind"], &hold["kind"]], ["warm-up", "hold"]);
-        let max = dyno_report::format::latency_us(hold["response"]["max_us"].as_f64().unwrap());
+        let max = dyno_results::format::latency_us(hold["response"]["max_us"].as_f64().unwrap());
         assert!(ran.stderr.contains(&format!(", max {max}\n")), "{max} on {product}: {}", ran.stderr);
         let mut again = Command::new(env!("CARGO_BIN_EXE_dyno"));
         again.args(["run", "--rerun", "last", "--store"]).arg(directory.path().join("store.db"));

@@ -21,7 +21,7 @@ pub(super) struct LinePart {
     text: String,
     /// A form for narrow terminals.
     short: Option<String>,
-    /// `None` where it must stay; else the highest gives way first.
+    /// `None` where it must stay; else the highest is left out first.
     expendable: Option<u8>,
     colour: fn(Paint, &str) -> String,
 }

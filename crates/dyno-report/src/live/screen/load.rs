@@ -4,13 +4,13 @@
 use dyno_results::event::{Pool, Stage};
 
 use super::line::{self, LinePart, ScreenLine};
-use crate::format;
 use crate::live::board::{Board, GivenUpTarget};
 use crate::live::pace::LadderProgress;
 use crate::live::processors::Busy;
 use crate::live::stage::{EndedStage, Moment, RunningStage};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible, width};
+use dyno_results::format;
 
 /// Draws the stages under way of the only target, a line for each stream.
 pub(super) fn of_one(board: &Board, now_ms: u64, sheet: &mut Sheet) {

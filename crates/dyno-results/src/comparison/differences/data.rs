@@ -6,7 +6,7 @@ use crate::comparison::data::family;
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Data, Severity, Table};
-use crate::words::{bytes, count};
+use crate::format;
 
 /// Rows may differ by so much: a table that a load fills is not found twice with the same number.
 const ROWS_TOLERANCE: f64 = 1.05;
@@ -98,7 +98,7 @@ fn indexes(sides: &[Side], family: &str) -> Option<Difference> {
 
 /// `10`, `0.1`
 fn plain(scale: f64) -> String {
-    if scale.fract() == 0.0 { count(scale as u64) } else { scale.to_string() }
+    if scale.fract() == 0.0 { format::count(scale as u64) } else { scale.to_string() }
 }
 
 /// Where no scale says how large the data are, their tables do.
@@ -123,12 +123,12 @@ fn rows(sides: &[Side], family: &str) -> Option<Difference> {
         let largest = tables.iter().max_by_key(|table| table.rows);
         match (tables.as_slice(), largest) {
             ([], _) | (_, None) => None,
-            ([only], _) => Some(format!("{} in {}", count(only.rows?), only.name)),
+            ([only], _) => Some(format!("{} in {}", format::count(only.rows?), only.name)),
             (several, Some(largest)) => Some(format!(
                 "{} in {} tables ({} in {})",
-                count(rows),
+                format::count(rows),
                 several.len(),
-                count(largest.rows?),
+                format::count(largest.rows?),
                 largest.name
             )),
         }
@@ -163,13 +163,25 @@ fn place(data: &Data) -> Option<String> {
     let memory = data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64);
     Some(match (cache, memory) {
         (Some(cache), _) if database <= cache => {
-            format!("in the server's cache: {} of data, {} of cache", bytes(database), bytes(cache))
+            format!(
+                "in the server's cache: {} of data, {} of cache",
+                format::bytes(database),
+                format::bytes(cache)
+            )
         }
         (_, Some(memory)) => {
-            format!("in the host's memory: {} of data, {} of memory", bytes(database), bytes(memory))
+            format!(
+                "in the host's memory: {} of data, {} of memory",
+                format::bytes(database),
+                format::bytes(memory)
+            )
         }
         (Some(cache), None) => {
-            format!("larger than the server's cache: {} of data, {} of cache", bytes(database), bytes(cache))
+            format!(
+                "larger than the server's cache: {} of data, {} of cache",
+                format::bytes(database),
+                format::bytes(cache)
+            )
         }
         (None, None) => return None,
     })

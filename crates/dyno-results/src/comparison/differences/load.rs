@@ -6,8 +6,8 @@ use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Picked, Side};
 use crate::document::StageResult;
 use crate::event::{Arrival, Distribution, Severity, StageKind};
+use crate::format;
 use crate::headline::Demand;
-use crate::words::{rate, seconds, time_us};
 
 /// Stages whose lengths differ by less are of one length.
 const SECONDS_TOLERANCE: f64 = 1.1;
@@ -150,9 +150,9 @@ fn distribution(result: &StageResult) -> Option<String> {
 fn asked_rate(result: &StageResult) -> Option<String> {
     match (&result.stage.arrival, result.stage.rate_end_per_s) {
         (Arrival::Closed { .. }, _) => None,
-        (Arrival::Open { rate_per_s, .. }, None) => Some(format!("{}/s", rate(*rate_per_s))),
+        (Arrival::Open { rate_per_s, .. }, None) => Some(format!("{}/s", format::long(*rate_per_s))),
         (Arrival::Open { rate_per_s, .. }, Some(end)) => {
-            Some(format!("{} to {}/s", rate(*rate_per_s), rate(end)))
+            Some(format!("{} to {}/s", format::long(*rate_per_s), format::long(end)))
         }
     }
 }
@@ -194,7 +194,9 @@ fn connections(result: &StageResult) -> String {
 
 fn think_time(result: &StageResult) -> Option<String> {
     match result.stage.arrival {
-        Arrival::Closed { think_time_ms } if think_time_ms > 0.0 => Some(time_us(think_time_ms * 1e3)),
+        Arrival::Closed { think_time_ms } if think_time_ms > 0.0 => {
+            Some(format::latency_us(think_time_ms * 1e3))
+        }
         Arrival::Closed { .. } => Some("none".to_owned()),
         Arrival::Open { .. } => None,
     }
@@ -208,7 +210,7 @@ fn length(sides: &[Side], picks: &[Picked<'_>]) -> Option<Difference> {
         return None;
     }
     let severity = if longest >= SECONDS_FAR * shortest { LENGTH.severity } else { Severity::Note };
-    let texts = lengths.into_iter().map(|length| length.map(seconds)).collect();
+    let texts = lengths.into_iter().map(|length| length.map(format::duration_s)).collect();
     unequal_where_known(sides, &Aspect { severity, ..LENGTH }, texts)
 }
 

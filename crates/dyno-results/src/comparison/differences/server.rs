@@ -4,8 +4,9 @@ use super::{Aspect, unequal, unequal_where_known, values};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Finding, HookTime, Host, Setting, Severity};
+use crate::format;
 use crate::judge::settings_changed::{bears_weight, with_unit};
-use crate::words::{bytes, list, rate};
+use crate::words::list;
 
 /// Settings that are named.
 const SETTINGS_SHOWN: usize = 6;
@@ -241,7 +242,7 @@ fn memory(sides: &[Side]) -> Option<Difference> {
     if all_known && *most as f64 <= MEMORY_TOLERANCE * *least as f64 {
         return None;
     }
-    unequal(sides, &MEMORY, values(sides, |member| size(member).map(bytes)))
+    unequal(sides, &MEMORY, values(sides, |member| size(member).map(format::bytes)))
 }
 
 fn place(member: &Member) -> Option<String> {
@@ -258,12 +259,15 @@ fn caps(member: &Member) -> Option<String> {
     let read = &loads.rfind(|result| result.resources.contains_key("server_cpu_cores"))?.resources;
     let moved = |way: &str, unit: &str| read.get(&format!("server_cgroup_disk_{way}_limit_{unit}"));
     let disk = ["read", "write"].into_iter().flat_map(|way| {
-        let of_bytes = moved(way, "bytes").map(|cap| format!("{} {way} each second", bytes(*cap as u64)));
-        let of_operations = moved(way, "operations").map(|cap| format!("{} {way} operations/s", rate(*cap)));
+        let of_bytes =
+            moved(way, "bytes").map(|cap| format!("{} {way} each second", format::bytes(*cap as u64)));
+        let of_operations =
+            moved(way, "operations").map(|cap| format!("{} {way} operations/s", format::long(*cap)));
         [of_bytes, of_operations]
     });
     let processors = read.get("server_cgroup_cpus_limit").map(|cap| format!("{cap} processors"));
-    let memory = read.get("server_cgroup_memory_limit_bytes").map(|cap| bytes(*cap as u64) + " of memory");
+    let memory =
+        read.get("server_cgroup_memory_limit_bytes").map(|cap| format::bytes(*cap as u64) + " of memory");
     let caps: Vec<String> = [processors, memory].into_iter().chain(disk).flatten().collect();
     Some(if caps.is_empty() { "none".to_owned() } else { list(&caps) })
 }

@@ -324,7 +324,7 @@ fn loads_that_differ_are_told() {
     let found = with_change(|fixture| {
         stages(fixture, |stage| stage.arrival = Arrival::Closed { think_time_ms: 10.0 });
     });
-    assert_found(&found, "think time", Severity::Doubt, &["none (a), 10.0 ms (b)"]);
+    assert_found(&found, "think time", Severity::Doubt, &["none (a), 10 ms (b)"]);
     let found = with_change(|fixture| stages(fixture, |stage| stage.connections = Some(4)));
     assert_found(&found, "connections", Severity::Doubt, &["one for each client (a), 4 shared (b)"]);
     let open = |rate_per_s: f64, distribution: Distribution| {

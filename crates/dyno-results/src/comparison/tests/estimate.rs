@@ -105,12 +105,7 @@ fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<F
         let (base, other) = rounds(noise, truth, 0.05, 0.02, 5);
         let contrast = Contrast::of(&base, &other, Unit::Pairs);
         Draft {
-            row: FigureRow {
-                key: "",
-                unit: "",
-                better: Better::Higher,
-                cells: vec![base.cell(), other.cell()],
-            },
+            row: FigureRow::new("", "", Better::Higher, vec![base.cell(), other.cell()]),
             contrasts: vec![None, contrast],
             primary: row == 0,
         }

@@ -2,7 +2,7 @@
 
 use super::{FULL, Scene, WAITING, amount, limit, reading};
 use crate::document::{Limit, StageResult};
-use crate::words::{bytes, count, percent};
+use crate::format;
 
 /// From about this share of the redo log on, InnoDB puts flushing before everything else.
 const REDO_FULL: f64 = 0.75;
@@ -40,8 +40,8 @@ fn redo_full(scene: &Scene<'_>) -> Option<Limit> {
     let used = scene.mean(share).filter(|used| *used >= REDO_FULL)?;
     let evidence = format!(
         "{} of the redo log's {} waited for a checkpoint{}: pages must be flushed before more can be written",
-        percent(used),
-        bytes(capacity as u64),
+        format::share(used),
+        format::bytes(capacity as u64),
         scene.before(share)
     );
     Some(limit("log", used, evidence))
@@ -59,7 +59,7 @@ fn written(scene: &Scene<'_>) -> Option<Limit> {
     let held_up = scene.mean(share).filter(|share| *share >= WAITING)?;
     let evidence = format!(
         "{} of the sessions at work wrote the log or waited until it was written{}{}",
-        percent(held_up),
+        format::share(held_up),
         scene.before(share),
         synced(scene)
     );
@@ -69,7 +69,7 @@ fn written(scene: &Scene<'_>) -> Option<Limit> {
 fn synced(scene: &Scene<'_>) -> String {
     let syncs = scene.read("wal_fsyncs_per_s").filter(|syncs| *syncs >= 1.0);
     syncs.map_or_else(String::new, |syncs| {
-        format!(", synced {} times each second", count(syncs.round() as u64))
+        format!(", synced {} times each second", format::count(syncs.round() as u64))
     })
 }
 
@@ -87,7 +87,7 @@ pub(super) fn locks(scene: &Scene<'_>) -> Option<Limit> {
     if let Some(share) = scene.mean(held).filter(|share| *share >= WAITING) {
         let evidence = format!(
             "{} of the sessions at work waited for a lock that another held{}",
-            percent(share),
+            format::share(share),
             scene.before(held)
         );
         return Some(limit("locks", share, evidence));
@@ -96,7 +96,7 @@ pub(super) fn locks(scene: &Scene<'_>) -> Option<Limit> {
     let share = scene.mean(latched).filter(|share| *share >= WAITING)?;
     let evidence = format!(
         "{} of the sessions at work waited for a latch within the server (LWLock){}",
-        percent(share),
+        format::share(share),
         scene.before(latched)
     );
     Some(limit("locks", share, evidence))
@@ -111,13 +111,13 @@ pub(super) fn connections(scene: &Scene<'_>) -> Option<Limit> {
         .sum();
     let allowed = scene.target.and_then(|target| target.connections_max);
     let allows = allowed
-        .map(|allowed| format!(" of the {} that it allows", count(u64::from(allowed))))
+        .map(|allowed| format!(" of the {} that it allows", format::count(u64::from(allowed))))
         .unwrap_or_default();
     (refused > 0).then(|| {
         limit(
             "connections",
             1.0,
-            format!("the server had no connection left{allows} {} times", count(refused)),
+            format!("the server had no connection left{allows} {} times", format::count(refused)),
         )
     })
 }
@@ -138,7 +138,7 @@ pub(super) fn pool(scene: &Scene<'_>) -> Option<Limit> {
         format!(
             "the pool's {} connections were in use for {} of the time and {} clients waited for one{}",
             amount(connections),
-            percent(share),
+            format::share(share),
             amount(queue),
             scene.before_as(waiting, amount)
         ),

@@ -2,7 +2,7 @@
 
 use super::{FULL, Scene, limit, reading};
 use crate::document::{Limit, StageResult};
-use crate::words::percent;
+use crate::format;
 
 pub(super) fn driver(scene: &Scene<'_>) -> Option<Limit> {
     let thread = |result: &StageResult| result.driver_thread_busy_max;
@@ -13,13 +13,16 @@ pub(super) fn driver(scene: &Scene<'_>) -> Option<Limit> {
     if let Some(busy) = scene.mean(thread).filter(|busy| *busy >= FULL) {
         let evidence = format!(
             "dyno's busiest thread was on a processor for {} of the time{}",
-            percent(busy),
+            format::share(busy),
             scene.before(thread)
         );
         return Some(limit("driver", busy, evidence));
     }
     let busy = scene.mean(machine).filter(|busy| *busy >= FULL)?;
-    let evidence =
-        format!("the processors of dyno's own machine were {} busy{}", percent(busy), scene.before(machine));
+    let evidence = format!(
+        "the processors of dyno's own machine were {} busy{}",
+        format::share(busy),
+        scene.before(machine)
+    );
     Some(limit("driver", busy, evidence))
 }

@@ -2,7 +2,7 @@
 
 use super::{FULL, Scene, amount, limit, reading};
 use crate::document::{Limit, StageResult};
-use crate::words::{bytes, percent, rate, time_us};
+use crate::format;
 
 /// Periods of a quota in which it was used up, from this share on, while most of it was used on average: a load that
 /// comes in bursts meets its quota before the mean does.
@@ -47,7 +47,7 @@ fn cpu(scene: &Scene<'_>) -> Option<Limit> {
         scene
             .read("cpu_steal_share")
             .filter(|share| *share >= STEAL_TOLD)
-            .map(|share| format!("other machines {} of their time (steal)", percent(share))),
+            .map(|share| format!("other machines {} of their time (steal)", format::share(share))),
     ]
     .into_iter()
     .flatten()
@@ -56,7 +56,7 @@ fn cpu(scene: &Scene<'_>) -> Option<Limit> {
     Some(limit(
         "cpu",
         busy,
-        format!("{whose} were {} busy{}{parts}", percent(busy), scene.before(busy_share)),
+        format!("{whose} were {} busy{}{parts}", format::share(busy), scene.before(busy_share)),
     ))
 }
 
@@ -93,7 +93,7 @@ fn of_its_own(scene: &Scene<'_>) -> Option<Limit> {
     (share >= FULL || often).then(|| {
         let held_back = throttled
             .filter(|throttled| *throttled > 0.0)
-            .map(|throttled| format!("; it was held back in {} of the periods", percent(throttled)))
+            .map(|throttled| format!("; it was held back in {} of the periods", format::share(throttled)))
             .unwrap_or_default();
         let cores = share * quota;
         let before = scene.before_as(used, amount);
@@ -149,8 +149,8 @@ fn disk_cap(scene: &Scene<'_>, way: &str, unit: &str) -> Option<Limit> {
     let cap = scene.read(&format!("server_cgroup_disk_{way}_limit_{unit}")).filter(|cap| *cap > 0.0)?;
     let moved = scene.read(&key)?;
     let words = |per_s: f64| match unit {
-        "bytes" => bytes(per_s as u64),
-        _ => format!("{} operations", rate(per_s)),
+        "bytes" => format::bytes(per_s as u64),
+        _ => format!("{} operations", format::long(per_s)),
     };
     (moved / cap >= FULL).then(|| {
         let before = scene.before_as(|result| reading(result, &key), words);
@@ -171,14 +171,16 @@ fn device(scene: &Scene<'_>) -> Option<Limit> {
         .map(|queue| format!("; {} operations were under way on average", amount(queue)))
         .unwrap_or_default();
     let time = scene.read("disk_await_seconds").map_or_else(String::new, |seconds| {
-        let before =
-            scene.before_as(|result| reading(result, "disk_await_seconds"), |seconds| time_us(seconds * 1e6));
-        format!("; one took {}{before}", time_us(seconds * 1e6))
+        let before = scene.before_as(
+            |result| reading(result, "disk_await_seconds"),
+            |seconds| format::latency_us(seconds * 1e6),
+        );
+        format!("; one took {}{before}", format::latency_us(seconds * 1e6))
     });
     Some(limit(
         "disk",
         busy,
-        format!("the disk was busy for {} of the time{before}{queue}{time}", percent(busy)),
+        format!("the disk was busy for {} of the time{before}{queue}{time}", format::share(busy)),
     ))
 }
 
@@ -195,9 +197,10 @@ fn of_machine(scene: &Scene<'_>) -> Option<Limit> {
     let swap = scene
         .read("swap_used_bytes")
         .filter(|used| *used > 0.0)
-        .map(|used| format!("; {} were swapped out", bytes(used as u64)))
+        .map(|used| format!("; {} were swapped out", format::bytes(used as u64)))
         .unwrap_or_default();
-    let evidence = format!("{} of the host's memory were left{}{swap}", percent(share), scene.before(left));
+    let evidence =
+        format!("{} of the host's memory were left{}{swap}", format::share(share), scene.before(left));
     Some(limit("memory", 1.0 - share, evidence))
 }
 
@@ -211,9 +214,9 @@ fn of_group(scene: &Scene<'_>) -> Option<Limit> {
             used / cap,
             format!(
                 "the server's control group used {} of the {} that it may; for {} of the time something waited for memory",
-                bytes(used as u64),
-                bytes(cap as u64),
-                percent(waited)
+                format::bytes(used as u64),
+                format::bytes(cap as u64),
+                format::share(waited)
             ),
         )
     })

@@ -1,11 +1,11 @@
-//! What is at its bound is named, and what is not, or was not read, is not.
+//! What is at its limit is named, and what is not, or was not read, is not.
 
 use crate::document::{Limit, Saturation};
 use crate::event::{Event, Host, Interval, Pool, Settings, StageKind, Stamped};
 use crate::fixture::{Fixture, FixtureStage, saturated_ladder, setting, target, wobble};
 use crate::fold::fold;
 
-/// The saturation of a ladder that gave way at 8 clients, with what `read` sets for each rung.
+/// The saturation of a ladder that was saturated at 8 clients, with what `read` sets for each rung.
 fn given_way(same_host: bool, read: impl Fn(&mut Fixture, f64)) -> Saturation {
     let mut fixture = Fixture::started("2026-11-20-1");
     fixture.push(Event::Target(crate::event::Target { same_host: Some(same_host), ..target("pg") }));
@@ -57,13 +57,13 @@ fn processors_without_rest_are_named() {
         full,
         "cpu",
         &[
-            "the host's 8 processors were 97 % busy (48 % at 4 clients)",
+            "the host's 8 processors were 97% busy (48% at 4 clients)",
             "the server took 5.5 of them, other programs 2.3",
         ],
     );
     none(|fixture, load| busy(fixture, 0.85 * load));
     // Without the machine's own time the server's share of its processors decides.
-    only(|fixture, load| fixture.grow("host", "server_cpu_seconds_total", 7.5 * load), "cpu", &["94 % busy"]);
+    only(|fixture, load| fixture.grow("host", "server_cpu_seconds_total", 7.5 * load), "cpu", &["94% busy"]);
     none(|fixture, load| fixture.grow("host", "server_cpu_seconds_total", 6.0 * load));
 }
 
@@ -86,7 +86,7 @@ fn a_quota_is_named_apart_from_the_machine() {
         fixture.grow("host", "server_cgroup_periods_total", 10.0);
         fixture.grow("host", "server_cgroup_throttled_periods_total", if load < 1.0 { 0.0 } else { 9.3 });
     };
-    let words = ["may use 0.50 processors and used 0.49 (0.24 at 4 clients)", "in 93 % of the periods"];
+    let words = ["may use 0.50 processors and used 0.49 (0.24 at 4 clients)", "in 93% of the periods"];
     only(capped, "cpu-quota", &words);
     // In bursts: three quarters of it are used on average, and every third period is not enough.
     let bursts = |fixture: &mut Fixture, load: f64| {
@@ -95,7 +95,7 @@ fn a_quota_is_named_apart_from_the_machine() {
         fixture.grow("host", "server_cgroup_periods_total", 9.0);
         fixture.grow("host", "server_cgroup_throttled_periods_total", 3.0);
     };
-    only(bursts, "cpu-quota", &["33 % of the periods"]);
+    only(bursts, "cpu-quota", &["33% of the periods"]);
     none(|fixture, load| {
         fixture.read("host", "server_cgroup_cpus_limit", 2.0);
         fixture.grow("host", "server_cgroup_cpu_seconds_total", 1.5 * load);
@@ -127,7 +127,7 @@ fn a_disk_that_is_always_busy_is_named_with_its_queue() {
         fixture.grow("host", "disk_read_operations_total", 0.0);
     };
     let words = [
-        "busy for 99 % of the time (50 % at 4 clients); 14 operations were under way on average; one took 14.0 ms (7.0 ms at 4 clients)",
+        "busy for 99% of the time (50% at 4 clients); 14 operations were under way on average; one took 14 ms (7.0 ms at 4 clients)",
     ];
     only(disk, "disk", &words);
     none(|fixture, load| fixture.grow("host", "disk_busy_seconds_total", 0.8 * load));
@@ -145,7 +145,7 @@ fn a_cap_on_the_disk_is_named() {
         fixture.read("host", "server_cgroup_disk_write_limit_operations", 60.0);
         fixture.grow("host", "server_cgroup_disk_write_operations_total", 59.0 * load);
     };
-    only(counted, "disk", &["may write 60 operations each second and came to 59 operations"]);
+    only(counted, "disk", &["may write 60.0 operations each second and came to 59.0 operations"]);
     none(|fixture, load| counted(fixture, load * 0.8));
 }
 
@@ -156,7 +156,7 @@ fn memory_that_is_gone_is_named() {
         fixture.read("host", "memory_available_bytes", 1e10 * (1.0 - 0.97 * load));
         fixture.read("host", "swap_used_bytes", 2e9 * load);
     };
-    only(gone, "memory", &["3.0 % of the host's memory were left", "1.9 GiB were swapped out"]);
+    only(gone, "memory", &["3% of the host's memory were left", "1.9 GiB were swapped out"]);
     let group = |pressure: f64| {
         move |fixture: &mut Fixture, load: f64| {
             fixture.read("host", "server_cgroup_memory_bytes", 1e9);
@@ -164,7 +164,7 @@ fn memory_that_is_gone_is_named() {
             fixture.grow("host", "pressure_memory_seconds_total", pressure * load);
         }
     };
-    only(group(0.3), "memory", &["954 MiB of the 954 MiB", "30 % of the time"]);
+    only(group(0.3), "memory", &["954 MiB of the 954 MiB", "30% of the time"]);
     // The page cache fills a group by itself.
     none(group(0.0));
 }
@@ -182,7 +182,7 @@ fn locks_that_others_hold_are_named() {
     only(
         locked,
         "locks",
-        &["70 % of the sessions at work waited for a lock that another held (54 % at 4 clients)"],
+        &["70% of the sessions at work waited for a lock that another held (54% at 4 clients)"],
     );
     none(|fixture, _| waits(fixture, &[("Lock", 4.0), ("CPU", 6.0)]));
     only(
@@ -200,7 +200,7 @@ fn a_log_that_everybody_waits_for_is_named() {
             waits(fixture, &[(class, 8.0 * load), ("IO", 1.0), ("LWLock", 1.0)]);
             fixture.grow("database", "wal_fsyncs_total", 180.0);
         };
-        let evidence = "80 % of the sessions at work wrote the log or waited until it was written";
+        let evidence = "80% of the sessions at work wrote the log or waited until it was written";
         only(waiting, "log", &[evidence, "synced 180 times each second"]);
     }
     // Files and latches that are not the log's.
@@ -208,7 +208,7 @@ fn a_log_that_everybody_waits_for_is_named() {
     only(
         |fixture, load| fixture.read("database", "checkpoint_age_bytes", 8e7 * load),
         "log",
-        &["80 % of the redo log's 95 MiB"],
+        &["80% of the redo log's 95.4 MiB"],
     );
     none(|fixture, load| fixture.read("database", "checkpoint_age_bytes", 6e7 * load));
 }
@@ -222,7 +222,7 @@ fn a_redo_log_is_full_by_what_the_server_says_of_it() {
             fixture.read("database", "checkpoint_age_bytes", age * load);
         }
     };
-    only(aged(4e7), "log", &["80 % of the redo log's 48 MiB"]);
+    only(aged(4e7), "log", &["80% of the redo log's 47.7 MiB"]);
     none(aged(3e7));
 }
 
@@ -236,7 +236,7 @@ fn the_driver_at_its_own_bound_is_named() {
         }
     }
     let saturation = fold(&fixture.events).series[0].saturation.clone().unwrap();
-    only_of(saturation, "driver", &["dyno's busiest thread was on a processor for 98 %"]);
+    only_of(saturation, "driver", &["dyno's busiest thread was on a processor for 98%"]);
 }
 
 /// A ladder over a pool of 8 connections; what is read is as full as `read` says.

@@ -2,8 +2,8 @@
 
 use super::Settings;
 use crate::document::{Report, StageResult};
+use crate::format;
 use crate::judge::evidence::{headlines, reading};
-use crate::words::{clients, counted, rate};
 
 /// Counters lag behind by a second or so, and a commit may just miss a sync: so many times fewer are let pass.
 const SLACK: f64 = 2.0;
@@ -25,9 +25,9 @@ pub(super) fn missing(report: &Report, settings: &Settings<'_>, target: &str) ->
         (syncs * f64::from(sharing) * SLACK < commits).then(|| {
             format!(
                 "{} of the log were seen each second for {} commits of {}, though the settings promise durability",
-                counted(syncs.round() as u64, "sync"),
-                rate(commits),
-                clients(sharing)
+                format::counted(syncs.round() as u64, "sync"),
+                format::long(commits),
+                format::clients(sharing)
             )
         })
     })

@@ -7,7 +7,7 @@ fn a_headline_that_scatters_is_found() {
     let mut report = clean_report();
     let throughput = hold(&mut report).throughput.as_mut().unwrap();
     throughput.half_width = Some(throughput.mean * 0.76);
-    must_find(&report, "noisy", Severity::Doubt, &["in the hold of 20 s at 8 clients", "give or take 76 %"]);
+    must_find(&report, "noisy", Severity::Doubt, &["in the hold of 20 s at 8 clients", "give or take 76%"]);
     let throughput = hold(&mut report).throughput.as_mut().unwrap();
     throughput.half_width = Some(throughput.mean * 0.14);
     must_be_silent(&report, "noisy");
@@ -35,7 +35,7 @@ fn a_hold_far_below_its_own_ladder_is_found() {
         &with_hold(&FixtureStage::write(StageKind::Hold, 8, &slow)),
         "noisy",
         Severity::Doubt,
-        &["25 % below the 998 TPS of its own ladder at 8 clients"],
+        &["25% below the 998 TPS of its own ladder at 8 clients"],
     );
     must_be_silent(&with_hold(&FixtureStage::write(StageKind::Hold, 8, &wobble(950, 20))), "noisy");
     // Fewer clients, or a rate, are chosen to be slower.
@@ -133,6 +133,6 @@ fn the_gravest_of_several_repeats_is_told() {
         &report,
         "no-work",
         Severity::Invalid,
-        &["90 % of 1,000 writes", "found in 2 of 3 holds (2 and 3)"],
+        &["90% of 1,000 writes", "found in 2 of 3 holds (2 and 3)"],
     );
 }

@@ -39,7 +39,7 @@ fn a_rate_that_was_not_met_is_found() {
         &with_hold(&load),
         "rate-not-met",
         Severity::Doubt,
-        &["900 transactions a second", "where 1,000 were due", "10 %"],
+        &["900 transactions a second", "where 1,000 were due", "10%"],
     );
     // Within what Poisson arrivals vary by: 4 standard deviations of 100 are 40 %.
     load = FixtureStage::write(StageKind::Hold, 8, &[8; 10]);
@@ -86,7 +86,7 @@ fn a_ramp_is_held_to_the_mean_of_its_rates() {
     must_be_silent(&report, "rate-not-met");
     report.stages.last_mut().unwrap().stage.rate_end_per_s = Some(1900.0);
     let words =
-        ["in the ramp of 10 s", "950 transactions a second ended where 1,200 were due (21 % are missing)"];
+        ["in the ramp of 10 s", "950 transactions a second ended where 1,200 were due (21% are missing)"];
     must_find(&report, "rate-not-met", Severity::Doubt, &words);
     // One that was cut short after half of its time had come to 1,200 a second: 850 on average.
     let ramp = report.stages.last_mut().unwrap();
@@ -99,5 +99,5 @@ fn a_driver_is_found_to_bound_a_ramp() {
     let mut report = with_hold(&FixtureStage::write(StageKind::Ramp, 8, &[100; 10]));
     must_be_silent(&report, "driver-bound");
     report.stages.last_mut().unwrap().driver_thread_busy_max = Some(0.95);
-    must_find(&report, "driver-bound", Severity::Doubt, &["95 % of the ramp of 10 s"]);
+    must_find(&report, "driver-bound", Severity::Doubt, &["95% of the ramp of 10 s"]);
 }

@@ -1,10 +1,10 @@
-//! Where a ramp gave way, what was at its bound, and clients that wait for connections.
+//! Where a ramp was saturated, what was at its limit, and clients that wait for connections.
 
 use super::*;
 use crate::event::{Arrival, Pool};
 use crate::fixture::{saturated_ladder, target};
 
-/// A ladder that gave way at 8 clients on a server of 8 processors, of which so much was used when it could do no more.
+/// A ladder that was saturated at 8 clients on a server of 8 processors, of which so much was used when it could do no more.
 fn ladder(busy: f64) -> Report {
     let mut fixture = Fixture::started("2026-11-20-1");
     saturated_ladder(&mut fixture, |fixture, load| {
@@ -20,9 +20,9 @@ fn ladder(busy: f64) -> Report {
 fn what_gave_way_and_what_held_it_up_are_named() {
     let report = ladder(0.98);
     let words = [
-        "pg gave way: from 8 clients on more load brought no more throughput: 998/s there",
+        "pg is saturated: from 8 clients on more load brought no more throughput: 998/s there",
         "while p99 rose from",
-        "; at its limit was cpu (the host's 8 processors were 98 % busy (49 % at 4 clients))",
+        "; at its limit was cpu (the host's 8 processors were 98% busy (49% at 4 clients))",
     ];
     must_find(&report, "saturated", Severity::Note, &words);
     let finding = found(&report, "saturated").unwrap();
@@ -86,7 +86,7 @@ fn with_thoughtful_hold(load: &FixtureStage<'_>) -> Report {
 fn clients_that_wait_longer_for_a_connection_than_for_the_server_are_found() {
     let words = [
         "half of the transactions waited 5.0 ms or longer for a connection, and the server took 1.0 ms",
-        "the pool's 4 connections were in use for 98 % of the time",
+        "the pool's 4 connections were in use for 98% of the time",
     ];
     must_find(&with_thoughtful_hold(&over_a_pool(5000, 3.9)), "pool-bound", Severity::Doubt, &words);
     must_be_silent(&with_thoughtful_hold(&over_a_pool(5000, 3.0)), "pool-bound");
@@ -116,7 +116,7 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
     // Free connections, and late all the same.
     let mut load = over_a_pool(5000, 1.0);
     load.service_us = 1000;
-    let words = ["while only 25 % of the connections were busy"];
+    let words = ["while only 25% of the connections were busy"];
     must_find(&with_thoughtful_hold(&load), "driver-bound", Severity::Doubt, &words);
 }
 
@@ -137,7 +137,7 @@ fn a_ladder_of_rates_ends_in_rates() {
     let rates: Vec<f64> = (1..=8).map(|step| f64::from(step) * 500.0).collect();
     let met = play(&rates, 1e9);
     must_be_silent(&met, "peak-not-reached");
-    // One rate that is not met is too few to say that it gave way, and no rate that was met.
+    // One rate that is not met is too few to say that it was saturated, and no rate that was met.
     let once = play(&rates, 3600.0);
     let words = ["when the ladder ended at 4,000/s; highest was 3,600 TPS at 4,000/s"];
     must_find(&once, "peak-not-reached", Severity::Doubt, &words);
@@ -148,7 +148,7 @@ fn a_ladder_of_rates_ends_in_rates() {
         &given_way,
         "saturated",
         Severity::Note,
-        &["of 2,500/s asked for 2,000/s ended (20 % are missing)"],
+        &["of 2,500/s asked for 2,000/s ended (20% are missing)"],
     );
     must_be_silent(&given_way, "peak-not-reached");
     // That rates beyond it are not met is what it was run for.

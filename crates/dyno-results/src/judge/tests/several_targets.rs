@@ -85,7 +85,7 @@ fn servers_beside_the_driver_are_told_of_one_another() {
     fixture.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
     let findings = all(&fold(&fixture.events), "shared-host");
     assert_eq!(findings.len(), 2);
-    let told = "driver and pg share 2 processors; the driver took 28 % of them; my also ran there, without \
+    let told = "driver and pg share 2 processors; the driver took 28% of them; my also ran there, without \
                 load, with its memory and its background work";
     assert_eq!(findings[0].evidence, told);
     assert!(findings[1].evidence.starts_with("driver and my share 2 processors"));

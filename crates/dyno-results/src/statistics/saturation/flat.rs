@@ -6,9 +6,9 @@
 
 use super::{BEYOND_MIN, BEYOND_S_MIN, LoadStep, Sign, lasted};
 use crate::document::SaturationSign;
+use crate::format;
 use crate::statistics::peak::{UNCERTAINTY_MIN, UNCERTAINTY_UNKNOWN};
 use crate::statistics::repeats::median;
-use crate::words::{rate, time_us};
 
 /// Below this elasticity throughput does not rise: twice the load brings less than 6 % more.
 pub(super) const ELASTICITY_FLAT: f64 = 0.08;
@@ -227,15 +227,15 @@ fn evidence(steps: &[&LoadStep], at: usize) -> String {
     let mean = beyond.iter().map(|step| step.throughput.mean).sum::<f64>() / beyond.len() as f64;
     let latency = match latency(steps, at) {
         Some((before, after)) if after.is_finite() => {
-            format!("while p99 rose from {} to {}", time_us(before), time_us(after))
+            format!("while p99 rose from {} to {}", format::latency_us(before), format::latency_us(after))
         }
         _ => "until nothing ended any more".to_owned(),
     };
     format!(
         "from {} on more load brought no more throughput: {}/s there and {}/s on average of the {} steps up to {}, {latency}",
         steps[at].words(),
-        rate(steps[at].throughput.mean),
-        rate(mean),
+        format::long(steps[at].throughput.mean),
+        format::long(mean),
         beyond.len(),
         beyond.last().map(|step| step.words()).unwrap_or_default()
     )

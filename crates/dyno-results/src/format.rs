@@ -3,7 +3,7 @@
 //! Every function takes any number, NaN and infinity included, and never panics: what is not a number is shown
 //! as [`UNKNOWN`]. Nothing here knows about terminals; the page's figures have the same form.
 
-use dyno_results::document::Estimate;
+use crate::document::Estimate;
 
 /// How an unknown value is shown.
 pub const UNKNOWN: &str = "–";
@@ -22,6 +22,12 @@ pub fn count(value: u64) -> String {
 pub fn counted(value: u64, noun: &str) -> String {
     let plural = if value == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(value))
+}
+
+/// `8 clients`, `1 client`
+#[must_use]
+pub fn clients(clients: u32) -> String {
+    counted(u64::from(clients), "client")
 }
 
 /// Three significant digits in at most six characters or so, for a table's cell: `4.21`, `850`, `85.3k`, `1.20M`.
@@ -122,6 +128,9 @@ pub fn duration_s(seconds: f64) -> String {
     if seconds < 0.0 {
         return format!("-{}", duration_s(-seconds));
     }
+    if seconds > 0.0 && seconds < 0.05 {
+        return format!("{:.0} ms", (seconds * 1e3).ceil());
+    }
     if seconds < 9.95 {
         return if seconds.fract() == 0.0 { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") };
     }
@@ -166,7 +175,7 @@ pub fn bytes_mean(value: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 in percent: `34%`, `0.4%`.
+/// A share from 0 to 1 in percent: `34%`, `0.4%`, `<0.1%`.
 #[must_use]
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
@@ -174,6 +183,8 @@ pub fn share(value: f64) -> String {
         UNKNOWN.to_owned()
     } else if percent.abs() >= 1e6 {
         format!("{percent:.2e}%")
+    } else if percent > 0.0 && percent < 0.05 {
+        "<0.1%".to_owned()
     } else if percent == 0.0 || percent.abs() >= 0.95 {
         format!("{percent:.0}%")
     } else {
@@ -339,7 +350,7 @@ mod tests {
     fn durations() {
         let cases = [
             (0.0, "0 s"),
-            (0.04, "0.0 s"),
+            (0.003, "3 ms"),
             (4.12, "4.1 s"),
             (9.97, "10 s"),
             (45.3, "45 s"),
@@ -367,6 +378,7 @@ mod tests {
         assert_eq!(bytes_mean(f64::NAN), "–");
         assert_eq!(share(0.342), "34%");
         assert_eq!(share(0.004), "0.4%");
+        assert_eq!(share(0.000_1), "<0.1%");
         assert_eq!(cores(2.0), "2");
         assert_eq!(cores(1.36), "1.4");
     }
