@@ -56,6 +56,11 @@ impl Pace {
 
     /// `others` is how many stages are under way already.
     pub(super) fn stage_started(&mut self, stage: &Stage, others: usize, at_ms: u64) {
+        // Of streams that run at the same time the first that has steps of its own tells how far it is.
+        let has_end = stage.planned_s.is_some() || stage.planned_transactions.is_some();
+        if !has_end || (others > 0 && self.series.as_ref().is_some_and(|series| *series != stage.series)) {
+            return;
+        }
         let idle_since_ms = self.idle_since_ms.take();
         if stage.kind != StageKind::Ladder {
             self.begun.retain(|(target, _)| *target != stage.target);
@@ -142,6 +147,7 @@ mod tests {
             rate_end_per_s: None,
             planned_s: Some(60.0),
             planned_transactions: None,
+            contended_rows: None,
             stream: 0,
             round: 0,
             types: Vec::new(),
@@ -185,6 +191,19 @@ mod tests {
         pace.stage_started(&step("my", 1), 1, 0);
         let running = [RunningStage::new(&step("pg", 1), 0), RunningStage::new(&step("my", 1), 0)];
         assert_eq!(pace.progress(&running, 0).unwrap().left_s, 200.0 * 60.0);
+    }
+
+    #[test]
+    fn a_stream_beside_the_ladder_changes_nothing() {
+        let mut pace = ramp(&["pg"]);
+        for clients in 1..=3 {
+            pace.stage_started(&step("pg", clients), 0, 0);
+            let beside = Stage { series: "report".to_owned(), stream: 1, ..step("pg", 1) };
+            pace.stage_started(&beside, 1, 0);
+            pace.stage_started(&Stage { planned_s: None, ..beside }, 0, 0);
+        }
+        let running = [RunningStage::new(&step("pg", 3), 0)];
+        assert_eq!(pace.progress(&running, 0).map(|progress| progress.step), Some(3));
     }
 
     #[test]
