@@ -186,6 +186,7 @@ fn stage(id: u32, target: &str) -> Stage {
         rate_end_per_s: None,
         planned_s: None,
         planned_transactions: None,
+        contended_rows: None,
         stream: 0,
         round: 0,
         types: vec!["made-up".to_owned()],

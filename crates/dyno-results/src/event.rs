@@ -357,6 +357,9 @@ pub struct Stage {
     pub planned_s: Option<f64>,
     /// Planned transactions; `None` where time ends it.
     pub planned_transactions: Option<u64>,
+    /// Each transaction changes one of so many rows, by the workload's design: more clients wait for each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contended_rows: Option<u32>,
     /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
     pub types: Vec<String>,
 }

@@ -201,6 +201,7 @@ impl Script<'_> {
             rate_end_per_s: None,
             planned_s: Some(f64::from(seconds)),
             planned_transactions: None,
+            contended_rows: None,
             stream: 0,
             round: 0,
             types: vec![self.outside(workload)],

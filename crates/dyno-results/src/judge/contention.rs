@@ -1,4 +1,5 @@
-//! `contention-by-design`: TPC-B with fewer branches than clients measures waiting for a row's lock.
+//! `contention-by-design`: a workload of which each transaction changes one of fewer rows than there are clients measures
+//! waiting for a row's lock.
 
 use super::evidence::{headlines, series_subject};
 use crate::document::{Report, Series};
@@ -6,21 +7,14 @@ use crate::event::{Finding, Severity};
 use crate::format;
 use crate::words::list;
 
-/// Workloads of which every transaction updates one of `scale` branch rows.
-const UPDATES_BRANCHES: [&str; 1] = ["tpcb/tpcb-like"];
-
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    report
-        .series
-        .iter()
-        .filter(|series| UPDATES_BRANCHES.contains(&series.workload.as_str()))
-        .filter_map(|series| judge_series(report, series))
-        .collect()
+    report.series.iter().filter_map(|series| judge_series(report, series)).collect()
 }
 
 fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
-    let branches = branches(report, series)?;
-    let too_many = |clients: u32| f64::from(clients) > branches;
+    let ids = series.ladder.iter().chain(&series.holds);
+    let rows = ids.filter_map(|id| report.stage(*id)?.stage.contended_rows).min()?;
+    let too_many = |clients: u32| clients > rows;
     let mut headline: Vec<u32> = headlines(report)
         .into_iter()
         .filter(|(of, _)| std::ptr::eq(*of, series))
@@ -47,23 +41,12 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         severity,
         subject: series_subject(report, series),
         evidence: format!(
-            "each transaction updates one of {} (scale {branches}), fewer than {where_found}: clients wait \
-             for each other's row locks",
-            if branches as u64 == 1 {
-                "1 branch".to_owned()
-            } else {
-                format!("{} branches", format::count(branches as u64))
-            }
+            "each transaction changes one of {} {}, fewer than {where_found}: clients wait for each other's row locks",
+            format::count(rows.into()),
+            if rows == 1 { "row" } else { "rows" }
         ),
-        advice:
-            "prepare with a scale of at least the highest client count, unless lock contention is what you \
-                 want to measure"
-                .to_owned(),
+        advice: "prepare with a scale of at least the highest client count, unless lock contention is what you want to \
+                 measure"
+            .to_owned(),
     })
-}
-
-/// One branch for each unit of scale.
-fn branches(report: &Report, series: &Series) -> Option<f64> {
-    let family = series.workload.split('/').next()?;
-    report.data.iter().find(|data| data.target == series.target && data.workload == family)?.scale
 }

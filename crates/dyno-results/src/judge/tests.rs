@@ -267,24 +267,17 @@ fn a_hold_that_reads_needs_no_checkpoint() {
 }
 
 #[test]
-fn fewer_branches_than_clients_are_found() {
-    let mut report = clean_report();
-    report.data[0].scale = Some(4.0);
-    must_find(&report, "contention-by-design", Severity::Doubt, &["4 branches", "8 clients"]);
-    report.data[0].scale = Some(10.0);
-    must_find(&report, "contention-by-design", Severity::Note, &["the rungs at 16 clients"]);
-    report.data[0].scale = Some(16.0);
-    must_be_silent(&report, "contention-by-design");
-    report.data[0].scale = None;
-    must_be_silent(&report, "contention-by-design");
-}
-
-#[test]
-fn reads_do_not_contend_for_branches() {
-    let mut report = with_hold(&FixtureStage::read(StageKind::Hold, 64, &[5000; 10]));
-    report.series.retain(|series| series.name == "read");
-    report.data[0].scale = Some(1.0);
-    must_be_silent(&report, "contention-by-design");
+fn fewer_rows_than_clients_that_change_them_are_found() {
+    let of_rows = |rows| {
+        let mut report = clean_report();
+        let writes = report.stages.iter_mut().filter(|result| result.stage.series == "write");
+        writes.for_each(|result| result.stage.contended_rows = rows);
+        report
+    };
+    must_find(&of_rows(Some(4)), "contention-by-design", Severity::Doubt, &["4 rows", "8 clients"]);
+    must_find(&of_rows(Some(10)), "contention-by-design", Severity::Note, &["the rungs at 16 clients"]);
+    must_be_silent(&of_rows(Some(16)), "contention-by-design");
+    must_be_silent(&of_rows(None), "contention-by-design");
 }
 
 #[test]

@@ -153,6 +153,7 @@ impl Fixture {
             rate_end_per_s: None,
             planned_s: Some(load.tps.len() as f64),
             planned_transactions: None,
+            contended_rows: None,
             stream: 0,
             round: 0,
             types: vec!["only".to_owned()],

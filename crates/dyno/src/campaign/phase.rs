@@ -40,6 +40,7 @@ struct StreamRun<'a> {
     /// Its place in the phase.
     place: u32,
     workload: Arc<dyn Workload>,
+    contended_rows: Option<u32>,
     threads: u32,
     /// `None` where something was done to the server that may have closed its connections.
     engine: Option<Engine>,
@@ -247,6 +248,7 @@ impl<'a> StreamRun<'a> {
             plan: stream,
             place,
             workload,
+            contended_rows: capacity.contention.map(|contention| contention.clients),
             threads,
             engine: None,
             engines: 0,
@@ -284,6 +286,7 @@ impl<'a> StreamRun<'a> {
             threads: engine.threads(),
             connections: self.plan.connections,
             protocol: self.plan.protocol,
+            contended_rows: self.contended_rows,
         };
         self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
         self.engine = Some(engine);

@@ -48,6 +48,8 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) threads: u32,
     pub(crate) connections: Option<u32>,
     pub(crate) protocol: Protocol,
+    /// As [`Stage::contended_rows`].
+    pub(crate) contended_rows: Option<u32>,
 }
 
 /// What a stage brought.
@@ -343,6 +345,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage
         rate_end_per_s,
         planned_s,
         planned_transactions,
+        contended_rows: subject.contended_rows,
         types: subject.types.to_vec(),
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct LoadDescription {
     pub(crate) threads: u32,
     pub(crate) protocol: Protocol,
     pub(crate) max_tries: Option<u32>,
+    /// As [`Stage::contended_rows`], once the data are known.
+    pub(crate) contended_rows: Option<u32>,
     pub(crate) warm_up: Option<Duration>,
     /// The stage that is measured.
     pub(crate) order: StageOrder,
@@ -100,6 +102,7 @@ impl LoadDescription {
             threads: self.threads,
             connections: None,
             protocol: self.protocol,
+            contended_rows: self.contended_rows,
         };
         let stage = stages::announced(&subject, order);
         let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);
@@ -123,6 +126,8 @@ pub(crate) fn stored_script(name: &str, text: &[u8]) -> Value {
 pub(crate) struct Tables<'a> {
     pub(crate) scale: Option<f64>,
     pub(crate) names: &'a [&'a str],
+    /// As [`Stage::contended_rows`].
+    pub(crate) contended_rows: Option<u32>,
 }
 
 /// A run that is being stored, unless it cannot be or nobody wants it.
@@ -151,6 +156,7 @@ impl Recording {
 
     /// Tells what is under test, and how large `tables` are.
     pub(crate) fn describe(&mut self, connection: &mut Connection, tables: Option<Tables<'_>>) {
+        self.load.contended_rows = tables.and_then(|tables| tables.contended_rows);
         if let Some(run) = &mut self.run
             && let Err(failure) = run.describe(&self.load, connection, tables)
         {
@@ -250,7 +256,7 @@ impl RecordedRun {
         }
         self.described = Some((described, connection.endpoint().clone()));
         describe::this_host(&self.stream, disk.as_deref(), roles);
-        if let Some(Tables { scale, names }) = tables {
+        if let Some(Tables { scale, names, .. }) = tables {
             let family = load.workload.split('/').next().unwrap_or_default();
             let data = inspect::data(connection, load.target, family, scale, names);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));

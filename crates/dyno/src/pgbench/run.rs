@@ -83,7 +83,8 @@ fn load(
         let given = options.scale.map_or(1, i64::from);
         let scale = tables.map_or(given, |tables| tables.branches);
         let names = Table::ALL.map(Table::name);
-        let described = Tables { scale: Some(scale as f64), names: &names };
+        let contended_rows = stored::contended_rows(options, scale);
+        let described = Tables { scale: Some(scale as f64), names: &names, contended_rows };
         recording.describe(&mut connection, tables.map(|_| described));
         (tables, scale)
     });

@@ -90,6 +90,7 @@ pub(super) fn description(
         threads: load.threads,
         protocol: load.mode,
         max_tries: load.tries_max,
+        contended_rows: None,
         warm_up: None,
         order: options.order(),
         transactions: None,
@@ -119,6 +120,12 @@ pub(super) fn names(options: &RunOptions) -> (String, String) {
         }
         scripts => (format!("{} scripts", scripts.len()), WORKLOAD.to_owned()),
     }
+}
+
+/// Branches, of which each transaction of TPC-B alone changes one.
+pub(super) fn contended_rows(options: &RunOptions, branches: i64) -> Option<u32> {
+    let is_tpcb = names(options).1 == tpcb::Script::TpcbLike.workload();
+    u32::try_from(branches).ok().filter(|_| is_tpcb)
 }
 
 #[cfg(test)]

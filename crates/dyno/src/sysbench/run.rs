@@ -209,7 +209,8 @@ impl SysbenchRun<'_> {
         let mut recording = Recording::begin(stored::description(self, url), extras);
         let names: Vec<_> = (1..=self.load.tables).map(sysbench::table_name).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let tables = (!names.is_empty()).then_some(Tables { scale: None, names: &names });
+        let tables =
+            (!names.is_empty()).then_some(Tables { scale: None, names: &names, contended_rows: None });
         recording.describe(&mut connection, tables);
         recording
     }

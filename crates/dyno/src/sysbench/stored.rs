@@ -30,6 +30,7 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
         threads: load_threads(settings),
         protocol: if run.database.prepared { Protocol::Prepared } else { Protocol::Simple },
         max_tries: None,
+        contended_rows: None,
         warm_up: Some(settings.warmup),
         order: run.order(),
         transactions: settings.events,
