@@ -13,7 +13,7 @@ use crate::message::Report;
 use crate::session::{Session, SessionState};
 
 /// How long after a request to cancel a server may still obey it.
-const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
+pub(crate) const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
 /// How exactly a limit is kept.
 const LOOK_NS: u64 = SECOND_NS / 50;
 /// Threads that cancel: each waits for the server, and at a stage's end all sessions may have to be cancelled at once.

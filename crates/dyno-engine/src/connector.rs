@@ -146,6 +146,14 @@ impl Connector {
         SessionError::TimedOut(self.timeout(session))
     }
 
+    /// A session is closed, whatever it was at.
+    pub(crate) fn forget(&mut self, session: &Session) {
+        if let SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing = session.state
+        {
+            self.opening -= 1;
+        }
+    }
+
     fn handle(&self, session: &mut Session, io: &mut Io, ready: Ready) -> Result<bool, SessionError> {
         match &mut session.state {
             SessionState::Connecting => {

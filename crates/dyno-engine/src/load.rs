@@ -1,5 +1,5 @@
-//! What a thread's clients do: the owner of its sessions, its stage, its connector and its pool, none of which knows the
-//! others. It passes on what happens between them.
+//! What a thread's clients do: it owns their sessions, the stage, the connector and the pool, none of which calls another,
+//! and passes on what happens between them.
 
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub(crate) struct Load {
     pub(crate) just_sent: Vec<u32>,
     /// When an answer was last read.
     pub(crate) read_ns: u64,
+    /// An interval has ended since the thread looked whether all connections are lost.
+    pub(crate) interval_closed: bool,
 }
 
 impl Load {
@@ -164,6 +166,7 @@ impl Load {
     fn lost(&mut self, index: u32, error: SessionError, now: u64) {
         let aborts = self.rules.config.on_loss == OnLoss::Abort && self.pool.is_none();
         let session = &mut self.sessions[index as usize];
+        self.connector.forget(session);
         let error = session.connection.last_words(error, session.client.logic.as_mut(), &mut self.io);
         session.close();
         session.lost_ns = Some(now);
@@ -238,7 +241,7 @@ impl Load {
 
     /// Does what a transaction needs next, and what follows from that for its session, and from a pool for others.
     #[inline]
-    pub(crate) fn follow(&mut self, mut next: Option<(u32, Next)>, now: u64) {
+    pub(crate) fn follow(&mut self, mut next: Option<(u32, Next)>, mut now: u64) {
         while let Some((index, what)) = next.take().or_else(|| self.lend(now)) {
             let session = &mut self.sessions[index as usize];
             match what {
@@ -248,11 +251,14 @@ impl Load {
                     self.connector.enqueue(session);
                     self.open_more(now);
                 }
-                Next::Ended { sent: true, now } => next = self.next_transaction(index, false, now),
+                Next::Ended { sent: true, now: ended_ns } => {
+                    now = ended_ns;
+                    next = self.next_transaction(index, false, now);
+                }
                 // It needed no server: give the others their turn before the next one.
-                Next::Ended { sent: false, now } => {
+                Next::Ended { sent: false, now: ended_ns } => {
                     session.state = SessionState::Yielding;
-                    self.timers.set(session, now);
+                    self.timers.set(session, ended_ns);
                 }
                 Next::GivenUp { hangs_up } => self.give_up(index, hangs_up, now),
                 Next::Lost(error) => self.lost(index, error, now),
@@ -341,6 +347,7 @@ impl Load {
 
     #[cold]
     pub(crate) fn rotate(&mut self, now: u64) {
+        self.interval_closed = true;
         while let Some(stage) = self.stage.as_mut().filter(|stage| stage.load_goes_on())
             && now >= self.recorder.current.end_ns
         {

@@ -7,7 +7,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::clock::now_ns;
 use crate::config::Share;
 use crate::record::Record;
 use crate::request::Request;
@@ -18,8 +17,6 @@ use crate::workload::{Answer, Client, Step, TransactionType};
 /// How far the first thoughts of neighbouring clients lie apart, as a part of the think time: the golden ratio spreads
 /// any number of clients evenly, so that they do not all ask in the same moment.
 const SPREAD: f64 = 0.618_033_988_749_894_8;
-/// How long clients are woken before sockets get their turn.
-const WAKING_TURN_NS: u64 = 1_000_000;
 
 /// A client without a connection of its own.
 struct Member {
@@ -131,8 +128,8 @@ impl ConnectionPool {
         stage: &mut Stage,
         sessions: &mut [Session],
         record: &mut Record,
+        now: u64,
     ) {
-        let now = now_ns();
         self.record(record, now);
         for id in clients..before {
             let borrower = sessions.iter_mut().find(|session| session.borrower == Some(id));
@@ -159,20 +156,13 @@ impl ConnectionPool {
     }
 
     /// Lets the clients ask that have thought enough.
-    pub(crate) fn wake(&mut self, record: &mut Record, mut now: u64) {
-        let turn_ends_ns = now + WAKING_TURN_NS;
-        while let Some(Reverse((at, id))) = self.thinking.peek().copied()
-            && now <= turn_ends_ns
+    pub(crate) fn wake(&mut self, record: &mut Record, now: u64) {
+        self.record(record, now);
+        while let Some(Reverse((at, id))) =
+            self.thinking.peek().copied().filter(|Reverse((at, _))| *at <= now)
         {
-            if at > now {
-                now = now_ns();
-            }
-            if at > now {
-                return;
-            }
             self.thinking.pop();
             if self.members[id as usize].client.active {
-                self.record(record, now);
                 self.ask(id, at, now);
             }
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dyno_results::spec::{Arrivals, End, StageOrder};
 
+use crate::cancel::CANCEL_WAIT_NS;
 use crate::clock::{SECOND_NS, nanoseconds, thread_cpu_ns};
 use crate::config::{EngineConfig, Share};
 use crate::message::ThreadFinished;
@@ -17,7 +18,6 @@ use crate::schedule::Schedule;
 use crate::session::{Session, VirtualClient, is_busy};
 
 /// How long a server may take to cancel what is under way at a stage's end, and where the user waits for it.
-const CANCEL_WAIT_NS: u64 = 2 * SECOND_NS;
 const CANCEL_WAIT_STOPPED_NS: u64 = SECOND_NS / 2;
 /// How often a ramp of clients is looked at, at most.
 const RAMP_STEP_MIN_NS: u64 = 1_000_000;
@@ -73,6 +73,8 @@ pub(crate) struct Stage {
     stopped: bool,
     /// What was under way at the drain's end is being cancelled.
     cancelling: bool,
+    /// Where something was under way when that was looked for last.
+    busy_at: usize,
 }
 
 impl Stage {
@@ -102,6 +104,7 @@ impl Stage {
             cpu_ns: 0,
             stopped: false,
             cancelling: false,
+            busy_at: 0,
         }
     }
 
@@ -361,7 +364,15 @@ impl Stage {
         }
         // What is late is waited for only while there is somebody to begin it.
         let late = self.unfinished > 0 && self.begins(now);
-        now >= deadline_ns || !(late || is_busy(sessions))
+        now >= deadline_ns || !(late || self.finds_busy(sessions))
+    }
+
+    /// Whether anything is under way. In the drain nothing begins any more, so it is looked first where something was.
+    fn finds_busy(&mut self, sessions: &[Session]) -> bool {
+        let (before, from) = sessions.split_at(self.busy_at.min(sessions.len()));
+        let found = from.iter().chain(before).find(|session| session.transaction.is_some());
+        self.busy_at = found.map_or(0, |session| session.index as usize);
+        found.is_some()
     }
 
     /// At the drain's end what is under way is cancelled once by `cancel`, and if there is any the server's answer waited

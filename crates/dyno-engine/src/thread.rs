@@ -1,7 +1,7 @@
 //! A load thread: one event loop over its share of the clients.
 //!
-//! It waits in one place, and there for everything: sockets, times and the engine's commands. It owns its sessions, the
-//! stage, the connector and the pool, none of which knows the others, and passes on what happens between them.
+//! It waits in one place, and there for everything: sockets, times and the engine's commands. What its clients do is in
+//! [`Load`]; when a stage begins and ends is decided here.
 
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
@@ -89,6 +89,7 @@ impl LoadThread {
             stage: None,
             just_sent: Vec::new(),
             read_ns: 0,
+            interval_closed: false,
         };
         let limit = StatementLimit::new(config, shared.canceller.clone());
         let mut thread = Self { wake, commands, load, limit, eagerness: Eagerness::default() };
@@ -135,7 +136,8 @@ impl LoadThread {
     fn times_passed(&mut self, mut now: u64) {
         let turn_ends_ns = now + TIMERS_TURN_NS;
         while let Some((at_ns, index)) = self.load.timers.next(&self.load.sessions) {
-            if at_ns > now {
+            // One that is set again while it fires is due at the same time: only the clock ends that.
+            if at_ns >= now {
                 now = now_ns();
             }
             if at_ns > now || now > turn_ends_ns {
@@ -198,12 +200,7 @@ impl LoadThread {
         let times = stage.times(self.load.pool.is_some());
         self.load.recorder.begin(times, start_ns, stage.interval_end_ns(start_ns));
         self.load.stage = Some(stage);
-        for session in &mut self.load.sessions {
-            session.client.reset();
-            if matches!(session.state, SessionState::Aborted) {
-                session.state = SessionState::Idle;
-            }
-        }
+        self.load.sessions.iter_mut().for_each(|session| session.client.reset());
         if let Some(pool) = &mut self.load.pool {
             pool.open(&mut self.load.sessions, start_ns);
         }
@@ -219,7 +216,8 @@ impl LoadThread {
         }
         // A thread that has had no connection for long does not wait for the plan's end.
         let since_ns = now.saturating_sub(nanoseconds(self.load.rules.config.reconnect_timeout));
-        if self.load.load_goes_on() && are_lost(&self.load.sessions, since_ns) {
+        let closed = std::mem::take(&mut self.load.interval_closed);
+        if closed && self.load.load_goes_on() && are_lost(&self.load.sessions, since_ns) {
             return self.end_stage(true, now);
         }
         self.limit.cancel_late(&mut self.load.sessions, now);
@@ -239,9 +237,18 @@ impl LoadThread {
     fn activate(&mut self, before: u32, clients: u32) {
         let Some(stage) = &mut self.load.stage else { return };
         if let Some(pool) = &mut self.load.pool {
-            let (share, record) = (&self.load.connector.share, &mut self.load.recorder.current);
-            pool.activate((before, clients), share, stage, &mut self.load.sessions, record);
-            return self.load.follow(None, now_ns());
+            let (share, record, now) =
+                (&self.load.connector.share, &mut self.load.recorder.current, now_ns());
+            pool.activate((before, clients), share, stage, &mut self.load.sessions, record, now);
+            return self.load.follow(None, now);
+        }
+        if before == 0 {
+            // Those that were given up take part again, also one whose connection broke just before the start.
+            for session in &mut self.load.sessions {
+                if matches!(session.state, SessionState::Aborted) {
+                    session.state = SessionState::Idle;
+                }
+            }
         }
         for index in clients..before {
             stage.retire(&mut self.load.sessions[index as usize].client);
@@ -327,6 +334,7 @@ impl LoadThread {
                 continue;
             }
             if stopped {
+                self.load.connector.forget(session);
                 session.close();
                 let unknown =
                     |it: &Transaction| if it.commit_in_flight { Outcome::Unknown } else { Outcome::Dropped };

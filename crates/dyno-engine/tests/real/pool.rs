@@ -51,6 +51,21 @@ fn every_client_does_its_part_over_the_connections_that_there_are() {
 }
 
 #[test]
+fn who_gets_a_connection_at_once_never_waits() {
+    let Some(database) = database("SELECT 1") else { return };
+    let mut engine = engine(&database, &["SELECT pg_sleep(0.02)"], over(8, 2));
+    for arrivals in [Duration::ZERO, Duration::from_millis(5)] {
+        let plan = StageOrder {
+            arrivals: Arrivals::Closed { think_time: arrivals },
+            ..closed(8, End::TransactionsPerClient(20))
+        };
+        for pool in pools(&run(&mut engine, &plan)) {
+            assert_eq!(pool.waiting_max, 0, "{pool:?}");
+        }
+    }
+}
+
+#[test]
 fn who_waits_for_a_connection_is_seen_waiting() {
     let Some(database) = database("SELECT 1") else { return };
     let mut engine = engine(&database, &["SELECT pg_sleep(0.02)"], over(4, 2));

@@ -91,7 +91,7 @@ struct Slow(Option<Arc<Database>>);
 impl Canceller for Slow {
     fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {
         let SessionName::Postgres { process_id, .. } = session else { unreachable!() };
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(150));
         let database = self.0.as_ref().ok_or("nobody is there")?;
         database.psql(&format!("SELECT pg_cancel_backend({process_id})"));
         Ok(())
