@@ -148,8 +148,9 @@ fn stage(arrival: Arrival) -> Stage {
         rate_end_per_s: Some(1.0),
         planned_s: Some(1.0),
         planned_transactions: Some(1),
-        stream: 0,
-        round: 0,
+        stream: 1,
+        round: 1,
+        contended_rows: Some(1),
         types: vec![],
     }
 }
@@ -167,7 +168,7 @@ fn interval() -> Interval {
             done: 0,
             failed: 0,
             unknown: 0,
-            cancelled: 0,
+            cancelled: 1,
             retries: 0,
             statements: 0,
             service: Latency::new(),
@@ -181,8 +182,8 @@ fn interval() -> Interval {
         reconnects: 0,
         lost_ms: 0.0,
         backlog: 0,
-        generator: 0,
-        skipped: 0,
+        generator: 1,
+        skipped: 1,
         pool: Some(Pool {
             connections: 1,
             in_use_mean: 0.0,

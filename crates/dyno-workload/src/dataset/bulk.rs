@@ -1,5 +1,6 @@
 //! Brings rows into a table in the fastest way that the server takes: COPY, LOAD DATA LOCAL, or large INSERTs; over
-//! several connections that share the work ([`worker_pool`](super::worker_pool)). Knows no table: a family says which statements and which rows.
+//! several connections that share the work ([`worker_pool`](super::worker_pool)). Knows no table: a family says which
+//! statements and which rows.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

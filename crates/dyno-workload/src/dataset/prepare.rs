@@ -167,13 +167,13 @@ impl Preparation<'_> {
             false => [format!("SET lock_timeout = '{seconds}s'"), "RESET lock_timeout".to_owned()],
         };
         let limited = self.terms.locked.is_some();
-        let drop = |connection: &mut Connection, sql: &String, context: &JobContext<'_>| {
+        let drop_one = |connection: &mut Connection, sql: &String, context: &JobContext<'_>| {
             let _ = limited.then(|| connection.execute(&limit));
-            context.execute(connection, sql)?;
+            let dropped = context.execute(connection, sql);
             let _ = limited.then(|| connection.execute(&lift));
-            Ok(())
+            dropped.map(drop)
         };
-        steps.run("drop", None, |pool, hear| pool.run(statements, drop, hear))
+        steps.run("drop", None, |pool, hear| pool.run(statements, drop_one, hear))
     }
 
     /// A step of a list of statements for each table, which may run at the same time, and then of those `behind`.
