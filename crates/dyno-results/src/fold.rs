@@ -15,7 +15,7 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-use self::stage::StageFold;
+pub use self::stage::StageFold;
 pub use self::sums::{ReadingSum, StageLevels, StageSums};
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;

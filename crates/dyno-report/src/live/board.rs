@@ -193,7 +193,7 @@ impl Board {
             return;
         };
         running.add(interval);
-        let (tps, failed) = (running.tally.tps(), running.tally.failed);
+        let (tps, failed) = (running.fold.tps(), running.fold.failed());
         if let Some(rung) = self.rung(interval.stage) {
             rung.tps = tps;
             rung.failed = failed;

@@ -223,11 +223,11 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
 }
 
 fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64) -> String {
-    let tally = &running.tally;
-    let tps = tally.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
-    let p50 = format::latency_us_or_unknown(tally.percentile_us(50.0));
-    let p99 = format::latency_us_or_unknown(tally.percentile_us(99.0));
-    let seconds = format::duration_s(tally.seconds);
+    let fold = &running.fold;
+    let tps = fold.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+    let p50 = format::latency_us_or_unknown(fold.percentile_us(50.0));
+    let p99 = format::latency_us_or_unknown(fold.percentile_us(99.0));
+    let seconds = format::duration_s(fold.seconds());
     let cut = if complete { String::new() } else { format!("{DOT}cut short") };
     let words = stage_words(&running.stage);
     let failures = failures(running);
@@ -241,8 +241,7 @@ fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64)
 }
 
 fn failures(running: &RunningStage) -> String {
-    let tally = &running.tally;
-    match (tally.failed, tally.retries) {
+    match (running.fold.failed(), running.fold.totals().retries) {
         (0, 0) => "no errors".to_owned(),
         (0, retries) => format!("{} retried", format::count(retries)),
         (failed, 0) => format!("{} failed", format::count(failed)),

@@ -1,6 +1,7 @@
 //! A stage while it runs and once it has ended, in figures for watching.
 
 use dyno_results::event::{Interval, Pool, Stage};
+use dyno_results::fold::StageFold;
 use dyno_results::latency::Latency;
 
 /// A stage with what came of it so far.
@@ -10,7 +11,8 @@ pub(super) struct RunningStage {
     pub(super) since_ms: u64,
     /// The last whole interval.
     pub(super) last: Option<Moment>,
-    pub(super) tally: StageTally,
+    /// What came of it so far, as the report adds it up.
+    pub(super) fold: StageFold,
 }
 
 /// A stage that has ended, in figures, so that drawing it again costs nothing.
@@ -41,41 +43,22 @@ pub(super) struct Moment {
     pub(super) pool: Option<Pool>,
 }
 
-/// A stage's sums. As in the report, latency and troubles include the drain, and throughput does not.
-#[derive(Debug, Default)]
-pub(super) struct StageTally {
-    /// Ended well within the load.
-    pub(super) done: u64,
-    /// Failed for good, or of unknown outcome.
-    pub(super) failed: u64,
-    pub(super) retries: u64,
-    /// Of load.
-    pub(super) seconds: f64,
-    latency: Option<Latency>,
-}
-
 impl RunningStage {
     pub(super) fn new(stage: &Stage, since_ms: u64) -> Self {
-        Self { stage: stage.clone(), since_ms, last: None, tally: StageTally::default() }
+        Self { stage: stage.clone(), since_ms, last: None, fold: StageFold::new(stage.clone(), since_ms) }
     }
 
     pub(super) fn add(&mut self, interval: &Interval) {
-        let mut latency: Option<Latency> = None;
-        for kind in &interval.types {
-            self.tally.failed += kind.failed + kind.unknown;
-            self.tally.retries += kind.retries;
-            merge(&mut latency, kind.response.as_ref().unwrap_or(&kind.service));
-        }
-        if let Some(latency) = &latency {
-            merge(&mut self.tally.latency, latency);
-        }
+        self.fold.add(interval);
         if interval.drain {
             return;
         }
+        let latency = interval
+            .types
+            .iter()
+            .fold(None, |latency, kind| merged(latency, kind.response.as_ref().unwrap_or(&kind.service)));
         let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
         let seconds = interval.duration_ms / 1e3;
-        self.tally.done += done;
-        self.tally.seconds += seconds;
         self.last = Some(Moment {
             tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
             p50_us: percentile_us(latency.as_ref(), 50.0),
@@ -87,16 +70,15 @@ impl RunningStage {
     }
 
     pub(super) fn end(self, complete: bool) -> EndedStage {
-        let Self { stage, last, tally, .. } = self;
         EndedStage {
-            seconds: tally.seconds,
-            tps: tally.tps(),
-            p50_us: tally.percentile_us(50.0),
-            p99_us: tally.percentile_us(99.0),
-            failed: tally.failed,
-            pool: last.and_then(|moment| moment.pool),
+            seconds: self.fold.seconds(),
+            tps: self.fold.tps(),
+            p50_us: self.fold.percentile_us(50.0),
+            p99_us: self.fold.percentile_us(99.0),
+            failed: self.fold.failed(),
+            pool: self.last.and_then(|moment| moment.pool),
             complete,
-            stage,
+            stage: self.stage,
         }
     }
 
@@ -110,25 +92,14 @@ impl RunningStage {
     }
 }
 
-impl StageTally {
-    /// Transactions per second; `None` before the first interval.
-    pub(super) fn tps(&self) -> Option<f64> {
-        (self.seconds > 0.0).then(|| self.done as f64 / self.seconds)
-    }
-
-    /// A percentile (0 to 100) of the stage's latency so far, microseconds.
-    pub(super) fn percentile_us(&self, percentile: f64) -> Option<f64> {
-        percentile_us(self.latency.as_ref(), percentile)
-    }
-}
-
-fn merge(into: &mut Option<Latency>, from: &Latency) {
-    if from.is_empty() {
-        return;
-    }
+fn merged(into: Option<Latency>, from: &Latency) -> Option<Latency> {
     match into {
-        Some(into) => into.merge(from),
-        None => *into = Some(from.clone()),
+        _ if from.is_empty() => into,
+        Some(mut into) => {
+            into.merge(from);
+            Some(into)
+        }
+        None => Some(from.clone()),
     }
 }
 

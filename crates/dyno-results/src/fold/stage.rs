@@ -13,7 +13,7 @@ use crate::statistics::throughput::{self, Slice};
 
 /// A stage in the making.
 #[derive(Debug)]
-pub(super) struct StageFold {
+pub struct StageFold {
     stage: Stage,
     started_ms: u64,
     finished: Option<StageFinished>,
@@ -75,7 +75,8 @@ pub(super) fn response_differs(stage: &Stage) -> bool {
 }
 
 impl StageFold {
-    pub(super) fn new(stage: Stage, started_ms: u64) -> Self {
+    #[must_use]
+    pub fn new(stage: Stage, started_ms: u64) -> Self {
         Self {
             stage,
             started_ms,
@@ -117,7 +118,7 @@ impl StageFold {
         self.revision += 1;
     }
 
-    pub(super) fn add(&mut self, interval: &Interval) {
+    pub fn add(&mut self, interval: &Interval) {
         self.revision += 1;
         self.sums.add(interval);
         // A drain has fewer and fewer clients at work: its rate is not that of the load.
@@ -198,6 +199,36 @@ impl StageFold {
 
     fn type_name(&self, index: u16) -> String {
         self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
+    }
+
+    #[must_use]
+    pub fn totals(&self) -> &Totals {
+        &self.sums.totals
+    }
+
+    /// Seconds of load, the drain left out.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Transactions per second; `None` before the first interval.
+    #[must_use]
+    pub fn tps(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.sums.totals.done as f64 / self.seconds)
+    }
+
+    /// Failed for good or of unknown outcome, those of the drain included.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.sums.totals.failed_with_drain + self.sums.totals.unknown_with_drain
+    }
+
+    /// A percentile (0 to 100) of the response time, or of the service time where they are the same; microseconds.
+    #[must_use]
+    pub fn percentile_us(&self, percentile: f64) -> Option<f64> {
+        let times = self.merged(|of_type| of_type.response.as_ref().or(of_type.service.as_ref()))?;
+        times.percentile_ns(percentile).map(|ns| ns as f64 / 1e3)
     }
 
     /// The sums as they stand.

@@ -98,11 +98,11 @@ fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) 
     let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
     let p50 = format!("p50 {}", latency(last.and_then(|moment| moment.p50_us)));
     let p99 = format!("p99 {}", latency(last.and_then(|moment| moment.p99_us)));
-    let tally = &running.tally;
-    let errors = if tally.failed > 0 {
-        LinePart::must(&format!("{} failed", format::count(tally.failed))).coloured(Paint::bad)
-    } else if tally.retries > 0 {
-        LinePart::may(&format!("{} retried", format::count(tally.retries)), 1).coloured(Paint::doubt)
+    let (failed, retries) = (running.fold.failed(), running.fold.totals().retries);
+    let errors = if failed > 0 {
+        LinePart::must(&format!("{} failed", format::count(failed))).coloured(Paint::bad)
+    } else if retries > 0 {
+        LinePart::may(&format!("{} retried", format::count(retries)), 1).coloured(Paint::doubt)
     } else {
         LinePart::may("no errors", 5)
     };
@@ -205,7 +205,7 @@ fn progress(running: &RunningStage, elapsed_s: f64) -> (f64, String) {
             }
         }
         (_, Some(planned)) if planned > 0 => {
-            let done = running.tally.done;
+            let done = running.fold.totals().done;
             (done as f64 / planned as f64, format!("{} of {}", format::count(done), format::count(planned)))
         }
         _ => (0.0, format::duration_s(elapsed_s.floor())),
