@@ -85,7 +85,8 @@ export function latencyTick(us: number): string {
 /** A duration given in seconds: `0.3 s`, `45 s`, `2 min 41 s`, `3 h 5 min`. */
 export function duration(seconds: Maybe): string {
   if (!known(seconds)) return UNKNOWN;
-  if (seconds < 9.95) return `${Number.isInteger(seconds) ? seconds : seconds.toFixed(1)} s`;
+  if (seconds > 0 && seconds < 0.05) return `${Math.ceil(seconds * 1e3)} ms`;
+  if (seconds < 9.95) return `${Number(seconds.toFixed(1))} s`;
   const whole = Math.round(seconds);
   const [h, min, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   if (h > 0) return min > 0 ? `${h} h ${min} min` : `${h} h`;
@@ -122,11 +123,12 @@ export function bytesPerSecond(value: Maybe): string {
   return Math.abs(value) < 1024 ? `${long(value)} B/s` : `${bytes(value)}/s`;
 }
 
-/** A share from 0 to 1 in percent: `34%`, `0.4%`. */
+/** A share from 0 to 1 in percent: `34%`, `4.5%`, `0.37%`, `<0.01%`. */
 export function share(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
   const percent = value * 100;
-  return `${percent.toFixed(percent === 0 || Math.abs(percent) >= 0.95 ? 0 : 1)}%`;
+  if (percent > 0 && percent < 0.005) return "<0.01%";
+  return `${Number(percent.toFixed(Math.abs(percent) >= 9.95 ? 0 : Math.abs(percent) >= 0.995 ? 1 : 2))}%`;
 }
 
 /** A number of processors: `2`, `0.5`, `1.4`. */

@@ -132,7 +132,8 @@ pub fn duration_s(seconds: f64) -> String {
         return format!("{:.0} ms", (seconds * 1e3).ceil());
     }
     if seconds < 9.95 {
-        return if seconds.fract() == 0.0 { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") };
+        let text = format!("{seconds:.1}");
+        return format!("{} s", text.strip_suffix(".0").unwrap_or(&text));
     }
     let whole = seconds.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
@@ -175,7 +176,7 @@ pub fn bytes_mean(value: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 in percent: `34%`, `0.4%`, `<0.1%`.
+/// A share from 0 to 1 in percent: `34%`, `4.5%`, `0.37%`, `<0.01%`.
 #[must_use]
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
@@ -183,12 +184,13 @@ pub fn share(value: f64) -> String {
         UNKNOWN.to_owned()
     } else if percent.abs() >= 1e6 {
         format!("{percent:.2e}%")
-    } else if percent > 0.0 && percent < 0.05 {
-        "<0.1%".to_owned()
-    } else if percent == 0.0 || percent.abs() >= 0.95 {
-        format!("{percent:.0}%")
+    } else if percent > 0.0 && percent < 0.005 {
+        "<0.01%".to_owned()
     } else {
-        format!("{percent:.1}%")
+        let decimals = if percent.abs() >= 9.95 { 0 } else { 1 + usize::from(percent.abs() < 0.995) };
+        let text = format!("{percent:.decimals$}");
+        let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        format!("{text}%")
     }
 }
 
@@ -376,9 +378,8 @@ mod tests {
         assert_eq!(bytes_mean(1023.6), "1 KiB");
         assert_eq!(bytes_mean(8_400.0), "8.2 KiB");
         assert_eq!(bytes_mean(f64::NAN), "–");
-        assert_eq!(share(0.342), "34%");
-        assert_eq!(share(0.004), "0.4%");
-        assert_eq!(share(0.000_1), "<0.1%");
+        assert_eq!([0.342, 0.1, 0.045, 0.05, 0.0096].map(share), ["34%", "10%", "4.5%", "5%", "0.96%"]);
+        assert_eq!([0.004, 0.000_1, 0.000_01, 0.0].map(share), ["0.4%", "0.01%", "<0.01%", "0%"]);
         assert_eq!(cores(2.0), "2");
         assert_eq!(cores(1.36), "1.4");
     }

@@ -45,7 +45,10 @@ pub(super) fn stage_name(result: &StageResult) -> String {
             format!("the {kind} of {seconds} from {}/s to {}/s with {clients}", rate(*rate_per_s), rate(end))
         }
         (_, _, Some(end)) if end != result.stage.clients => {
-            format!("the {kind} of {seconds} from {} to {clients}", result.stage.clients)
+            format!(
+                "the {kind} of {seconds} from {} to {clients}",
+                format::count(result.stage.clients.into())
+            )
         }
         (Arrival::Open { rate_per_s, .. }, ..) if result.stage.kind == StageKind::Ladder => {
             format!("the {kind} of {seconds} at {}/s with {clients}", format::long(*rate_per_s))

@@ -214,7 +214,7 @@ fn a_shared_host_is_found_with_the_drivers_share() {
     must_find(&report, "shared-host", Severity::Doubt, &["2 processors", "28%"]);
 
     report.hosts[0].cpus = Some(64);
-    must_find(&report, "shared-host", Severity::Note, &["64 processors", "0.9%"]);
+    must_find(&report, "shared-host", Severity::Note, &["64 processors", "0.86%"]);
 
     report.hosts[0].cpus_limit = Some(1.5);
     must_find(&report, "shared-host", Severity::Doubt, &["1.5 processors"]);

@@ -46,7 +46,7 @@ impl Cache {
         let place = self.directory.join(format!("{version}-{}", std::env::consts::ARCH));
         if put(&tree, &place).map_err(unwritable)? {
             // It is damaged, or of a dyno that kept no sums: else it would have been found.
-            progress(&format!("replaced {}: it is damaged, or its checksum is missing", place.display()));
+            progress(&format!("replaced {}: it was damaged, or had no checksum", place.display()));
         }
         let binaries = Binaries::inspect(&place.join("bin"), user)
             .map_err(|why| format!("the fetched {artifact} does not run here: {why}"))?;

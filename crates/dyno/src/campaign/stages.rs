@@ -120,7 +120,10 @@ impl Stages {
             told: observer.told,
             counted: ran.is_ok(),
         });
-        let workload = format!("{} of {}", subject.series, subject.workload);
+        let workload = match subject.workload.rsplit('/').next() {
+            Some(name) if name == subject.series => subject.workload.to_owned(),
+            _ => format!("{} of {}", subject.series, subject.workload),
+        };
         let url = subject.url.to_owned();
         if let Err(error) = ran {
             let clients = order.clients;

@@ -36,8 +36,10 @@ pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
             (Some((option, value)), _) => said.push((option, value.to_owned())),
             (None, _) if bare.iter().any(|option| option == part) => said.push((part, "true".to_owned())),
             // A list has commas of its own.
-            (None, Some((_, value))) => *value = format!("{value},{part}"),
-            (None, None) => return Err(wrong(&format!("{part} has no value"))),
+            (None, Some((option, value))) if !bare.iter().any(|bare| bare == option) => {
+                *value = format!("{value},{part}")
+            }
+            (None, _) => return Err(wrong(&format!("{part} has no value"))),
         }
     }
     let (of_stream, of_load): (Vec<_>, Vec<_>) =
@@ -101,7 +103,7 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 /// Whether a command takes loads, which may be typed by its beginning.
 fn has_loads(command: &str) -> bool {
-    HAVE_LOADS.iter().any(|name| name.starts_with(command))
+    !command.is_empty() && HAVE_LOADS.iter().any(|name| name.starts_with(command))
 }
 
 /// The options of a load: those that take a value, each with its names and the long one; and those that take none, without

@@ -195,7 +195,7 @@ fn connections(result: &StageResult) -> String {
 fn think_time(result: &StageResult) -> Option<String> {
     match result.stage.arrival {
         Arrival::Closed { think_time_ms } if think_time_ms > 0.0 => {
-            Some(format::latency_us(think_time_ms * 1e3))
+            Some(format!("{} ms", format::plain(think_time_ms)))
         }
         Arrival::Closed { .. } => Some("none".to_owned()),
         Arrival::Open { .. } => None,

@@ -33,7 +33,7 @@ fn writes_that_touch_nothing_are_found_with_the_rate_without_them() {
     must_find(&deletes(800), "no-work", Severity::Invalid, &words);
     must_find(&deletes(505), "no-work", Severity::Invalid, &["50%"]);
     must_find(&deletes(490), "no-work", Severity::Doubt, &["49%"]);
-    must_find(&deletes(13), "no-work", Severity::Doubt, &["1%"]);
+    must_find(&deletes(13), "no-work", Severity::Doubt, &["1.2%"]);
     must_find(&deletes(5), "no-work", Severity::Note, &["0.4%"]);
     must_be_silent(&deletes(0), "no-work");
 }

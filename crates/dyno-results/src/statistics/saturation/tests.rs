@@ -334,7 +334,7 @@ fn errors_that_begin_are_found_and_those_that_were_always_there_are_not() {
     };
     let found = decide(&failing(&|clients| if clients < 40 { 0.0 } else { 0.05 })).unwrap();
     assert_eq!((found.at, found.last_good, found.sign), (2, Some(1), SaturationSign::Errors));
-    let told = "from 40 clients on transactions failed: 5% of them there and 5% at 160 clients, against 0% at 20 clients";
+    let told = "from 40 clients on transactions failed: 4.8% of them there and 4.8% at 160 clients, against 0% at 20 clients";
     assert_eq!(found.evidence, told);
 
     assert_eq!(decide(&failing(&|_| 0.02)), None, "deadlocks at every load");
@@ -358,8 +358,7 @@ fn a_rate_that_is_no_longer_met_is_found() {
     let (stopped, found) = live(&open(&rates, |rate| rate.min(5000.0))).unwrap();
     assert_eq!((stopped, found.at, found.last_good), (12, 10, Some(9)));
     assert_eq!(found.sign, SaturationSign::RateNotMet);
-    let told =
-        "of 5,500/s asked for 5,000/s ended (9% are missing), and of 6,500/s 5,000/s; 5,000/s was still met";
+    let told = "of 5,500/s asked for 5,000/s ended (9.1% are missing), and of 6,500/s 5,000/s; 5,000/s was still met";
     assert_eq!(found.evidence, told);
 }
 
