@@ -37,7 +37,7 @@ pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
             (None, _) if bare.iter().any(|option| option == part) => said.push((part, "true".to_owned())),
             // A list has commas of its own.
             (None, Some((option, value))) if !bare.iter().any(|bare| bare == option) => {
-                *value = format!("{value},{part}")
+                *value = format!("{value},{part}");
             }
             (None, _) => return Err(wrong(&format!("{part} has no value"))),
         }
