@@ -14,7 +14,7 @@ pub const NOT_KNOWN: &str = "not known to within a factor of two";
 /// A whole number with separators, `5,000,000`.
 #[must_use]
 pub fn count(value: u64) -> String {
-    grouped(&value.to_string())
+    grouped(value)
 }
 
 /// A count with its noun, which gets an `s` unless there is one of it: `1 client`, `3,000 clients`.
@@ -245,9 +245,11 @@ fn two_digits(value: f64) -> String {
     }
 }
 
-/// Puts a comma before every third digit of the whole part of a decimal number.
-fn grouped(number: &str) -> String {
-    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+/// Puts a comma before every third digit of the whole part of a decimal number: `-21,747`, `1,234.5`.
+#[must_use]
+pub fn grouped(number: impl ToString + Copy) -> String {
+    let number = number.to_string();
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number.as_str()), |rest| ("-", rest));
     let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
     let mut out = String::with_capacity(number.len() + whole.len() / 3 + 1);
     out.push_str(sign);
@@ -364,6 +366,13 @@ mod tests {
         for (seconds, text) in cases {
             assert_eq!(duration_s(seconds), text, "{seconds}");
         }
+    }
+
+    #[test]
+    fn every_third_digit_is_set_apart() {
+        let numbers = [0, 999, 1000, -999, -21_747, i64::MIN];
+        let shown = ["0", "999", "1,000", "-999", "-21,747", "-9,223,372,036,854,775,808"];
+        assert_eq!(numbers.map(grouped), shown);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use dyno_results::event::Check;
 
-use crate::tpcb::grouped;
+use dyno_results::format::grouped;
 
 /// A check before it is known on which target and for which workload.
 #[derive(Debug, PartialEq, Eq)]

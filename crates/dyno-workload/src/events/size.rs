@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::dataset::{DoesNotFit, disk};
-use crate::tpcb::grouped;
+use dyno_results::format::grouped;
 
 /// Ids are 32-bit integers, and the load goes on behind the rows that were loaded.
 pub(super) const ROWS_MAX: u64 = 2_000_000_000;

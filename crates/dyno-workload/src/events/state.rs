@@ -8,7 +8,7 @@ use super::mark::{Mark, Recipe};
 use super::size::Size;
 use super::{TERMS, Table};
 use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing};
-use crate::tpcb::grouped;
+use dyno_results::format::grouped;
 
 /// Tables that hold their rows, as far as the ends and a sample can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::census::Census;
 use super::test::Test;
 use crate::benchmark::Done;
 use crate::dataset::Verdict;
-use crate::tpcb::grouped;
+use dyno_results::format::grouped;
 
 /// Of fewer joins than this for each that finds nothing, too many measured nothing.
 const JOINS_PER_MISS_MIN: u64 = 20;

@@ -9,7 +9,7 @@ use super::TERMS;
 use super::options::Options;
 use super::schema::{COLUMNS, index_name, table_name};
 use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers, rows_missing};
-use crate::tpcb::grouped;
+use dyno_results::format::grouped;
 
 /// Tables that are sysbench's and hold their rows, as far as the ends and a sample can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

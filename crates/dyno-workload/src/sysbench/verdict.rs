@@ -1,6 +1,6 @@
 //! The invariants of the ten tests, decided from what was counted before and after. Pure.
 
-use crate::tpcb::grouped;
+use dyno_results::format::grouped;
 
 use super::census::{Census, IndexCensus};
 use super::options::Options;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
+use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
 
@@ -131,7 +132,7 @@ fn emptied(rows: u64) -> String {
     let plural = if rows == 1 { "" } else { "s" };
     format!(
         "pgbench_history held {} row{plural} and is emptied before the load, as pgbench does",
-        tpcb::grouped(rows)
+        grouped(rows)
     )
 }
 

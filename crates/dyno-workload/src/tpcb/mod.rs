@@ -4,7 +4,6 @@
 //! or the statements may differ from pgbench's. See `docs/workloads.md`.
 
 mod benchmark;
-mod digits;
 mod load;
 mod prepare;
 mod rows;
@@ -18,7 +17,6 @@ pub use crate::benchmark::Progress;
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
 pub use benchmark::TpcbBenchmark;
-pub use digits::grouped;
 pub use load::{Script, TpcB};
 pub use prepare::prepare;
 pub(crate) use rows::TpcbRows;

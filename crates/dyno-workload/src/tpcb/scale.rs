@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use super::digits::grouped;
 use crate::dataset::{DoesNotFit, disk};
+use dyno_results::format::grouped;
 
 /// Above this the data would be 16 TB, and 32-bit branch and teller numbers come near their end.
 pub const SCALE_MAX: u64 = 1_000_000;

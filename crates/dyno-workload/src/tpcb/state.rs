@@ -4,9 +4,9 @@
 use dyno_target::connection::{Connection, QueryError};
 
 use super::TERMS;
-use super::digits::grouped;
 use super::schema::Table;
 use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers};
+use dyno_results::format::grouped;
 
 /// Looks at the tables on the connection's search path.
 ///

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Script;
-use super::digits::grouped;
 use super::verify::Baseline;
 use crate::benchmark::Done;
 use crate::dataset::Verdict;
+use dyno_results::format::grouped;
 
 /// Every check that applies to `script`.
 pub(super) fn judge(before: &Baseline, after: &Baseline, script: Script, done: Done) -> Vec<Verdict> {
