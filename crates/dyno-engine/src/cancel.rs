@@ -91,7 +91,7 @@ impl StatementLimit {
             }
             // If the threads are gone nobody cancels, and the statement is waited for as before.
             let is_new = connection.cancel_ns < connection.request_ns;
-            if is_new && connection.name.clone().is_some_and(|name| canceller.send(name).is_ok()) {
+            if is_new && connection.name().is_some_and(|name| canceller.send(name).is_ok()) {
                 connection.cancel_ns = now;
             }
             any |= connection.cancel_ns >= connection.request_ns;

@@ -1,333 +1,247 @@
-//! A connection to a server: its socket, how requests leave it and answers arrive.
+//! A session's connection, whichever way leads to the database: a socket of the event loop's, or a driver that blocks.
 
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::Arc;
+use dyno_wire::endpoint::SessionName;
+use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
 
-use dyno_wire::endpoint::{Address, SessionName};
-use dyno_wire::link::Link;
-use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
-    socket_with, sockopt,
-};
-
-use crate::dialogue::{LoginDialogue, ProtocolScanner};
+use crate::driver::{DriverSession, Route};
 use crate::error::SessionError;
-use crate::poller::{Interest, Poller, READ, READ_WRITE};
+use crate::io::{Io, Received};
+use crate::poller::Poller;
 use crate::prepared_statements::PreparedStatements;
-use crate::request::{Outbox, SentRequest};
-use crate::statement::Statements;
-use crate::workload::Client;
-
-/// Bytes read from a socket at once. Replies of more are read in parts.
-const INBOX_BYTES: usize = 64 * 1024;
-
-/// What the connections of a thread share: who waits for their sockets, and what is read and sent at the moment.
-pub(crate) struct Io {
-    pub(crate) poller: Poller,
-    pub(crate) outbox: Outbox,
-    inbox: Box<[u8]>,
-}
-
-impl Io {
-    pub(crate) fn new(statements: &Arc<Statements>) -> Result<Self, Errno> {
-        let outbox = Outbox::new(INBOX_BYTES, Arc::clone(statements));
-        Ok(Self { poller: Poller::new()?, outbox, inbox: vec![0; INBOX_BYTES].into_boxed_slice() })
-    }
-}
+use crate::request::{Outbox, Request, SentRequest};
+use crate::wire_connection::WireConnection;
+use crate::workload::{Answer, Client, TransactionStatus};
 
 /// A connection, which need not be open.
 pub(crate) struct Connection {
-    /// By which the poller knows it.
-    token: u64,
-    socket: Option<OwnedFd>,
-    link: Link,
-    pub(crate) scanner: ProtocolScanner,
-    pub(crate) prepared_statements: PreparedStatements,
-    /// How the server knows it.
-    pub(crate) name: Option<SessionName>,
+    line: Line,
+    prepared_statements: PreparedStatements,
     /// When the request was sent that is waited for.
     pub(crate) request_ns: u64,
     /// When the server was last asked to cancel what was under way; 0 for never.
     pub(crate) cancel_ns: u64,
-    /// The client takes the rows of the answer that is waited for.
-    keeps_rows: bool,
-    interest: Interest,
-    /// Plain bytes of a reply of which more must come. Empty, and without memory, nearly always.
-    unread: Vec<u8>,
-    /// Network bytes that the socket did not take.
-    unsent: Vec<u8>,
-    /// Where requests are encrypted; without memory on a plain link.
-    sealed: Vec<u8>,
 }
 
-/// What a read brought.
+enum Line {
+    Wire(WireConnection),
+    Driver(DriverConnection),
+}
+
+/// A driver's session, and what came of the last request.
+struct DriverConnection {
+    /// See [`WireConnection::token`].
+    token: u64,
+    session: Box<dyn DriverSession>,
+    answer: Answer,
+    error: Option<ServerError>,
+}
+
+/// How far opening a connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Received {
-    /// The request is answered in full.
-    Answered,
-    /// More must come.
-    Partly,
-    /// Nothing was there.
-    Nothing,
+pub(crate) enum Opened {
+    /// A socket is connecting.
+    Connecting,
+    /// The session is there, and everything is prepared on it.
+    Ready,
 }
 
 impl Connection {
     pub(crate) fn new(token: u64) -> Self {
         Self {
-            token,
-            socket: None,
-            link: Link::Plain,
-            scanner: ProtocolScanner::default(),
+            line: Line::Wire(WireConnection::new(token)),
             prepared_statements: PreparedStatements::default(),
-            name: None,
             request_ns: 0,
             cancel_ns: 0,
-            keeps_rows: false,
-            interest: READ,
-            unread: Vec::new(),
-            unsent: Vec::new(),
-            sealed: Vec::new(),
         }
     }
 
-    /// Has a socket, be it not yet connected.
+    /// Begins to open it; a driver's session is there at once.
+    pub(crate) fn open(&mut self, route: &Route, io: &Io) -> Result<Opened, SessionError> {
+        match (route, &mut self.line) {
+            (Route::Wire(endpoint), Line::Wire(wire)) => {
+                wire.open(&endpoint.address, &io.poller).map(|()| Opened::Connecting)
+            }
+            (Route::Driver(driver), _) => {
+                let session = driver.open(&io.outbox.statements.to_prepare()).map_err(SessionError::from)?;
+                io.watched.set_session(Some(session.canceller()));
+                let (token, answer) = (self.token(), Answer::default());
+                self.line = Line::Driver(DriverConnection { token, session, answer, error: None });
+                Ok(Opened::Ready)
+            }
+            (Route::Wire(_), Line::Driver(_)) => Err(SessionError::Closed),
+        }
+    }
+
+    /// Has a socket, be it not yet connected, or a driver's session.
     pub(crate) fn is_open(&self) -> bool {
-        self.socket.is_some()
-    }
-
-    /// Opens a socket and begins to connect it.
-    pub(crate) fn open(&mut self, address: &Address, poller: &Poller) -> Result<(), SessionError> {
-        let family = match address {
-            Address::Tcp(address) if address.is_ipv6() => AddressFamily::INET6,
-            Address::Tcp(_) => AddressFamily::INET,
-            Address::Unix(_) => AddressFamily::UNIX,
-        };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket =
-            socket_with(family, SocketType::STREAM, flags, None).map_err(SessionError::io("socket"))?;
-        let connecting = match address {
-            Address::Tcp(address) => {
-                sockopt::set_tcp_nodelay(&socket, true).map_err(SessionError::io("TCP_NODELAY"))?;
-                connect(&socket, address)
-            }
-            Address::Unix(path) => {
-                connect(&socket, &SocketAddrUnix::new(path).map_err(SessionError::io("connect"))?)
-            }
-        };
-        match connecting {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(source) => return Err(SessionError::Io { doing: "connect", source }),
-        }
-        poller.add(&socket, self.token, READ_WRITE).map_err(SessionError::io("epoll"))?;
-        self.interest = READ_WRITE;
-        self.socket = Some(socket);
-        Ok(())
-    }
-
-    /// The result of the connect that was under way.
-    pub(crate) fn finish_connect(&self) -> Result<(), SessionError> {
-        let socket = self.socket.as_ref().ok_or(SessionError::Closed)?;
-        match sockopt::socket_error(socket) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(source)) | Err(source) => Err(SessionError::Io { doing: "connect", source }),
+        match &self.line {
+            Line::Wire(wire) => wire.is_open(),
+            Line::Driver(_) => true,
         }
     }
 
-    /// Closes the socket and forgets all that belonged to it. Closing takes it off the poller.
+    /// The socket and its protocol, where it has one.
+    pub(crate) fn wire(&mut self) -> Result<&mut WireConnection, SessionError> {
+        match &mut self.line {
+            Line::Wire(wire) => Ok(wire),
+            Line::Driver(_) => Err(SessionError::Closed),
+        }
+    }
+
+    /// How the server knows it, for cancelling over another connection.
+    pub(crate) fn name(&self) -> Option<SessionName> {
+        match &self.line {
+            Line::Wire(wire) => wire.name.clone(),
+            Line::Driver(_) => None,
+        }
+    }
+
+    /// Closes it and forgets all that belonged to it. Closing a socket takes it off the poller.
     pub(crate) fn close(&mut self) {
-        *self = Self::new(self.token);
+        *self = Self::new(self.token());
+    }
+
+    fn token(&self) -> u64 {
+        match &self.line {
+            Line::Wire(wire) => wire.token(),
+            Line::Driver(driver) => driver.token,
+        }
     }
 
     /// Ends it in good order, so that the server need not find out by itself.
     pub(crate) fn say_goodbye(&mut self, poller: &Poller) {
-        let mut goodbye = Vec::new();
-        self.scanner.write_goodbye(&mut goodbye);
-        // A connection that broke in this moment needs no goodbye.
-        let _ = self.send(&goodbye, poller);
+        if let Line::Wire(wire) = &mut self.line {
+            wire.say_goodbye(poller);
+        }
     }
 
     /// Of what comes on it nothing is to be heard until it is used again.
     pub(crate) fn set_aside(&self, poller: &Poller) -> Result<(), SessionError> {
-        self.socket.as_ref().map_or(Ok(()), |socket| poller.remove(socket)).map_err(SessionError::io("epoll"))
+        match &self.line {
+            Line::Wire(wire) => wire.set_aside(poller),
+            Line::Driver(_) => Ok(()),
+        }
     }
 
     pub(crate) fn use_again(&self, poller: &Poller) -> Result<(), SessionError> {
-        let add = |socket| poller.add(socket, self.token, self.interest);
-        self.socket.as_ref().map_or(Ok(()), add).map_err(SessionError::io("epoll"))
-    }
-
-    /// Moves a login on with what the server has sent, as far as it goes. True when it has ended.
-    pub(crate) fn log_in(
-        &mut self,
-        dialogue: &mut LoginDialogue,
-        io: &mut Io,
-        readable: bool,
-    ) -> Result<bool, SessionError> {
-        let received = if readable { self.receive_raw(&mut io.inbox)? } else { None };
-        let taken = received.map_or(Ok(()), |count| dialogue.handle_input(&io.inbox[..count]));
-        io.outbox.clear();
-        dialogue.poll_output(&mut io.outbox.bytes);
-        if let Err(error) = taken {
-            // TLS owes the server an alert that says why; whether it arrives does not matter.
-            let _ = self.send_raw(&io.outbox.bytes, &io.poller);
-            return Err(error);
+        match &self.line {
+            Line::Wire(wire) => wire.use_again(poller),
+            Line::Driver(_) => Ok(()),
         }
-        if !io.outbox.bytes.is_empty() {
-            self.send_raw(&io.outbox.bytes, &io.poller)?;
-        }
-        Ok(dialogue.is_done())
     }
 
-    /// Takes over from a login that has ended.
-    pub(crate) fn logged_in(&mut self, dialogue: LoginDialogue) {
-        let session = dialogue.into_session();
-        self.link = session.link;
-        self.scanner = session.scanner;
-        self.name = session.name;
-        self.unread = session.leftover;
+    /// An empty request to be filled for it.
+    #[inline]
+    pub(crate) fn new_request<'a>(&'a mut self, outbox: &'a mut Outbox) -> Request<'a> {
+        Request::new(outbox, &mut self.prepared_statements)
     }
 
-    /// Sends what the outbox holds, which so many ReadyForQuery answer.
+    /// Sends what the outbox holds; a driver does it at once.
     #[inline]
     pub(crate) fn request(&mut self, sent: SentRequest, io: &Io) -> Result<(), SessionError> {
-        self.keeps_rows = sent.keeps_rows;
-        self.scanner.start(sent.syncs, &io.outbox.expects);
-        self.send(&io.outbox.bytes, &io.poller)
-    }
-
-    /// Sends plain bytes, encrypted here where the link is.
-    #[inline]
-    fn send(&mut self, plain: &[u8], poller: &Poller) -> Result<(), SessionError> {
-        if self.link.is_plain() {
-            return self.send_raw(plain, poller);
+        match &mut self.line {
+            Line::Wire(wire) => wire.request(sent, io),
+            Line::Driver(driver) => {
+                self.cancel_ns = driver.run(self.request_ns, io);
+                Ok(())
+            }
         }
-        let mut sealed = std::mem::take(&mut self.sealed);
-        sealed.clear();
-        let sent = match self.link.seal(plain, &mut sealed) {
-            Ok(()) => self.send_raw(&sealed, poller),
-            Err(error) => Err(error.into()),
-        };
-        self.sealed = sealed;
-        sent
-    }
-
-    /// Sends network bytes; what the socket does not take waits until it is writable.
-    fn send_raw(&mut self, bytes: &[u8], poller: &Poller) -> Result<(), SessionError> {
-        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
-        if !self.unsent.is_empty() {
-            self.unsent.extend_from_slice(bytes);
-            return Ok(());
-        }
-        let sent = match send(socket, bytes, SendFlags::NOSIGNAL) {
-            Ok(sent) => sent,
-            Err(Errno::AGAIN | Errno::INTR) => 0,
-            Err(source) => return Err(SessionError::Io { doing: "send", source }),
-        };
-        if sent < bytes.len() {
-            self.unsent.extend_from_slice(&bytes[sent..]);
-            self.set_interest(READ_WRITE, poller)?;
-        }
-        Ok(())
-    }
-
-    /// Sends what had to wait. Called when the socket is writable.
-    pub(crate) fn flush(&mut self, poller: &Poller) -> Result<(), SessionError> {
-        let waiting = std::mem::take(&mut self.unsent);
-        if !waiting.is_empty() {
-            self.send_raw(&waiting, poller)?;
-        }
-        if self.unsent.is_empty() { self.set_interest(READ, poller) } else { Ok(()) }
-    }
-
-    fn set_interest(&mut self, interest: Interest, poller: &Poller) -> Result<(), SessionError> {
-        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
-        if self.interest != interest {
-            poller.change(socket.as_fd(), self.token, interest).map_err(SessionError::io("epoll"))?;
-            self.interest = interest;
-        }
-        Ok(())
     }
 
     /// Reads what is there and scans it as the answer to the last request.
     #[inline]
     pub(crate) fn receive(&mut self, client: &mut dyn Client, io: &mut Io) -> Result<Received, SessionError> {
-        let Some(count) = self.receive_raw(&mut io.inbox)? else { return Ok(Received::Nothing) };
-        if self.link.is_plain() && self.unread.is_empty() {
-            let (consumed, done) = self.scanner.scan(
-                self.keeps_rows,
-                client,
-                &mut self.prepared_statements,
-                &io.inbox[..count],
-            )?;
-            // Behind a whole answer there is seldom anything: a part of a notice, say. The next scan begins there.
-            if consumed < count {
-                self.unread.extend_from_slice(&io.inbox[consumed..count]);
-            }
-            return Ok(if done { Received::Answered } else { Received::Partly });
+        match &mut self.line {
+            Line::Wire(wire) => wire.receive(&mut self.prepared_statements, client, io),
+            Line::Driver(driver) => match driver.error.take_if(|error| error.ends_session()) {
+                Some(error) => Err(SessionError::Server(error)),
+                None => Ok(Received::Answered),
+            },
         }
-        self.link.open(&io.inbox[..count], &mut self.unread)?;
-        self.answer_tls(&io.poller)?;
-        let (consumed, done) =
-            self.scanner.scan(self.keeps_rows, client, &mut self.prepared_statements, &self.unread)?;
-        self.unread.drain(..consumed);
-        Ok(if done { Received::Answered } else { Received::Partly })
     }
 
-    /// Sends what TLS itself has to say: key updates, alerts.
-    fn answer_tls(&mut self, poller: &Poller) -> Result<(), SessionError> {
-        let mut network = Vec::new();
-        self.link.poll_output(&mut network)?;
-        if network.is_empty() { Ok(()) } else { self.send_raw(&network, poller) }
-    }
-
-    /// Reads network bytes; `None` where there are none yet.
+    /// The error in the answer that has come in, if there is one.
     #[inline]
-    fn receive_raw(&mut self, inbox: &mut [u8]) -> Result<Option<usize>, SessionError> {
-        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
-        match recv(socket, inbox, RecvFlags::empty()) {
-            Ok((0, _)) => Err(self.told().unwrap_or(SessionError::Closed)),
-            Ok((count, _)) => Ok(Some(count)),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(source) => Err(self.told().unwrap_or(SessionError::Io { doing: "receive", source })),
+    pub(crate) fn take_error(&mut self) -> Option<ServerError> {
+        match &mut self.line {
+            Line::Wire(wire) => wire.scanner.take_error(),
+            Line::Driver(driver) => driver.error.take(),
         }
     }
 
-    /// What the server gave as the reason, if it gave one: it may stand in what came behind the last answer.
-    #[cold]
-    fn told(&mut self) -> Option<SessionError> {
-        if !self.scanner.has_error() {
-            self.listen();
-            self.scanner.overhear(&self.unread);
-        }
-        self.scanner.take_error().map(SessionError::Server)
-    }
-
-    /// Listens as if for an answer that never comes, so that the server's unasked words are kept.
-    pub(crate) fn listen(&mut self) {
-        if self.scanner.is_done() {
-            self.scanner.start(1, &[]);
+    /// The answer that has come in, without its rows.
+    #[inline]
+    pub(crate) fn answer(&self) -> Answer {
+        match &self.line {
+            Line::Wire(wire) => wire.scanner.answer(),
+            Line::Driver(driver) => driver.answer,
         }
     }
 
-    /// Why the connection broke, in the server's words where it left any: a server that ends a session says why
-    /// before it closes, and a send that then fails knows nothing of it.
+    /// Whether a transaction block is open after this error.
+    pub(crate) fn status_after(&self, error: &ServerError) -> TransactionStatus {
+        if error.rolls_back() { TransactionStatus::Idle } else { self.answer().status }
+    }
+
+    /// Reads what nothing was asked for: a notice, why the server ends the connection, its end.
+    pub(crate) fn overhear(&mut self, client: &mut dyn Client, io: &mut Io) -> Result<(), SessionError> {
+        let Line::Wire(wire) = &mut self.line else { return Ok(()) };
+        wire.listen();
+        wire.receive(&mut self.prepared_statements, client, io)?;
+        // What the server says before it closes would be forgotten with the next request.
+        if wire.scanner.was_dismissed() {
+            return Err(wire.scanner.take_error().map_or(SessionError::Closed, SessionError::Server));
+        }
+        Ok(())
+    }
+
+    /// Why the connection broke, in the server's words where it left any.
     pub(crate) fn last_words(
         &mut self,
         error: SessionError,
         client: &mut dyn Client,
         io: &mut Io,
     ) -> SessionError {
-        if !matches!(error, SessionError::Io { .. } | SessionError::Closed) {
-            return error;
+        match &mut self.line {
+            Line::Wire(wire) => wire.last_words(error, &mut self.prepared_statements, client, io),
+            Line::Driver(_) => error,
         }
-        self.listen();
-        loop {
-            match self.receive(client, io) {
-                Ok(Received::Partly) => {}
-                Err(told @ SessionError::Server(_)) => return told,
-                Ok(_) | Err(_) => return self.told().unwrap_or(error),
+    }
+}
+
+impl DriverConnection {
+    /// Does what the outbox holds, up to the first error. When the session was last asked to stop; 0 for never.
+    fn run(&mut self, now: u64, io: &Io) -> u64 {
+        self.answer = Answer::default();
+        self.error = io.outbox.calls.is_empty().then(|| no_driver_has_it().into());
+        io.watched.begin(now);
+        for operation in io.outbox.calls.iter() {
+            match self.session.execute(operation, &mut ()) {
+                Ok(executed) => {
+                    self.answer.statements += executed.statements;
+                    self.answer.rows += executed.rows;
+                    self.answer.affected += executed.affected;
+                }
+                Err(error) => {
+                    self.error = Some(error.into());
+                    break;
+                }
             }
         }
+        let in_transaction = self.session.in_transaction();
+        self.answer.status =
+            if in_transaction { TransactionStatus::InTransaction } else { TransactionStatus::Idle };
+        io.watched.end()
+    }
+}
+
+/// A script's own prepared statements and pipelines are a matter of the protocols.
+#[cold]
+fn no_driver_has_it() -> DriverError {
+    DriverError {
+        code: "unsupported",
+        message: "the workload uses a part of a server's protocol that this database does not have"
+            .to_owned(),
+        kind: DriverErrorKind::Other,
     }
 }

@@ -4,15 +4,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use dyno_wire::endpoint::Endpoint;
-use dyno_wire::my::reply::Expect;
 use rustix::io::Errno;
 
 use crate::clock::nanoseconds;
 use crate::config::{EngineConfig, Share};
-use crate::connection::{Io, Received};
+use crate::connection::Opened;
 use crate::dialogue::LoginDialogue;
+use crate::driver::Route;
 use crate::error::SessionError;
+use crate::io::{Io, Received};
 use crate::message::Report;
 use crate::poller::Ready;
 use crate::recorder::Recorder;
@@ -32,7 +32,7 @@ const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct Connector {
     /// The clients are dealt to these in turn.
-    endpoints: Vec<Endpoint>,
+    routes: Vec<Route>,
     pub(crate) share: Share,
     /// Sessions that wait for their turn to connect.
     queue: VecDeque<u32>,
@@ -43,9 +43,10 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(endpoint: &Endpoint, share: Share, config: &EngineConfig) -> Self {
-        let endpoints = std::iter::once(endpoint).chain(&config.further_endpoints).cloned().collect();
-        Self { endpoints, share, queue: VecDeque::new(), opening: 0, wanted: None }
+    pub(crate) fn new(route: &Route, share: Share, config: &EngineConfig) -> Self {
+        let further = config.further_endpoints.iter().map(Route::from);
+        let routes = std::iter::once(route.clone()).chain(further).collect();
+        Self { routes, share, queue: VecDeque::new(), opening: 0, wanted: None }
     }
 
     /// Sees to it that these sessions are connected, those that were lost included. `later`: not before they ask for it.
@@ -90,14 +91,15 @@ impl Connector {
         }
     }
 
-    /// Begins to connect the next ones, as many as may be under way. Comes back with one that failed; there may be more.
+    /// Begins to connect the next ones, as many as may be under way. Comes back with one that is there at once or failed; there
+    /// may be more.
     pub(crate) fn open_next(
         &mut self,
         sessions: &mut [Session],
         io: &Io,
         timers: &mut Timers,
         now: u64,
-    ) -> Option<(u32, SessionError)> {
+    ) -> Option<(u32, Result<(), SessionError>)> {
         while self.opening < OPENING_MAX {
             let index = self.queue.pop_front()?;
             let session = &mut sessions[index as usize];
@@ -106,17 +108,22 @@ impl Connector {
             }
             session.attempts = session.attempts.saturating_add(1);
             session.opened_ns = now;
-            match session.connection.open(&self.endpoint_of(session).address, &io.poller) {
-                Ok(()) => {
+            match session.connection.open(self.route_of(session), io) {
+                Ok(Opened::Connecting) => {
                     session.state = SessionState::Connecting;
                     self.opening += 1;
                     timers.set(session, now + nanoseconds(self.timeout(session)));
+                }
+                Ok(Opened::Ready) => {
+                    session.state = SessionState::Idle;
+                    session.timer_ns = None;
+                    return Some((index, Ok(())));
                 }
                 // The queue of a Unix socket is full: nothing is wrong, it is only too early.
                 Err(SessionError::Io { source: Errno::AGAIN, .. }) => {
                     timers.set(session, now + nanoseconds(QUEUE_FULL_PAUSE));
                 }
-                Err(error) => return Some((index, error)),
+                Err(error) => return Some((index, Err(error))),
             }
         }
         None
@@ -155,31 +162,34 @@ impl Connector {
     }
 
     fn handle(&self, session: &mut Session, io: &mut Io, ready: Ready) -> Result<bool, SessionError> {
+        let wire = session.connection.wire()?;
         match &mut session.state {
             SessionState::Connecting => {
-                session.connection.finish_connect()?;
-                let mut login = Box::new(LoginDialogue::new(self.endpoint_of(session)));
-                session.connection.flush(&io.poller)?;
-                session.connection.log_in(&mut login, io, false)?;
+                wire.finish_connect()?;
+                let Route::Wire(endpoint) = &self.routes[self.route_index(session.index)] else {
+                    return Err(SessionError::Closed);
+                };
+                let mut login = Box::new(LoginDialogue::new(endpoint));
+                wire.flush(&io.poller)?;
+                wire.log_in(&mut login, io, false)?;
                 session.state = SessionState::LoggingIn(login);
                 Ok(false)
             }
-            _ if ready.writable => session.connection.flush(&io.poller).map(|()| false),
+            _ if ready.writable => wire.flush(&io.poller).map(|()| false),
             SessionState::LoggingIn(login) => {
-                if !session.connection.log_in(login, io, true)? {
+                if !wire.log_in(login, io, true)? {
                     return Ok(false);
                 }
                 if let SessionState::LoggingIn(login) =
                     std::mem::replace(&mut session.state, SessionState::Preparing)
                 {
-                    session.connection.logged_in(*login);
+                    wire.logged_in(*login);
                 }
                 prepare(session, io)
             }
             SessionState::Preparing => match session.receive(io)? {
                 Received::Answered => session
                     .connection
-                    .scanner
                     .take_error()
                     .map_or(Ok(true), |error| Err(SessionError::Prepare(error))),
                 Received::Partly | Received::Nothing => Ok(false),
@@ -209,13 +219,20 @@ impl Connector {
         fatal
     }
 
-    fn endpoint_of(&self, session: &Session) -> &Endpoint {
-        &self.endpoints[self.share.client_id(session.index) as usize % self.endpoints.len()]
+    fn route_index(&self, index: u32) -> usize {
+        self.share.client_id(index) as usize % self.routes.len()
+    }
+
+    fn route_of(&self, session: &Session) -> &Route {
+        &self.routes[self.route_index(session.index)]
     }
 
     /// How long a connection may take to open, log in and prepare.
     fn timeout(&self, session: &Session) -> Duration {
-        self.endpoint_of(session).connect_timeout.unwrap_or(Duration::MAX)
+        match self.route_of(session) {
+            Route::Wire(endpoint) => endpoint.connect_timeout.unwrap_or(Duration::MAX),
+            Route::Driver(_) => Duration::MAX,
+        }
     }
 }
 
@@ -227,9 +244,7 @@ fn prepare(session: &mut Session, io: &mut Io) -> Result<bool, SessionError> {
     if answers == 0 {
         return Ok(true);
     }
-    if outbox.statements.is_mysql() {
-        outbox.expects.resize(answers, Expect::Prepared);
-    }
+    outbox.statements.expect_prepared(&mut outbox.expects, answers);
     session.connection.request(SentRequest { syncs: 1, ..SentRequest::default() }, io).map(|()| false)
 }
 

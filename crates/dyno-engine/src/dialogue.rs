@@ -16,9 +16,6 @@ use crate::error::SessionError;
 use crate::prepared_statements::PreparedStatements;
 use crate::workload::{Answer, Client, Reply, TransactionStatus};
 
-/// A transaction that meets a deadlock is rolled back by MySQL itself, which says so with no status.
-const MYSQL_DEADLOCK: u16 = 1213;
-
 /// Does the same with the machine of either protocol.
 macro_rules! either {
     ($either:expr, $machine:ident => $does:expr) => {
@@ -193,14 +190,6 @@ impl ProtocolScanner {
                 let status = if open { TransactionStatus::InTransaction } else { TransactionStatus::Idle };
                 Answer { statements: totals.statements, rows: totals.rows, affected: totals.affected, status }
             }
-        }
-    }
-
-    /// Whether a transaction block is open after this error.
-    pub(crate) fn status_after(&self, error: &ServerError) -> TransactionStatus {
-        match error.number() {
-            Some(MYSQL_DEADLOCK) => TransactionStatus::Idle,
-            _ => self.answer().status,
         }
     }
 

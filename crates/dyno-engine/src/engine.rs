@@ -2,26 +2,27 @@
 
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dyno_results::event::Interval;
-use dyno_wire::endpoint::{Address, Endpoint};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cancel;
-use crate::clock::now_ns;
+use crate::clock::{nanoseconds, now_ns};
 use crate::collector::Collector;
 pub use crate::collector::StageOutcome;
 use crate::config::EngineConfig;
+use crate::driver::{Route, Watched};
 use crate::error::{EngineError, SessionError};
-use crate::message::{Report, ThreadCommand};
+use crate::message::{Report, StageStart, ThreadCommand};
 use crate::recorder::Recorder;
-use crate::statement::Statements;
+use crate::schedule::{Schedule, SharedArrivals, lock};
+use crate::statement::{Recipient, Statements};
 use crate::thread::{LoadThread, Shared};
 use crate::workload::Workload;
 
@@ -33,13 +34,10 @@ const START_DELAY_NS: u64 = 2_000_000;
 const OTHER_FILES: u64 = 128;
 
 /// Load threads and their connections to one target.
-#[derive(Debug)]
 pub struct Engine {
     threads: Vec<Handle>,
     reports: Receiver<(u32, Report)>,
-    address: Address,
-    /// See [`EngineConfig::connections`].
-    connections: Option<u32>,
+    shared: Arc<Shared>,
     connected: u32,
     /// See [`Engine::limit_transactions`].
     transactions_max: Option<u64>,
@@ -47,11 +45,11 @@ pub struct Engine {
     over: Arc<AtomicBool>,
 }
 
-#[derive(Debug)]
 struct Handle {
     commands: Sender<ThreadCommand>,
     wake: OwnedFd,
     joined: JoinHandle<()>,
+    watched: Arc<Watched>,
 }
 
 /// Something seen while a stage runs.
@@ -71,49 +69,76 @@ impl Handle {
         let woken = wake.try_clone().map_err(EngineError::Start)?;
         let recorder = Recorder::new(number, shared.workload.types().len(), shared.reports.clone());
         let shared = Arc::clone(shared);
+        let watched = Arc::<Watched>::default();
+        let watching = Arc::clone(&watched);
         let joined = std::thread::Builder::new()
             .name(format!("dyno-load-{number}"))
-            .spawn(move || LoadThread::run(number, &shared, recorder, woken, received))
+            .spawn(move || LoadThread::run(number, &shared, recorder, watching, woken, received))
             .map_err(EngineError::Start)?;
-        Ok(Self { commands, wake, joined })
+        Ok(Self { commands, wake, joined, watched })
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("route", &self.shared.route).finish_non_exhaustive()
     }
 }
 
 impl Engine {
-    /// Starts the threads; nothing is connected yet.
+    /// Starts the threads, where a thread serves many clients; nothing is connected yet.
     pub fn start(
-        endpoint: &Endpoint,
+        route: impl Into<Route>,
         workload: &Arc<dyn Workload>,
         config: EngineConfig,
     ) -> Result<Self, EngineError> {
-        let mysql = endpoint.wire.is_mysql();
-        if mysql && config.protocol == Protocol::Extended {
-            return Err(EngineError::ExtendedOnMySql);
+        let route = route.into();
+        let recipient = Recipient::of(&route);
+        if recipient != Recipient::Postgres && config.protocol == Protocol::Extended {
+            return Err(EngineError::NotExtended);
         }
-        // A thread without any connection could serve none of its clients.
-        let threads_max = config.connections.unwrap_or(u32::MAX).max(1);
-        let config = Arc::new(EngineConfig { threads: config.threads.min(threads_max), ..config });
+        let threads = match (recipient, config.connections) {
+            // One for each client, as they come.
+            (Recipient::Driver, None) => u32::MAX,
+            (Recipient::Driver, Some(connections)) => connections.max(1),
+            // A thread without any connection could serve none of its clients.
+            (_, connections) => config.threads.min(connections.unwrap_or(u32::MAX).max(1)),
+        };
+        let config = Arc::new(EngineConfig { threads, ..config });
         let (reports_to, reports) = channel();
         let cancel = |canceller| cancel::start(canceller, &reports_to);
         let shared = Arc::new(Shared {
             canceller: config.canceller.as_ref().map(cancel).transpose().map_err(EngineError::Start)?,
-            statements: Arc::new(Statements::new(config.protocol, mysql, workload.statements())),
-            endpoint: endpoint.clone(),
+            statements: Arc::new(Statements::new(config.protocol, recipient, workload.statements())),
+            route,
             workload: Arc::clone(workload),
             reports: reports_to.clone(),
             config: Arc::clone(&config),
         });
-        let threads =
-            (0..config.threads).map(|number| Handle::start(number, &shared)).collect::<Result<_, _>>()?;
-        Ok(Self {
-            threads,
+        let mut engine = Self {
+            threads: Vec::new(),
             reports,
-            address: endpoint.address.clone(),
-            connections: config.connections,
+            shared,
             connected: 0,
             transactions_max: None,
             over: Arc::default(),
-        })
+        };
+        if recipient != Recipient::Driver {
+            engine.start_threads(threads)?;
+        }
+        Ok(engine)
+    }
+
+    /// Sees to it that there are so many threads.
+    fn start_threads(&mut self, threads: u32) -> Result<(), EngineError> {
+        for number in self.threads.len() as u32..threads {
+            self.threads.push(Handle::start(number, &self.shared)?);
+        }
+        Ok(())
+    }
+
+    fn is_blocking(&self) -> bool {
+        matches!(self.shared.route, Route::Driver(_))
     }
 
     /// Load threads; over few connections there may be fewer than were asked for.
@@ -144,8 +169,17 @@ impl Engine {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u32),
     ) -> Result<(), EngineError> {
-        let wanted = clients.min(self.connections.unwrap_or(u32::MAX));
-        allow_open_files(wanted)?;
+        let config = &self.shared.config;
+        let wanted = clients.min(config.connections.unwrap_or(u32::MAX));
+        let files = match &self.shared.route {
+            Route::Wire(_) => 1,
+            // The thread's own two beside those of its session.
+            Route::Driver(driver) => driver.files_per_session() + 2,
+        };
+        allow_open_files(wanted, files)?;
+        if self.is_blocking() {
+            self.start_threads(wanted)?;
+        }
         self.command(&ThreadCommand::Connect { clients });
         let mut waiting = self.threads.len();
         while waiting > 0 {
@@ -164,8 +198,8 @@ impl Engine {
                 Report::ConnectFailed(source) => {
                     // One that was lost and is opened anew was counted before.
                     let connected = self.connected.min(wanted.saturating_sub(1));
-                    let address = self.address.clone();
-                    return Err(EngineError::Connect { address, connected, wanted, source });
+                    let place = self.shared.route.place();
+                    return Err(EngineError::Connect { place, connected, wanted, source });
                 }
                 Report::Broken(errno) => return Err(EngineError::Poll(errno)),
                 Report::Record(..) | Report::Error(_) | Report::StageFinished(_) => {}
@@ -181,37 +215,67 @@ impl Engine {
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<StageOutcome, EngineError> {
-        if self.connections.is_some() && matches!(plan.arrivals, Arrivals::Open { .. }) {
+        if self.shared.config.connections.is_some() && matches!(plan.arrivals, Arrivals::Open { .. }) {
             return Err(EngineError::OpenOverPool);
         }
         self.connect(plan.clients_max(), stop, &mut |_| {})?;
         let start_ns = now_ns() + START_DELAY_NS;
         let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
-        self.command(&ThreadCommand::Run { plan: *plan, start_ns, left });
+        let arrivals = if self.is_blocking() { self.shared_arrivals(plan, start_ns) } else { None };
+        self.command(&ThreadCommand::Run(StageStart {
+            plan: *plan,
+            start_ns,
+            left,
+            arrivals: arrivals.clone(),
+        }));
         let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
-        let with_others = plan.end == End::WithOthers;
-        let collected = self.collect_stage(&mut collector, with_others, stop, observe);
+        let collected = self.collect_stage(&mut collector, plan, start_ns, stop, observe);
         // Even if a thread broke: what the others measured is kept.
         collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
-        collected.map(|()| collector.outcome())
+        collected?;
+        let mut outcome = collector.outcome();
+        if let Some(arrivals) = arrivals {
+            let load_end_ns = start_ns + nanoseconds(Duration::from_secs_f64(outcome.seconds));
+            outcome.not_begun += lock(&arrivals).skip_until(load_end_ns);
+        }
+        Ok(outcome)
+    }
+
+    /// The arrivals of an open load whose clients have a thread each.
+    fn shared_arrivals(&self, plan: &StageOrder, start_ns: u64) -> Option<Arc<Mutex<SharedArrivals>>> {
+        let gaps = self.shared.gaps(plan, 0);
+        let schedule = Schedule::new(&plan.arrivals, start_ns, plan.duration_ns(), 0, 1, gaps)?;
+        Some(Arc::new(Mutex::new(SharedArrivals::new(schedule))))
     }
 
     fn collect_stage(
         &self,
         collector: &mut Collector,
-        with_others: bool,
+        plan: &StageOrder,
+        start_ns: u64,
         stop: &AtomicBool,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
-        let (mut stopping, mut ending, mut not_cancelled) = (false, !with_others, false);
+        let (mut stopping, mut ending, mut not_cancelled) = (false, plan.end != End::WithOthers, false);
+        let config = &self.shared.config;
+        let drain_ns = nanoseconds(config.drain_timeout);
+        // When nothing more is waited for.
+        let mut deadline_ns =
+            plan.duration_ns().map_or(u64::MAX, |ns| (start_ns + ns).saturating_add(drain_ns));
         while !collector.is_finished() {
             if !ending && self.over.load(Ordering::Relaxed) {
                 ending = true;
                 self.command(&ThreadCommand::End { stopped: false });
+                deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
             }
             if !stopping && stop.load(Ordering::Relaxed) {
                 stopping = true;
                 self.command(&ThreadCommand::End { stopped: true });
+                let drain_ns = nanoseconds(config.stopped_drain_timeout);
+                deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
+            }
+            if self.is_blocking() {
+                self.cancel_late(deadline_ns);
             }
             let Some((thread, report)) = self.next_report()? else { continue };
             match report {
@@ -230,6 +294,15 @@ impl Engine {
             collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         }
         Ok(())
+    }
+
+    /// Stops operations of drivers that outlast their limit, and all of them once the stage waits no longer: their threads
+    /// cannot, as long as the driver blocks.
+    fn cancel_late(&self, deadline_ns: u64) {
+        let now = now_ns();
+        let limit_ns = self.shared.config.statement_limit.map_or(u64::MAX, nanoseconds);
+        let then_ns = if now >= deadline_ns { now } else { now.saturating_sub(limit_ns) };
+        self.threads.iter().for_each(|handle| handle.watched.cancel_begun_before(then_ns));
     }
 
     /// The next report; `None` where there is none for a while. A thread that panicked would be waited for in vain.
@@ -254,7 +327,7 @@ impl Engine {
 impl Drop for Engine {
     /// Ends the threads, which closes the connections.
     fn drop(&mut self) {
-        for Handle { commands, wake, joined } in self.threads.drain(..) {
+        for Handle { commands, wake, joined, .. } in self.threads.drain(..) {
             drop(commands);
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
             let _ = joined.join();
@@ -262,9 +335,9 @@ impl Drop for Engine {
     }
 }
 
-/// Raises the limit on open files as far as `clients` need and the system allows.
-fn allow_open_files(clients: u32) -> Result<(), EngineError> {
-    let needed = u64::from(clients) + OTHER_FILES;
+/// Raises the limit on open files as far as `clients` need, each so many, and the system allows.
+fn allow_open_files(clients: u32, each: u32) -> Result<(), EngineError> {
+    let needed = u64::from(clients) * u64::from(each) + OTHER_FILES;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= needed) {
         return Ok(());

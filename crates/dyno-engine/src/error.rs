@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use dyno_wire::endpoint::Address;
 use dyno_wire::link::LinkError;
 use dyno_wire::my;
 use dyno_wire::pg::error::ProtocolError;
 use dyno_wire::pg::handshake::LoginError;
-use dyno_wire::server_error::ServerError;
+use dyno_wire::server_error::{DriverError, ServerError};
 use rustix::io::Errno;
 
 /// Why a connection could not be opened, or broke.
@@ -59,6 +58,12 @@ impl SessionError {
     }
 }
 
+impl From<DriverError> for SessionError {
+    fn from(error: DriverError) -> Self {
+        Self::Server(error.into())
+    }
+}
+
 impl From<LoginError> for SessionError {
     fn from(error: LoginError) -> Self {
         match error {
@@ -83,8 +88,8 @@ impl From<my::handshake::LoginError> for SessionError {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// Not all clients could be connected and prepared before the stage.
-    #[error("connection {} of {wanted} to {address}: {source}", connected + 1)]
-    Connect { address: Address, connected: u32, wanted: u32, source: SessionError },
+    #[error("connection {} of {wanted} to {place}: {source}", connected + 1)]
+    Connect { place: String, connected: u32, wanted: u32, source: SessionError },
     /// The process may not hold as many open files as the clients need.
     #[error(
         "{wanted} clients need {needed} open files, and the limit is {limit}: raise it with `ulimit -n {needed}`"
@@ -92,10 +97,8 @@ pub enum EngineError {
     OpenFiles { wanted: u32, needed: u64, limit: u64 },
     #[error("cannot start a thread: {0}; allow more: `ulimit -u`, or pids.max of the control group")]
     Start(#[source] std::io::Error),
-    #[error(
-        "MySQL's protocol has nothing like PostgreSQL's extended one: let statements travel simple or prepared"
-    )]
-    ExtendedOnMySql,
+    #[error("only PostgreSQL's protocol has an extended mode: let statements travel simple or prepared")]
+    NotExtended,
     #[error("an open load's clients are its connections: a pool is for closed loops")]
     OpenOverPool,
     #[error("a load thread ended unexpectedly")]

@@ -3,6 +3,7 @@
 //! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates, and
 //! nothing here reads SQL: what to send is the [`workload`]'s business.
 
+mod calls;
 mod cancel;
 pub mod clock;
 mod collector;
@@ -10,9 +11,11 @@ pub mod config;
 mod connection;
 mod connector;
 mod dialogue;
+pub mod driver;
 mod eager;
 pub mod engine;
 pub mod error;
+mod io;
 mod load;
 mod message;
 mod poller;
@@ -29,4 +32,5 @@ mod statement;
 mod thread;
 mod transacting;
 mod value;
+mod wire_connection;
 pub mod workload;

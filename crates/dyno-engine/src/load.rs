@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::clock::now_ns;
 use crate::config::OnLoss;
-use crate::connection::{Io, Received};
 use crate::connector::{Connector, backoff_ns};
 use crate::error::SessionError;
+use crate::io::{Io, Received};
 use crate::message::Report;
 use crate::poller::Ready;
 use crate::pool::{ConnectionPool, nobody};
@@ -69,10 +69,13 @@ impl Load {
     }
 
     pub(crate) fn open_more(&mut self, now: u64) {
-        while let Some((index, error)) =
+        while let Some((index, opened)) =
             self.connector.open_next(&mut self.sessions, &self.io, &mut self.timers, now)
         {
-            self.connect_failed(index, error, now);
+            match opened {
+                Ok(()) => self.connected(index, now_ns()),
+                Err(error) => self.connect_failed(index, error, now),
+            }
         }
     }
 
@@ -90,7 +93,7 @@ impl Load {
             }
             SessionState::Disconnected => return,
             // What there is to read shows itself at the next wait.
-            _ if ready.writable => session.connection.flush(&self.io.poller),
+            _ if ready.writable => session.connection.wire().and_then(|wire| wire.flush(&self.io.poller)),
             _ => session.overhear(&mut self.io),
         };
         if let Err(error) = handled {

@@ -1,24 +1,39 @@
 //! What the engine and its threads tell each other.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 
 use dyno_results::spec::StageOrder;
 use rustix::io::Errno;
 
 use crate::error::SessionError;
 use crate::record::Record;
+use crate::schedule::SharedArrivals;
 
 /// What the engine tells a thread.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum ThreadCommand {
     /// Have this many clients in all threads together connected and prepared.
-    Connect { clients: u32 },
-    /// Run a stage that starts at this time, of so many transactions that all threads share.
-    Run { plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>> },
+    Connect {
+        clients: u32,
+    },
+    Run(StageStart),
     /// The stage has lasted as long as it was to; or, if `stopped`, ends before its plan is fulfilled.
-    End { stopped: bool },
+    End {
+        stopped: bool,
+    },
+}
+
+/// A stage that is to be run.
+#[derive(Clone)]
+pub(crate) struct StageStart {
+    pub(crate) plan: StageOrder,
+    pub(crate) start_ns: u64,
+    /// Transactions that all threads share, where their number ends the stage.
+    pub(crate) left: Option<Arc<AtomicU64>>,
+    /// The arrivals of an open load that all threads share; `None` where each has its own.
+    pub(crate) arrivals: Option<Arc<Mutex<SharedArrivals>>>,
 }
 
 /// What a thread tells the engine.

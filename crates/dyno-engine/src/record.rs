@@ -17,6 +17,8 @@ pub(crate) enum ErrorCode {
     SqlState(SqlState),
     /// MySQL's own.
     Number(u16),
+    /// A driver's own.
+    Name(&'static str),
     /// The connection broke or the server's bytes made no sense.
     Connection,
     /// One kind too many to be counted apart.
@@ -25,7 +27,11 @@ pub(crate) enum ErrorCode {
 
 impl From<&ServerError> for ErrorCode {
     fn from(error: &ServerError) -> Self {
-        error.number().map_or(Self::SqlState(error.state()), Self::Number)
+        match error {
+            ServerError::Postgres(error) => Self::SqlState(error.code),
+            ServerError::MySql(error) => Self::Number(error.number),
+            ServerError::Driver(error) => Self::Name(error.code),
+        }
     }
 }
 
@@ -40,6 +46,7 @@ impl ErrorCode {
         match self {
             Self::SqlState(code) => code.as_str().to_owned(),
             Self::Number(number) => number.to_string(),
+            Self::Name(name) => name.to_owned(),
             Self::Connection => "connection".to_owned(),
             Self::Other => "other".to_owned(),
         }

@@ -12,8 +12,9 @@ pub use dyno_wire::pg::frontend::BindWriter;
 pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
 
+use crate::calls::Calls;
 use crate::prepared_statements::PreparedStatements;
-use crate::statement::{StatementId, Statements};
+use crate::statement::{Recipient, StatementId, Statements};
 use crate::value::{execute_mysql, execute_postgres};
 
 /// What a statement does, for the count of a run's queries.
@@ -32,6 +33,8 @@ pub(crate) struct Outbox {
     pub(crate) bytes: Vec<u8>,
     /// How MySQL answers its commands, in their order.
     pub(crate) expects: Vec<Expect>,
+    /// What a driver is to do; then the rest is empty.
+    pub(crate) calls: Calls,
     /// A statement's text before its length is known.
     text: Vec<u8>,
     /// What the workload may have executed by its number.
@@ -43,6 +46,7 @@ impl Outbox {
         Self {
             bytes: Vec::with_capacity(bytes),
             expects: Vec::with_capacity(16),
+            calls: Calls::default(),
             text: Vec::new(),
             statements,
         }
@@ -51,6 +55,7 @@ impl Outbox {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.expects.clear();
+        self.calls.clear();
     }
 }
 
@@ -76,8 +81,11 @@ impl<'a> Request<'a> {
 
     /// Adds `sql` as it is, of one statement or several, in a simple query.
     pub fn query(&mut self, sql: &[u8]) {
-        let Outbox { bytes, statements, .. } = &mut *self.outbox;
-        statements.write_query(bytes, sql);
+        let Outbox { bytes, statements, calls, .. } = &mut *self.outbox;
+        match statements.recipient {
+            Recipient::Driver => calls.sql(|text| text.extend_from_slice(sql)),
+            Recipient::Postgres | Recipient::MySql => statements.write_query(bytes, sql),
+        }
         self.answered_by(Expect::Text);
     }
 
@@ -102,7 +110,11 @@ impl<'a> Request<'a> {
         integers: Option<&[i64]>,
         value: impl Fn(usize) -> Option<Value<'v>>,
     ) {
-        let Outbox { bytes, text, statements, .. } = &mut *self.outbox;
+        let Outbox { bytes, text, statements, calls, .. } = &mut *self.outbox;
+        if statements.recipient == Recipient::Driver {
+            self.sent.syncs += u32::from(statements.call(calls, statement, value));
+            return;
+        }
         let numbers = self.prepared_statements.fixed();
         if let Some(expect) = statements.write(bytes, text, statement, numbers, integers, value) {
             self.answered_by(expect);

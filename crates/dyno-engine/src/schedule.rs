@@ -1,5 +1,7 @@
 //! Absolute times at which the transactions of an open load are due.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use dyno_results::event::Distribution;
 use dyno_results::spec::Arrivals;
 use rand::rngs::StdRng;
@@ -131,6 +133,102 @@ impl Schedule {
         // The root of half_slope t² + rate_start t = count in the form that is exact for a slope of zero too.
         let root = (self.rate_start * self.rate_start + 4.0 * self.half_slope() * count).max(0.0).sqrt();
         2.0 * count / (self.rate_start + root)
+    }
+}
+
+/// The arrivals that a load thread serves.
+pub(crate) enum Arriving {
+    /// Its own share.
+    Own(Schedule),
+    /// Those of all threads: a thread with nothing to do takes the next one, and waits until it is due.
+    Shared { queue: Arc<Mutex<SharedArrivals>>, taken: Option<u64>, counts_backlog: bool },
+}
+
+/// The arrivals of threads that each have one client. A client that waits in its driver leaves them to the others.
+pub(crate) struct SharedArrivals {
+    schedule: Schedule,
+    /// Taken by a thread that could not serve them any more.
+    returned: Vec<u64>,
+}
+
+impl SharedArrivals {
+    pub(crate) fn new(schedule: Schedule) -> Self {
+        Self { schedule, returned: Vec::new() }
+    }
+
+    fn due_ns(&self) -> u64 {
+        self.returned.last().copied().unwrap_or_else(|| self.schedule.due_ns())
+    }
+
+    fn take(&mut self) -> u64 {
+        self.returned.pop().unwrap_or_else(|| {
+            let due_ns = self.schedule.due_ns();
+            self.schedule.advance();
+            due_ns
+        })
+    }
+
+    /// See [`Schedule::skip_until`].
+    pub(crate) fn skip_until(&mut self, until_ns: u64) -> u64 {
+        let returned = self.returned.drain(..).filter(|due_ns| *due_ns < until_ns).count() as u64;
+        returned + self.schedule.skip_until(until_ns)
+    }
+}
+
+pub(crate) fn lock(queue: &Mutex<SharedArrivals>) -> MutexGuard<'_, SharedArrivals> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Arriving {
+    /// When the next transaction is due.
+    pub(crate) fn due_ns(&self) -> u64 {
+        match self {
+            Self::Own(schedule) => schedule.due_ns(),
+            Self::Shared { queue, taken, .. } => taken.unwrap_or_else(|| lock(queue).due_ns()),
+        }
+    }
+
+    /// The same; and the arrival is this thread's.
+    pub(crate) fn take(&mut self) -> u64 {
+        match self {
+            Self::Own(schedule) => schedule.due_ns(),
+            Self::Shared { queue, taken, .. } => *taken.get_or_insert_with(|| lock(queue).take()),
+        }
+    }
+
+    /// What was taken is served.
+    pub(crate) fn advance(&mut self) {
+        match self {
+            Self::Own(schedule) => schedule.advance(),
+            Self::Shared { taken, .. } => *taken = None,
+        }
+    }
+
+    /// What was taken is left to others.
+    pub(crate) fn give_back(&mut self) {
+        if let Self::Shared { queue, taken, .. } = self
+            && let Some(due_ns) = taken.take()
+        {
+            lock(queue).returned.push(due_ns);
+        }
+    }
+
+    /// See [`Schedule::skip_until`]. Of those that all threads share only what this one has taken: the others may serve the
+    /// rest.
+    pub(crate) fn skip_until(&mut self, until_ns: u64) -> u64 {
+        match self {
+            Self::Own(schedule) => schedule.skip_until(until_ns),
+            Self::Shared { taken, .. } => u64::from(taken.take_if(|due_ns| *due_ns < until_ns).is_some()),
+        }
+    }
+
+    /// See [`Schedule::backlog`]. One thread counts for all.
+    pub(crate) fn backlog(&self, now_ns: u64) -> u64 {
+        match self {
+            Self::Own(schedule) => schedule.backlog(now_ns),
+            Self::Shared { queue, counts_backlog: true, .. } => lock(queue).schedule.backlog(now_ns),
+            Self::Shared { .. } => 0,
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::connection::{Connection, Io, Received};
+use crate::connection::Connection;
 use crate::dialogue::LoginDialogue;
 use crate::error::SessionError;
+use crate::io::{Io, Received};
 use crate::poller::Poller;
 use crate::record::Transaction;
 use crate::workload::{Client, Reaction};
@@ -110,14 +111,7 @@ impl Session {
 
     /// Reads what nothing was asked for: a notice, why the server ends the connection, its end.
     pub(crate) fn overhear(&mut self, io: &mut Io) -> Result<(), SessionError> {
-        self.connection.listen();
-        self.receive(io)?;
-        let scanner = &mut self.connection.scanner;
-        // What the server says before it closes would be forgotten with the next request.
-        if scanner.was_dismissed() {
-            return Err(scanner.take_error().map_or(SessionError::Closed, SessionError::Server));
-        }
-        Ok(())
+        self.connection.overhear(self.client.logic.as_mut(), io)
     }
 
     /// Closes the connection in use.

@@ -14,7 +14,7 @@ use crate::message::ThreadFinished;
 use crate::priority::set_realtime;
 use crate::record::{Record, Times};
 use crate::recorder::Recorder;
-use crate::schedule::Schedule;
+use crate::schedule::Arriving;
 use crate::session::{Session, VirtualClient, is_busy};
 
 /// How long a server may take to cancel what is under way at a stage's end, and where the user waits for it.
@@ -51,7 +51,7 @@ pub(crate) enum Assignment {
 /// A stage that runs.
 pub(crate) struct Stage {
     plan: StageOrder,
-    schedule: Option<Schedule>,
+    schedule: Option<Arriving>,
     /// Transactions that all threads together may still begin, where their number ends the stage.
     left: Option<Arc<AtomicU64>>,
     /// Clients of an open load with nothing to do, longest idle first.
@@ -83,7 +83,7 @@ impl Stage {
         plan: StageOrder,
         start_ns: u64,
         left: Option<Arc<AtomicU64>>,
-        schedule: Option<Schedule>,
+        schedule: Option<Arriving>,
         sessions: usize,
         realtime: bool,
     ) -> Self {
@@ -148,7 +148,7 @@ impl Stage {
             Phase::Drain { begin_until_ns, .. } if self.has_late_work() => Some(begin_until_ns),
             Phase::Drain { deadline_ns, .. } => Some(deadline_ns),
             Phase::Load => {
-                let due = self.schedule.as_ref().filter(|_| !self.idle.is_empty()).map(Schedule::due_ns);
+                let due = self.schedule.as_ref().filter(|_| !self.idle.is_empty()).map(Arriving::due_ns);
                 [Some(interval_end_ns), due, self.ramp_ns].into_iter().flatten().min()
             }
         }
@@ -237,12 +237,14 @@ impl Stage {
         if self.has_done_all(client) {
             return Assignment::Finished;
         }
-        let due_ns = match (&self.schedule, self.think_ns()) {
-            (Some(schedule), _) => schedule.due_ns(),
+        let think_ns = self.think_ns();
+        let due_ns = match (&mut self.schedule, think_ns) {
+            (Some(schedule), _) => schedule.take(),
             (None, Some(think_ns)) if !rested => return Assignment::Think(now + think_ns),
             (None, _) => now,
         };
-        if due_ns > now {
+        // Meanwhile another thread may have taken what was due within the load.
+        if due_ns > now || !(self.load_goes_on() || due_ns < self.finished.load_end_ns) {
             self.idle.push_back(index);
             return Assignment::Rest;
         }
@@ -265,7 +267,7 @@ impl Stage {
         let Some(schedule) = self.schedule.as_mut().filter(|_| begins) else { return 0 };
         let too_late_ns = now.saturating_sub(nanoseconds(late));
         let mut skipped = 0;
-        while schedule.due_ns() < too_late_ns && client.ended < quota {
+        while client.ended < quota && schedule.take() < too_late_ns {
             client.logic.skipped(schedule.due_ns(), now);
             schedule.advance();
             client.ended += 1;
@@ -283,6 +285,9 @@ impl Stage {
     /// A session cannot serve an arrival.
     pub(crate) fn withdraw(&mut self, index: u32) {
         self.idle.retain(|idle| *idle != index);
+        if let Some(schedule) = self.schedule.as_mut().filter(|_| self.idle.is_empty()) {
+            schedule.give_back();
+        }
     }
 
     /// Hands over the interval that has ended; at the last one the drain begins.

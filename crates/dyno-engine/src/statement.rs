@@ -7,6 +7,8 @@ use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::execution::Execution;
 use dyno_wire::pg::frontend;
 
+use crate::calls::Calls;
+use crate::driver::Route;
 use crate::value::{Value, execute_mysql, execute_postgres};
 
 /// Most parameters a statement may have: both protocols count them in 16 bits.
@@ -66,14 +68,26 @@ impl Statement {
         &self.sql
     }
 
-    /// The statement with a `?` for each parameter, as MySQL prepares it.
-    fn with_question_marks(&self) -> String {
+    /// The statement with what `placeholder` appends for the parameter of each index, counted from 0.
+    #[must_use]
+    pub fn with_placeholders(&self, placeholder: impl Fn(&mut String, usize)) -> String {
         let mut sql = String::with_capacity(self.sql.len());
-        for (before, _) in &self.pieces {
+        for (before, index) in &self.pieces {
             sql.push_str(before);
-            sql.push('?');
+            placeholder(&mut sql, *index);
         }
         sql + &self.tail
+    }
+
+    /// The statement with a `?` for each parameter, as MySQL prepares it.
+    fn with_question_marks(&self) -> String {
+        self.with_placeholders(|sql, _| sql.push('?'))
+    }
+
+    /// The highest number of a parameter.
+    #[must_use]
+    pub fn parameters(&self) -> usize {
+        self.pieces.iter().map(|(_, index)| index + 1).max().unwrap_or(0)
     }
 
     /// Whether the parameters stand in the order of their numbers, each once.
@@ -107,20 +121,40 @@ struct Sendable {
     mysql: my::execution::Execution,
     in_order: bool,
     as_text: bool,
+    /// See [`Statement::parameters`].
+    parameters: usize,
+}
+
+/// For whom requests are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recipient {
+    Postgres,
+    MySql,
+    Driver,
+}
+
+impl Recipient {
+    pub(crate) fn of(route: &Route) -> Self {
+        match route {
+            Route::Wire(endpoint) if endpoint.wire.is_mysql() => Self::MySql,
+            Route::Wire(_) => Self::Postgres,
+            Route::Driver(_) => Self::Driver,
+        }
+    }
 }
 
 /// The statements of a workload as the run's protocol mode needs them.
 #[derive(Debug)]
 pub(crate) struct Statements {
     protocol: Protocol,
-    mysql: bool,
+    pub(crate) recipient: Recipient,
     statements: Vec<Sendable>,
     /// How many are prepared before the start.
     prepared: usize,
 }
 
 impl Statements {
-    pub(crate) fn new(protocol: Protocol, mysql: bool, statements: &[Statement]) -> Self {
+    pub(crate) fn new(protocol: Protocol, recipient: Recipient, statements: &[Statement]) -> Self {
         let mut prepared = 0;
         let mut sendable = |(id, statement): (usize, &Statement)| {
             let name = format!("s{id}");
@@ -134,28 +168,61 @@ impl Statements {
                 // At most PARAMETERS_MAX in number each, but a parameter may stand more than once.
                 mysql: my::execution::Execution::new(statement.pieces.len().min(usize::from(u16::MAX)) as u16),
                 in_order: statement.in_order(),
+                parameters: statement.parameters(),
                 statement: statement.clone(),
                 as_text,
             }
         };
         let statements = statements.iter().enumerate().map(|(id, it)| sendable((id, it))).collect();
-        Self { protocol, mysql, statements, prepared }
+        Self { protocol, recipient, statements, prepared }
     }
 
     pub(crate) fn is_mysql(&self) -> bool {
-        self.mysql
+        self.recipient == Recipient::MySql
+    }
+
+    /// What a driver is to prepare, by the numbers of the statements.
+    pub(crate) fn to_prepare(&self) -> Vec<Statement> {
+        let prepares = |_: &&Sendable| self.protocol != Protocol::Simple;
+        self.statements.iter().filter(prepares).map(|sendable| sendable.statement.clone()).collect()
+    }
+
+    /// Adds an execution to what a driver is to do.
+    #[inline]
+    pub(crate) fn call<'v>(
+        &self,
+        calls: &mut Calls,
+        id: StatementId,
+        value: impl Fn(usize) -> Option<Value<'v>>,
+    ) -> bool {
+        let Some(Sendable { statement, parameters, .. }) = self.statements.get(usize::from(id.0)) else {
+            return false;
+        };
+        if self.protocol == Protocol::Simple {
+            calls.sql(|text| statement.write_literal(value, false, text));
+        } else {
+            calls.statement(id, (0..*parameters).map(|index| value(index).unwrap_or(Value::Null)));
+        }
+        true
+    }
+
+    /// The answers to what [`write_preparation`](Self::write_preparation) has appended.
+    pub(crate) fn expect_prepared(&self, expects: &mut Vec<Expect>, answers: usize) {
+        if self.is_mysql() {
+            expects.resize(answers, Expect::Prepared);
+        }
     }
 
     /// Appends what a fresh connection must send before the clock starts, all in one go; how many answers it has.
     pub(crate) fn write_preparation(&self, out: &mut Vec<u8>) -> usize {
         for sendable in self.statements.iter().filter(|sendable| self.prepared > 0 && !sendable.as_text) {
-            if self.mysql {
+            if self.is_mysql() {
                 my::frontend::stmt_prepare(out, sendable.statement.with_question_marks());
             } else {
                 frontend::parse(out, &sendable.name, sendable.statement.sql(), &[]);
             }
         }
-        if self.mysql || self.prepared == 0 {
+        if self.is_mysql() || self.prepared == 0 {
             return self.prepared;
         }
         frontend::sync(out);
@@ -177,11 +244,11 @@ impl Statements {
         let sendable = self.statements.get(usize::from(id.0))?;
         match integers {
             _ if sendable.as_text => Some(self.write_text(out, scratch, &sendable.statement, value)),
-            Some(values) if !self.mysql && self.protocol == Protocol::Prepared => {
+            Some(values) if !self.is_mysql() && self.protocol == Protocol::Prepared => {
                 sendable.postgres.write(out, values);
                 Some(Expect::Text)
             }
-            Some(values) if self.mysql && sendable.in_order => {
+            Some(values) if self.is_mysql() && sendable.in_order => {
                 sendable.mysql.write(out, numbers.get(sendable.slot)?.statement, values);
                 Some(Expect::Binary)
             }
@@ -197,14 +264,14 @@ impl Statements {
         value: impl Fn(usize) -> Option<Value<'v>>,
     ) -> Expect {
         scratch.clear();
-        statement.write_literal(value, self.mysql, scratch);
+        statement.write_literal(value, self.is_mysql(), scratch);
         self.write_query(out, scratch);
         Expect::Text
     }
 
     /// Appends SQL as it is.
     pub(crate) fn write_query(&self, out: &mut Vec<u8>, sql: &[u8]) {
-        if self.mysql { my::frontend::query(out, sql) } else { frontend::query(out, sql) }
+        if self.is_mysql() { my::frontend::query(out, sql) } else { frontend::query(out, sql) }
     }
 
     fn write_bound<'v>(
@@ -214,7 +281,7 @@ impl Statements {
         numbers: &[my::backend::Prepared],
         value: impl Fn(usize) -> Option<Value<'v>>,
     ) -> Option<Expect> {
-        if self.mysql {
+        if self.is_mysql() {
             let values =
                 sendable.statement.pieces.iter().map(|(_, index)| value(*index).unwrap_or(Value::Null));
             execute_mysql(out, *numbers.get(sendable.slot)?, values);
@@ -272,10 +339,10 @@ mod tests {
             Statement::text("COMMIT"),
             Statement::new("$1"),
         ];
-        let prepared = Statements::new(Protocol::Prepared, true, &statements);
+        let prepared = Statements::new(Protocol::Prepared, Recipient::MySql, &statements);
         let slots: Vec<usize> = prepared.statements.iter().map(|it| it.slot).collect();
         assert_eq!((prepared.write_preparation(&mut Vec::new()), slots), (2, vec![0, 0, 1, 1]));
-        let simple = Statements::new(Protocol::Simple, true, &statements);
+        let simple = Statements::new(Protocol::Simple, Recipient::MySql, &statements);
         assert_eq!(simple.write_preparation(&mut Vec::new()), 0);
     }
 }

@@ -6,27 +6,27 @@
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use dyno_results::spec::StageOrder;
-use dyno_wire::endpoint::{Endpoint, SessionName};
+use dyno_wire::endpoint::SessionName;
 use rustix::io::Errno;
 
 use crate::cancel::StatementLimit;
 use crate::clock::{nanoseconds, now_ns};
 use crate::config::{EngineConfig, Share};
-use crate::connection::{Io, Received};
 use crate::connector::Connector;
+use crate::driver::{Route, Watched};
 use crate::eager::Eagerness;
 use crate::error::SessionError;
+use crate::io::{Io, Received};
 use crate::load::Load;
-use crate::message::{Report, ThreadCommand};
+use crate::message::{Report, StageStart, ThreadCommand};
 use crate::poller::READ;
 use crate::pool::ConnectionPool;
 use crate::record::{Outcome, Transaction};
 use crate::recorder::Recorder;
-use crate::schedule::{Schedule, seeded_gaps};
+use crate::schedule::{Arriving, Gaps, Schedule, seeded_gaps};
 use crate::session::{SessionState, Timers, are_lost, is_busy};
 use crate::stage::Stage;
 use crate::statement::Statements;
@@ -44,7 +44,7 @@ const READS_MAX: usize = 256;
 /// What all threads of an engine are made of.
 pub(crate) struct Shared {
     pub(crate) config: Arc<EngineConfig>,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) route: Route,
     pub(crate) workload: Arc<dyn Workload>,
     pub(crate) statements: Arc<Statements>,
     pub(crate) reports: Sender<(u32, Report)>,
@@ -53,26 +53,39 @@ pub(crate) struct Shared {
 
 /// A load thread.
 pub(crate) struct LoadThread {
+    shared: Arc<Shared>,
     wake: OwnedFd,
     commands: Receiver<ThreadCommand>,
     load: Load,
     limit: StatementLimit,
     eagerness: Eagerness,
+    /// Its client's driver has answered when a request is sent: there is nothing to wait for.
+    blocks: bool,
+}
+
+impl Shared {
+    /// A random stream of the arrivals of a stage, for the share of one thread.
+    pub(crate) fn gaps(&self, plan: &StageOrder, thread: u32) -> Gaps {
+        // A seed of its own for each thread and stage, apart from those of the clients.
+        let seed = self.config.seed ^ (u64::from(plan.stage) << 32 | u64::from(thread)) ^ 0x5ced_u64 << 48;
+        self.workload.gaps(thread, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed))
+    }
 }
 
 impl LoadThread {
     /// Runs thread `number` until the engine hangs up.
     pub(crate) fn run(
         number: u32,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         recorder: Recorder,
+        watched: Arc<Watched>,
         wake: OwnedFd,
         commands: Receiver<ThreadCommand>,
     ) {
         // Sleeps are to end when they should: without this the kernel may add 50 µs. If it is refused, the
         // schedule lag will show it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let io = match Io::new(&shared.statements) {
+        let io = match Io::new(&shared.statements, watched) {
             Ok(io) => io,
             Err(error) => return recorder.report(Report::Broken(error)),
         };
@@ -84,7 +97,7 @@ impl LoadThread {
             recorder,
             sessions: Vec::new(),
             timers: Timers::default(),
-            connector: Connector::new(&shared.endpoint, Share::new(number, config), config),
+            connector: Connector::new(&shared.route, Share::new(number, config), config),
             pool: config.connections.map(|_| ConnectionPool::default()),
             stage: None,
             just_sent: Vec::new(),
@@ -92,7 +105,9 @@ impl LoadThread {
             interval_closed: false,
         };
         let limit = StatementLimit::new(config, shared.canceller.clone());
-        let mut thread = Self { wake, commands, load, limit, eagerness: Eagerness::default() };
+        let blocks = matches!(shared.route, Route::Driver(_));
+        let eagerness = Eagerness::default();
+        let mut thread = Self { shared: Arc::clone(shared), wake, commands, load, limit, eagerness, blocks };
         if let Err(error) = thread.event_loop() {
             thread.load.recorder.report(Report::Broken(error));
         }
@@ -105,7 +120,11 @@ impl LoadThread {
         self.load.io.poller.add(&self.wake, WAKE, READ)?;
         let mut goes_on = true;
         while goes_on {
-            let timeout_ns = self.next_time_ns().map(|at| at.saturating_sub(now_ns()));
+            let timeout_ns = match self.load.just_sent.is_empty() {
+                true => self.next_time_ns().map(|at| at.saturating_sub(now_ns())),
+                // A driver's, which the last round had no time for.
+                false => Some(0),
+            };
             self.load.io.poller.wait(timeout_ns)?;
             for index in 0.. {
                 let Some(ready) = self.load.io.poller.ready(index) else { break };
@@ -155,9 +174,10 @@ impl LoadThread {
     fn read_eagerly(&mut self) {
         // An open load waits for times as much as for sockets: its schedule comes first.
         let closed = self.load.stage.as_ref().is_some_and(|stage| !stage.is_open_loop());
-        if closed && !self.load.just_sent.is_empty() && self.eagerness.is_worth_a_try() {
+        let reads = self.blocks || closed && self.eagerness.is_worth_a_try();
+        let mut at = 0;
+        if reads && !self.load.just_sent.is_empty() {
             let until_ns = self.next_time_ns().unwrap_or(u64::MAX);
-            let mut at = 0;
             while at < READS_MAX && at < self.load.just_sent.len() && self.load.read_ns < until_ns {
                 let index = self.load.just_sent[at];
                 at += 1;
@@ -170,7 +190,9 @@ impl LoadThread {
                 }
             }
         }
-        self.load.just_sent.clear();
+        // What a driver has answered shows itself nowhere else.
+        let rest = if self.blocks { at } else { self.load.just_sent.len() };
+        self.load.just_sent.drain(..rest);
     }
 
     /// False when the engine has hung up.
@@ -181,7 +203,7 @@ impl LoadThread {
         loop {
             match self.commands.try_recv() {
                 Ok(ThreadCommand::Connect { clients }) => self.load.connect_clients(clients),
-                Ok(ThreadCommand::Run { plan, start_ns, left }) => self.begin_stage(plan, start_ns, left),
+                Ok(ThreadCommand::Run(start)) => self.begin_stage(start),
                 Ok(ThreadCommand::End { stopped }) => self.end_stage(stopped, now_ns()),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
@@ -189,13 +211,18 @@ impl LoadThread {
         }
     }
 
-    fn begin_stage(&mut self, plan: StageOrder, start_ns: u64, left: Option<Arc<AtomicU64>>) {
+    fn begin_stage(&mut self, start: StageStart) {
+        let StageStart { plan, start_ns, left, arrivals } = start;
         let (config, share) = (&self.load.rules.config, self.load.connector.share);
-        // A seed of its own for each thread and stage, apart from those of the clients.
-        let seed = config.seed ^ (u64::from(plan.stage) << 32 | u64::from(share.thread)) ^ 0x5ced_u64 << 48;
-        let gaps = self.load.workload.gaps(share.thread, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed));
-        let schedule =
-            Schedule::new(&plan.arrivals, start_ns, plan.duration_ns(), share.thread, share.threads, gaps);
+        let schedule = match arrivals {
+            Some(queue) => Some(Arriving::Shared { queue, taken: None, counts_backlog: share.thread == 0 }),
+            None => {
+                let gaps = self.shared.gaps(&plan, share.thread);
+                let duration_ns = plan.duration_ns();
+                Schedule::new(&plan.arrivals, start_ns, duration_ns, share.thread, share.threads, gaps)
+                    .map(Arriving::Own)
+            }
+        };
         let stage = Stage::new(plan, start_ns, left, schedule, self.load.sessions.len(), config.realtime);
         let times = stage.times(self.load.pool.is_some());
         self.load.recorder.begin(times, start_ns, stage.interval_end_ns(start_ns));
@@ -252,6 +279,7 @@ impl LoadThread {
         }
         for index in clients..before {
             stage.retire(&mut self.load.sessions[index as usize].client);
+            stage.withdraw(index);
         }
         for index in before..clients {
             let session = &mut self.load.sessions[index as usize];

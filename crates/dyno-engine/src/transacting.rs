@@ -7,26 +7,13 @@ use dyno_wire::server_error::ServerError;
 use crate::cancel::was_asked;
 use crate::clock::{nanoseconds, now_ns};
 use crate::config::EngineConfig;
-use crate::connection::Io;
 use crate::error::SessionError;
+use crate::io::Io;
 use crate::record::{ErrorCode, Outcome, Transaction};
 use crate::recorder::Recorder;
-use crate::request::Request;
 use crate::session::{Session, SessionState};
 use crate::statement::StatementId;
 use crate::workload::{Answer, Reaction, StatementFailure, Step, TransactionStatus, Workload};
-
-/// Serialization failure and deadlock: the server asks for another try.
-const RETRIED: [&str; 2] = ["40001", "40P01"];
-/// The same of MySQL: deadlock, a lock not had in time, a record that has changed since it was read.
-const RETRIED_NUMBERS: [u16; 3] = [1213, 1205, 1020];
-/// `query_canceled`, and the same of MySQL and MariaDB: the statement was interrupted.
-const CANCELLED: [&str; 1] = ["57014"];
-const CANCELLED_NUMBERS: [u16; 1] = [1317];
-
-fn is_one_of(error: &ServerError, states: &[&str], numbers: &[u16]) -> bool {
-    error.number().map_or_else(|| states.contains(&error.state().as_str()), |it| numbers.contains(&it))
-}
 
 /// What holds for all transactions of a run.
 pub(crate) struct Rules {
@@ -102,7 +89,7 @@ impl Turn<'_> {
     /// Its request is answered in full.
     #[inline]
     pub(crate) fn answered(self, load_goes_on: bool) -> Next {
-        let error = self.session.connection.scanner.take_error();
+        let error = self.session.connection.take_error();
         match (&self.session.state, error) {
             (SessionState::Recovering(reaction), None) => {
                 let reaction = *reaction;
@@ -112,7 +99,7 @@ impl Turn<'_> {
             (SessionState::Recovering(_), Some(error)) => Next::Lost(SessionError::Server(error)),
             (_, Some(error)) => self.statement_failed(error, load_goes_on),
             (_, None) => {
-                let answer = self.session.connection.scanner.answer();
+                let answer = self.session.connection.answer();
                 if let Some(transaction) = &mut self.session.transaction {
                     transaction.commit_in_flight = false;
                     self.recorder.current.answered(transaction.type_index, transaction.queries, &answer);
@@ -127,7 +114,7 @@ impl Turn<'_> {
     pub(crate) fn step(mut self, mut answer: Option<&Answer>) -> Next {
         let Self { rules, session, io, recorder, now } = &mut self;
         let (step, sent) = loop {
-            let mut request = Request::new(&mut io.outbox, &mut session.connection.prepared_statements);
+            let mut request = session.connection.new_request(&mut io.outbox);
             let step = session.client.logic.next(answer, &mut request);
             let sent = request.sent;
             let (Step::Use(number) | Step::Disconnect(number)) = step else { break (step, sent) };
@@ -229,18 +216,14 @@ impl Turn<'_> {
     /// The server refused a statement.
     fn statement_failed(self, error: ServerError, load_goes_on: bool) -> Next {
         let Self { rules, session, io, recorder, now } = self;
-        let scanner = &session.connection.scanner;
-        let status = scanner.status_after(&error);
+        let status = session.connection.status_after(&error);
         let Some(transaction) = &mut session.transaction else { return Next::Answer };
         transaction.commit_in_flight = false;
-        transaction.cancelled =
-            is_one_of(&error, &CANCELLED, &CANCELLED_NUMBERS) && was_asked(&session.connection, now);
-        let may_retry = is_one_of(&error, &RETRIED, &RETRIED_NUMBERS)
-            && transaction.tries < rules.config.tries_max
-            && load_goes_on;
+        transaction.cancelled = error.is_cancellation() && was_asked(&session.connection, now);
+        let may_retry = error.asks_for_retry() && transaction.tries < rules.config.tries_max && load_goes_on;
         let reaction = session.client.logic.failed(&StatementFailure {
             error: &error,
-            statements: scanner.answer().statements,
+            statements: session.connection.answer().statements,
             status,
             tries: transaction.tries,
             may_retry,
@@ -257,7 +240,7 @@ impl Turn<'_> {
         let ends_transaction = matches!(reaction, Reaction::Retry | Reaction::Fail);
         match rules.recovery {
             Some(recovery) if status != TransactionStatus::Idle && ends_transaction => {
-                let mut request = Request::new(&mut io.outbox, &mut session.connection.prepared_statements);
+                let mut request = session.connection.new_request(&mut io.outbox);
                 request.execute(recovery, &[]);
                 let sent = request.sent;
                 session.state = SessionState::Recovering(reaction);
@@ -281,7 +264,7 @@ impl Turn<'_> {
                 Next::GivenUp { hangs_up: true }
             }
             (_, Reaction::GoOn) => {
-                let answer = self.session.connection.scanner.answer();
+                let answer = self.session.connection.answer();
                 self.step(Some(&answer))
             }
             _ => self.fail(),

@@ -1,5 +1,5 @@
-//! An error that a server reported, in either protocol: for code that handles both alike. Code that needs
-//! all the fields of one protocol uses the error of that protocol.
+//! An error that a database reported, in either protocol or through a driver: for code that handles all alike. Code that
+//! needs all the fields of one protocol uses the error of that protocol.
 
 use std::fmt;
 
@@ -7,11 +7,43 @@ use crate::my;
 use crate::pg;
 use crate::pg::error::SqlState;
 
-/// An error that a server reported.
+/// Serialization failure and deadlock: the server asks for another try.
+const RETRIED: [&str; 2] = ["40001", "40P01"];
+/// The same of MySQL: deadlock, a lock not had in time, a record that has changed since it was read.
+const RETRIED_NUMBERS: [u16; 3] = [MYSQL_DEADLOCK, 1205, 1020];
+/// `query_canceled`, and the same of MySQL and MariaDB: the statement was interrupted.
+const CANCELLED: &str = "57014";
+const CANCELLED_NUMBER: u16 = 1317;
+/// A transaction that meets a deadlock is rolled back by MySQL itself, which says so with no status.
+const MYSQL_DEADLOCK: u16 = 1213;
+
+/// An error that a database reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerError {
     Postgres(Box<pg::error::PostgresError>),
     MySql(Box<my::error::MySqlError>),
+    Driver(Box<DriverError>),
+}
+
+/// An error that a database reported through its driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverError {
+    /// What people look it up by: `SQLITE_BUSY`.
+    pub code: &'static str,
+    pub message: String,
+    pub kind: DriverErrorKind,
+}
+
+/// What follows from an error, whatever the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriverErrorKind {
+    /// Another session was in the way: the same transaction may be tried again.
+    Conflict,
+    /// The operation was stopped because somebody asked for that.
+    Cancelled,
+    /// The session is over.
+    SessionLost,
+    Other,
 }
 
 impl ServerError {
@@ -21,15 +53,17 @@ impl ServerError {
         match self {
             Self::Postgres(error) => &error.message,
             Self::MySql(error) => &error.message,
+            Self::Driver(error) => &error.message,
         }
     }
 
-    /// MySQL gives the same SQLSTATE to many errors; its [`number`](Self::number) tells them apart.
+    /// MySQL gives the same SQLSTATE to many errors; its [`number`](Self::number) tells them apart. Drivers have none.
     #[must_use]
     pub fn state(&self) -> SqlState {
         match self {
             Self::Postgres(error) => error.code,
             Self::MySql(error) => error.state,
+            Self::Driver(_) => SqlState::UNKNOWN,
         }
     }
 
@@ -37,17 +71,18 @@ impl ServerError {
     #[must_use]
     pub fn number(&self) -> Option<u16> {
         match self {
-            Self::Postgres(_) => None,
             Self::MySql(error) => Some(error.number),
+            Self::Postgres(_) | Self::Driver(_) => None,
         }
     }
 
-    /// What people look an error up by: the SQLSTATE on PostgreSQL, the number on MySQL.
+    /// What people look an error up by: the SQLSTATE on PostgreSQL, the number on MySQL, a driver's own name.
     #[must_use]
     pub fn code(&self) -> String {
         match self {
             Self::Postgres(error) => error.code.as_str().to_owned(),
             Self::MySql(error) => error.number.to_string(),
+            Self::Driver(error) => error.code.to_owned(),
         }
     }
 
@@ -57,7 +92,34 @@ impl ServerError {
         match self {
             Self::Postgres(error) => error.ends_session(),
             Self::MySql(error) => error.ends_session(),
+            Self::Driver(error) => error.kind == DriverErrorKind::SessionLost,
         }
+    }
+
+    /// Whether another try of the same transaction may succeed, as after a deadlock.
+    #[must_use]
+    pub fn asks_for_retry(&self) -> bool {
+        match self {
+            Self::Postgres(error) => RETRIED.contains(&error.code.as_str()),
+            Self::MySql(error) => RETRIED_NUMBERS.contains(&error.number),
+            Self::Driver(error) => error.kind == DriverErrorKind::Conflict,
+        }
+    }
+
+    /// Whether the statement was stopped because somebody asked for that.
+    #[must_use]
+    pub fn is_cancellation(&self) -> bool {
+        match self {
+            Self::Postgres(error) => error.code == CANCELLED,
+            Self::MySql(error) => error.number == CANCELLED_NUMBER,
+            Self::Driver(error) => error.kind == DriverErrorKind::Cancelled,
+        }
+    }
+
+    /// Whether the server has rolled the whole transaction back with it, and its status does not say so.
+    #[must_use]
+    pub fn rolls_back(&self) -> bool {
+        self.number() == Some(MYSQL_DEADLOCK)
     }
 
     /// All that PostgreSQL told, if it was PostgreSQL.
@@ -65,7 +127,7 @@ impl ServerError {
     pub fn postgres(&self) -> Option<&pg::error::PostgresError> {
         match self {
             Self::Postgres(error) => Some(error),
-            Self::MySql(_) => None,
+            Self::MySql(_) | Self::Driver(_) => None,
         }
     }
 }
@@ -75,11 +137,26 @@ impl fmt::Display for ServerError {
         match self {
             Self::Postgres(error) => error.fmt(f),
             Self::MySql(error) => error.fmt(f),
+            Self::Driver(error) => error.fmt(f),
         }
     }
 }
 
 impl std::error::Error for ServerError {}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for DriverError {}
+
+impl From<DriverError> for ServerError {
+    fn from(error: DriverError) -> Self {
+        Self::Driver(Box::new(error))
+    }
+}
 
 impl From<Box<pg::error::PostgresError>> for ServerError {
     fn from(error: Box<pg::error::PostgresError>) -> Self {

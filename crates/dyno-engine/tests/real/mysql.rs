@@ -136,7 +136,7 @@ fn the_extended_protocol_is_refused() {
     let config = EngineConfig { protocol: Protocol::Extended, ..config(1) };
     let workload: Arc<dyn Workload> = Arc::new(Script::of(vec![Statement::new("SELECT 1")]));
     let refused = Engine::start(&database.endpoint(), &workload, config).unwrap_err();
-    assert!(matches!(refused, EngineError::ExtendedOnMySql));
+    assert!(matches!(refused, EngineError::NotExtended));
 }
 
 #[test]

@@ -26,12 +26,12 @@ pub fn error(error: &PostgresError, query: Option<&str>) -> String {
     write(&error.severity, error, error.context.as_deref(), query)
 }
 
-/// The same of an error in either protocol; libpq has no words for MySQL's, which come in their own.
+/// The same of an error in either protocol; libpq has no words for others, which come in their own.
 #[must_use]
 pub fn server_error(server_error: &ServerError, query: Option<&str>) -> String {
     match server_error {
         ServerError::Postgres(server) => error(server, query),
-        ServerError::MySql(server) => format!("{server}\n"),
+        ServerError::MySql(_) | ServerError::Driver(_) => format!("{server_error}\n"),
     }
 }
 

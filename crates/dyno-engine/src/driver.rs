@@ -1,0 +1,166 @@
+//! Drivers: how a database is spoken to whose library blocks. The event loop speaks PostgreSQL's and MySQL's protocols itself;
+//! clients of a driver have a load thread each, which calls it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dyno_wire::endpoint::Endpoint;
+use dyno_wire::server_error::DriverError;
+
+pub use crate::calls::Values;
+use crate::clock::now_ns;
+use crate::statement::{Statement, StatementId};
+use crate::value::Value;
+
+/// One kind of database, at one place.
+pub trait Driver: Debug + Send + Sync {
+    /// Where it is, as messages name it: a file, a URL without a password.
+    fn place(&self) -> String;
+
+    /// Opens a session on which `statements` can be executed by their [`StatementId`].
+    ///
+    /// # Errors
+    /// What the database or its library said.
+    fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError>;
+
+    /// What a client that uses a session of it needs of the process's open files.
+    fn files_per_session(&self) -> u32 {
+        1
+    }
+}
+
+/// A session with a database. Used by one thread at a time; dropping it ends it.
+pub trait DriverSession: Send {
+    /// Runs one operation to its end. Its rows, if it returns any, go to `rows`.
+    ///
+    /// # Errors
+    /// What the database said. The session can be used further, unless the error says that it is over.
+    fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError>;
+
+    /// Whether a transaction is open.
+    fn in_transaction(&self) -> bool;
+
+    /// Who stops what the session is doing, from another thread.
+    fn canceller(&self) -> Arc<dyn CancelSession>;
+}
+
+/// Stops what a session is doing. The operation then fails with an error that says so, unless it had ended already.
+pub trait CancelSession: Send + Sync {
+    fn cancel(&self);
+}
+
+/// What a session is to do.
+#[derive(Debug, Clone, Copy)]
+pub enum Operation<'a> {
+    /// Text of one statement or several.
+    Sql(&'a str),
+    /// A statement that the session was opened with, and its values by the numbers of its parameters.
+    Statement { id: StatementId, values: Values<'a> },
+}
+
+/// What an operation did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Executed {
+    pub statements: u32,
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows inserted, updated or deleted.
+    pub affected: u64,
+}
+
+/// Takes the rows of an operation.
+pub trait RowSink {
+    /// Whether it does anything with the rows; if not they need not be decoded.
+    fn wants_rows(&self) -> bool;
+
+    /// The names of the columns of the rows that follow.
+    fn columns(&mut self, names: &[&str]);
+
+    fn row(&mut self, values: &[Value<'_>]);
+}
+
+/// Wants no rows.
+impl RowSink for () {
+    fn wants_rows(&self) -> bool {
+        false
+    }
+
+    fn columns(&mut self, _: &[&str]) {}
+
+    fn row(&mut self, _: &[Value<'_>]) {}
+}
+
+/// How the sessions of a target are opened.
+#[derive(Debug, Clone)]
+pub enum Route {
+    /// By a protocol that the event loop speaks.
+    Wire(Endpoint),
+    Driver(Arc<dyn Driver>),
+}
+
+impl Route {
+    /// Where it leads, as messages name it.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self {
+            Self::Wire(endpoint) => endpoint.address.to_string(),
+            Self::Driver(driver) => driver.place(),
+        }
+    }
+}
+
+impl From<&Endpoint> for Route {
+    fn from(endpoint: &Endpoint) -> Self {
+        Self::Wire(endpoint.clone())
+    }
+}
+
+impl From<&Self> for Route {
+    fn from(route: &Self) -> Self {
+        route.clone()
+    }
+}
+
+/// What a load thread's session is doing, for the engine to watch: the thread itself cannot while the driver blocks.
+#[derive(Default)]
+pub(crate) struct Watched {
+    /// When the operation under way began; 0 for none.
+    began_ns: AtomicU64,
+    /// When it was last asked to stop; 0 for never.
+    cancelled_ns: AtomicU64,
+    canceller: Mutex<Option<Arc<dyn CancelSession>>>,
+}
+
+impl Watched {
+    /// The thread has another session from now on, or none.
+    pub(crate) fn set_session(&self, canceller: Option<Arc<dyn CancelSession>>) {
+        *self.canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
+    }
+
+    /// An operation begins.
+    pub(crate) fn begin(&self, now: u64) {
+        self.began_ns.store(now, Ordering::Release);
+    }
+
+    /// It has ended; when it was asked to stop, 0 for never.
+    pub(crate) fn end(&self) -> u64 {
+        self.began_ns.store(0, Ordering::Release);
+        self.cancelled_ns.load(Ordering::Acquire)
+    }
+
+    /// Stops an operation that began before then, once.
+    pub(crate) fn cancel_begun_before(&self, then_ns: u64) {
+        let began_ns = self.began_ns.load(Ordering::Acquire);
+        let is_due = began_ns > 0 && began_ns < then_ns;
+        if !is_due || self.cancelled_ns.load(Ordering::Relaxed) >= began_ns {
+            return;
+        }
+        if let Some(canceller) = &*self.canceller.lock().unwrap_or_else(PoisonError::into_inner) {
+            self.cancelled_ns.store(now_ns(), Ordering::Release);
+            canceller.cancel();
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What the connections of a load thread share.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::driver::Watched;
+use crate::poller::Poller;
+use crate::request::Outbox;
+use crate::statement::Statements;
+
+/// Bytes read from a socket at once. Replies of more are read in parts.
+const INBOX_BYTES: usize = 64 * 1024;
+
+/// What the connections of a thread share: who waits for their sockets, and what is read and sent at the moment.
+pub(crate) struct Io {
+    pub(crate) poller: Poller,
+    pub(crate) outbox: Outbox,
+    pub(crate) inbox: Box<[u8]>,
+    /// Where the engine sees what the thread's session is doing, if that is a driver's.
+    pub(crate) watched: Arc<Watched>,
+}
+
+impl Io {
+    pub(crate) fn new(statements: &Arc<Statements>, watched: Arc<Watched>) -> Result<Self, Errno> {
+        let outbox = Outbox::new(INBOX_BYTES, Arc::clone(statements));
+        Ok(Self { poller: Poller::new()?, outbox, inbox: vec![0; INBOX_BYTES].into_boxed_slice(), watched })
+    }
+}
+
+/// What a read brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// The request is answered in full.
+    Answered,
+    /// More must come.
+    Partly,
+    /// Nothing was there.
+    Nothing,
+}
