@@ -48,7 +48,7 @@ pub trait DriverSession: Send {
 }
 
 /// Stops what a session is doing. The operation then fails with an error that says so, unless it had ended already.
-pub trait CancelSession: Send + Sync {
+pub trait CancelSession: Debug + Send + Sync {
     fn cancel(&self);
 }
 

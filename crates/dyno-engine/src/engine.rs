@@ -198,8 +198,8 @@ impl Engine {
                 Report::ConnectFailed(source) => {
                     // One that was lost and is opened anew was counted before.
                     let connected = self.connected.min(wanted.saturating_sub(1));
-                    let place = self.shared.route.place();
-                    return Err(EngineError::Connect { place, connected, wanted, source });
+                    let route = Box::new(self.shared.route.clone());
+                    return Err(EngineError::Connect { route, connected, wanted, source });
                 }
                 Report::Broken(errno) => return Err(EngineError::Poll(errno)),
                 Report::Record(..) | Report::Error(_) | Report::StageFinished(_) => {}

@@ -9,6 +9,8 @@ use dyno_wire::pg::handshake::LoginError;
 use dyno_wire::server_error::{DriverError, ServerError};
 use rustix::io::Errno;
 
+use crate::driver::Route;
+
 /// Why a connection could not be opened, or broke.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -88,8 +90,8 @@ impl From<my::handshake::LoginError> for SessionError {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// Not all clients could be connected and prepared before the stage.
-    #[error("connection {} of {wanted} to {place}: {source}", connected + 1)]
-    Connect { place: String, connected: u32, wanted: u32, source: SessionError },
+    #[error("connection {} of {wanted} to {}: {source}", connected + 1, .route.place())]
+    Connect { route: Box<Route>, connected: u32, wanted: u32, source: SessionError },
     /// The process may not hold as many open files as the clients need.
     #[error(
         "{wanted} clients need {needed} open files, and the limit is {limit}: raise it with `ulimit -n {needed}`"

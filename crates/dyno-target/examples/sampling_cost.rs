@@ -72,7 +72,7 @@ fn make_table(session: &mut Connection) -> Result<Vec<String>, Box<dyn Error>> {
 
 /// Where the kernel says for how long the server's process or thread for this session has run.
 fn schedstat(session: &mut Connection, server: u32) -> Option<String> {
-    if !session.endpoint().wire.is_mysql() {
+    if !session.is_mysql() {
         let pid: u32 = session.query_value("SELECT pg_backend_pid()").ok()??;
         return Some(format!("/proc/{pid}/schedstat"));
     }

@@ -41,6 +41,7 @@ impl Cause {
         match error {
             ServerError::Postgres(error) => Self::of_state(error.code.as_str()),
             ServerError::MySql(error) => Self::of_number(error.number, &error.message),
+            ServerError::Driver(error) => Self::of_name(error.code, &error.message),
         }
     }
 
@@ -56,6 +57,22 @@ impl Cause {
             "42P05" | "26000" => Self::SessionShared,
             "42703" | "42804" | "42883" => Self::OtherColumns,
             "0A000" => Self::NotPreparable,
+            _ => return None,
+        })
+    }
+
+    fn of_name(code: &str, message: &str) -> Option<Self> {
+        Some(match code {
+            "SQLITE_FULL" => Self::DiskFull,
+            code if code.starts_with("SQLITE_READONLY") => Self::ReadOnly,
+            code if code.starts_with("SQLITE_BUSY") || code.starts_with("SQLITE_LOCKED") => Self::Locked,
+            "SQLITE_PERM" | "SQLITE_AUTH" => Self::Denied,
+            // One code for all that is wrong with a statement.
+            "SQLITE_ERROR" if message.starts_with("no such table") => Self::NoSuchTable,
+            "SQLITE_ERROR" if message.contains("already exists") => Self::TableExists,
+            "SQLITE_ERROR" if message.contains("no column") || message.contains("no such column") => {
+                Self::OtherColumns
+            }
             _ => return None,
         })
     }

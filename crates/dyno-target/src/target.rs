@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dyno_engine::driver::Route;
 use dyno_wire::endpoint::{Endpoint, Password};
 
 use crate::connection::{ConnectError, Connection};
@@ -136,12 +137,20 @@ impl Target {
         }
     }
 
+    /// How sessions of it are opened.
+    ///
+    /// # Errors
+    /// As [`Target::endpoint`].
+    pub fn route(&self) -> Result<Route, TargetError> {
+        self.endpoint().map(Route::Wire)
+    }
+
     /// Opens a session at [`Target::endpoint`] within the time for connecting.
     ///
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open(&self.endpoint()?)
+        Connection::open(&self.route()?)
     }
 }
 

@@ -43,7 +43,7 @@ impl TlsTerms {
 pub(super) fn further(error: &ServerError) -> String {
     match error {
         ServerError::Postgres(error) => details(error),
-        ServerError::MySql(_) => {
+        ServerError::MySql(_) | ServerError::Driver(_) => {
             Cause::of(error).and_then(of_cause).map_or_else(String::new, |advice| format!("; {advice}"))
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn access_denied(endpoint: &Endpoint) -> &'static str {
 pub(super) fn database_missing(error: &ServerError) -> &'static str {
     match error {
         ServerError::Postgres(_) => "create it (CREATE DATABASE) or name another",
-        ServerError::MySql(_) => "create it (CREATE DATABASE), or name another in the URL",
+        _ => "create it (CREATE DATABASE), or name another in the URL",
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn database_missing(error: &ServerError) -> &'static str {
 pub(super) fn not_allowed(error: &ServerError) -> &'static str {
     match error {
         ServerError::Postgres(_) => "add a line to its pg_hba.conf and reload, or use another sslmode",
-        ServerError::MySql(_) => "GRANT the user rights on it, or name another",
+        _ => "GRANT the user rights on it, or name another",
     }
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use dyno_wire::endpoint::{Endpoint, SessionName};
 use dyno_wire::pg::handshake::Handshake;
 
-use super::Connection;
 use super::error::{ConnectError, QueryError};
 use super::login::{self, Clock};
 use super::stream::{Lingers, WaitLimit};
+use super::wire::WireConnection;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// It is what is done when the user wants to stop.
@@ -63,7 +63,7 @@ impl CancelHandle {
     }
 
     fn kill_query(&self, connection_id: u32) -> Result<(), ConnectError> {
-        let mut connection = Connection::open_with(&self.endpoint, LIMIT)?;
+        let mut connection = WireConnection::open_with(&self.endpoint, LIMIT)?;
         connection.set_answer_timeout(TIMEOUT);
         match connection.execute(&format!("KILL QUERY {connection_id}")) {
             Ok(_) => Ok(()),

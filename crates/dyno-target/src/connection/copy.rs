@@ -3,16 +3,16 @@
 use dyno_wire::pg::frontend;
 use dyno_wire::{my, pg};
 
-use super::Connection;
 use super::error::{QueryError, shorten};
 use super::session::{AnswerTotals, ProtocolSession};
+use super::wire::WireConnection;
 
 /// Sent once this much has gathered.
 const FLUSH_BYTES: usize = 128 * 1024;
 /// How much may be sent before looking whether the server has objected.
 const LOOK_BYTES: usize = 4 * 1024 * 1024;
 
-impl Connection {
+impl WireConnection {
     /// Begins a `COPY … FROM STDIN`, which only PostgreSQL knows.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl<F> my::reply::ReplySink for Pieces<F> {}
 #[derive(Debug)]
 #[must_use = "the rows are there only after finish()"]
 pub struct CopyIn<'c> {
-    connection: &'c mut Connection,
+    connection: &'c mut WireConnection,
     statement: String,
     /// Bytes sent since the server was last heard.
     since_look: usize,

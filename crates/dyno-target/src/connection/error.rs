@@ -114,6 +114,8 @@ pub enum ConnectError {
     Login { address: Address, source: pg::handshake::LoginError },
     #[error("the login at {address} failed: {source}")]
     MyLogin { address: Address, source: my::handshake::LoginError },
+    #[error("{place} could not be opened: {error}{}", advice::further(.error))]
+    Driver { place: String, error: ServerError },
     #[error("{address} did not stop the statement: {source}")]
     NotCancelled { address: Address, source: Box<QueryError> },
 }
@@ -132,6 +134,7 @@ impl ConnectError {
             | Self::NotAllowed { error, .. }
             | Self::HostNotAllowed { error, .. }
             | Self::NotReady { error, .. }
+            | Self::Driver { error, .. }
             | Self::Server { error, .. } => Some(error),
             _ => None,
         }
@@ -407,6 +410,7 @@ fn sqlstate(error: &ServerError) -> &str {
     match error {
         ServerError::Postgres(error) => error.code.as_str(),
         ServerError::MySql(error) => error.state.as_str(),
+        ServerError::Driver(_) => "",
     }
 }
 

@@ -2,15 +2,15 @@
 
 use dyno_wire::my::frontend::LocalInfile;
 
-use super::Connection;
 use super::error::{QueryError, shorten};
 use super::noting::Noting;
 use super::session::ProtocolSession;
+use super::wire::WireConnection;
 
 /// Sent once this much has gathered.
 const FLUSH_BYTES: usize = 128 * 1024;
 
-impl Connection {
+impl WireConnection {
     /// Begins a `LOAD DATA LOCAL INFILE 'name' …`, whose rows are then given piece by piece; the name may be any.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Connection {
 #[derive(Debug)]
 #[must_use = "the rows are there only after finish()"]
 pub struct LoadLocal<'c> {
-    connection: &'c mut Connection,
+    connection: &'c mut WireConnection,
     /// `None` once its end was sent.
     file: Option<LocalInfile>,
     statement: String,

@@ -3,8 +3,8 @@
 use dyno_wire::pg::libpq_text;
 use dyno_wire::{my, pg};
 
-use super::NOTICES_MAX;
 use super::session::Sink;
+use super::wire::NOTICES_MAX;
 
 /// Passes everything on and notes notices, parameters that change on the way, and files that were asked for.
 pub(super) struct Noting<'s, S> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use dyno_engine::driver::RowSink;
+use dyno_engine::request::Value;
 use dyno_wire::{my, pg};
 
 /// All rows of an answer.
@@ -67,6 +69,26 @@ impl pg::reply::ReplySink for Collector {
 
     fn row(&mut self, row: pg::backend::DataRow<'_>) {
         self.push(row.columns());
+    }
+}
+
+impl RowSink for Collector {
+    fn wants_rows(&self) -> bool {
+        true
+    }
+
+    fn columns(&mut self, names: &[&str]) {
+        self.columns = names.iter().map(|&name| name.to_owned()).collect();
+    }
+
+    fn row(&mut self, values: &[Value<'_>]) {
+        let values = values.iter().map(|value| match value {
+            Value::Null => None,
+            Value::Integer(value) => Some(value.to_string()),
+            Value::Double(value) => Some(value.to_string()),
+            Value::Text(text) => Some(lossy(text)),
+        });
+        self.rows.push(TextRow { columns: Arc::clone(&self.columns), values: values.collect() });
     }
 }
 

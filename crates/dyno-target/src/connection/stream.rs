@@ -3,8 +3,10 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use dyno_engine::driver::CancelSession;
 use dyno_wire::endpoint::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -55,12 +57,19 @@ impl WaitLimit {
 
 /// Ends a session's socket; whoever waits on it wakes up with the connection lost.
 #[derive(Debug)]
-pub struct Closer(OwnedFd);
+pub enum Closer {
+    Socket(OwnedFd),
+    /// Of a driver: what is under way is stopped.
+    Driver(Arc<dyn CancelSession>),
+}
 
 impl Closer {
     /// Ends the socket. Harmless where it has ended already.
     pub fn close(&self) {
-        let _ = shutdown(&self.0, Shutdown::Both);
+        match self {
+            Self::Socket(socket) => drop(shutdown(socket, Shutdown::Both)),
+            Self::Driver(canceller) => canceller.cancel(),
+        }
     }
 }
 
@@ -71,7 +80,7 @@ pub(crate) fn accepts(address: &Address, timeout: Duration) -> bool {
 
 impl SocketStream {
     pub(super) fn closer(&self) -> io::Result<Closer> {
-        self.socket.try_clone().map(Closer)
+        self.socket.try_clone().map(Closer::Socket)
     }
 
     pub(super) fn connect(address: &Address, wait_limit: WaitLimit) -> io::Result<Self> {

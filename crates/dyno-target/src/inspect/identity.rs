@@ -65,7 +65,7 @@ fn read(connection: &mut Connection) -> Result<Identity, QueryError> {
     let is_mysql = speaks_mysql(connection);
     let mut server = if is_mysql { mysql_server(connection)? } else { postgres_server(connection)? };
     if server.names.is_empty() {
-        server.names.push(connection.endpoint().address.to_string());
+        server.names.push(connection.place());
     }
     let [user, database, schema] = match is_mysql {
         true => ["SELECT CURRENT_USER()", "SELECT DATABASE()", "SELECT ''"],
@@ -80,7 +80,7 @@ fn postgres_server(connection: &mut Connection) -> Result<Server, QueryError> {
     let started = text(connection, "SELECT extract(epoch FROM pg_postmaster_start_time())::text")?;
     let identifier = text(connection, "SELECT system_identifier::text FROM pg_control_system()")?;
     // Without its time, the identifier is that of a standby too.
-    let address = if started.is_some() { None } else { Some(connection.endpoint().address.to_string()) };
+    let address = if started.is_some() { None } else { Some(connection.place()) };
     Ok(Server { names: [started, identifier, address].into_iter().flatten().collect(), started_s: None })
 }
 

@@ -99,7 +99,7 @@ fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
 }
 
 fn speaks_mysql(connection: &Connection) -> bool {
-    connection.endpoint().wire.is_mysql()
+    connection.is_mysql()
 }
 
 /// What holds for this user.

@@ -70,7 +70,9 @@ fn parent(pid: &str) -> Option<u32> {
 
 /// Whether server and driver share a machine; `None` where addresses do not tell.
 pub(super) fn same_host(connection: &mut Connection) -> Result<Option<bool>, QueryError> {
-    let Address::Tcp(dialled) = connection.endpoint().address else { return Ok(Some(true)) };
+    let Some(Address::Tcp(dialled)) = connection.endpoint().map(|endpoint| endpoint.address.clone()) else {
+        return Ok(Some(true));
+    };
     if speaks_mysql(connection) {
         return mysql::same_host(connection, dialled);
     }

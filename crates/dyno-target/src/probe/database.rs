@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_engine::driver::Route;
 use dyno_wire::endpoint::{Endpoint, Login};
 
 use super::outage::Outage;
@@ -30,7 +31,7 @@ enum ReadError {
 }
 
 pub(super) struct DatabaseWatch {
-    endpoint: Endpoint,
+    route: Route,
     tables: Vec<String>,
     speaker: Speaker,
     session: Option<(Connection, Statistics)>,
@@ -40,9 +41,9 @@ pub(super) struct DatabaseWatch {
 }
 
 impl DatabaseWatch {
-    pub(super) fn new(endpoint: &Endpoint, tables: Vec<String>, speaker: Speaker) -> Self {
+    pub(super) fn new(route: &Route, tables: Vec<String>, speaker: Speaker) -> Self {
         Self {
-            endpoint: renamed(endpoint),
+            route: renamed(route),
             tables,
             speaker,
             session: None,
@@ -70,7 +71,7 @@ impl DatabaseWatch {
         let (connection, statistics) = match &mut self.session {
             Some(session) => session,
             None => {
-                let mut connection = Connection::open_within(&self.endpoint, Some(CONNECT_TIMEOUT))?;
+                let mut connection = Connection::open_within(&self.route, Some(CONNECT_TIMEOUT))?;
                 connection.set_answer_timeout(ANSWER_TIMEOUT);
                 *lock(&self.speaker.control.closer) = Some(connection.closer()?);
                 if self.speaker.stopped() {
@@ -108,10 +109,11 @@ impl DatabaseWatch {
 
 /// The same endpoint under a name that shows in `pg_stat_activity`, or in `session_connect_attrs`, what the session is
 /// for.
-fn renamed(endpoint: &Endpoint) -> Endpoint {
+fn renamed(route: &Route) -> Route {
+    let Route::Wire(endpoint) = route else { return route.clone() };
     let parameter = if endpoint.wire.is_mysql() { "program_name" } else { "application_name" };
     let mut login = Login::clone(&endpoint.login);
     login.parameters.retain(|(name, _)| name != parameter);
     login.parameters.push((parameter.to_owned(), APPLICATION_NAME.to_owned()));
-    Endpoint { login: Arc::new(login), ..endpoint.clone() }
+    Route::Wire(Endpoint { login: Arc::new(login), ..endpoint.clone() })
 }

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use dyno_engine::driver::Route;
 use dyno_results::event::{Event, Notice, Sample};
-use dyno_wire::endpoint::Endpoint;
 
 use self::database::DatabaseWatch;
 use crate::connection::Closer;
@@ -31,7 +31,7 @@ pub struct ProbeOptions {
     /// Name of the target in the run.
     pub target: String,
     /// The database to read; `None` for none.
-    pub database: Option<Endpoint>,
+    pub database: Option<Route>,
     /// Where the host's readings come from.
     pub host: HostReading,
     /// Time between two samples.

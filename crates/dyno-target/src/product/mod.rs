@@ -113,11 +113,7 @@ impl Recognised {
 /// # Errors
 /// The session was lost. A question that this server does not understand leaves its answer unknown.
 pub fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> {
-    if connection.endpoint().wire.is_mysql() {
-        on_mysql::recognise(connection)
-    } else {
-        on_postgres::recognise(connection)
-    }
+    if connection.is_mysql() { on_mysql::recognise(connection) } else { on_postgres::recognise(connection) }
 }
 
 /// All products on PostgreSQL's protocol.

@@ -10,7 +10,11 @@ use crate::support::{each, endless, own, root, wait_for, wait_until_busy};
 fn a_statement_is_cancelled_from_another_thread() {
     each(|server| {
         let mut session = root(server);
-        let (cancel, id, query) = (session.cancel_handle(), session.process_id(), endless(server.product()));
+        let (cancel, id, query) = (
+            session.wire().unwrap().cancel_handle(),
+            session.wire().unwrap().process_id(),
+            endless(server.product()),
+        );
         let waiting = thread::spawn(move || {
             let error = session.query(query).unwrap_err();
             (error, session.query_value::<u32>("SELECT 3").unwrap())
@@ -29,7 +33,7 @@ fn a_session_is_closed_from_another_thread() {
     each(|server| {
         let mut session = root(server);
         let (closer, id, query) =
-            (session.closer().unwrap(), session.process_id(), endless(server.product()));
+            (session.closer().unwrap(), session.wire().unwrap().process_id(), endless(server.product()));
         let waiting = thread::spawn(move || (session.query(query).unwrap_err(), session.is_broken()));
         wait_until_busy(server, id);
         closer.close();
@@ -44,7 +48,7 @@ fn a_session_is_closed_from_another_thread() {
 fn a_silent_server_is_given_up() {
     each(|server| {
         let mut session = root(server);
-        let id = session.process_id();
+        let id = session.wire().unwrap().process_id();
         session.set_answer_timeout(Duration::from_millis(200));
         let error = session.query("SELECT SLEEP(30)").unwrap_err();
         assert!(matches!(error, QueryError::TimedOut { .. }), "{error}");
@@ -58,7 +62,7 @@ fn a_session_that_is_killed_stays_ended() {
     each(|server| {
         let mut session = root(server);
         let mut admin = root(server);
-        let id = session.process_id();
+        let id = session.wire().unwrap().process_id();
         admin.execute(&format!("KILL {id}")).unwrap();
         let alive = format!("SELECT count(*) FROM information_schema.processlist WHERE id = {id}");
         wait_for("the session to end", || admin.query_value::<u32>(&alive).unwrap() == Some(0));
@@ -73,7 +77,7 @@ fn a_server_that_dies_in_mid_query_loses_the_session() {
     for &product in MysqlProduct::tested() {
         let Some(mut server) = own(product) else { continue };
         let mut session = root(&server);
-        let id = session.process_id();
+        let id = session.wire().unwrap().process_id();
         let waiting = thread::spawn(move || (session.query(endless(product)).unwrap_err(), session));
         wait_until_busy(&server, id);
         server.kill();

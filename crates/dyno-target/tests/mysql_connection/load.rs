@@ -43,7 +43,7 @@ fn a_load_that_is_given_up_leaves_no_rows() {
         load.abort();
         assert!(session.is_broken());
         let mut admin = root(&server);
-        let id = session.process_id();
+        let id = session.wire().unwrap().process_id();
         let alive = format!("SELECT count(*) FROM information_schema.processlist WHERE id = {id}");
         crate::support::wait_for("the session to end", || {
             admin.query_value::<u32>(&alive).unwrap() == Some(0)

@@ -10,7 +10,7 @@ use crate::support::{DATABASE, each, own, root, target, url};
 fn start(server: &Mysql) -> (Probe, Receiver<Event>) {
     let (sender, receiver) = mpsc::channel();
     let options = ProbeOptions {
-        database: Some(target(&url(server, "")).endpoint().unwrap()),
+        database: Some(target(&url(server, "")).route().unwrap()),
         interval: Duration::from_millis(50),
         ..ProbeOptions::new("my")
     };

@@ -46,12 +46,15 @@ fn a_session_knows_what_it_is() {
     each(|server| {
         let mut session = root(server);
         assert!(session.is_mysql());
-        assert_eq!(session.query_value("SELECT CONNECTION_ID()").unwrap(), Some(session.process_id()));
+        assert_eq!(
+            session.query_value("SELECT CONNECTION_ID()").unwrap(),
+            Some(session.wire().unwrap().process_id())
+        );
         let version: String = session.query_value("SELECT VERSION()").unwrap().unwrap();
         let greeted = session.server_version().unwrap();
         let (version, greeted) = (version.split('-').next().unwrap(), greeted.trim_start_matches("5.5.5-"));
         assert!(greeted.starts_with(version), "{greeted} is not {version}");
-        assert_eq!(session.parameter("server_version"), None);
+        assert_eq!(session.wire().unwrap().parameter("server_version"), None);
         assert!(!session.is_broken());
     });
 }

@@ -226,7 +226,7 @@ fn the_probe_says_once_what_it_may_not_read() {
     let Some(server) = shared(MysqlProduct::Mysql) else { return };
     let (sender, events) = mpsc::channel();
     let options = ProbeOptions {
-        database: Some(of_few_rights(&server, "once").endpoint().unwrap()),
+        database: Some(of_few_rights(&server, "once").route().unwrap()),
         interval: Duration::from_millis(50),
         ..ProbeOptions::new("my")
     };

@@ -12,7 +12,10 @@ fn the_product_and_its_place_are_recognised() {
         assert_eq!((facts.name.as_str(), facts.url.as_str()), ("pg", "postgres://x"));
         assert_eq!(facts.product.as_deref(), Some("PostgreSQL"));
         let version = facts.version.unwrap();
-        assert!(session.parameter("server_version").unwrap().starts_with(&version), "{version}");
+        assert!(
+            session.wire().unwrap().parameter("server_version").unwrap().starts_with(&version),
+            "{version}"
+        );
         assert!(facts.version_text.unwrap().starts_with("PostgreSQL "));
         assert_eq!(facts.same_host, Some(true));
         assert_eq!(facts.tls, None);

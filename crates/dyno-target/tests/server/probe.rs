@@ -1,6 +1,7 @@
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use dyno_engine::driver::Route;
 use dyno_results::event::{Event, Sample};
 use dyno_target::probe::{HostOptions, HostReading, Probe, ProbeOptions};
 
@@ -9,7 +10,7 @@ use crate::support::{Server, wait_for};
 fn start(server: &Server, host: bool) -> (Probe, Receiver<Event>) {
     let (sender, receiver) = mpsc::channel();
     let options = ProbeOptions {
-        database: Some(server.settings("user=postgres", false).endpoint().unwrap()),
+        database: Some(Route::Wire(server.settings("user=postgres", false).endpoint().unwrap())),
         host: if host {
             HostReading::This(HostOptions {
                 server_pid: Some(server.process_id()),
@@ -98,7 +99,7 @@ fn a_database_that_was_never_there_costs_a_notice_only() {
     let (sender, events) = mpsc::channel();
     let endpoint = server.settings("user=postgres dbname=never_there", false).endpoint().unwrap();
     let options = ProbeOptions {
-        database: Some(endpoint),
+        database: Some(Route::Wire(endpoint)),
         host: HostReading::This(HostOptions::default()),
         interval: Duration::from_millis(20),
         ..ProbeOptions::new("pg")

@@ -28,10 +28,13 @@ fn rows_values_and_effects_come_back_over_tcp_and_socket() {
         assert_eq!(session.query_value::<u32>("SELECT count(*) FROM t").unwrap(), Some(7));
         assert_eq!(session.query_value::<u32>("SELECT NULL").unwrap(), None);
         assert!(matches!(session.query_value::<u32>("SELECT 'x'"), Err(QueryError::Value { .. })));
-        assert_eq!(session.parameter("application_name"), Some("dyno"));
+        assert_eq!(session.wire().unwrap().parameter("application_name"), Some("dyno"));
         session.execute("SET application_name = 'changed'").unwrap();
-        assert_eq!(session.parameter("application_name"), Some("changed"));
-        assert_eq!(session.query_value("SELECT pg_backend_pid()").unwrap(), Some(session.process_id()));
+        assert_eq!(session.wire().unwrap().parameter("application_name"), Some("changed"));
+        assert_eq!(
+            session.query_value("SELECT pg_backend_pid()").unwrap(),
+            Some(session.wire().unwrap().process_id())
+        );
         assert_eq!(session.tls_version(), None);
     }
 }
@@ -58,6 +61,8 @@ fn data_is_copied_in_and_out() {
     assert_eq!(copy.finish().unwrap(), 50_000);
     let mut bytes = Vec::new();
     let rows = session
+        .wire_mut()
+        .unwrap()
         .copy_out("COPY (SELECT * FROM t ORDER BY id) TO STDOUT", |piece| bytes.extend_from_slice(piece));
     assert_eq!(rows.unwrap(), 50_000);
     let text = String::from_utf8(bytes).unwrap();
@@ -115,7 +120,7 @@ fn interrupted_session() {
     let Ok(target) = std::env::var("DYNO_TEST_INTERRUPTED") else { return };
     let connect = || TargetSettings::parse(&target, &Environment::empty()).unwrap().connect().unwrap();
     let (mut session, mut admin) = (connect(), connect());
-    let pid = session.process_id();
+    let pid = session.wire().unwrap().process_id();
     let waiting = thread::spawn(move || (session.query("SELECT pg_sleep(600)").unwrap_err(), session));
     let active =
         format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'PgSleep'");
@@ -158,7 +163,7 @@ fn what_is_asked_within_a_time_is_given_up_after_it() {
 fn a_statement_is_cancelled_from_another_thread() {
     let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
-    let (cancel, pid) = (session.cancel_handle(), session.process_id());
+    let (cancel, pid) = (session.wire().unwrap().cancel_handle(), session.wire().unwrap().process_id());
     let mut admin = server.admin();
     let waiting = thread::spawn(move || session.query("SELECT pg_sleep(60)").unwrap_err());
     let active = format!(
@@ -173,7 +178,7 @@ fn a_statement_is_cancelled_from_another_thread() {
 fn a_session_that_is_ended_says_why_and_stays_ended() {
     let Some(server) = Server::shared() else { return };
     let mut session = server.tcp("user=plain");
-    let (mut admin, pid) = (server.admin(), session.process_id());
+    let (mut admin, pid) = (server.admin(), session.wire().unwrap().process_id());
     admin.execute(&format!("SELECT pg_terminate_backend({pid})")).unwrap();
     let alive = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}");
     wait_for("the session to end", || admin.query_value::<u32>(&alive).unwrap() == Some(0));

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use dyno_engine::driver::Route;
 use dyno_results::event::Event;
 use dyno_target::Connection;
 use dyno_target::embedded::{self, EmbeddedError, EmbeddedOptions, EmbeddedServer, ServerSpec, VersionSpec};
@@ -140,7 +141,7 @@ fn the_probe_says_once_what_it_may_not_read() {
     let Some(mut server) = Server::start(&[]) else { return };
     let (sender, events) = mpsc::channel();
     let options = probe::ProbeOptions {
-        database: Some(server.settings("user=plain", false).endpoint().unwrap()),
+        database: Some(Route::Wire(server.settings("user=plain", false).endpoint().unwrap())),
         interval: Duration::from_millis(50),
         ..probe::ProbeOptions::new("pg")
     };

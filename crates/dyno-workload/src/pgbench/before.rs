@@ -78,7 +78,7 @@ fn partitions(row: &TextRow) -> u32 {
 }
 
 fn database(connection: &Connection) -> String {
-    connection.endpoint().login.database.clone()
+    connection.wire().map(|wire| wire.endpoint().login.database.clone()).unwrap_or_default()
 }
 
 /// Vacuums the two small tables and empties the history; with `all`, as `-v` has it, the accounts too. What fails is

@@ -33,7 +33,7 @@ impl Fingerprint {
         let mut contents = Vec::new();
         for table in Table::ALL {
             let sql = format!("copy (select * from {} order by 1) to stdout", table.name());
-            connection.copy_out(&sql, |piece| contents.extend_from_slice(piece)).unwrap();
+            connection.wire_mut().unwrap().copy_out(&sql, |piece| contents.extend_from_slice(piece)).unwrap();
         }
         Self { described: described.concat(), storage: storage.collect(), contents }
     }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,12 @@ const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Cancels what the clients of a load do on a server.
 #[derive(Debug)]
-pub(super) struct LoadCanceller(pub(super) Endpoint);
+struct LoadCanceller(Endpoint);
+
+/// Who cancels what the clients of a load do on a server.
+pub(super) fn canceller(endpoint: &Endpoint) -> Arc<dyn Canceller> {
+    Arc::new(LoadCanceller(endpoint.clone()))
+}
 
 impl Canceller for LoadCanceller {
     fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {

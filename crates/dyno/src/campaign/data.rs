@@ -36,8 +36,8 @@ pub(super) fn provide(
 
 fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) -> Result<(), Failure> {
     let (stream, target) = (context.stream, plan.name.as_str());
-    let endpoint = server.endpoint.clone();
-    let open = || Connection::open(&endpoint);
+    let route = server.route.clone();
+    let open = || Connection::open(&route);
     let site = Site {
         target,
         open: &open,

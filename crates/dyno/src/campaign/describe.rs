@@ -1,6 +1,7 @@
 //! What is under test and where, told once: targets with their settings, hosts, the size of the data; and the probes
 //! that read them from then on.
 
+use dyno_engine::driver::Route;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +15,6 @@ use dyno_target::host::Disk;
 use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, NodeExporterError, Probe};
 use dyno_target::{host, inspect};
-use dyno_wire::endpoint::Endpoint;
 use dyno_workload::benchmark::Dataset;
 
 use super::admin::cancellable;
@@ -136,9 +136,9 @@ impl Description {
     }
 
     /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
-    pub(crate) fn compare_again(&self, stream: &EventStream, endpoint: &Endpoint) {
+    pub(crate) fn compare_again(&self, stream: &EventStream, route: &Route) {
         let (name, url) = (self.target.name.as_str(), self.target.url.as_str());
-        let read = Connection::open_after_load(endpoint, AGAIN)
+        let read = Connection::open_after_load(route, AGAIN)
             .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
             .and_then(|mut connection| {
                 let subject = Described { name, url, embedded: None, remote: None, disk_kind: None };
@@ -234,7 +234,7 @@ pub(super) fn renew(context: &Context<'_>, system: &mut System<'_>) -> Result<()
 pub(super) fn again(context: &Context<'_>, systems: &[System<'_>]) {
     for system in systems.iter().filter(|system| system.stages.last().is_some()) {
         if let Some(described) = &system.server.described {
-            described.compare_again(context.stream, &system.server.endpoint);
+            described.compare_again(context.stream, &system.server.route);
         }
     }
 }
@@ -343,7 +343,7 @@ pub(super) fn watch(
     tables: Vec<String>,
 ) -> Option<Probe> {
     let options = probe::ProbeOptions {
-        database: Some(server.endpoint.clone()),
+        database: Some(server.route.clone()),
         host: server.host_reading(),
         tables,
         ..probe::ProbeOptions::new(name)

@@ -140,14 +140,15 @@ fn run_one(
 
 /// What a command finds in its environment. Never a password.
 fn variables(system: &System<'_>, surroundings: &Surroundings<'_>) -> Vec<(&'static str, String)> {
-    let (host, port) = match &system.server.endpoint.address {
-        Address::Tcp(address) => (address.ip().to_string(), address.port().to_string()),
-        Address::Unix(socket) => {
+    let (host, port) = match system.server.connection.endpoint().map(|endpoint| &endpoint.address) {
+        Some(Address::Tcp(address)) => (address.ip().to_string(), address.port().to_string()),
+        Some(Address::Unix(socket)) => {
             let directory = socket.parent().map(|path| path.display().to_string()).unwrap_or_default();
             // PostgreSQL has the port in the socket's name.
             let port = socket.extension().map(|port| port.to_string_lossy().into_owned());
             (directory, port.filter(|port| port.parse::<u16>().is_ok()).unwrap_or_default())
         }
+        None => Default::default(),
     };
     let stage = surroundings.stage.map(|kind| HookStage::Kind(kind).name().to_owned()).unwrap_or_default();
     vec![

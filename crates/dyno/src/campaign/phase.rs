@@ -11,7 +11,7 @@ use dyno_results::spec::StageOrder;
 use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, SeriesLoad, SqlScript};
 
-use super::admin::{LoadCanceller, cancellable};
+use super::admin::{cancellable, canceller};
 use super::barrier::Participant;
 use super::room::StreamLoad;
 use super::stage_planner::{Capacity, StagePlanner};
@@ -309,12 +309,12 @@ impl<'a> StreamRun<'a> {
             realtime: plan.spec.realtime,
             connections: self.plan.connections,
             statement_limit: self.plan.time_limit,
-            canceller: Some(Arc::new(LoadCanceller(server.endpoint.clone()))),
+            canceller: server.connection.endpoint().map(canceller),
             seed,
             ..EngineConfig::new(self.threads)
         };
         self.engines += 1;
-        Engine::start(&server.endpoint, &self.workload, config)
+        Engine::start(&server.route, &self.workload, config)
             .map_err(|source| Failure::Engine { url: server.url.clone(), source: Box::new(source) })
     }
 }

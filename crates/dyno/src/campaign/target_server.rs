@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use dyno_engine::driver::Route;
 use dyno_results::event::Host;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::embedded::{EmbeddedOptions, EmbeddedServer, Machine};
 use dyno_target::inspect::{Free, Identity};
 use dyno_target::probe::{HostOptions, HostReading, NodeExporter};
 use dyno_target::{Environment, TargetSettings, host, inspect};
-use dyno_wire::endpoint::Endpoint;
 
 use super::Context;
 use super::admin::telling;
@@ -45,7 +45,7 @@ pub(crate) type Remote = Option<(NodeExporter, Host)>;
 
 /// The server of a target.
 pub(crate) struct TargetServer {
-    pub(crate) endpoint: Endpoint,
+    pub(crate) route: Route,
     /// Without any password.
     pub(crate) url: String,
     pub(crate) embedded: Option<EmbeddedServer>,
@@ -76,25 +76,25 @@ impl TargetServer {
     pub(crate) fn set_up(context: &Context<'_>, plan: &TargetPlan, remote: Remote) -> Result<Self, Failure> {
         // What this process may use of the machine, which may be less than there is.
         let Machine { cpus, memory_bytes, .. } = Machine::of(&host::facts(None), 0);
-        let (endpoint, url, embedded) = match &plan.source {
+        let (route, url, embedded) = match &plan.source {
             TargetSource::Embedded { .. } => {
                 let server = start_embedded(context, plan, cpus)?;
                 let url = TargetSettings::parse(&server.conninfo(), &Environment::empty())?.url();
-                (server.endpoint(), url, Some(server))
+                (Route::Wire(server.endpoint()), url, Some(server))
             }
             TargetSource::Named(target) => {
                 for warning in target.warnings() {
                     context.stream.notice(&plan.name, None, warning.clone());
                 }
                 context.stream.activity(&format!("connecting to {}", target.url()));
-                (target.endpoint()?, target.url(), None)
+                (target.route()?, target.url(), None)
             }
         };
-        let mut connection = connect(&endpoint, &url)?;
+        let mut connection = connect(&route, &url)?;
         let identity =
             inspect::identity(&mut connection).map_err(|source| Failure::query(ASKING, &url, source))?;
         let mut server = Self {
-            endpoint,
+            route,
             url,
             embedded,
             connection,
@@ -115,7 +115,7 @@ impl TargetServer {
     }
 
     pub(crate) fn is_mysql(&self) -> bool {
-        self.endpoint.wire.is_mysql()
+        self.connection.is_mysql()
     }
 
     /// Looks which process the server is now; true where it is another than before.
@@ -206,7 +206,7 @@ impl TargetServer {
     /// Opens the connection anew if the server has broken it in the meantime.
     pub(crate) fn reconnect_if_broken(&mut self) -> Result<&mut Connection, Failure> {
         if self.is_disconnected() {
-            self.connection = connect(&self.endpoint, &self.url)?;
+            self.connection = connect(&self.route, &self.url)?;
         }
         Ok(&mut self.connection)
     }
@@ -242,7 +242,7 @@ impl TargetServer {
         telling(context, &format!("waiting until {} accepts sessions", self.url), || {
             loop {
                 context.check_stopped()?;
-                let source = match Connection::open_within(&self.endpoint, Some(BACK_ANSWER)) {
+                let source = match Connection::open_within(&self.route, Some(BACK_ANSWER)) {
                     Ok(connection) => return Ok(connection),
                     Err(source) => Box::new(source),
                 };
@@ -281,8 +281,8 @@ impl TargetServer {
     }
 }
 
-fn connect(endpoint: &Endpoint, url: &str) -> Result<Connection, Failure> {
-    Connection::open(endpoint).map_err(|source| match source {
+fn connect(route: &Route, url: &str) -> Result<Connection, Failure> {
+    Connection::open(route).map_err(|source| match source {
         ConnectError::Interrupted { .. } => Failure::Interrupted,
         source => Failure::Connect { url: url.to_owned(), source: Box::new(source) },
     })

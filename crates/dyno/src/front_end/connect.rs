@@ -22,6 +22,7 @@ pub(crate) fn remembered(target: Target) -> Target {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
+    pub(crate) endpoint: Endpoint,
     pub(crate) name: Option<String>,
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn open(target: &Target) -> Result<Opened, ConnectFailure> {
     let mut failed = ConnectFailure(Vec::new());
     for (name, endpoint) in addresses(target)? {
         let error = match Connection::open(&endpoint) {
-            Ok(connection) => return Ok(Opened { connection, name }),
+            Ok(connection) => return Ok(Opened { connection, endpoint, name }),
             Err(error) => error,
         };
         let is_last = error.server_error().is_some() && !matches!(error, ConnectError::NotReady { .. });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use dyno_engine::driver::Route;
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_report::live::Mode;
@@ -141,7 +142,7 @@ struct RecordedRun {
     stream: EventStream,
     store: PathBuf,
     /// What is under test and where it is asked, once that is known.
-    described: Option<(Description, Endpoint)>,
+    described: Option<(Description, Route)>,
     /// What of the host is to be watched, once that is known.
     host: Option<HostOptions>,
     probe: Option<Probe>,
@@ -168,7 +169,7 @@ impl Recording {
     pub(crate) fn watch(&mut self, endpoint: &Endpoint) {
         let Some(run) = &mut self.run else { return };
         let options = probe::ProbeOptions {
-            database: Some(endpoint.clone()),
+            database: Some(endpoint.into()),
             host: HostReading::This(run.host.take().unwrap_or_default()),
             ..probe::ProbeOptions::new(self.load.target)
         };
@@ -254,7 +255,7 @@ impl RecordedRun {
         if described.target.same_host == Some(true) {
             roles.push(load.target.to_owned());
         }
-        self.described = Some((described, connection.endpoint().clone()));
+        self.described = Some((described, connection.route()));
         describe::this_host(&self.stream, disk.as_deref(), roles);
         if let Some(Tables { scale, names, .. }) = tables {
             let family = load.workload.split('/').next().unwrap_or_default();

@@ -232,7 +232,7 @@ impl Run<'_> {
 
 /// The first line, as soon as the server is known.
 fn print_banner(connection: &Connection) -> Result<(), PgbenchFailed> {
-    let server = connection.parameter("server_version").unwrap_or_default();
+    let server = connection.server_version().unwrap_or_default();
     if server == VERSION {
         print(&format!("pgbench ({VERSION})\n"))
     } else {

@@ -26,7 +26,7 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
     tell_of_threads(context);
     let mut connection = open(context, &database, COMMAND)?;
     let dialect = dialect(context, &mut connection)?;
-    let endpoint = connection.endpoint().clone();
+    let route = connection.route();
     drop(connection);
     let stop = interrupt::stop_flag();
     let wanted = PrepareOptions {
@@ -38,7 +38,7 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
         existing: Existing::Keep,
         stop: Some(&stop),
     };
-    let open = || Connection::open(&endpoint);
+    let open = || Connection::open(&route);
     let made = sysbench::prepare(&open, &wanted, &mut |progress| tell(context, &options, &progress));
     made.map(|()| DONE).map_err(|error| not_made(context, &error))
 }

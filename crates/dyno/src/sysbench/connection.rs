@@ -71,9 +71,9 @@ impl Database {
     pub(super) fn open_all(&self) -> Result<OpenedServer, NotConnected> {
         let (first, further) = self.servers.split_first().ok_or_else(NotConnected::nowhere)?;
         let connection = first.open()?;
-        let mut endpoints = vec![connection.endpoint().clone()];
+        let mut endpoints = Vec::from_iter(connection.endpoint().cloned());
         for server in further {
-            endpoints.push(server.open()?.endpoint().clone());
+            endpoints.extend(server.open()?.endpoint().cloned());
         }
         Ok(OpenedServer { connection, endpoints, url: first.target.url() })
     }

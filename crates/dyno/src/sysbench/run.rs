@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use dyno_engine::config::{EngineConfig, OnLoss};
+use dyno_engine::driver::Route;
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
@@ -238,10 +239,12 @@ impl SysbenchRun<'_> {
                 Err(self.context.refuse("Thread initialization failed!"))
             }
             (Ok(engine), None) => Ok(engine),
-            (Err(EngineError::Connect { address, source, .. }), None) => {
-                Err(failed(&self.database.refused(&address, &source)))
-            }
-            (Err(error), None) => Err(failed(&NotConnected::of_engine(&error))),
+            (Err(error), None) => Err(failed(&match &error {
+                EngineError::Connect { route, source, .. } if let Route::Wire(endpoint) = &**route => {
+                    self.database.refused(&endpoint.address, source)
+                }
+                _ => NotConnected::of_engine(&error),
+            })),
         }
     }
 

@@ -153,7 +153,7 @@ pub(crate) fn wait_until(connection: &mut Connection, sql: &str) {
 
 /// The major version of a session's server.
 pub(crate) fn version(connection: &Connection) -> u32 {
-    let told = connection.parameter("server_version").unwrap();
+    let told = connection.wire().unwrap().parameter("server_version").unwrap();
     told.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 

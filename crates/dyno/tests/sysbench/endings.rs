@@ -149,9 +149,9 @@ fn a_lost_connection_ends_the_run_unless_it_is_ignored() {
                 let waiting = format!("state like 'Waiting for table%' and id > {after}");
                 wait_until(&mut administrator, &database.sessions(&waiting), |count| count == 2);
             };
-            wait_for_both(holder.process_id());
+            wait_for_both(holder.wire().unwrap().process_id());
             // Who comes from now on has a greater number.
-            let last = database.administrator().process_id();
+            let last = database.administrator().wire().unwrap().process_id();
             relay.cut();
             if !words.is_empty() {
                 wait_for_both(last);

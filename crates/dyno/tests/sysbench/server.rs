@@ -185,7 +185,7 @@ impl Database {
         };
         let name = &self.name;
         // A server counts a statement a little after it has answered, but not after its session's end.
-        let own = administrator.process_id();
+        let own = administrator.wire().unwrap().process_id();
         let id = if self.is_mysql() { "id" } else { "pid" };
         let others = self.sessions(&format!("{id} <> {own}"));
         let settle = |connection: &mut Connection| wait_until(connection, &others, |count| count == 0);

@@ -11,7 +11,7 @@ use dyno_wire::endpoint::Address;
 use super::super::ServerProcess;
 use super::super::place::{is_of_this_machine, over_bridge};
 use super::known;
-use crate::connection::{Connection, QueryError};
+use crate::connection::{Connection, QueryError, WireConnection};
 
 /// Programs that are servers, and no proxies.
 const PROGRAMS: &[&str] = &["mysqld", "mariadbd", "observer", "seekdb", "tidb-server"];
@@ -20,9 +20,12 @@ const PROGRAMS: &[&str] = &["mysqld", "mariadbd", "observer", "seekdb", "tidb-se
 pub(in crate::inspect) fn server_process(
     connection: &mut Connection,
 ) -> Result<Option<ServerProcess>, QueryError> {
-    let pid = match connection.endpoint().address.clone() {
-        Address::Unix(_) => connection.peer_process_id().filter(|pid| is_server(*pid)),
-        Address::Tcp(dialled) => client_end(connection)?
+    let pid = match connection.endpoint().map(|endpoint| endpoint.address.clone()) {
+        Some(Address::Unix(_)) => {
+            connection.wire().and_then(WireConnection::peer_process_id).filter(|pid| is_server(*pid))
+        }
+        None => None,
+        Some(Address::Tcp(dialled)) => client_end(connection)?
             .and_then(|client| server_end(dialled.port(), client))
             .and_then(Socket::owner),
     };

@@ -189,7 +189,7 @@ impl Execution<'_> {
     /// Whether COPY may write rows as frozen: a partitioned table does not take them, and before server 14 that gained
     /// nothing, as VACUUM had to visit the pages again.
     fn takes_frozen_rows(&mut self, table: Table) -> Result<bool, InitializeError> {
-        let version = self.connection.parameter("server_version").unwrap_or_default();
+        let version = self.connection.server_version().unwrap_or_default();
         let major = version.split(|c: char| !c.is_ascii_digit()).next().and_then(|major| major.parse().ok());
         if major.is_none_or(|major: u32| major < 14) {
             return Ok(false);

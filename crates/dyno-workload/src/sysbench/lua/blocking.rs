@@ -112,7 +112,9 @@ impl ClientConnections<'_> {
                     || plain_refusal("no query is possible here: no connection is open yet".to_owned());
                 let open = self.open.ok_or_else(no_server)?;
                 let mut connection = open().map_err(|error| plain_refusal(error.to_string()))?;
-                connection.take_answers_of_any_size();
+                if let Some(wire) = connection.wire_mut() {
+                    wire.take_answers_of_any_size();
+                }
                 Ok(place.insert(connection))
             }
         }

@@ -99,8 +99,7 @@ fn open_asking(
         },
         opened => opened,
     };
-    let Opened { connection, name } = opened?;
-    let endpoint = connection.endpoint().clone();
+    let Opened { connection, endpoint, name } = opened?;
     Ok((connection, PgbenchServer { endpoint, name, url }))
 }
 

@@ -1,0 +1,142 @@
+//! A session of a driver, which blocks: another thread looks meanwhile whether it has had its time, or the user wants to stop.
+
+use std::fmt;
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use dyno_engine::driver::{CancelSession, Driver, DriverSession, Executed, Operation, Route, RowSink};
+use dyno_wire::server_error::{DriverError, ServerError};
+
+use super::error::{ConnectError, QueryError, shorten};
+use super::rows::{Collector, TextRows};
+use super::stream::Closer;
+use super::wire::AnswerLimits;
+use crate::interruption::{self, LOOK};
+
+/// What is asked briefly must be answered within this time.
+const BRIEF: Duration = Duration::from_secs(60);
+
+/// An open session of a driver.
+pub(super) struct DriverConnection {
+    driver: Arc<dyn Driver>,
+    /// The connection may be looked at from other threads; only one uses it.
+    session: Mutex<Box<dyn DriverSession>>,
+    canceller: Arc<dyn CancelSession>,
+    /// When what is asked must be answered in full.
+    until: Option<Instant>,
+    /// It was opened for what is to be done although the user wants to stop.
+    lingers: bool,
+    broken: bool,
+}
+
+impl fmt::Debug for DriverConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverConnection").field("driver", &self.driver).finish_non_exhaustive()
+    }
+}
+
+impl DriverConnection {
+    pub(super) fn open(driver: Arc<dyn Driver>) -> Result<Self, ConnectError> {
+        match driver.open(&[]) {
+            Ok(session) => {
+                let (canceller, session) = (session.canceller(), Mutex::new(session));
+                Ok(Self { driver, session, canceller, until: None, lingers: false, broken: false })
+            }
+            Err(error) => Err(ConnectError::Driver { place: driver.place(), error: error.into() }),
+        }
+    }
+
+    pub(super) fn linger(&mut self, timeout: Duration) {
+        self.lingers = true;
+        self.until = Instant::now().checked_add(timeout);
+    }
+
+    pub(super) fn route(&self) -> Route {
+        Route::Driver(Arc::clone(&self.driver))
+    }
+
+    pub(super) fn place(&self) -> String {
+        self.driver.place()
+    }
+
+    pub(super) fn query(&mut self, sql: &str) -> Result<TextRows, QueryError> {
+        let mut collector = Collector::default();
+        self.run(sql, &mut collector)?;
+        Ok(collector.into_rows())
+    }
+
+    pub(super) fn execute(&mut self, sql: &str) -> Result<u64, QueryError> {
+        Ok(self.run(sql, &mut ())?.affected)
+    }
+
+    pub(super) fn set_answer_timeout(&mut self, timeout: Duration) {
+        self.until = Instant::now().checked_add(timeout);
+    }
+
+    pub(super) fn limit_briefly(&mut self) -> AnswerLimits {
+        self.limit(BRIEF)
+    }
+
+    pub(super) fn limit(&mut self, time: Duration) -> AnswerLimits {
+        let until = self.until.into_iter().chain(Instant::now().checked_add(time)).min();
+        AnswerLimits { until: std::mem::replace(&mut self.until, until), ..AnswerLimits::default() }
+    }
+
+    pub(super) fn set_limits(&mut self, limits: AnswerLimits) {
+        self.until = limits.until;
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    pub(super) fn closer(&self) -> io::Result<Closer> {
+        Ok(Closer::Driver(Arc::clone(&self.canceller)))
+    }
+
+    fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, QueryError> {
+        if self.broken {
+            return Err(QueryError::Broken);
+        }
+        if self.is_interrupted() {
+            return Err(QueryError::Interrupted);
+        }
+        let canceller = &self.canceller;
+        let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (until, stops) = (self.until, !self.lingers);
+        let outcome = std::thread::scope(|scope| {
+            let (done, ended) = channel::<()>();
+            let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+                    let is_late = until.is_some_and(|until| Instant::now() >= until);
+                    if is_late || stops && interruption::is_requested() {
+                        canceller.cancel();
+                    }
+                }
+            });
+            let outcome = session.execute(Operation::Sql(sql), rows);
+            drop((done, started));
+            outcome
+        });
+        outcome.map_err(|error| self.failed(error, sql))
+    }
+
+    fn failed(&mut self, error: DriverError, sql: &str) -> QueryError {
+        let error = ServerError::from(error);
+        self.broken |= error.ends_session();
+        let statement = shorten(sql);
+        match error.is_cancellation() {
+            true if self.is_interrupted() => QueryError::Interrupted,
+            true if self.until.is_some_and(|until| Instant::now() >= until) => {
+                QueryError::TimedOut { statement }
+            }
+            _ => QueryError::Server { error, statement },
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        interruption::is_requested() && !self.lingers
+    }
+}
