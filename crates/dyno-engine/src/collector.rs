@@ -32,6 +32,7 @@ pub(crate) struct Collector {
     start_ns: u64,
     intervals: BTreeMap<u32, Merged>,
     threads: Vec<ThreadProgress>,
+    reads_cpu: bool,
 }
 
 #[derive(Default)]
@@ -42,9 +43,10 @@ struct ThreadProgress {
 }
 
 impl Collector {
-    pub(crate) fn new(stage: u32, start_ns: u64, threads: usize) -> Self {
+    /// `reads_cpu`: whether what the threads take of the processors is the engine's own.
+    pub(crate) fn new(stage: u32, start_ns: u64, threads: usize, reads_cpu: bool) -> Self {
         let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
-        Self { stage, start_ns, intervals: BTreeMap::new(), threads }
+        Self { stage, start_ns, intervals: BTreeMap::new(), threads, reads_cpu }
     }
 
     pub(crate) fn add(&mut self, thread: u32, record: &Record) {
@@ -52,7 +54,8 @@ impl Collector {
             self.threads[thread as usize].records = record.index + 1;
         }
         let place = if record.drain { DRAIN } else { record.index };
-        let fresh = || Merged::new(self.stage, self.start_ns, self.threads.len(), record);
+        let threads = if self.reads_cpu { self.threads.len() } else { 0 };
+        let fresh = || Merged::new(self.stage, self.start_ns, threads, record);
         self.intervals.entry(place).or_insert_with(fresh).add(thread as usize, record);
     }
 

@@ -12,8 +12,8 @@ use dyno_wire::server_error::DriverError;
 
 pub use crate::calls::Values;
 use crate::clock::now_ns;
-use crate::statement::{Statement, StatementId};
-use crate::value::Value;
+pub use crate::statement::{Statement, StatementId};
+pub use crate::value::Value;
 
 /// One kind of database, at one place.
 pub trait Driver: Debug + Send + Sync {

@@ -228,7 +228,7 @@ impl Engine {
             left,
             arrivals: arrivals.clone(),
         }));
-        let mut collector = Collector::new(plan.stage, start_ns, self.threads.len());
+        let mut collector = Collector::new(plan.stage, start_ns, self.threads.len(), !self.is_blocking());
         let collected = self.collect_stage(&mut collector, plan, start_ns, stop, observe);
         // Even if a thread broke: what the others measured is kept.
         collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));

@@ -270,6 +270,7 @@ mod tests {
                 host_source: None,
                 isolation: None,
                 disk_kind: None,
+                in_process: false,
             }],
             hosts: vec![],
             settings: vec![Settings {

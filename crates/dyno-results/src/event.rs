@@ -152,6 +152,10 @@ pub struct Target {
     /// The kind of disk under its data, as [`Host::disk_kind`] has it; `None` where it cannot be told, and in runs of before.
     #[serde(default)]
     pub disk_kind: Option<String>,
+    /// Whether the database is a library in dyno's own process: there is no server, and what the processors do for the one
+    /// cannot be told from what they do for the other.
+    #[serde(default)]
+    pub in_process: bool,
 }
 
 impl Target {

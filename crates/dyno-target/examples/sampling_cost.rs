@@ -4,11 +4,11 @@
 use std::error::Error;
 use std::time::Duration;
 
+use dyno_engine::driver::Route;
 use dyno_target::embedded::{EmbeddedOptions, EmbeddedServer};
 use dyno_target::host::Sampler;
 use dyno_target::inspect::{self, ServerProcess, Statistics};
 use dyno_target::{Connection, Environment, Target};
-use dyno_wire::endpoint::Endpoint;
 use rustix::time::{ClockId, clock_gettime};
 
 const READINGS: u32 = 50;
@@ -19,16 +19,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Some(url) = words.next() else {
         let options = EmbeddedOptions { connections_max: sessions + 5, ..EmbeddedOptions::default() };
         let server = EmbeddedServer::start(&options, &mut |text| eprintln!("{text}"))?;
-        measure(&server.endpoint(), sessions)?;
+        measure(&Route::Wire(server.endpoint()), sessions)?;
         server.stop()?;
         return Ok(());
     };
-    measure(&Target::parse(&url, &Environment::of_process())?.endpoint()?, sessions)
+    measure(&Target::parse(&url, &Environment::of_process())?.route()?, sessions)
 }
 
-fn measure(endpoint: &Endpoint, sessions: u32) -> Result<(), Box<dyn Error>> {
-    let mut open = (0..sessions).map(|_| Connection::open(endpoint)).collect::<Result<Vec<_>, _>>()?;
-    let mut probe = Connection::open(endpoint)?;
+fn measure(route: &Route, sessions: u32) -> Result<(), Box<dyn Error>> {
+    let mut open = (0..sessions).map(|_| Connection::open(route)).collect::<Result<Vec<_>, _>>()?;
+    let mut probe = Connection::open(route)?;
     let tables = make_table(&mut probe)?;
     let server = inspect::server_process(&mut probe)?;
     if let Some(ServerProcess { pid, data_directory }) = &server {

@@ -12,6 +12,7 @@ pub mod mysql;
 pub mod probe;
 pub mod product;
 pub mod settings;
+pub mod sqlite;
 mod target;
 mod tls;
 

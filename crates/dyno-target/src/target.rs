@@ -1,37 +1,44 @@
-//! A target of either protocol: what its name says decides which.
+//! A target: what its name says decides of which kind it is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_engine::driver::Route;
-use dyno_wire::endpoint::{Endpoint, Password};
+use dyno_wire::endpoint::Password;
 
 use crate::connection::{ConnectError, Connection};
 use crate::mysql::{self, MySqlSettings};
 use crate::settings::parameters::nearest;
 use crate::settings::{Environment, TargetError, TargetSettings, other_scheme};
+use crate::sqlite::SqliteSettings;
 
 /// What the user named, understood: who logs in to which database of which kind, where and how.
 #[derive(Debug, Clone)]
 pub enum Target {
     Postgres(TargetSettings),
     MySql(MySqlSettings),
+    Sqlite(SqliteSettings),
 }
 
 impl Target {
-    /// Understands a target's name: `postgres://…`, `mysql://…`, `mariadb://…`, `host=… dbname=…`, or nothing at all
-    /// for the PostgreSQL that the environment names.
+    /// Understands a target's name: `postgres://…`, `mysql://…`, `mariadb://…`, `sqlite:FILE`, `host=… dbname=…`, or nothing at
+    /// all for the PostgreSQL that the environment names.
     ///
     /// # Errors
     /// Says what is wrong with the name, and never repeats a password.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, TargetError> {
         let text = text.trim();
+        if let Some(settings) = SqliteSettings::parse(text) {
+            return settings.map(Self::Sqlite);
+        }
         match other_scheme(text) {
             None => TargetSettings::parse(text, environment).map(Self::Postgres),
             Some(scheme) if mysql::SCHEMES.contains(&scheme) => {
                 MySqlSettings::parse(text, environment).map(Self::MySql)
             }
             Some(scheme) => {
-                let suggestion = nearest(scheme, ["postgres", "postgresql", "mysql", "mariadb"].into_iter());
+                let suggestion =
+                    nearest(scheme, ["postgres", "postgresql", "mysql", "mariadb", "sqlite"].into_iter());
                 let scheme = scheme.chars().take(24).collect();
                 Err(TargetError::UnknownScheme { scheme, suggestion })
             }
@@ -49,6 +56,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.user(),
             Self::MySql(settings) => settings.user(),
+            Self::Sqlite(_) => "",
         }
     }
 
@@ -58,6 +66,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.database(),
             Self::MySql(settings) => settings.database(),
+            Self::Sqlite(_) => "",
         }
     }
 
@@ -67,6 +76,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => Self::Postgres(settings.with_database(database)),
             Self::MySql(settings) => Self::MySql(settings.with_database(database)),
+            Self::Sqlite(settings) => Self::Sqlite(settings),
         }
     }
 
@@ -76,6 +86,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => Self::Postgres(settings.with_password(password)),
             Self::MySql(settings) => Self::MySql(settings.with_password(password)),
+            Self::Sqlite(settings) => Self::Sqlite(settings),
         }
     }
 
@@ -85,6 +96,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.passwords().collect(),
             Self::MySql(settings) => settings.password().into_iter().collect(),
+            Self::Sqlite(_) => Vec::new(),
         }
     }
 
@@ -94,6 +106,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.connect_timeout(),
             Self::MySql(settings) => settings.connect_timeout(),
+            Self::Sqlite(_) => None,
         }
     }
 
@@ -103,6 +116,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.warnings(),
             Self::MySql(settings) => settings.warnings(),
+            Self::Sqlite(_) => &[],
         }
     }
 
@@ -112,40 +126,24 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.url(),
             Self::MySql(settings) => settings.url(),
+            Self::Sqlite(settings) => settings.url(),
         }
     }
 
-    /// Every address that may be tried, in order; never empty.
+    /// How sessions of it are opened: at the first address that accepts a connection and suits, else at the first.
     ///
     /// # Errors
-    /// A host whose name is not known (unless another is), and certificates or keys that cannot be used.
-    pub fn endpoints(&self) -> Result<Vec<Endpoint>, TargetError> {
-        match self {
-            Self::Postgres(settings) => settings.endpoints(),
-            Self::MySql(settings) => settings.endpoints(),
-        }
-    }
-
-    /// The address to use: the first that accepts a connection and suits, else the first.
-    ///
-    /// # Errors
-    /// As [`Target::endpoints`], and where none suits `target_session_attrs`.
-    pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
-        match self {
-            Self::Postgres(settings) => settings.endpoint(),
-            Self::MySql(settings) => settings.endpoint(),
-        }
-    }
-
-    /// How sessions of it are opened.
-    ///
-    /// # Errors
-    /// As [`Target::endpoint`].
+    /// A host whose name is not known (unless another is), certificates or keys that cannot be used, and where none suits
+    /// `target_session_attrs`.
     pub fn route(&self) -> Result<Route, TargetError> {
-        self.endpoint().map(Route::Wire)
+        match self {
+            Self::Postgres(settings) => settings.endpoint().map(Route::Wire),
+            Self::MySql(settings) => settings.endpoint().map(Route::Wire),
+            Self::Sqlite(settings) => Ok(Route::Driver(Arc::new(settings.clone()))),
+        }
     }
 
-    /// Opens a session at [`Target::endpoint`] within the time for connecting.
+    /// Opens a session by [`Target::route`] within the time for connecting.
     ///
     /// # Errors
     /// Says what stands in the way and what to do about it.
@@ -172,6 +170,7 @@ mod tests {
             ("host=h dbname=d", false, "postgres://me@h/d"),
             ("host=h dbname=d options='-c a=b://c'", false, "postgres://me@h/d?options=-c%20a=b://c"),
             ("", false, "postgres://me@/me"),
+            ("sqlite:bank.db?journal_mode=wal", false, "sqlite:bank.db?journal_mode=wal"),
         ] {
             let target = parse(text).unwrap();
             assert_eq!((target.is_mysql(), target.url().as_str()), (is_mysql, url), "{text}");

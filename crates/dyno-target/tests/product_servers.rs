@@ -16,7 +16,7 @@ use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
 
 fn open(url: &str) -> Connection {
     let target = Target::parse(url, &Environment::empty()).unwrap();
-    Connection::open(&target.endpoint().unwrap()).unwrap()
+    target.connect().unwrap()
 }
 
 /// The database of these tests, on servers that other suites use, too.

@@ -107,6 +107,7 @@ impl Scene {
             },
             isolation: None,
             disk_kind: None,
+            in_process: false,
         }
     }
 

@@ -15,7 +15,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         .iter()
         .filter_map(|target| {
             let neighbours = neighbours(report, target);
-            if target.same_host == Some(true) {
+            // Of a library in dyno's process nothing is another's.
+            if target.same_host == Some(true) && !target.in_process {
                 return Some(with_driver(report, target, &neighbours));
             }
             (!neighbours.is_empty()).then(|| with_servers(report, target, &neighbours))

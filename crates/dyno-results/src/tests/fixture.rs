@@ -347,6 +347,7 @@ pub(crate) fn target(name: &str) -> Target {
         host_source: None,
         isolation: None,
         disk_kind: None,
+        in_process: false,
     }
 }
 

@@ -45,6 +45,7 @@ fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<even
         host_source: None,
         isolation,
         disk_kind: None,
+        in_process: false,
     })
 }
 

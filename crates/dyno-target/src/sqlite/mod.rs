@@ -1,0 +1,62 @@
+//! SQLite: a file, and the library in dyno's own process. There is no server, no login and no network; all sessions are
+//! connections of this process to the same file.
+
+mod session;
+mod settings;
+
+use dyno_engine::driver::{Driver, DriverSession, Statement};
+use dyno_wire::server_error::DriverError;
+use rusqlite::{Connection, OpenFlags};
+
+pub use settings::SqliteSettings;
+
+use session::{SqliteSession, driver_error};
+
+impl Driver for SqliteSettings {
+    fn place(&self) -> String {
+        self.file().display().to_string()
+    }
+
+    fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
+        let access = match self.is_read_only() {
+            true => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            false => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        };
+        let connect = || {
+            // One thread at a time uses a session, so the library needs no lock of its own.
+            let connection =
+                Connection::open_with_flags(self.file(), access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            connection.busy_timeout(self.busy_timeout())?;
+            for (name, value) in self.pragmas() {
+                connection.pragma_update(None, name, value)?;
+            }
+            Ok(connection)
+        };
+        let connection = connect().map_err(|error| self.explained(driver_error(&error)))?;
+        Ok(Box::new(SqliteSession::new(connection, statements)?))
+    }
+
+    /// The database, its write-ahead log and what the sessions share of that.
+    fn files_per_session(&self) -> u32 {
+        3
+    }
+}
+
+impl SqliteSettings {
+    /// The library says no more than that it cannot open the file.
+    fn explained(&self, mut error: DriverError) -> DriverError {
+        let directory = self.file().parent().filter(|it| !it.as_os_str().is_empty());
+        let why = match (error.code, directory) {
+            ("SQLITE_CANTOPEN", Some(directory)) if !directory.is_dir() => {
+                format!("; there is no directory {}", directory.display())
+            }
+            ("SQLITE_CANTOPEN", _) if self.is_read_only() && !self.file().exists() => {
+                "; there is no such file, and mode=ro makes none".to_owned()
+            }
+            ("SQLITE_CANTOPEN", _) => "; this user may have no right to the file or its directory".to_owned(),
+            _ => return error,
+        };
+        error.message += &why;
+        error
+    }
+}

@@ -1,0 +1,195 @@
+//! A session: one connection of SQLite's library to the file. The library blocks, and so does this.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dyno_engine::driver::{self, CancelSession, DriverSession, Executed, Operation, RowSink, Value, Values};
+use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use rusqlite::fallible_iterator::FallibleIterator as _;
+use rusqlite::types::{Null, ValueRef};
+use rusqlite::{Batch, Connection, ErrorCode, InterruptHandle, Rows, Statement, ffi};
+
+/// Statements that are kept prepared beside the workload's own.
+const OWN_STATEMENTS: usize = 16;
+
+pub(super) struct SqliteSession {
+    connection: Connection,
+    /// The workload's statements by their numbers, as the library numbers parameters. It finds what is prepared by its text.
+    statements: Vec<String>,
+}
+
+/// Stops what a session is doing.
+struct Interrupt(InterruptHandle);
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupt")
+    }
+}
+
+impl CancelSession for Interrupt {
+    fn cancel(&self) {
+        self.0.interrupt();
+    }
+}
+
+impl SqliteSession {
+    /// Prepares the statements, so that what is wrong with one shows before the load.
+    pub(super) fn new(connection: Connection, statements: &[driver::Statement]) -> Result<Self, DriverError> {
+        connection.set_prepared_statement_cache_capacity(statements.len() + OWN_STATEMENTS);
+        let numbered = |statement: &driver::Statement| {
+            statement.with_placeholders(|sql, index| {
+                sql.push('?');
+                sql.push_str(&(index + 1).to_string());
+            })
+        };
+        let statements: Vec<String> = statements.iter().map(numbered).collect();
+        for sql in &statements {
+            connection.prepare_cached(sql).map_err(|error| driver_error(&error))?;
+        }
+        Ok(Self { connection, statements })
+    }
+
+    fn execute_statement(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+        rows: &mut dyn RowSink,
+    ) -> Result<Executed, rusqlite::Error> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        // A parameter that the statement does not have is not bound.
+        let parameters = statement.parameter_count();
+        for (place, value) in (1..=parameters).zip(values.iter()) {
+            match value {
+                Value::Null => statement.raw_bind_parameter(place, Null)?,
+                Value::Integer(value) => statement.raw_bind_parameter(place, value)?,
+                Value::Double(value) => statement.raw_bind_parameter(place, value)?,
+                Value::Text(text) => statement.raw_bind_parameter(place, std::str::from_utf8(text)?)?,
+            }
+        }
+        self.run(&mut statement, rows)
+    }
+
+    fn execute_text(&self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, rusqlite::Error> {
+        let mut all = Executed::default();
+        let mut batch = Batch::new(&self.connection, sql);
+        while let Some(mut statement) = batch.next()? {
+            let one = self.run(&mut statement, rows)?;
+            all.statements += one.statements;
+            all.rows += one.rows;
+            all.affected += one.affected;
+        }
+        Ok(all)
+    }
+
+    /// Runs a statement whose parameters are bound.
+    fn run(
+        &self,
+        statement: &mut Statement<'_>,
+        rows: &mut dyn RowSink,
+    ) -> Result<Executed, rusqlite::Error> {
+        if rows.wants_rows() && statement.column_count() > 0 {
+            rows.columns(&statement.column_names().collect::<Vec<_>>());
+        }
+        let before = self.connection.total_changes();
+        let returned = take_rows(statement.raw_query(), rows)?;
+        // `changes` keeps its value over statements that change nothing, so it counts only where the sum of all has moved.
+        let moved = self.connection.total_changes() != before;
+        let affected = if moved { self.connection.changes() } else { 0 };
+        Ok(Executed { statements: 1, rows: returned, affected })
+    }
+}
+
+/// Steps through a statement to its end; how many rows there were.
+fn take_rows(mut found: Rows<'_>, rows: &mut dyn RowSink) -> Result<u64, rusqlite::Error> {
+    let mut count = 0;
+    let wants_rows = rows.wants_rows();
+    while let Some(row) = found.next()? {
+        count += 1;
+        if wants_rows {
+            let columns = row.as_ref().column_count();
+            let values: Vec<Value<'_>> =
+                (0..columns).map(|at| row.get_ref(at).map(value)).collect::<Result<_, _>>()?;
+            rows.row(&values);
+        }
+    }
+    Ok(count)
+}
+
+fn value(value: ValueRef<'_>) -> Value<'_> {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Integer(value),
+        ValueRef::Real(value) => Value::Double(value),
+        ValueRef::Text(text) | ValueRef::Blob(text) => Value::Text(text),
+    }
+}
+
+impl DriverSession for SqliteSession {
+    fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
+        let executed = match operation {
+            Operation::Sql(sql) => self.execute_text(sql, rows),
+            Operation::Statement { id, values } => match self.statements.get(usize::from(id.0)) {
+                Some(sql) => self.execute_statement(sql, values, rows),
+                None => Ok(Executed::default()),
+            },
+        };
+        executed.map_err(|error| driver_error(&error))
+    }
+
+    fn in_transaction(&self) -> bool {
+        !self.connection.is_autocommit()
+    }
+
+    fn canceller(&self) -> Arc<dyn CancelSession> {
+        Arc::new(Interrupt(self.connection.get_interrupt_handle()))
+    }
+}
+
+/// The library's error with its name, `SQLITE_BUSY`.
+pub(super) fn driver_error(error: &rusqlite::Error) -> DriverError {
+    let (failure, message) = match error {
+        rusqlite::Error::SqliteFailure(failure, message) => {
+            (*failure, message.clone().unwrap_or_else(|| failure.to_string()))
+        }
+        rusqlite::Error::SqlInputError { error, msg, .. } => (*error, msg.clone()),
+        other => (ffi::Error::new(ffi::SQLITE_MISUSE), other.to_string()),
+    };
+    let kind = match failure.code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => DriverErrorKind::Conflict,
+        ErrorCode::OperationInterrupted => DriverErrorKind::Cancelled,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => DriverErrorKind::SessionLost,
+        _ => DriverErrorKind::Other,
+    };
+    DriverError { code: name(failure), message, kind }
+}
+
+fn name(failure: ffi::Error) -> &'static str {
+    match failure.code {
+        // What was read meanwhile is no longer the newest: waiting would not help.
+        ErrorCode::DatabaseBusy if failure.extended_code == ffi::SQLITE_BUSY_SNAPSHOT => {
+            "SQLITE_BUSY_SNAPSHOT"
+        }
+        ErrorCode::InternalMalfunction => "SQLITE_INTERNAL",
+        ErrorCode::PermissionDenied => "SQLITE_PERM",
+        ErrorCode::OperationAborted => "SQLITE_ABORT",
+        ErrorCode::DatabaseBusy => "SQLITE_BUSY",
+        ErrorCode::DatabaseLocked => "SQLITE_LOCKED",
+        ErrorCode::OutOfMemory => "SQLITE_NOMEM",
+        ErrorCode::ReadOnly => "SQLITE_READONLY",
+        ErrorCode::OperationInterrupted => "SQLITE_INTERRUPT",
+        ErrorCode::SystemIoFailure => "SQLITE_IOERR",
+        ErrorCode::DatabaseCorrupt => "SQLITE_CORRUPT",
+        ErrorCode::DiskFull => "SQLITE_FULL",
+        ErrorCode::CannotOpen => "SQLITE_CANTOPEN",
+        ErrorCode::FileLockingProtocolFailed => "SQLITE_PROTOCOL",
+        ErrorCode::SchemaChanged => "SQLITE_SCHEMA",
+        ErrorCode::TooBig => "SQLITE_TOOBIG",
+        ErrorCode::ConstraintViolation => "SQLITE_CONSTRAINT",
+        ErrorCode::TypeMismatch => "SQLITE_MISMATCH",
+        ErrorCode::ApiMisuse => "SQLITE_MISUSE",
+        ErrorCode::AuthorizationForStatementDenied => "SQLITE_AUTH",
+        ErrorCode::NotADatabase => "SQLITE_NOTADB",
+        _ => "SQLITE_ERROR",
+    }
+}

@@ -1,0 +1,179 @@
+//! `sqlite:FILE?parameter=value`: which file, and how each session is set up.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::settings::TargetError;
+use crate::settings::parameters::nearest;
+use crate::settings::url::{decode, encode, malformed};
+
+/// Before the name of the file.
+const SCHEME: &str = "sqlite:";
+/// The parameters that are set on each session by a `PRAGMA` of the same name.
+const PRAGMAS: [&str; 9] = [
+    "auto_vacuum",
+    "cache_size",
+    "foreign_keys",
+    "journal_mode",
+    "mmap_size",
+    "page_size",
+    "synchronous",
+    "temp_store",
+    "wal_autocheckpoint",
+];
+/// The others: how long a lock is waited for, in milliseconds, and whether the file may be written.
+const BUSY_TIMEOUT: &str = "busy_timeout";
+const MODE: &str = "mode";
+/// How long a session waits for a lock where the target does not say.
+const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
+
+/// A database file, and how sessions on it are set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqliteSettings {
+    file: PathBuf,
+    read_only: bool,
+    busy_timeout: Duration,
+    /// Those that the target names, in its order.
+    pragmas: Vec<(&'static str, String)>,
+    url: String,
+}
+
+impl SqliteSettings {
+    /// Reads a target's name; `None` where it names no file of SQLite.
+    ///
+    /// # Errors
+    /// Says what is wrong with the name.
+    pub fn parse(text: &str) -> Option<Result<Self, TargetError>> {
+        let scheme = text.get(..SCHEME.len()).filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME))?;
+        let rest = &text[scheme.len()..];
+        Some(Self::read(rest.strip_prefix("//").unwrap_or(rest)))
+    }
+
+    fn read(rest: &str) -> Result<Self, TargetError> {
+        let (file, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let file = decode(file, "the file's name")?;
+        if file.is_empty() || file.starts_with(":memory:") {
+            return Err(malformed(
+                "clients are sessions of their own on one file: name a file, sqlite:FILE (in memory: one under /dev/shm)",
+            ));
+        }
+        let mut settings = Self {
+            url: format!("{SCHEME}{}", encode(&file)),
+            file: file.into(),
+            read_only: false,
+            busy_timeout: BUSY_TIMEOUT_DEFAULT,
+            pragmas: Vec::new(),
+        };
+        for (place, pair) in query.split('&').filter(|pair| !pair.is_empty()).enumerate() {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| malformed("a parameter after `?` is not of the form name=value"))?;
+            let value = decode(value, "a parameter's value")?;
+            settings.url += &format!("{}{name}={}", if place == 0 { '?' } else { '&' }, encode(&value));
+            settings.set(name, value)?;
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), TargetError> {
+        let invalid = |name, value, expected| Err(TargetError::InvalidValue { name, value, expected });
+        if name == MODE {
+            self.read_only = match value.as_str() {
+                "ro" => true,
+                "rw" | "rwc" => false,
+                _ => return invalid(MODE, value, "ro (only read) or rw"),
+            };
+        } else if name == BUSY_TIMEOUT {
+            match value.parse() {
+                Ok(milliseconds) => self.busy_timeout = Duration::from_millis(milliseconds),
+                Err(_) => return invalid(BUSY_TIMEOUT, value, "milliseconds, such as 5000"),
+            }
+        } else if let Some(pragma) = PRAGMAS.into_iter().find(|pragma| *pragma == name) {
+            // It is put into a statement as it is.
+            if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+                return invalid(pragma, value, "a word or a number, as PRAGMA takes it");
+            }
+            self.pragmas.push((pragma, value));
+        } else {
+            let suggestion = nearest(name, PRAGMAS.into_iter().chain([BUSY_TIMEOUT, MODE]));
+            return Err(TargetError::UnknownParameter { name: name.to_owned(), suggestion });
+        }
+        Ok(())
+    }
+
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// How long a session waits for a lock.
+    #[must_use]
+    pub fn busy_timeout(&self) -> Duration {
+        self.busy_timeout
+    }
+
+    /// What is set on each session.
+    pub fn pragmas(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.pragmas.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// The target as it can be named again.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<SqliteSettings, TargetError> {
+        SqliteSettings::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_file_and_how_it_is_opened() {
+        for (text, file) in [
+            ("sqlite:bank.db", "bank.db"),
+            ("SQLite:/var/lib/bank.db", "/var/lib/bank.db"),
+            ("sqlite:///var/lib/bank.db", "/var/lib/bank.db"),
+            ("sqlite:my%20bank%3F.db", "my bank?.db"),
+        ] {
+            let settings = parse(text).unwrap();
+            assert_eq!(settings.file(), Path::new(file), "{text}");
+            assert_eq!(parse(&settings.url()).unwrap(), settings, "{text}");
+        }
+        let settings =
+            parse("sqlite:a.db?journal_mode=wal&cache_size=-65536&busy_timeout=250&mode=ro").unwrap();
+        assert_eq!(
+            settings.pragmas().collect::<Vec<_>>(),
+            [("journal_mode", "wal"), ("cache_size", "-65536")]
+        );
+        assert_eq!((settings.is_read_only(), settings.busy_timeout()), (true, Duration::from_millis(250)));
+        assert_eq!(parse(&settings.url()).unwrap(), settings);
+        assert!(SqliteSettings::parse("postgres://h/sqlite:").is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, said) in [
+            ("sqlite:", "name a file"),
+            ("sqlite::memory:", "name a file"),
+            ("sqlite:a.db?journalmode=wal", "did you mean `journal_mode`?"),
+            ("sqlite:a.db?synchronous=off;DROP", "a word or a number"),
+            ("sqlite:a.db?busy_timeout=5s", "milliseconds"),
+            ("sqlite:a.db?mode=memory", "ro (only read)"),
+            ("sqlite:a.db?wal", "name=value"),
+            ("sqlite:a%zz.db", "%"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}
