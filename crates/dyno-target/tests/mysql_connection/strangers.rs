@@ -36,7 +36,7 @@ fn a_postgresql_url_to_a_mysql_port_says_so() {
 fn a_port_that_says_nothing_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let endpoint = target(&format!("mysql://u@127.0.0.1:{port}/d")).endpoint().unwrap();
+    let endpoint = target(&format!("mysql://u@127.0.0.1:{port}/d")).route().unwrap();
     let error = Connection::open_within(&endpoint, Some(Duration::from_millis(1500))).unwrap_err();
     assert!(matches!(error, ConnectError::TimedOut { .. }), "{error}");
 }

@@ -106,7 +106,7 @@ impl Server {
         look: &mut dyn FnMut(&Seen),
     ) -> Seen {
         let workload: std::sync::Arc<dyn Workload> = load.workload();
-        let mut engine = Engine::start(&self.target().endpoint().unwrap(), &workload, config).unwrap();
+        let mut engine = Engine::start(self.target().route().unwrap(), &workload, config).unwrap();
         let plan = StageOrder::closed(clients, end);
         let mut seen = Seen::default();
         let mut observe = |observation| match observation {

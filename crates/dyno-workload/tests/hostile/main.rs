@@ -20,6 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use dyno_engine::config::EngineConfig;
+use dyno_engine::driver::Route;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::QueryError;
@@ -74,7 +75,9 @@ fn damage(server: &Server) {
     prepare(&|| server.target().connect(), &wanted, &mut |_| {}).unwrap();
     server.open().execute("CREATE TABLE loaded (id INT, name VARCHAR(100))").unwrap();
     each_seed(seeds(), |seed| {
-        let endpoint = server.target().endpoint().unwrap();
+        let Route::Wire(endpoint) = server.target().route().unwrap() else {
+            panic!("a server has an endpoint")
+        };
         let Address::Tcp(address) = endpoint.address else { panic!("{}", endpoint.address) };
         let proxy = Proxy::start(address, seed);
         let (endpoint, options) = (at(&endpoint, proxy.address), options.clone());
@@ -182,7 +185,10 @@ fn invent(is_mysql: bool, url: &str, modes: [&str; 2]) {
     each_seed(seeds, |seed| {
         let inventor = Inventor::start(is_mysql, seed);
         let url = url.replace("ADDRESS", &inventor.address.to_string()) + modes[seed as usize % 2];
-        let endpoint = Target::parse(&url, &Environment::empty()).unwrap().endpoint().unwrap();
+        let Route::Wire(endpoint) = Target::parse(&url, &Environment::empty()).unwrap().route().unwrap()
+        else {
+            panic!("a server has an endpoint")
+        };
         within_time_limit(seed, move || {
             let told = match Connection::open(&endpoint) {
                 Err(error) => error.to_string(),

@@ -115,7 +115,7 @@ pub(crate) fn load_until(
 ) -> Seen {
     let counters = Counters::new(config.threads, clients);
     let workload = workload(Arc::clone(&counters));
-    let mut engine = Engine::start(&server.target().endpoint().unwrap(), &workload, config).unwrap();
+    let mut engine = Engine::start(server.target().route().unwrap(), &workload, config).unwrap();
     let plan = StageOrder::closed(clients, end);
     let mut seen = Seen::default();
     let mut observe = |observation| match observation {
