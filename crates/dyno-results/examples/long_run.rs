@@ -167,6 +167,7 @@ fn target(name: &str) -> Target {
         host_source: None,
         isolation: None,
         disk_kind: None,
+        in_process: false,
     }
 }
 

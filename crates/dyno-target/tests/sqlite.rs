@@ -315,7 +315,7 @@ fn what_cannot_be_opened_or_written_is_said() {
     let text =
         Target::parse(&format!("sqlite:{}/text.db", bank.directory.path().display()), &Environment::empty())
             .unwrap();
-    let error = text.connect().and_then(|mut it| Ok(it.query("SELECT * FROM sqlite_schema").unwrap_err()));
+    let error = text.connect().map(|mut it| it.query("SELECT * FROM sqlite_schema").unwrap_err());
     assert!(format!("{error:?}").contains("NOTADB"), "{error:?}");
 }
 
