@@ -8,18 +8,16 @@ use std::path::{Path, PathBuf};
 
 use dyno_wire::endpoint::Address;
 
-use super::super::ServerProcess;
-use super::super::place::{is_of_this_machine, over_bridge};
 use super::known;
 use crate::connection::{Connection, QueryError};
+use crate::inspect::ServerProcess;
+use crate::inspect::place::{is_of_this_machine, over_bridge};
 
 /// Programs that are servers, and no proxies.
 const PROGRAMS: &[&str] = &["mysqld", "mariadbd", "observer", "seekdb", "tidb-server"];
 
 /// The process that holds the server's end of this connection, where that is on this machine and can be seen.
-pub(in crate::inspect) fn server_process(
-    connection: &mut Connection,
-) -> Result<Option<ServerProcess>, QueryError> {
+pub(super) fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
     let pid = match connection.endpoint().address.clone() {
         Address::Unix(_) => connection.peer_process_id().filter(|pid| is_server(*pid)),
         Address::Tcp(dialled) => client_end(connection)?
@@ -38,8 +36,7 @@ pub(in crate::inspect) fn server_process(
     Ok(Some(ServerProcess { pid, data_directory: data_directory.filter(|it| it.exists()) }))
 }
 
-/// Whether server and driver share a machine, seen from an address that was dialled.
-pub(in crate::inspect) fn same_host(
+pub(super) fn same_host(
     connection: &mut Connection,
     dialled: SocketAddr,
 ) -> Result<Option<bool>, QueryError> {
