@@ -1,6 +1,6 @@
 //! Which server a session is on, by what the server says of itself: two URLs may lead to one.
 
-use super::{known, speaks_mysql};
+use super::known;
 use crate::connection::{Connection, QueryError};
 
 /// Between two readings of when a MySQL server started, which it knows in whole seconds, seconds.
@@ -27,6 +27,23 @@ struct Server {
 }
 
 impl Identity {
+    /// Of a server of these names, the session's address where there are none. `questions` are for the account, the
+    /// database and the schema.
+    pub(super) fn ask(
+        connection: &mut Connection,
+        mut names: Vec<String>,
+        started_s: Option<i64>,
+        questions: [&str; 3],
+    ) -> Result<Self, QueryError> {
+        if names.is_empty() {
+            names.push(connection.place());
+        }
+        let mut answer = |sql| Ok::<_, QueryError>(text(connection, sql)?.unwrap_or_default());
+        let [user, database, schema] = questions;
+        let (user, database, schema) = (answer(user)?, answer(database)?, answer(schema)?);
+        Ok(Self { server: Server { names, started_s }, user, database, schema })
+    }
+
     /// Whether both are on one server that runs, whatever their URLs call it.
     #[must_use]
     pub fn is_same_server(&self, other: &Self) -> bool {
@@ -53,51 +70,8 @@ impl Identity {
     }
 }
 
-/// Which server a session is on.
-///
-/// # Errors
-/// The session was lost. What the server does not say is left out.
-pub fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
-    connection.briefly(read)
-}
-
-fn read(connection: &mut Connection) -> Result<Identity, QueryError> {
-    let is_mysql = speaks_mysql(connection);
-    let mut server = if is_mysql { mysql_server(connection)? } else { postgres_server(connection)? };
-    if server.names.is_empty() {
-        server.names.push(connection.place());
-    }
-    let [user, database, schema] = match is_mysql {
-        true => ["SELECT CURRENT_USER()", "SELECT DATABASE()", "SELECT ''"],
-        false => ["SELECT session_user", "SELECT current_database()", "SELECT current_schema()"],
-    };
-    let mut ask = |sql| Ok::<_, QueryError>(text(connection, sql)?.unwrap_or_default());
-    Ok(Identity { server, user: ask(user)?, database: ask(database)?, schema: ask(schema)? })
-}
-
-/// To the microsecond, no two servers on the same files have started at one time; a standby has its primary's identifier.
-fn postgres_server(connection: &mut Connection) -> Result<Server, QueryError> {
-    let started = text(connection, "SELECT extract(epoch FROM pg_postmaster_start_time())::text")?;
-    let identifier = text(connection, "SELECT system_identifier::text FROM pg_control_system()")?;
-    // Without its time, the identifier is that of a standby too.
-    let address = if started.is_some() { None } else { Some(connection.place()) };
-    Ok(Server { names: [started, identifier, address].into_iter().flatten().collect(), started_s: None })
-}
-
-/// MariaDB has no `server_uuid`, and `server_uid` in its newer versions only.
-fn mysql_server(connection: &mut Connection) -> Result<Server, QueryError> {
-    let mut names = Vec::new();
-    for variable in ["server_uuid", "server_uid", "hostname", "port", "datadir"] {
-        names.extend(text(connection, &format!("SELECT @@GLOBAL.{variable}"))?);
-    }
-    let status = known(connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'").map(Some))?.unwrap_or_default();
-    let up_s = status.first().and_then(|row| row.text(1)?.parse::<i64>().ok());
-    let now_s = text(connection, "SELECT UNIX_TIMESTAMP()")?.and_then(|now| now.parse::<i64>().ok());
-    Ok(Server { names, started_s: now_s.zip(up_s).map(|(now, up)| now - up) })
-}
-
 /// `None` for what the server does not say.
-fn text(connection: &mut Connection, sql: &str) -> Result<Option<String>, QueryError> {
+pub(super) fn text(connection: &mut Connection, sql: &str) -> Result<Option<String>, QueryError> {
     Ok(known(connection.query_value::<String>(sql))?.filter(|text| !text.is_empty()))
 }
 

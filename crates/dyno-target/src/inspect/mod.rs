@@ -1,23 +1,54 @@
 //! What a server says of itself: product, version, settings, sizes, connections, and its statistics. Reads only,
-//! and leaves out what the server does not say or this user may not see; nothing is guessed.
+//! and leaves out what the server does not say or this user may not see; nothing is guessed. Each kind of database is
+//! an `Inspector` in a folder of its own.
 
 mod identity;
 mod mysql;
 mod place;
-mod settings;
-mod sizes;
+mod postgres;
 mod statistics;
 
-use dyno_results::event;
+use std::net::SocketAddr;
 
-pub use identity::{Identity, identity};
-pub use place::{ServerProcess, server_process};
-pub use settings::settings;
-pub use sizes::data;
+use dyno_results::event;
+use dyno_wire::endpoint::{Address, Wire};
+
+pub use identity::Identity;
+pub use place::ServerProcess;
+pub(crate) use postgres::literal;
 pub use statistics::Statistics;
 
-use crate::connection::{Connection, QueryError};
-use crate::product;
+use crate::connection::{Connection, QueryError, TextRow};
+use crate::product::{self, Recognised};
+use statistics::ReadStatistics;
+
+/// How one kind of database is asked. A question that the server does not understand leaves its answer unknown; an error
+/// is a lost session, for limits and settings also a refused question.
+struct Inspector {
+    identity: Ask<Identity>,
+    /// As the server writes it: `REPEATABLE-READ`.
+    isolation: Ask<Option<String>>,
+    limits: Ask<Limits>,
+    /// Whether server and driver share a machine, seen from an address that was dialled.
+    same_host: fn(&mut Connection, SocketAddr) -> Answer<Option<bool>>,
+    server_process: Ask<Option<ServerProcess>>,
+    settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
+    sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
+    /// Finds out what this server has of them. What could be read with another right is added to the texts.
+    statistics: fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>,
+}
+
+type Answer<T> = Result<T, QueryError>;
+type Ask<T> = fn(&mut Connection) -> Answer<T>;
+
+/// The only place that chooses.
+fn inspector(connection: &Connection) -> &'static Inspector {
+    match connection.endpoint().map(|endpoint| endpoint.wire) {
+        Some(Wire::Postgres) => &postgres::INSPECTOR,
+        Some(Wire::MySql(_)) => &mysql::INSPECTOR,
+        None => &crate::sqlite::INSPECTOR,
+    }
+}
 
 /// The server as a whole. `name` is the target's name in the run, `url` its URL without the password.
 ///
@@ -29,9 +60,13 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
 
 fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<event::Target, QueryError> {
     let recognised = product::recognise(connection)?;
-    let same_host = place::same_host(connection)?;
-    let limits = known(limits(connection).map(Some))?;
-    let isolation = isolation(connection)?;
+    let inspector = inspector(connection);
+    let same_host = match connection.endpoint().map(|endpoint| endpoint.address.clone()) {
+        Some(Address::Tcp(dialled)) => (inspector.same_host)(connection, dialled)?,
+        Some(Address::Unix(_)) | None => Some(true),
+    };
+    let limits = known((inspector.limits)(connection).map(Some))?;
+    let isolation = (inspector.isolation)(connection)?;
     Ok(event::Target {
         name: name.to_owned(),
         url: url.to_owned(),
@@ -43,26 +78,77 @@ fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<even
         embedded: None,
         connections_max: limits.and_then(|it| it.max()),
         host_source: None,
-        isolation,
+        // In the words of the SQL standard.
+        isolation: isolation.map(|level| level.to_lowercase().replace('-', " ")),
         disk_kind: None,
-        in_process: false,
+        in_process: connection.endpoint().is_none(),
     })
 }
 
-/// The isolation level with which the load's sessions begin, in the words of the SQL standard.
-fn isolation(connection: &mut Connection) -> Result<Option<String>, QueryError> {
-    // MySQL 5.7 and MariaDB up to 11.0 know it by the second name alone, MySQL since 8.0 by the first.
-    let questions: &[&str] = if speaks_mysql(connection) {
-        &["SELECT @@GLOBAL.transaction_isolation", "SELECT @@GLOBAL.tx_isolation"]
-    } else {
-        &["SELECT current_setting('default_transaction_isolation')"]
-    };
-    for question in questions {
-        if let Some(level) = known(connection.query_value::<String>(question))? {
-            return Ok(Some(level.to_lowercase().replace('-', " ")));
-        }
-    }
-    Ok(None)
+/// Which server a session is on.
+///
+/// # Errors
+/// The session was lost. What the server does not say is left out.
+pub fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
+    connection.briefly(inspector(connection).identity)
+}
+
+/// The server's main process, where it is certain that it runs on this machine and can be seen.
+///
+/// # Errors
+/// The session was lost.
+pub fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
+    connection.briefly(inspector(connection).server_process)
+}
+
+/// The settings of a target that say how it was set up: those that differ from the product's default, and all that bear
+/// on durability, which its product names ([`Product::durability`](product::Product::durability)).
+///
+/// What the load's sessions see counts: a value that only this session was given by `SET` is replaced by the one
+/// it started with.
+///
+/// # Errors
+/// What the server said.
+pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
+    let inspector = inspector(connection);
+    connection.briefly(|connection| {
+        let recognised = product::recognise(connection)?;
+        let rows = (inspector.settings)(connection, &recognised)?;
+        Ok(event::Settings { target: target.to_owned(), rows })
+    })
+}
+
+/// The data of a workload as it lies there now. `tables` are names as SQL writes them; one that is missing is
+/// listed with nothing known of it. Rows are the planner's estimate, exact on PostgreSQL after VACUUM or ANALYZE of
+/// unchanged data. `memory_bytes` is left for the caller, who may know the server's host.
+///
+/// # Errors
+/// The session was lost. A question that this server does not understand leaves its answer unknown.
+pub fn data(
+    connection: &mut Connection,
+    target: &str,
+    workload: &str,
+    scale: Option<f64>,
+    tables: &[&str],
+) -> Result<event::Data, QueryError> {
+    let Sizes { database_bytes, cache_bytes, tables } = (inspector(connection).sizes)(connection, tables)?;
+    Ok(event::Data {
+        target: target.to_owned(),
+        workload: workload.to_owned(),
+        scale,
+        database_bytes,
+        cache_bytes,
+        memory_bytes: None,
+        tables,
+    })
+}
+
+/// How large the data is, against the server's own cache.
+#[derive(Debug)]
+struct Sizes {
+    database_bytes: Option<u64>,
+    cache_bytes: Option<u64>,
+    tables: Vec<event::Table>,
 }
 
 /// How many more connections this user can open now, by each limit that holds for it. The session that asks is counted
@@ -71,7 +157,7 @@ fn isolation(connection: &mut Connection) -> Result<Option<String>, QueryError> 
 /// # Errors
 /// What the server said.
 pub fn connections_allowed(connection: &mut Connection) -> Result<Free, QueryError> {
-    let Limits { server, account, database } = connection.briefly(limits)?;
+    let Limits { server, account, database } = connection.briefly(inspector(connection).limits)?;
     let free = |limit: Option<Limit>| limit.and_then(|limit| limit.free);
     Ok(Free { server: free(server), account: free(account), database: free(database) })
 }
@@ -93,14 +179,6 @@ impl Free {
     pub fn least(&self) -> Option<u32> {
         [self.server, self.account, self.database].into_iter().flatten().min()
     }
-}
-
-fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
-    if speaks_mysql(connection) { mysql::limits(connection) } else { postgres_limits(connection) }
-}
-
-fn speaks_mysql(connection: &Connection) -> bool {
-    connection.is_mysql()
 }
 
 /// What holds for this user.
@@ -125,43 +203,17 @@ impl Limits {
     }
 }
 
-fn postgres_limits(connection: &mut Connection) -> Result<Limits, QueryError> {
-    // Slots of superusers (and, since 16, of `pg_use_reserved_connections`) are not for others; limits of the
-    // role and the database hold for all but superusers. Of sessions of other users only some columns are shown:
-    // `backend_type` is null for them, but `usesysid` is not, and it is null for the server's own workers.
-    const SQL: &str = "\
-        WITH sessions AS (
-            SELECT datid, usesysid FROM pg_stat_activity
-            WHERE datid IS NOT NULL AND usesysid IS NOT NULL
-              AND coalesce(backend_type, 'client backend') = 'client backend'
-        ), me AS (
-            SELECT r.oid, r.rolsuper, r.rolconnlimit, d.oid AS datid, d.datconnlimit
-            FROM pg_roles r, pg_database d
-            WHERE r.rolname = session_user AND d.datname = current_database()
-        ), reserved AS (
-            SELECT coalesce(sum(setting::int), 0) AS slots FROM pg_settings
-            WHERE name IN ('superuser_reserved_connections', 'reserved_connections')
-        ), limits AS (
-            SELECT 'server' AS scope,
-                   current_setting('max_connections')::int - CASE WHEN rolsuper THEN 0 ELSE slots END AS most,
-                   (SELECT count(*) FROM sessions) AS used
-            FROM me, reserved
-          UNION ALL
-            SELECT 'account', rolconnlimit, (SELECT count(*) FROM sessions WHERE usesysid = me.oid)
-            FROM me WHERE rolconnlimit >= 0 AND NOT rolsuper
-          UNION ALL
-            SELECT 'database', datconnlimit, (SELECT count(*) FROM sessions WHERE sessions.datid = me.datid)
-            FROM me WHERE datconnlimit >= 0 AND NOT rolsuper
-        )
-        SELECT scope, greatest(most, 0) AS most, greatest(most - used, 0) AS free FROM limits";
-    let rows = connection.query(SQL)?;
-    let of = |scope: &str| {
-        let row = rows.iter().find(|row| row.get("scope") == Some(scope))?;
-        let number = |column: &str| row.get(column)?.parse::<u32>().ok();
-        Some(Limit { most: number("most")?, free: number("free") })
-    };
-    Ok(Limits { server: of("server"), account: of("account"), database: of("database") })
+/// `rows` have the place of a table and the column that an index of it begins with.
+fn mark_indexed(tables: &mut [event::Table], rows: Option<&[TextRow]>) {
+    let Some(rows) = rows else { return };
+    for (place, table) in tables.iter_mut().enumerate().filter(|(_, table)| table.table_bytes.is_some()) {
+        let of_table = rows.iter().filter(|row| row.get("place") == Some(&place.to_string()));
+        table.indexed = Some(of_table.filter_map(|row| Some(row.get("column")?.to_owned())).collect());
+    }
 }
+
+/// Shown instead of a setting's value in which a password may stand.
+const NOT_SHOWN: &str = "(not shown)";
 
 /// A refused question is an unknown answer; a lost session is an error.
 pub(crate) fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T>, QueryError> {
@@ -169,10 +221,4 @@ pub(crate) fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T
         Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
         other => other,
     }
-}
-
-/// Text as an SQL string of PostgreSQL.
-pub(crate) fn literal(text: &str) -> String {
-    // `E''` reads backslashes the same way whatever standard_conforming_strings says.
-    format!("E'{}'", text.replace('\\', r"\\").replace('\'', "''"))
 }

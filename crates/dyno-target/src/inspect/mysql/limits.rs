@@ -1,12 +1,12 @@
 //! How many connections a user may open.
 
-use super::super::{Limit, Limits};
 use super::{known, named_values};
 use crate::connection::{Connection, QueryError};
+use crate::inspect::{Limit, Limits};
 
 /// By the server's limit and the account's. The one connection beyond the server's limit, that an administrator is
 /// given, is left to him.
-pub(in crate::inspect) fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
+pub(super) fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
     // Where it is 0 there is no limit (TiDB).
     let server = number(connection, "SELECT @@global.max_connections")?.filter(|most| *most > 0);
     let connected = known(named_values(connection, "SHOW GLOBAL STATUS", &["Threads_connected"]).map(Some))?;

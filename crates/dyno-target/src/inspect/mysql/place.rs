@@ -8,23 +8,21 @@ use std::path::{Path, PathBuf};
 
 use dyno_wire::endpoint::Address;
 
-use super::super::ServerProcess;
-use super::super::place::{is_of_this_machine, over_bridge};
 use super::known;
 use crate::connection::{Connection, QueryError, WireConnection};
+use crate::inspect::ServerProcess;
+use crate::inspect::place::{is_of_this_machine, over_bridge};
 
 /// Programs that are servers, and no proxies.
 const PROGRAMS: &[&str] = &["mysqld", "mariadbd", "observer", "seekdb", "tidb-server"];
 
 /// The process that holds the server's end of this connection, where that is on this machine and can be seen.
-pub(in crate::inspect) fn server_process(
-    connection: &mut Connection,
-) -> Result<Option<ServerProcess>, QueryError> {
+pub(super) fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
     let pid = match connection.endpoint().map(|endpoint| endpoint.address.clone()) {
+        None => None,
         Some(Address::Unix(_)) => {
             connection.wire().and_then(WireConnection::peer_process_id).filter(|pid| is_server(*pid))
         }
-        None => None,
         Some(Address::Tcp(dialled)) => client_end(connection)?
             .and_then(|client| server_end(dialled.port(), client))
             .and_then(Socket::owner),
@@ -41,8 +39,7 @@ pub(in crate::inspect) fn server_process(
     Ok(Some(ServerProcess { pid, data_directory: data_directory.filter(|it| it.exists()) }))
 }
 
-/// Whether server and driver share a machine, seen from an address that was dialled.
-pub(in crate::inspect) fn same_host(
+pub(super) fn same_host(
     connection: &mut Connection,
     dialled: SocketAddr,
 ) -> Result<Option<bool>, QueryError> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use dyno_results::event;
 
-use super::super::settings::NOT_SHOWN;
 use super::{known, named_values};
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::NOT_SHOWN;
 use crate::product::Recognised;
 
 /// Where the server lives, how it names things and in which language it speaks, by how the names begin.
@@ -154,11 +154,10 @@ const SESSION_DEFAULTS: &[(&str, &str)] = &[
 
 /// The settings that differ from the default, where the server tells them apart, and those that bear on durability in
 /// any case. Global values count: those are what the load's sessions begin with.
-pub(in crate::inspect) fn settings(
+pub(super) fn settings(
     connection: &mut Connection,
-    target: &str,
     recognised: &Recognised,
-) -> Result<event::Settings, QueryError> {
+) -> Result<Vec<event::Setting>, QueryError> {
     let durability = recognised.durability();
     let told = match recognised.product.and_then(|product| product.views.settings) {
         Some(sql) => known(connection.query(sql).map(Some))?.unwrap_or_default(),
@@ -175,7 +174,7 @@ pub(in crate::inspect) fn settings(
     }
     let mut rows: Vec<event::Setting> = rows.into_values().collect();
     rows.sort_by_key(|setting| !setting.durability);
-    Ok(event::Settings { target: target.to_owned(), rows })
+    Ok(rows)
 }
 
 /// Values of the durability settings that the product's own view did not hold, among variables and status.

@@ -3,10 +3,10 @@
 
 use dyno_results::event;
 
-use super::super::sizes::mark_indexed;
 use super::files::FileSizes;
 use super::{known, literal};
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::{Sizes, mark_indexed};
 use crate::product;
 
 /// Engines by whether a crash leaves their tables whole: those without a log may be emptied or corrupted by it.
@@ -15,11 +15,8 @@ const LOGGED: &[(&str, bool)] =
 /// A file may have this much more than the statistics know of: room that was taken ahead, in a table that grows.
 const FILE_AHEAD_BYTES: u64 = 8 << 20;
 
-/// Sizes, with the names that a caller gives left empty. Rows are an estimate from sampled pages.
-pub(in crate::inspect) fn sizes(
-    connection: &mut Connection,
-    tables: &[&str],
-) -> Result<event::Data, QueryError> {
+/// Rows are an estimate from sampled pages.
+pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
     refresh(connection)?;
     let cache = product::recognise(connection)?.product.and_then(|product| product.views.cache);
     let cache_bytes = match cache {
@@ -27,17 +24,9 @@ pub(in crate::inspect) fn sizes(
         None => None,
     };
     let table_names = TableNames::of(connection, tables.iter().copied())?;
-    let Sizes { database_bytes, mut tables } = table_names.sizes(connection)?;
-    table_names.add_indexes(connection, &mut tables)?;
-    Ok(event::Data {
-        target: String::new(),
-        workload: String::new(),
-        scale: None,
-        database_bytes,
-        cache_bytes,
-        memory_bytes: None,
-        tables,
-    })
+    let mut sizes = table_names.sizes(connection)?;
+    table_names.add_indexes(connection, &mut sizes.tables)?;
+    Ok(Sizes { cache_bytes, ..sizes })
 }
 
 /// Data and indexes of the session's database; null where the server counts nothing, as seekdb does while rows are in
@@ -66,13 +55,6 @@ struct TableName {
     name: String,
     database: String,
     table: String,
-}
-
-/// How large they are.
-#[derive(Debug, Default)]
-pub(super) struct Sizes {
-    pub(super) database_bytes: Option<u64>,
-    pub(super) tables: Vec<event::Table>,
 }
 
 impl TableNames {
@@ -106,6 +88,7 @@ impl TableNames {
         FileSizes::read(connection, &databases)
     }
 
+    /// Without the cache's.
     pub(super) fn sizes(&self, connection: &mut Connection) -> Result<Sizes, QueryError> {
         let files = self.files(connection)?.ok();
         let of_files =
@@ -124,7 +107,8 @@ impl TableNames {
                 files.as_ref().and_then(|files| files.of_table(&table_name.database, &table_name.table));
             described(&table_name.name, row, file)
         };
-        Ok(Sizes { database_bytes, tables: self.tables.iter().enumerate().map(table).collect() })
+        let tables = self.tables.iter().enumerate().map(table).collect();
+        Ok(Sizes { database_bytes, cache_bytes: None, tables })
     }
 
     /// Says of each table that is there what it is indexed by.

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use dyno_results::event::Table;
 
-use super::super::statistics::{SIZE_EVERY, numbers, together};
 use super::files::{NoFiles, is_denied};
 use super::sizes::{TableNames, refresh};
 use super::{known, literal, named_values};
 use crate::connection::{Connection, QueryError};
+use crate::inspect::statistics::{ReadStatistics, SIZE_EVERY, numbers, together};
 use variables::Status;
 use views::Right;
 
@@ -21,7 +21,7 @@ const LOCK_TIMEOUT: &str = "SET SESSION lock_wait_timeout = 1";
 
 /// Reads them.
 #[derive(Debug)]
-pub(in crate::inspect) struct MySqlStatistics {
+pub(super) struct MySqlStatistics {
     /// The status variables that the server has.
     names: Vec<String>,
     /// What of the views it understands and this user may read, in one statement.
@@ -34,7 +34,7 @@ pub(in crate::inspect) struct MySqlStatistics {
 
 impl MySqlStatistics {
     /// Finds out what this server has.
-    pub(in crate::inspect) fn prepare(
+    pub(super) fn prepare(
         connection: &mut Connection,
         tables: &[String],
         missing: &mut Vec<String>,
@@ -58,12 +58,10 @@ impl MySqlStatistics {
             readings: 0,
         })
     }
+}
 
-    /// Reads once. What is null or not there is left out.
-    pub(in crate::inspect) fn read(
-        &mut self,
-        connection: &mut Connection,
-    ) -> Result<BTreeMap<String, f64>, QueryError> {
+impl ReadStatistics for MySqlStatistics {
+    fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
         let mut values = BTreeMap::new();
         if !self.names.is_empty() {
             let names: Vec<&str> = self.names.iter().map(String::as_str).collect();

@@ -2,42 +2,18 @@
 
 use dyno_results::event;
 
-use super::{known, literal, mysql, speaks_mysql};
+use super::literal;
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::{Sizes, known, mark_indexed};
 
-/// The data of a workload as it lies there now. `tables` are names as SQL writes them; one that is missing is
-/// listed with nothing known of it. Rows are the planner's estimate, exact after VACUUM or ANALYZE of unchanged
-/// data. `memory_bytes` is left for the caller, who may know the server's host.
-///
-/// # Errors
-/// The session was lost. A question that this server does not understand leaves its answer unknown.
-pub fn data(
-    connection: &mut Connection,
-    target: &str,
-    workload: &str,
-    scale: Option<f64>,
-    tables: &[&str],
-) -> Result<event::Data, QueryError> {
-    if speaks_mysql(connection) {
-        let (target, workload) = (target.to_owned(), workload.to_owned());
-        let sizes = mysql::sizes(connection, tables)?;
-        return Ok(event::Data { target, workload, scale, ..sizes });
-    }
+pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
     let database = connection.query_value("SELECT pg_database_size(current_database())");
     let cache = "SELECT setting::int8 * current_setting('block_size')::int8 FROM pg_settings WHERE name = 'shared_buffers'";
-    Ok(event::Data {
-        target: target.to_owned(),
-        workload: workload.to_owned(),
-        scale,
-        database_bytes: known(database)?,
-        cache_bytes: known(connection.query_value(cache))?,
-        memory_bytes: None,
-        tables: {
-            let mut sizes = table_sizes(connection, tables)?;
-            add_indexes(connection, tables, &mut sizes)?;
-            sizes
-        },
-    })
+    let database_bytes = known(database)?;
+    let cache_bytes = known(connection.query_value(cache))?;
+    let mut sizes = table_sizes(connection, tables)?;
+    add_indexes(connection, tables, &mut sizes)?;
+    Ok(Sizes { database_bytes, cache_bytes, tables: sizes })
 }
 
 /// Says of each table that is there what it is indexed by.
@@ -57,15 +33,6 @@ fn add_indexes(
     );
     mark_indexed(tables, known(connection.query(&sql).map(Some))?.as_deref());
     Ok(())
-}
-
-/// `rows` have the place of a table and the column that an index of it begins with.
-pub(super) fn mark_indexed(tables: &mut [event::Table], rows: Option<&[TextRow]>) {
-    let Some(rows) = rows else { return };
-    for (place, table) in tables.iter_mut().enumerate().filter(|(_, table)| table.table_bytes.is_some()) {
-        let of_table = rows.iter().filter(|row| row.get("place") == Some(&place.to_string()));
-        table.indexed = Some(of_table.filter_map(|row| Some(row.get("column")?.to_owned())).collect());
-    }
 }
 
 fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {

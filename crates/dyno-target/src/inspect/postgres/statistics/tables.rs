@@ -1,6 +1,7 @@
 //! Sizes of the workload's tables on PostgreSQL, as statements of a row for each table.
 
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::statistics::numbers;
 use crate::inspect::{known, literal};
 
 /// Where somebody has locked a table, this reading goes without sizes: the rest of it is not to wait.
@@ -57,5 +58,5 @@ fn statement(tables: &[String], sums: &str) -> String {
 }
 
 fn labelled(table: &str, row: &TextRow) -> Vec<(String, f64)> {
-    super::numbers(row).map(|(key, value)| (format!("{key}[{table}]"), value)).collect()
+    numbers(row).map(|(key, value)| (format!("{key}[{table}]"), value)).collect()
 }

@@ -1,12 +1,16 @@
 //! PostgreSQL and its relatives, read in one round trip.
 
+mod activity;
+mod tables;
+mod views;
+
 use std::collections::BTreeMap;
 
-use super::tables::TableSizes;
-use super::views::StatisticsViews;
-use super::{SIZE_EVERY, numbers, together};
+use super::known;
 use crate::connection::{Connection, QueryError, TextRows};
-use crate::inspect::known;
+use crate::inspect::statistics::{ReadStatistics, SIZE_EVERY, numbers, together};
+use tables::TableSizes;
+use views::StatisticsViews;
 
 const SIZE: &str = "SELECT pg_database_size(current_database()) AS database_bytes";
 /// True for superusers too; null where there is no such role.
@@ -42,8 +46,10 @@ impl PostgresStatistics {
         tell_missing(connection, &views, missing)?;
         Ok(Self { plain, with_size, tables: TableSizes::prepare(connection, tables)?, readings: 0 })
     }
+}
 
-    pub(super) fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+impl ReadStatistics for PostgresStatistics {
+    fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
         let with_size = self.readings.is_multiple_of(SIZE_EVERY);
         self.readings += 1;
         let mut values = BTreeMap::new();

@@ -2,14 +2,10 @@
 //! and this user may read: the views differ between versions, and more so between products. What could be read with
 //! another right is told, with the statement that grants it.
 
-mod activity;
-mod postgres;
-mod tables;
-mod views;
-
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
-use super::{mysql, speaks_mysql};
+use super::inspector;
 use crate::connection::{Connection, QueryError, TextRow};
 
 /// The size of the database needs a look at each of its files, so it is read only this often.
@@ -20,14 +16,13 @@ pub(super) const TABLES_MAX: usize = 24;
 /// Reads the statistics of the session's database or its server. Keys and units are in `docs/telemetry.md`.
 #[derive(Debug)]
 pub struct Statistics {
-    source: Source,
+    source: Box<dyn ReadStatistics>,
     missing: Vec<String>,
 }
 
-#[derive(Debug)]
-enum Source {
-    Postgres(postgres::PostgresStatistics),
-    MySql(mysql::MySqlStatistics),
+/// Those of one kind of database.
+pub(super) trait ReadStatistics: Debug + Send {
+    fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError>;
 }
 
 impl Statistics {
@@ -38,11 +33,7 @@ impl Statistics {
     pub fn prepare(connection: &mut Connection, tables: &[String]) -> Result<Self, QueryError> {
         let tables = &tables[..tables.len().min(TABLES_MAX)];
         let mut missing = Vec::new();
-        let source = if speaks_mysql(connection) {
-            Source::MySql(mysql::MySqlStatistics::prepare(connection, tables, &mut missing)?)
-        } else {
-            Source::Postgres(postgres::PostgresStatistics::prepare(connection, tables, &mut missing)?)
-        };
+        let source = (inspector(connection).statistics)(connection, tables, &mut missing)?;
         Ok(Self { source, missing })
     }
 
@@ -57,10 +48,7 @@ impl Statistics {
     /// # Errors
     /// What the server said.
     pub fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
-        match &mut self.source {
-            Source::Postgres(statistics) => statistics.read(connection),
-            Source::MySql(statistics) => statistics.read(connection),
-        }
+        self.source.read(connection)
     }
 }
 

@@ -1,11 +1,11 @@
-//! The settings that say how this server was set up: those that differ from the product's default, and all that
-//! bear on durability.
+//! The settings that say how this server was set up.
 
 use dyno_results::event;
 
-use super::{literal, mysql, speaks_mysql};
+use super::literal;
 use crate::connection::{Connection, QueryError, TextRow};
-use crate::product;
+use crate::inspect::NOT_SHOWN;
+use crate::product::Recognised;
 
 /// Where the server lives, how it names things and in which language it speaks: never a matter of performance,
 /// and different on every machine. The first two are set by dyno's own session.
@@ -52,26 +52,11 @@ const SECRET: &[&str] = &[
 ];
 /// Words by which extensions call what nobody else should know.
 const SECRET_WORDS: &[&str] = &["conninfo", "password", "secret", "token", "key", "salt"];
-pub(super) const NOT_SHOWN: &str = "(not shown)";
 
-/// The settings of a target that differ from the default, and the durability settings in any case.
-///
-/// Those that bear on durability are the product's ([`Product::durability`](product::Product::durability)).
-///
-/// What the load's sessions see counts: a value that only this session was given by `SET` is replaced by the one
-/// it started with.
-///
-/// # Errors
-/// What the server said.
-pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
-    connection.briefly(|connection| read(connection, target))
-}
-
-fn read(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
-    let recognised = product::recognise(connection)?;
-    if speaks_mysql(connection) {
-        return mysql::settings(connection, target, &recognised);
-    }
+pub(super) fn settings(
+    connection: &mut Connection,
+    recognised: &Recognised,
+) -> Result<Vec<event::Setting>, QueryError> {
     // SQL knows no empty list.
     let list = |names: &[&str]| {
         let names: Vec<String> = names.iter().copied().chain([""]).map(literal).collect();
@@ -94,8 +79,7 @@ fn read(connection: &mut Connection, target: &str) -> Result<event::Settings, Qu
         durability = list(recognised.durability()),
         left_out = list(LEFT_OUT),
     );
-    let rows = connection.query(&sql)?;
-    Ok(event::Settings { target: target.to_owned(), rows: rows.iter().map(setting).collect() })
+    Ok(connection.query(&sql)?.iter().map(setting).collect())
 }
 
 fn setting(row: &TextRow) -> event::Setting {
