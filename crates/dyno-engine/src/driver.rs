@@ -17,6 +17,9 @@ pub use crate::value::Value;
 
 /// One kind of database, at one place.
 pub trait Driver: Debug + Send + Sync {
+    /// The kind, `sqlite`: what knows drivers tells them apart by it.
+    fn kind(&self) -> &'static str;
+
     /// Where it is, as messages name it: a file, a URL without a password.
     fn place(&self) -> String;
 

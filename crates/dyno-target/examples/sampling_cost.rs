@@ -32,7 +32,7 @@ fn measure(route: &Route, sessions: u32) -> Result<(), Box<dyn Error>> {
     let tables = make_table(&mut probe)?;
     let server = inspect::server_process(&mut probe)?;
     if let Some(ServerProcess { pid, data_directory }) = &server {
-        let mut sampler = Sampler::new(Some(*pid), data_directory.as_deref());
+        let mut sampler = Sampler::new(*pid, data_directory.as_deref());
         sampler.sample();
         let cost = costs(thread_cpu_ms, || work(&mut open), || Ok(sampler.sample().len()))?;
         println!("{sessions} sessions, host: dyno {cost}");
@@ -45,7 +45,7 @@ fn measure(route: &Route, sessions: u32) -> Result<(), Box<dyn Error>> {
         "{sessions} sessions, database: dyno {}",
         costs(thread_cpu_ms, || Ok(()), || Ok(statistics.read(&mut probe)?.len()))?
     );
-    if let Some(file) = server.and_then(|server| schedstat(&mut probe, server.pid)) {
+    if let Some(file) = server.and_then(|server| schedstat(&mut probe, server.pid?)) {
         // A server's thread is done a little after its answer has arrived.
         let server_ms = || {
             std::thread::sleep(Duration::from_millis(2));

@@ -1,8 +1,10 @@
 //! Where a load is run: how a target is named, reached, inspected and watched, and the servers that dyno starts
 //! itself. Knows no workload, and opens no socket for the load: that is the engine's.
 
+pub mod catalog;
 pub mod cause;
 pub mod connection;
+mod drivers;
 pub mod embedded;
 pub mod files;
 pub mod host;
@@ -12,11 +14,12 @@ pub mod mysql;
 pub mod probe;
 pub mod product;
 pub mod settings;
-pub mod sqlite;
+mod sqlite;
 mod target;
 mod tls;
 
 pub use connection::Connection;
+pub use drivers::DriverTarget;
 pub use mysql::MySqlSettings;
 pub use settings::{Environment, TargetError, TargetSettings};
 pub use target::Target;

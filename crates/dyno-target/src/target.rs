@@ -7,17 +7,17 @@ use dyno_engine::driver::Route;
 use dyno_wire::endpoint::Password;
 
 use crate::connection::{ConnectError, Connection};
+use crate::drivers::{self, DriverTarget};
 use crate::mysql::{self, MySqlSettings};
 use crate::settings::parameters::nearest;
 use crate::settings::{Environment, TargetError, TargetSettings, other_scheme};
-use crate::sqlite::SqliteSettings;
 
 /// What the user named, understood: who logs in to which database of which kind, where and how.
 #[derive(Debug, Clone)]
 pub enum Target {
     Postgres(TargetSettings),
     MySql(MySqlSettings),
-    Sqlite(SqliteSettings),
+    Driver(DriverTarget),
 }
 
 impl Target {
@@ -28,8 +28,8 @@ impl Target {
     /// Says what is wrong with the name, and never repeats a password.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, TargetError> {
         let text = text.trim();
-        if let Some(settings) = SqliteSettings::parse(text) {
-            return settings.map(Self::Sqlite);
+        if let Some(target) = drivers::parse(text) {
+            return target.map(Self::Driver);
         }
         match other_scheme(text) {
             None => TargetSettings::parse(text, environment).map(Self::Postgres),
@@ -37,8 +37,10 @@ impl Target {
                 MySqlSettings::parse(text, environment).map(Self::MySql)
             }
             Some(scheme) => {
-                let suggestion =
-                    nearest(scheme, ["postgres", "postgresql", "mysql", "mariadb", "sqlite"].into_iter());
+                let suggestion = nearest(
+                    scheme,
+                    ["postgres", "postgresql", "mysql", "mariadb"].into_iter().chain(drivers::schemes()),
+                );
                 let scheme = scheme.chars().take(24).collect();
                 Err(TargetError::UnknownScheme { scheme, suggestion })
             }
@@ -56,7 +58,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.user(),
             Self::MySql(settings) => settings.user(),
-            Self::Sqlite(_) => "",
+            Self::Driver(_) => "",
         }
     }
 
@@ -66,7 +68,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.database(),
             Self::MySql(settings) => settings.database(),
-            Self::Sqlite(_) => "",
+            Self::Driver(target) => &target.database,
         }
     }
 
@@ -76,7 +78,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => Self::Postgres(settings.with_database(database)),
             Self::MySql(settings) => Self::MySql(settings.with_database(database)),
-            Self::Sqlite(settings) => Self::Sqlite(settings),
+            Self::Driver(target) => Self::Driver(target),
         }
     }
 
@@ -86,7 +88,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => Self::Postgres(settings.with_password(password)),
             Self::MySql(settings) => Self::MySql(settings.with_password(password)),
-            Self::Sqlite(settings) => Self::Sqlite(settings),
+            Self::Driver(target) => Self::Driver(target),
         }
     }
 
@@ -96,7 +98,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.passwords().collect(),
             Self::MySql(settings) => settings.password().into_iter().collect(),
-            Self::Sqlite(_) => Vec::new(),
+            Self::Driver(_) => Vec::new(),
         }
     }
 
@@ -106,7 +108,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.connect_timeout(),
             Self::MySql(settings) => settings.connect_timeout(),
-            Self::Sqlite(_) => None,
+            Self::Driver(_) => None,
         }
     }
 
@@ -116,7 +118,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.warnings(),
             Self::MySql(settings) => settings.warnings(),
-            Self::Sqlite(_) => &[],
+            Self::Driver(_) => &[],
         }
     }
 
@@ -126,7 +128,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.url(),
             Self::MySql(settings) => settings.url(),
-            Self::Sqlite(settings) => settings.url(),
+            Self::Driver(target) => target.url.clone(),
         }
     }
 
@@ -139,7 +141,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.endpoint().map(Route::Wire),
             Self::MySql(settings) => settings.endpoint().map(Route::Wire),
-            Self::Sqlite(settings) => Ok(Route::Driver(Arc::new(settings.clone()))),
+            Self::Driver(target) => Ok(Route::Driver(Arc::clone(&target.driver))),
         }
     }
 

@@ -53,6 +53,10 @@ impl DriverConnection {
         self.until = Instant::now().checked_add(timeout);
     }
 
+    pub(super) fn driver(&self) -> &dyn Driver {
+        &*self.driver
+    }
+
     pub(super) fn route(&self) -> Route {
         Route::Driver(Arc::clone(&self.driver))
     }

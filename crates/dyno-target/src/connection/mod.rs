@@ -18,7 +18,7 @@ use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
-use dyno_engine::driver::Route;
+use dyno_engine::driver::{Driver, Route};
 use dyno_wire::endpoint::Endpoint;
 
 pub use advice::TlsTerms;
@@ -32,6 +32,9 @@ pub(crate) use stream::accepts;
 pub use wire::WireConnection;
 
 use driver::DriverConnection;
+
+use crate::drivers;
+use crate::product::Dialect;
 
 /// An open session. Dropping it ends the session in good order.
 ///
@@ -128,6 +131,15 @@ impl Connection {
         either!(&self.0, session => session.route())
     }
 
+    /// The driver; `None` where there is a server.
+    #[must_use]
+    pub fn driver(&self) -> Option<&dyn Driver> {
+        match &self.0 {
+            Session::Wire(_) => None,
+            Session::Driver(session) => Some(session.driver()),
+        }
+    }
+
     /// Where it was opened, as messages name it.
     #[must_use]
     pub fn place(&self) -> String {
@@ -164,6 +176,15 @@ impl Connection {
                 wanted: std::any::type_name::<T>(),
                 statement: error::shorten(sql),
             }),
+        }
+    }
+
+    /// The SQL of its protocol: as much as is known before the server was asked what it is.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        match drivers::kind(self) {
+            Some(kind) => kind.product.dialect,
+            None => Dialect::of_wire(self.is_mysql()),
         }
     }
 

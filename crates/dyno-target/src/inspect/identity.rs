@@ -29,7 +29,7 @@ struct Server {
 impl Identity {
     /// Of a server of these names, the session's address where there are none. `questions` are for the account, the
     /// database and the schema.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         connection: &mut Connection,
         mut names: Vec<String>,
         started_s: Option<i64>,

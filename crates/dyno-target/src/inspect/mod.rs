@@ -19,34 +19,36 @@ pub(crate) use postgres::literal;
 pub use statistics::Statistics;
 
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::drivers;
 use crate::product::{self, Recognised};
-use statistics::ReadStatistics;
+pub(crate) use statistics::ReadStatistics;
 
 /// How one kind of database is asked. A question that the server does not understand leaves its answer unknown; an error
 /// is a lost session, for limits and settings also a refused question.
-struct Inspector {
-    identity: Ask<Identity>,
+pub(crate) struct Inspector {
+    pub(crate) identity: Ask<Identity>,
     /// As the server writes it: `REPEATABLE-READ`.
-    isolation: Ask<Option<String>>,
-    limits: Ask<Limits>,
+    pub(crate) isolation: Ask<Option<String>>,
+    pub(crate) limits: Ask<Limits>,
     /// Whether server and driver share a machine, seen from an address that was dialled.
-    same_host: fn(&mut Connection, SocketAddr) -> Answer<Option<bool>>,
-    server_process: Ask<Option<ServerProcess>>,
-    settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
-    sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
+    pub(crate) same_host: fn(&mut Connection, SocketAddr) -> Answer<Option<bool>>,
+    pub(crate) server_process: Ask<Option<ServerProcess>>,
+    pub(crate) settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
+    pub(crate) sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
     /// Finds out what this server has of them. What could be read with another right is added to the texts.
-    statistics: fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>,
+    pub(crate) statistics:
+        fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>,
 }
 
-type Answer<T> = Result<T, QueryError>;
-type Ask<T> = fn(&mut Connection) -> Answer<T>;
+pub(crate) type Answer<T> = Result<T, QueryError>;
+pub(crate) type Ask<T> = fn(&mut Connection) -> Answer<T>;
 
 /// The only place that chooses.
 fn inspector(connection: &Connection) -> &'static Inspector {
     match connection.endpoint().map(|endpoint| endpoint.wire) {
         Some(Wire::Postgres) => &postgres::INSPECTOR,
         Some(Wire::MySql(_)) => &mysql::INSPECTOR,
-        None => &crate::sqlite::INSPECTOR,
+        None => drivers::kind(connection).map_or(&postgres::INSPECTOR, |kind| kind.inspector),
     }
 }
 
@@ -145,10 +147,10 @@ pub fn data(
 
 /// How large the data is, against the server's own cache.
 #[derive(Debug)]
-struct Sizes {
-    database_bytes: Option<u64>,
-    cache_bytes: Option<u64>,
-    tables: Vec<event::Table>,
+pub(crate) struct Sizes {
+    pub(crate) database_bytes: Option<u64>,
+    pub(crate) cache_bytes: Option<u64>,
+    pub(crate) tables: Vec<event::Table>,
 }
 
 /// How many more connections this user can open now, by each limit that holds for it. The session that asks is counted
@@ -183,18 +185,18 @@ impl Free {
 
 /// What holds for this user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Limits {
-    server: Option<Limit>,
-    account: Option<Limit>,
-    database: Option<Limit>,
+pub(crate) struct Limits {
+    pub(crate) server: Option<Limit>,
+    pub(crate) account: Option<Limit>,
+    pub(crate) database: Option<Limit>,
 }
 
 /// Connections: how many there may be, and how many of these are free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Limit {
-    most: u32,
+pub(crate) struct Limit {
+    pub(crate) most: u32,
     /// `None` where it is not known how many there are.
-    free: Option<u32>,
+    pub(crate) free: Option<u32>,
 }
 
 impl Limits {

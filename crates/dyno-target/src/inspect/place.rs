@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The server on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerProcess {
-    /// Its main process.
-    pub pid: u32,
+    /// Its main process; `None` where that is dyno's own.
+    pub pid: Option<u32>,
     /// `None` where this user may not know.
     pub data_directory: Option<PathBuf>,
 }

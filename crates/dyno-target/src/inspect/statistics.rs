@@ -21,7 +21,7 @@ pub struct Statistics {
 }
 
 /// Those of one kind of database.
-pub(super) trait ReadStatistics: Debug + Send {
+pub(crate) trait ReadStatistics: Debug + Send {
     fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError>;
 }
 

@@ -13,9 +13,10 @@ mod on_postgres;
 mod postgresql;
 mod version;
 
-pub use dialect::{Analyze, AutoIncrement, Dialect};
+pub use dialect::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
 
 use crate::connection::{Connection, QueryError};
+use crate::drivers;
 
 /// What is known of a product.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ pub struct Views {
 }
 
 impl Views {
-    const NONE: Self = Self { settings: None, cache: None, counters: &[] };
+    pub(crate) const NONE: Self = Self { settings: None, cache: None, counters: &[] };
 }
 
 /// What a server was recognised as.
@@ -78,32 +79,28 @@ pub struct Recognised {
     pub version_text: Option<String>,
     /// The product's, less what this server has turned off.
     pub dialect: Dialect,
+    /// Settings that decide whether an acknowledged commit survives a crash, as far as they are known.
+    pub durability: &'static [&'static str],
 }
 
 impl Recognised {
-    fn nothing(dialect: Dialect, version_text: Option<String>) -> Self {
-        Self { product: None, name: None, version: None, version_text, dialect }
+    /// A server of whose product nothing is certain.
+    fn nothing(dialect: Dialect, durability: &'static [&'static str], version_text: Option<String>) -> Self {
+        Self { product: None, name: None, version: None, version_text, dialect, durability }
     }
 
-    fn as_product(product: &'static Product, version: Option<String>, version_text: String) -> Self {
+    pub(crate) fn as_product(
+        product: &'static Product,
+        version: Option<String>,
+        version_text: String,
+    ) -> Self {
         Self {
             product: Some(product),
             name: Some(product.name.to_owned()),
             version,
             version_text: Some(version_text),
             dialect: product.dialect,
-        }
-    }
-
-    /// Settings that decide whether an acknowledged commit survives a crash, as far as they are known. Of an unknown
-    /// product on PostgreSQL's protocol, what is called as there is taken for the same. Products on MySQL's show InnoDB's
-    /// settings whether they have InnoDB or not.
-    #[must_use]
-    pub fn durability(&self) -> &'static [&'static str] {
-        match self.product {
-            Some(product) => product.durability,
-            None if self.dialect.mysql => &[],
-            None => postgresql::DURABILITY,
+            durability: product.durability,
         }
     }
 }
@@ -113,7 +110,11 @@ impl Recognised {
 /// # Errors
 /// The session was lost. A question that this server does not understand leaves its answer unknown.
 pub fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> {
-    if connection.is_mysql() { on_mysql::recognise(connection) } else { on_postgres::recognise(connection) }
+    match drivers::kind(connection) {
+        Some(kind) => (kind.recognise)(connection),
+        None if connection.is_mysql() => on_mysql::recognise(connection),
+        None => on_postgres::recognise(connection),
+    }
 }
 
 /// All products on PostgreSQL's protocol.
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn each_product_is_in_the_document_with_what_it_was_run_against() {
         let document = include_str!("../../../../docs/products.md");
-        for product in on_postgres().chain(on_mysql()) {
+        for product in on_postgres().chain(on_mysql()).chain(drivers::products()) {
             let mut rows = document.lines().filter(|line| line.starts_with(&format!("| {} |", product.name)));
             let row = rows.next().unwrap_or_else(|| panic!("{} is missing", product.name));
             let ran = product.ran.unwrap_or("not run");
@@ -152,7 +153,9 @@ mod tests {
         once.sort_unstable();
         once.dedup();
         assert_eq!(once.len(), names.len(), "{names:?}");
-        assert!(on_mysql().all(|product| product.dialect.mysql && !product.dialect.copy));
-        assert!(on_postgres().all(|product| !product.dialect.mysql && !product.dialect.load_local));
+        let like =
+            |product: &Product, dialect: Dialect| std::ptr::eq(product.dialect.catalog, dialect.catalog);
+        assert!(on_mysql().all(|product| like(product, Dialect::MYSQL)));
+        assert!(on_postgres().all(|product| like(product, Dialect::POSTGRESQL)));
     }
 }

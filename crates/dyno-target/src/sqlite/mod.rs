@@ -1,18 +1,49 @@
 //! SQLite: a file, and the library in dyno's own process. There is no server, no login and no network; all sessions are
 //! connections of this process to the same file.
 
+mod dialect;
+mod inspect;
 mod session;
 mod settings;
+
+use std::sync::Arc;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 use rusqlite::{Connection, OpenFlags};
 
-pub use settings::SqliteSettings;
-
+use crate::connection::QueryError;
+use crate::drivers::{DriverKind, DriverTarget};
+use crate::product::Recognised;
 use session::{SqliteSession, driver_error};
+use settings::{SCHEME, SqliteSettings};
+
+pub(crate) static KIND: DriverKind = DriverKind {
+    name: SCHEME,
+    parse: |text| {
+        let settings = SqliteSettings::parse(text)?;
+        Some(settings.map(|settings| DriverTarget {
+            url: settings.url(),
+            database: settings.file().display().to_string(),
+            driver: Arc::new(settings),
+        }))
+    },
+    product: &dialect::SQLITE,
+    recognise,
+    inspector: &inspect::INSPECTOR,
+};
+
+fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryError> {
+    let version: Option<String> = connection.query_value("SELECT sqlite_version()")?;
+    let source: Option<String> = connection.query_value("SELECT sqlite_source_id()")?;
+    Ok(Recognised::as_product(&dialect::SQLITE, version, source.unwrap_or_default()))
+}
 
 impl Driver for SqliteSettings {
+    fn kind(&self) -> &'static str {
+        SCHEME
+    }
+
     fn place(&self) -> String {
         self.file().display().to_string()
     }

@@ -7,8 +7,8 @@ use crate::settings::TargetError;
 use crate::settings::parameters::nearest;
 use crate::settings::url::{decode, encode, malformed};
 
-/// Before the name of the file.
-const SCHEME: &str = "sqlite:";
+/// Stands before the name of the file, with a colon.
+pub(super) const SCHEME: &str = "sqlite";
 /// The parameters that are set on each session by a `PRAGMA` of the same name.
 const PRAGMAS: [&str; 9] = [
     "auto_vacuum",
@@ -29,7 +29,7 @@ const BUSY_TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 
 /// A database file, and how sessions on it are set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SqliteSettings {
+pub(super) struct SqliteSettings {
     file: PathBuf,
     read_only: bool,
     busy_timeout: Duration,
@@ -43,9 +43,8 @@ impl SqliteSettings {
     ///
     /// # Errors
     /// Says what is wrong with the name.
-    pub fn parse(text: &str) -> Option<Result<Self, TargetError>> {
-        let scheme = text.get(..SCHEME.len()).filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME))?;
-        let rest = &text[scheme.len()..];
+    pub(super) fn parse(text: &str) -> Option<Result<Self, TargetError>> {
+        let (_, rest) = text.split_once(':').filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME))?;
         Some(Self::read(rest.strip_prefix("//").unwrap_or(rest)))
     }
 
@@ -58,7 +57,7 @@ impl SqliteSettings {
             ));
         }
         let mut settings = Self {
-            url: format!("{SCHEME}{}", encode(&file)),
+            url: format!("{SCHEME}:{}", encode(&file)),
             file: file.into(),
             read_only: false,
             busy_timeout: BUSY_TIMEOUT_DEFAULT,
@@ -101,30 +100,26 @@ impl SqliteSettings {
         Ok(())
     }
 
-    #[must_use]
-    pub fn file(&self) -> &Path {
+    pub(super) fn file(&self) -> &Path {
         &self.file
     }
 
-    #[must_use]
-    pub fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         self.read_only
     }
 
     /// How long a session waits for a lock.
-    #[must_use]
-    pub fn busy_timeout(&self) -> Duration {
+    pub(super) fn busy_timeout(&self) -> Duration {
         self.busy_timeout
     }
 
     /// What is set on each session.
-    pub fn pragmas(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(super) fn pragmas(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.pragmas.iter().map(|(name, value)| (*name, value.as_str()))
     }
 
     /// The target as it can be named again.
-    #[must_use]
-    pub fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         self.url.clone()
     }
 }

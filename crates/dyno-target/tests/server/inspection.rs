@@ -30,7 +30,7 @@ fn the_servers_process_is_found() {
     for local in [true, false] {
         let mut session = server.settings("user=postgres", local).connect().unwrap();
         let found = inspect::server_process(&mut session).unwrap().unwrap();
-        assert_eq!(found.pid, server.process_id());
+        assert_eq!(found.pid, Some(server.process_id()));
         assert_eq!(found.data_directory, Some(server.directory.join("data")));
     }
 }

@@ -44,8 +44,8 @@ pub(crate) struct Preparation<'a> {
     pub threads: u32,
     /// Once it is set, the preparation ends before the next statement, and a load before the next piece.
     pub stop: Option<&'a AtomicBool>,
-    /// A setting of the sessions on PostgreSQL.
-    pub session: Option<&'static str>,
+    /// What an index build may take of the server's memory; `None` where the server's default does.
+    pub sort_megabytes: Option<u32>,
     /// What drops the tables of before; `None` where they stay.
     pub drop: Option<Vec<String>>,
     pub tables: Vec<NewTable>,
@@ -68,11 +68,9 @@ pub(crate) struct Part {
     pub stream: u32,
 }
 
-/// The primary key on `id`: what stands in CREATE TABLE, or the statement that makes it of the rows. PostgreSQL builds the
-/// key of a full table faster than it fills one along with the rows. On MySQL the key is the table, and relatives of
-/// PostgreSQL want to know it beforehand, to place the rows.
+/// The primary key on `id`: what stands in CREATE TABLE, or the statement that makes it of the rows.
 pub(crate) fn primary_key(table: &str, dialect: &Dialect) -> (String, Option<String>) {
-    match !dialect.mysql && dialect.freeze {
+    match dialect.key_after_load() {
         true => (String::new(), Some(format!("ALTER TABLE {table} ADD PRIMARY KEY (id)"))),
         false => (format!(", PRIMARY KEY (id{})", dialect.key_order), None),
     }
@@ -87,19 +85,11 @@ impl NewTable {
 
     /// Statements after the rows: where the numbering goes on, the key, the index.
     pub(crate) fn after_load(&self, dialect: &Dialect) -> Vec<String> {
-        // Rows with given numbers leave PostgreSQL's sequence where it was. Where `id` has none, nothing happens.
-        let moves = !dialect.mysql && self.numbered && self.rows > 0;
-        let (name, rows) = (&self.name, self.rows);
-        let sequence =
-            moves.then(|| format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {rows})"));
+        // Rows with given numbers leave a sequence where it was.
+        let moves = self.numbered && self.rows > 0;
+        let sequence = moves.then(|| dialect.sequence(&self.name, "id", self.rows)).flatten();
         let index = self.index.clone().filter(|_| dialect.index_after_load);
         sequence.into_iter().chain(self.key.clone()).chain(index).collect()
-    }
-
-    /// What brings rows to PostgreSQL.
-    pub(crate) fn copy_sql(&self, dialect: &Dialect) -> String {
-        let freeze = if dialect.freeze { " WITH (FREEZE ON)" } else { "" };
-        format!("COPY {} ({}) FROM STDIN{freeze}", self.name, self.columns)
     }
 }
 
@@ -117,7 +107,8 @@ impl Preparation<'_> {
     ) -> Result<(), PrepareError> {
         let bulk = Bulk::new(self.dialect);
         let parts = parts(&self.tables, bulk.whole_tables());
-        let connections = parts.len().max(self.tables.len()).min(self.threads.max(1) as usize);
+        let threads = self.threads.min(self.dialect.writers_max.unwrap_or(u32::MAX)).max(1);
+        let connections = parts.len().max(self.tables.len()).min(threads as usize);
         let pool = WorkerPool::new(first, open, connections, self.stop)
             .map_err(|source| PrepareError::Connect { terms: self.terms, source })?;
         let mut steps = Steps { pool, terms: self.terms, target: self.target, progress };
@@ -143,29 +134,21 @@ impl Preparation<'_> {
         self.each_table(&mut steps, "analyze", |table| self.settle(table), &self.finish, None)
     }
 
-    /// Takes limits away that are meant for queries, on these sessions only; a server that refuses is only slower. Each
-    /// load is to commit by itself, whatever the server's default.
-    ///
-    /// `unique_checks` stays as it is: there is no second unique index to check, the rows come in the key's order, and
-    /// without it MariaDB loads an empty table by way of temporary files, which takes half as long again.
+    /// Takes limits away that are meant for queries, on these sessions only; a server that refuses is only slower.
     fn ease_sessions(&self, steps: &mut Steps<'_>) {
-        let setting = if self.dialect.mysql { Some("SET SESSION autocommit = 1") } else { self.session };
+        let memory = self.dialect.sort_memory.zip(self.sort_megabytes);
+        let memory = memory.map(|(sql, megabytes)| sql.replace("{megabytes}", &megabytes.to_string()));
         for connection in steps.pool.connections() {
             limits::lift(connection);
-            let _ = setting.map(|setting| connection.execute(setting));
+            for setting in self.dialect.load_session.iter().copied().chain(memory.as_deref()) {
+                let _ = connection.execute(setting);
+            }
         }
     }
 
     /// Whoever has the tables in use is waited for; not for ever, where the family says so.
     fn drop_tables(&self, steps: &mut Steps<'_>, statements: &[String]) -> Result<(), PrepareError> {
-        let seconds = LOCK_WAIT.as_secs();
-        let [limit, lift] = match self.dialect.mysql {
-            true => [
-                format!("SET SESSION lock_wait_timeout = {seconds}"),
-                "SET SESSION lock_wait_timeout = DEFAULT".to_owned(),
-            ],
-            false => [format!("SET lock_timeout = '{seconds}s'"), "RESET lock_timeout".to_owned()],
-        };
+        let [limit, lift] = self.dialect.lock_wait(LOCK_WAIT);
         let limited = self.terms.locked.is_some();
         let drop_one = |connection: &mut Connection, sql: &String, context: &JobContext<'_>| {
             let _ = limited.then(|| connection.execute(&limit));

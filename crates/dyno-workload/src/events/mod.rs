@@ -15,6 +15,8 @@ mod test;
 mod verdict;
 mod verify;
 
+use dyno_target::catalog::Names;
+
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
 pub use benchmark::{EventsBenchmark, EventsWishes};
@@ -58,6 +60,9 @@ impl Table {
         }
     }
 }
+
+/// Both, as the catalog is asked about them.
+pub(crate) const NAMES: Names<'static> = Names::These(&["customer", "event"]);
 
 /// What a customer may do: the values of `event.action`.
 pub const ACTIONS: [&str; 10] = [

@@ -2,21 +2,21 @@
 //! no index but the two keys and what the product itself makes of a foreign key. Ids are the server's, by its own way of
 //! numbering. Text only.
 
+use dyno_target::catalog;
 use dyno_target::connection::Connection;
-use dyno_target::product::Dialect;
+use dyno_target::product::{Dialect, ForeignKeys};
 
 use super::mark::{Mark, Recipe};
 use super::rows::EventsRows;
 use super::size::Size;
 use super::state::state;
-use super::{TERMS, Table};
+use super::{NAMES, TERMS, Table};
 use crate::benchmark::{Progress, Site};
 use crate::dataset::{NewTable, Part, Preparation, PrepareError, State, primary_key};
 
-/// Memory for an index build on PostgreSQL: enough that four processes may take part.
-const SORT_MEMORY: &str = "SET maintenance_work_mem = '128MB'";
-/// The index that a foreign key brings on MySQL, under the name that MySQL gives it.
-const INDEX: &str = "customer_id";
+/// Memory for an index build: enough that four processes of PostgreSQL may take part.
+const SORT_MEGABYTES: u32 = 128;
+const FOREIGN_KEY: &str = "FOREIGN KEY (customer_id) REFERENCES customer (id)";
 
 /// Drops dyno's tables, where they are there, and makes new ones.
 ///
@@ -41,11 +41,11 @@ pub(super) fn prepare(
         dialect,
         threads: site.prepare_threads(),
         stop: Some(site.stop),
-        session: Some(SORT_MEMORY),
+        sort_megabytes: Some(SORT_MEGABYTES),
         drop: Some(drop.into_iter().collect()),
         tables: Table::ALL.map(|table| new_table(table, dialect, recipe)).into(),
         references: foreign_key(dialect),
-        unresolved: dialect.mysql.then(|| unresolved(recipe.size)),
+        unresolved: (dialect.foreign_keys != ForeignKeys::AfterLoad).then(|| unresolved(recipe.size)),
         finish: finish(dialect, recipe),
     };
     let rows = |part: &Part| EventsRows { table: Table::ALL[part.table], customers: recipe.size.customers };
@@ -55,10 +55,8 @@ pub(super) fn prepare(
 /// Free space once the tables of before are gone; how large these are is asked only where it matters.
 fn free_disk_bytes(connection: &mut Connection, site: &Site<'_>) -> Option<u64> {
     let free = site.free_disk_bytes?;
-    let old = "SELECT COALESCE(SUM(pg_total_relation_size(to_regclass(name))), 0)::bigint \
-               FROM unnest(ARRAY['customer', 'event']) AS name";
-    let old = if connection.is_mysql() { None } else { connection.query_value(old).ok().flatten() };
-    Some(free.saturating_add(old.unwrap_or(0)))
+    let old = catalog::bytes(connection, NAMES).ok().flatten();
+    Some(free.saturating_add(old.map_or(0, |old| old.tables + old.indexes)))
 }
 
 fn new_table(table: Table, dialect: &Dialect, recipe: Recipe) -> NewTable {
@@ -77,13 +75,12 @@ fn new_table(table: Table, dialect: &Dialect, recipe: Recipe) -> NewTable {
     };
     let (key, key_after) = primary_key(name, dialect);
     let (id, options) = (dialect.auto_increment.column_type(), dialect.table_options);
-    let (definition, mark) = (format!("{name} (id {id}, {types}{key})"), Mark::unfinished());
-    let create = match dialect.mysql {
-        // Relatives that have no engines take theirs for a comment.
-        true => format!("CREATE TABLE {definition} /*! ENGINE = InnoDB */ COMMENT = '{mark}'{options}"),
-        // Statements that are sent together are done together or not at all.
-        false => format!("CREATE TABLE {definition}{options}; COMMENT ON TABLE {name} IS '{mark}'"),
+    let refers = match (table, dialect.foreign_keys) {
+        (Table::Event, ForeignKeys::WithTable) => format!(", {FOREIGN_KEY}"),
+        _ => String::new(),
     };
+    let (engine, mark) = (dialect.engine("InnoDB"), dialect.comments.create(name, &Mark::unfinished()));
+    let create = format!("CREATE TABLE {name} (id {id}, {types}{key}{refers}){engine}{options}{mark}");
     let index = (table == Table::Event).then(|| create_index(dialect, recipe)).flatten();
     let create = vec![create];
     NewTable { name: name.to_owned(), columns, rows, create, numbered: true, key: key_after, index }
@@ -93,22 +90,19 @@ fn new_table(table: Table, dialect: &Dialect, recipe: Recipe) -> NewTable {
 /// before that it is sorted, and so small and soon done, and MySQL takes it for the foreign key.
 fn create_index(dialect: &Dialect, recipe: Recipe) -> Option<String> {
     let wanted = recipe.customer_index || dialect.foreign_key_index;
-    // Elsewhere names of indexes are unique in a whole schema, and are better left to the server.
-    wanted.then(|| match dialect.mysql {
-        true => format!("CREATE INDEX {INDEX} ON event (customer_id)"),
-        false => "CREATE INDEX ON event (customer_id)".to_owned(),
-    })
+    // The names that servers would give it themselves.
+    let name = if dialect.index_of_table { "customer_id" } else { "event_customer_id_idx" };
+    wanted.then(|| format!("CREATE INDEX {name} ON event (customer_id)"))
 }
 
 fn foreign_key(dialect: &Dialect) -> Vec<String> {
-    let key = "ALTER TABLE event ADD FOREIGN KEY (customer_id) REFERENCES customer (id)";
-    let statements: &[&str] = match dialect.mysql {
-        // With its checks on, InnoDB would copy the whole table row by row to add the key. It is not taken on trust:
-        // the rows are checked afterwards, by the keys.
-        true => &["SET SESSION foreign_key_checks = 0", key, "SET SESSION foreign_key_checks = 1"],
-        false => &[key],
-    };
-    statements.iter().map(|sql| (*sql).to_owned()).collect()
+    let key = format!("ALTER TABLE event ADD {FOREIGN_KEY}");
+    match dialect.foreign_keys {
+        ForeignKeys::WithTable => Vec::new(),
+        ForeignKeys::AfterLoad => vec![key],
+        // It is not taken on trust: the rows are checked afterwards, by the keys.
+        ForeignKeys::Unchecked { off, on } => vec![off.to_owned(), key, on.to_owned()],
+    }
 }
 
 /// Counts events of customers that are not there: none, if every customer from 1 to the last is, and no event is of
@@ -123,13 +117,7 @@ fn unresolved(Size { customers, .. }: Size) -> String {
 /// Marks both tables as whole.
 fn finish(dialect: &Dialect, recipe: Recipe) -> Vec<String> {
     let mark = recipe.text();
-    match dialect.mysql {
-        true => Table::ALL.map(|table| format!("ALTER TABLE {} COMMENT = '{mark}'", table.name())).to_vec(),
-        false => {
-            let of = |table: Table| format!("COMMENT ON TABLE {} IS '{mark}'", table.name());
-            vec![Table::ALL.map(of).join("; ")]
-        }
-    }
+    Table::ALL.map(|table| dialect.comments.change(table.name(), &mark)).to_vec()
 }
 
 #[cfg(test)]

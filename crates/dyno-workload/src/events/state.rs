@@ -1,12 +1,13 @@
 //! What stands on a server: nothing, dyno's tables whole or not, or tables that are somebody else's. Reads only, and
 //! little: it looks rows up and scans no table.
 
-use dyno_target::connection::{Connection, QueryError, TextRow};
+use dyno_target::catalog::{self, ForeignKey};
+use dyno_target::connection::{Connection, QueryError};
 
 use super::benchmark::EventsWishes;
 use super::mark::{Mark, Recipe};
 use super::size::Size;
-use super::{TERMS, Table};
+use super::{NAMES, TERMS, Table};
 use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing};
 use dyno_results::format::grouped;
 
@@ -75,12 +76,12 @@ pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
 
 fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
     let mut marks = Vec::new();
-    for (table, is_table, comment) in comments(connection)? {
-        match Mark::parse(&comment).filter(|_| is_table) {
+    for found in catalog::tables(connection, NAMES)? {
+        match Mark::parse(&found.comment).filter(|_| found.is_table) {
             Some(mark) => marks.push(mark),
             None => {
-                let whose = format!("dyno has not made it ({})", describe(connection, table, is_table)?);
-                return Ok(State::NotOurs { table: table.name().to_owned(), whose });
+                let whose = format!("dyno has not made it ({})", describe(&found));
+                return Ok(State::NotOurs { table: found.name, whose });
             }
         }
     }
@@ -96,61 +97,16 @@ fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
     })
 }
 
-/// The tables that are there, whether each is a plain table, and its comment.
-fn comments(connection: &mut Connection) -> Result<Vec<(Table, bool, String)>, QueryError> {
-    // What a name stands for on the search path, not what this user's own schema holds: that is what statements meet.
-    let sql = match connection.is_mysql() {
-        true => {
-            "SELECT table_name, table_type, table_comment FROM information_schema.tables \
-             WHERE table_schema = DATABASE() AND table_name IN ('customer', 'event')"
-        }
-        false => {
-            "SELECT relname, CASE WHEN relkind IN ('r', 'p') THEN 'BASE TABLE' ELSE 'other' END, \
-             obj_description(oid, 'pg_class') \
-             FROM pg_class WHERE oid = to_regclass('customer') OR oid = to_regclass('event')"
-        }
-    };
-    let rows = connection.query(sql)?;
-    let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
-    let found = |row: &TextRow| {
-        let table = Table::ALL.into_iter().find(|table| Some(table.name()) == row.text(0))?;
-        Some((table, row.text(1) == Some("BASE TABLE"), text(row, 2)))
-    };
-    Ok(rows.iter().filter_map(found).collect())
-}
-
 /// What somebody else's table is, for its owner to know it by.
-fn describe(connection: &mut Connection, table: Table, is_table: bool) -> Result<String, QueryError> {
-    let name = table.name();
-    let sql = match connection.is_mysql() {
-        true => format!(
-            "SELECT column_name, column_type FROM information_schema.columns \
-             WHERE table_schema = DATABASE() AND table_name = '{name}' ORDER BY ordinal_position"
-        ),
-        false => format!(
-            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute \
-             WHERE attrelid = to_regclass('{name}') AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-        ),
-    };
-    let rows = connection.query(&sql)?;
-    let column = |row: &TextRow, at| row.text(at).unwrap_or_default().to_owned();
-    let columns = columns_text(rows.iter().map(|row| (column(row, 0), column(row, 1))));
-    let kind = if is_table { "a table" } else { "a view or the like" };
-    Ok(format!("{kind} with the columns {columns}"))
+fn describe(table: &catalog::Table) -> String {
+    let columns = columns_text(table.columns.iter().map(|column| (&column.name, &column.kind)));
+    let kind = if table.is_table { "a table" } else { "a view or the like" };
+    format!("{kind} with the columns {columns}")
 }
 
 fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>, QueryError> {
-    let foreign_key = match connection.is_mysql() {
-        true => {
-            "SELECT COUNT(*) FROM information_schema.key_column_usage WHERE table_schema = DATABASE() \
-             AND table_name = 'event' AND column_name = 'customer_id' AND referenced_table_name = 'customer'"
-        }
-        false => {
-            "SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND convalidated \
-             AND conrelid = to_regclass('event') AND confrelid = to_regclass('customer')"
-        }
-    };
-    if number(connection, foreign_key)? == 0 {
+    let refers = |key: &ForeignKey| key.column == "customer_id" && key.refers_to == "customer";
+    if !catalog::foreign_keys(connection, NAMES)?.iter().any(refers) {
         return Ok(State::damaged("event has no foreign key to customer"));
     }
     let size = recipe.size;
@@ -172,22 +128,8 @@ fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>
 
 /// Whether an index of `event` begins with `customer_id`; `None` where the server does not say.
 fn has_customer_index(connection: &mut Connection) -> Result<Option<bool>, QueryError> {
-    let sql = match connection.is_mysql() {
-        true => {
-            "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
-             AND table_name = 'event' AND column_name = 'customer_id' AND seq_in_index = 1"
-        }
-        false => {
-            "SELECT COUNT(*) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] \
-             WHERE indrelid = to_regclass('event') AND attname = 'customer_id' AND indisvalid AND indpred IS NULL"
-        }
-    };
-    match connection.query_value::<u64>(sql) {
-        Ok(count) => Ok(count.map(|count| count > 0)),
-        // A relative that has no such catalog.
-        Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
-        Err(error) => Err(error),
-    }
+    let indexes = catalog::indexes(connection, NAMES)?;
+    Ok(indexes.map(|indexes| indexes.iter().any(|index| index.first_column == "customer_id")))
 }
 
 fn number(connection: &mut Connection, sql: &str) -> Result<u64, QueryError> {

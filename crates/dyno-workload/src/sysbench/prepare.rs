@@ -61,7 +61,7 @@ pub fn prepare(
         dialect,
         threads: how.threads,
         stop: how.stop,
-        session: None,
+        sort_megabytes: None,
         drop: replace.then(|| (1..=options.tables).map(drop_table).collect()),
         tables: (1..=options.tables).map(|table| new_table(table, options, dialect)).collect(),
         references: Vec::new(),

@@ -27,17 +27,13 @@ pub(super) fn new_table(table: u32, options: &Options, dialect: &Dialect) -> New
         true => dialect.auto_increment.column_type(),
         false => "INTEGER NOT NULL",
     };
-    let (key, key_after) = match (options.secondary, dialect.mysql) {
+    let (key, key_after) = match (options.secondary, dialect.index_of_table) {
         (false, _) => primary_key(&name, dialect),
         (true, true) => (", KEY xid (id)".to_owned(), None),
-        // Elsewhere an index is made by a statement of its own, and names of indexes are unique in a whole schema.
+        // Elsewhere an index is made by a statement of its own.
         (true, false) => (String::new(), Some(format!("CREATE INDEX xid_{table} ON {name}(id)"))),
     };
-    let engine = match dialect.mysql {
-        // Relatives that have no engines take it for a comment.
-        true => format!(" /*! ENGINE = {} */", options.mysql_storage_engine),
-        false => String::new(),
-    };
+    let engine = dialect.engine(&options.mysql_storage_engine);
     let create = format!(
         "CREATE TABLE {name}(id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
          pad CHAR(60) DEFAULT '' NOT NULL{key}){engine}{}",
@@ -60,6 +56,8 @@ pub(super) fn drop_table(table: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dyno_target::product::Bulk;
+
     use super::*;
 
     #[test]
@@ -99,11 +97,15 @@ mod tests {
         assert_eq!(table.after_load(&mysql), [""; 0]);
         let table = new_table(2, &options, &postgres);
         assert_eq!(table.after_load(&postgres), ["CREATE INDEX xid_2 ON sbtest2(id)"]);
-        let elsewhere = Dialect { freeze: false, key_order: " ASC", table_options: " SPLIT", ..postgres };
+        let elsewhere = Dialect {
+            bulk: Bulk::Copy { freeze: false },
+            key_order: " ASC",
+            table_options: " SPLIT",
+            ..postgres
+        };
         let keyed = Options { secondary: false, ..options };
         let table = new_table(1, &keyed, &elsewhere);
         assert!(table.create[0].ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{}", table.create[0]);
         assert_eq!(table.after_load(&elsewhere), [""; 0]);
-        assert!(!table.copy_sql(&elsewhere).contains("FREEZE"));
     }
 }

@@ -1,15 +1,16 @@
 //! What stands on a server: nothing, tables that can be used, damaged ones, or tables that only share the names. Reads
 //! only, and little: it looks rows up and scans no table.
 
-use std::collections::{HashMap, HashSet};
-
-use dyno_target::connection::{Connection, QueryError, TextRow};
+use dyno_target::catalog::{self, Column, Names};
+use dyno_target::connection::{Connection, QueryError};
 
 use super::TERMS;
 use super::options::Options;
 use super::schema::{COLUMNS, index_name, table_name};
 use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers, rows_missing};
 use dyno_results::format::grouped;
+
+const NAMES: Names<'static> = Names::BeginWith("sbtest");
 
 /// Tables that are sysbench's and hold their rows, as far as the ends and a sample can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,15 +70,15 @@ pub fn state(connection: &mut Connection, options: &Options) -> Result<State<Fou
 }
 
 fn look(connection: &mut Connection, options: &Options) -> Result<State<Found>, QueryError> {
-    let catalog = Catalog::read(connection)?;
+    let tables = catalog::tables(connection, NAMES)?;
+    // Unknown where the server has no such catalog, and then taken for granted.
+    let indexes = catalog::indexes(connection, NAMES)?;
+    let indexed = |name: &str| indexes.as_ref().is_none_or(|all| all.iter().any(|index| index.name == name));
     let mut found = Found { tables: 0, table_size: u64::MAX, keyed: true, indexed: true };
     for table in 1..=options.tables {
         let name = table_name(table);
-        let columns = catalog.columns(&name);
-        if columns.is_empty() {
-            break;
-        }
-        if let Some(why) = foreign(&columns) {
+        let Some(standing) = tables.iter().find(|standing| standing.name == name) else { break };
+        if let Some(why) = foreign(&standing.columns) {
             return Ok(State::NotOurs { table: name, whose: format!("is not sysbench's: {why}") });
         }
         let rows = match last_row(connection, &name, options.table_size == 0)? {
@@ -86,73 +87,22 @@ fn look(connection: &mut Connection, options: &Options) -> Result<State<Found>, 
         };
         found.tables = table;
         found.table_size = found.table_size.min(rows);
-        found.keyed &= catalog.keyed.contains(&name);
-        found.indexed &= catalog.indexes.contains(&index_name(table));
+        found.keyed &= standing.key().next().is_some();
+        found.indexed &= indexed(&index_name(table));
     }
     Ok(if found.tables == 0 { State::Missing } else { State::Ready(found) })
 }
 
-/// What the catalog says of tables with such names.
-#[derive(Debug)]
-struct Catalog {
-    /// Names and types of a table's columns, in order.
-    columns: HashMap<String, Vec<(String, String)>>,
-    /// Tables with a primary key.
-    keyed: HashSet<String>,
-    indexes: HashSet<String>,
-}
-
-impl Catalog {
-    /// Keys are looked for where a user who may only read finds them: `table_constraints` is not such a place.
-    fn read(connection: &mut Connection) -> Result<Self, QueryError> {
-        let (schema, keyed, indexes) = match connection.is_mysql() {
-            true => (
-                "DATABASE()",
-                "SELECT DISTINCT table_name FROM information_schema.statistics \
-                 WHERE table_schema = DATABASE() AND index_name = 'PRIMARY'",
-                "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = DATABASE()",
-            ),
-            false => (
-                "current_schema()",
-                "SELECT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid \
-                 JOIN pg_namespace n ON n.oid = c.relnamespace \
-                 WHERE n.nspname = current_schema() AND k.contype = 'p'",
-                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()",
-            ),
-        };
-        let of_tables = format!(
-            "SELECT table_name, column_name, data_type FROM information_schema.columns \
-             WHERE table_schema = {schema} AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position"
-        );
-        let [of_tables, keyed, indexes] = [&*of_tables, keyed, indexes].map(|sql| connection.query(sql));
-        let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
-        let mut columns: HashMap<_, Vec<_>> = HashMap::new();
-        for row in &of_tables? {
-            columns.entry(text(row, 0)).or_default().push((text(row, 1), text(row, 2)));
-        }
-        Ok(Self {
-            columns,
-            keyed: keyed?.iter().map(|row| text(row, 0)).collect(),
-            indexes: indexes?.iter().map(|row| text(row, 0)).collect(),
-        })
-    }
-
-    /// Names and types.
-    fn columns(&self, table: &str) -> Vec<(&str, &str)> {
-        let of_table = self.columns.get(table).into_iter().flatten();
-        of_table.map(|(column, kind)| (column.as_str(), kind.as_str())).collect()
-    }
-}
-
 /// Why a table with these columns is none of sysbench's; `None` where it is one.
-fn foreign(columns: &[(&str, &str)]) -> Option<String> {
+fn foreign(columns: &[Column]) -> Option<String> {
     // Integers and strings have as many names as there are products.
     let kinds = ["int", "int", "char", "char"];
     let ours = columns.len() == COLUMNS.len()
         && columns.iter().zip(COLUMNS.iter().zip(kinds)).all(|(found, (name, kind))| {
-            found.0.eq_ignore_ascii_case(name) && found.1.to_ascii_lowercase().contains(kind)
+            found.name.eq_ignore_ascii_case(name) && found.kind.to_ascii_lowercase().contains(kind)
         });
-    (!ours).then(|| format!("its columns are ({})", columns_text(columns.iter().copied())))
+    let columns = || columns_text(columns.iter().map(|column| (&column.name, &column.kind)));
+    (!ours).then(|| format!("its columns are ({})", columns()))
 }
 
 /// The highest id of a table that has all those below it, as far as a sample tells; else what is wrong with it.
@@ -183,6 +133,14 @@ mod tests {
 
     #[test]
     fn tables_are_known_by_their_columns() {
+        let column = |(name, kind): (&str, &str)| Column {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            is_key: false,
+        };
+        let foreign = |columns: &[(&str, &str)]| {
+            super::foreign(&columns.iter().copied().map(column).collect::<Vec<_>>())
+        };
         let ours = [("id", "integer"), ("k", "integer"), ("c", "character"), ("pad", "character")];
         assert_eq!(foreign(&ours), None);
         assert_eq!(foreign(&[("ID", "BIGINT"), ("k", "int"), ("c", "char"), ("pad", "VARCHAR")]), None);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_target::product::Dialect;
+use dyno_target::product::{Bulk, Dialect};
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::benchmark::Done;
 use dyno_workload::sysbench::prepare::Progress;
@@ -24,7 +24,7 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
         let name = server.name();
         let options = options(2, 3_000);
         // Recognised as forbidden it is not even tried.
-        assert!(!server.dialect().load_local, "{name}");
+        assert!(matches!(server.dialect().bulk, Bulk::Inserts { .. }), "{name}");
         for dialect in [server.dialect(), Dialect::of_wire(true)] {
             let progress = server.prepare_as(&options, dialect, Existing::Replace).unwrap();
             let fallbacks: Vec<_> =
@@ -36,7 +36,10 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
         }
     }
     let Some(server) = Server::postgres() else { return };
-    let without_copy = Dialect { copy: false, ..Dialect::of_wire(false) };
+    let without_copy = Dialect {
+        bulk: Bulk::Inserts { because: Some("the server does not take COPY") },
+        ..Dialect::of_wire(false)
+    };
     server.prepare_as(&options(1, 5_000), without_copy, Existing::Replace).unwrap();
     assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(5_000));
 }

@@ -119,7 +119,7 @@ impl Description {
         let identity = inspect::identity(connection).map_err(failed("asking which server it is"))?;
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
-        let process = process.map(|process| process.pid);
+        let process = process.and_then(|process| process.pid);
         let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
         target.embedded.clone_from(embedded);
         target.disk_kind.clone_from(disk_kind);

@@ -124,7 +124,7 @@ impl TargetServer {
             Some(server) => (Some(server.pid()), Some(server.data_directory().to_owned())),
             None => inspect::server_process(&mut self.connection)
                 .map_err(|source| self.query_failed("looking for the server's process", source))?
-                .map_or((None, None), |process| (Some(process.pid), process.data_directory)),
+                .map_or((None, None), |process| (process.pid, process.data_directory)),
         };
         self.data_directory = data_directory;
         Ok(std::mem::replace(&mut self.server_pid, pid) != pid)

@@ -54,7 +54,7 @@ pub(crate) fn addresses(target: &Target) -> Result<Vec<(Option<String>, Endpoint
         Target::Postgres(settings) => vec![unnamed(settings.endpoint()?)],
         Target::MySql(settings) => settings.endpoints()?.into_iter().map(unnamed).collect(),
         // Neither pgbench nor sysbench has it.
-        Target::Sqlite(_) => Vec::new(),
+        Target::Driver(_) => Vec::new(),
     })
 }
 

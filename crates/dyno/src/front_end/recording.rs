@@ -246,7 +246,7 @@ impl RecordedRun {
         let failed = |doing| move |source| Failure::query(doing, &load.url, source);
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
-        let (server_pid, disk) = process.map_or((None, None), |it| (Some(it.pid), it.data_directory));
+        let (server_pid, disk) = process.map_or((None, None), |it| (it.pid, it.data_directory));
         let disk_kind = describe::disk_kind(disk.as_deref());
         let subject =
             Described { name: load.target, url: &load.url, embedded: None, remote: None, disk_kind };

@@ -36,7 +36,7 @@ pub(super) fn server_process(connection: &mut Connection) -> Result<Option<Serve
         (Some(named), Some(works_in)) => Some(works_in.join(named)),
         (_, works_in) => works_in,
     };
-    Ok(Some(ServerProcess { pid, data_directory: data_directory.filter(|it| it.exists()) }))
+    Ok(Some(ServerProcess { pid: Some(pid), data_directory: data_directory.filter(|it| it.exists()) }))
 }
 
 pub(super) fn same_host(

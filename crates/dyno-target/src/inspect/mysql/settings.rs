@@ -158,7 +158,7 @@ pub(super) fn settings(
     connection: &mut Connection,
     recognised: &Recognised,
 ) -> Result<Vec<event::Setting>, QueryError> {
-    let durability = recognised.durability();
+    let durability = recognised.durability;
     let told = match recognised.product.and_then(|product| product.views.settings) {
         Some(sql) => known(connection.query(sql).map(Some))?.unwrap_or_default(),
         None => Vec::new(),

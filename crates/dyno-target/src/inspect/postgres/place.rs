@@ -17,7 +17,7 @@ pub(super) fn server_process(connection: &mut Connection) -> Result<Option<Serve
         .map(PathBuf::from)
         .or_else(|| fs::read_link(format!("/proc/{pid}/cwd")).ok())
         .filter(|it| it.exists());
-    Ok(Some(ServerProcess { pid, data_directory }))
+    Ok(Some(ServerProcess { pid: Some(pid), data_directory }))
 }
 
 /// The parent of the process that serves this session, if that process is the one seen here under its number: it

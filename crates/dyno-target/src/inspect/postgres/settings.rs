@@ -76,7 +76,7 @@ pub(super) fn settings(
         ) AS described
         WHERE changed OR durability
         ORDER BY durability DESC, name",
-        durability = list(recognised.durability()),
+        durability = list(recognised.durability),
         left_out = list(LEFT_OUT),
     );
     Ok(connection.query(&sql)?.iter().map(setting).collect())

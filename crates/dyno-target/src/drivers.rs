@@ -1,0 +1,58 @@
+//! The kinds of databases that are reached by a driver: a folder each, and a line here. Nothing else knows them.
+
+use std::sync::Arc;
+
+use dyno_engine::driver::Driver;
+
+use crate::connection::{Connection, QueryError};
+use crate::inspect::Inspector;
+use crate::product::{Product, Recognised};
+use crate::settings::TargetError;
+use crate::sqlite;
+
+/// All of them.
+static KINDS: [&DriverKind; 1] = [&sqlite::KIND];
+
+/// What there is to know of a kind.
+pub(crate) struct DriverKind {
+    /// [`Driver::kind`], and the scheme of its URLs.
+    pub(crate) name: &'static str,
+    /// Reads a target's name; `None` where it names nothing of this kind.
+    pub(crate) parse: fn(&str) -> Option<Result<DriverTarget, TargetError>>,
+    /// The product where nothing says otherwise.
+    pub(crate) product: &'static Product,
+    pub(crate) recognise: fn(&mut Connection) -> Result<Recognised, QueryError>,
+    pub(crate) inspector: &'static Inspector,
+}
+
+/// A target that is reached by a driver.
+#[derive(Debug, Clone)]
+pub struct DriverTarget {
+    pub driver: Arc<dyn Driver>,
+    /// As it can be named again, without a password.
+    pub url: String,
+    /// The database's name.
+    pub database: String,
+}
+
+/// Reads a target's name; `None` where it names nothing that has a driver.
+pub(crate) fn parse(text: &str) -> Option<Result<DriverTarget, TargetError>> {
+    KINDS.iter().find_map(|kind| (kind.parse)(text))
+}
+
+/// Schemes of URLs.
+pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
+}
+
+/// Products of all kinds.
+#[cfg(test)]
+pub(crate) fn products() -> impl Iterator<Item = &'static Product> {
+    KINDS.iter().map(|kind| kind.product)
+}
+
+/// The kind of a connection; `None` where it is a server's.
+pub(crate) fn kind(connection: &Connection) -> Option<&'static DriverKind> {
+    let name = connection.driver()?.kind();
+    KINDS.iter().find(|kind| kind.name == name).copied()
+}

@@ -1,0 +1,60 @@
+//! SQLite's SQL.
+
+use crate::catalog::Catalog;
+use crate::product::{
+    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
+};
+
+pub(super) static SQLITE: Product = Product {
+    name: "SQLite",
+    mark: Mark::Plain,
+    dialect: Dialect {
+        bulk: Bulk::Inserts { because: None },
+        vacuum: false,
+        analyze: Analyze::Plain,
+        auto_increment: AutoIncrement::RowId,
+        index_after_load: true,
+        foreign_keys: ForeignKeys::WithTable,
+        // It has none: a view beside the table says it.
+        comments: Comments {
+            create: "; DROP VIEW IF EXISTS dyno_comment_{table}; \
+                     CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
+            change: "DROP VIEW IF EXISTS dyno_comment_{table}; \
+                     CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
+        },
+        sequence: None,
+        writers_max: Some(1),
+        // One that reads first and then writes would have to give up wherever another has written meanwhile.
+        begin_write: "BEGIN IMMEDIATE",
+        question_marks: true,
+        unlimited_session: &[],
+        lock_wait: ["PRAGMA busy_timeout = {seconds}000", "PRAGMA busy_timeout = 5000"],
+        sort_memory: None,
+        // SQLITE_MAX_SQL_LENGTH is 1,000,000 bytes.
+        statement_bytes: Some("SELECT 1000000"),
+        explain: "EXPLAIN QUERY PLAN",
+        by_table: Access { hint: " NOT INDEXED", off: &[] },
+        by_index: Access { hint: " INDEXED BY {index}", off: &[] },
+        catalog: &CATALOG,
+        ..Dialect::POSTGRESQL
+    },
+    durability: &["journal_mode", "synchronous"],
+    views: Views::NONE,
+    ran: Some("3.51"),
+};
+
+static CATALOG: Catalog = Catalog {
+    tables: "SELECT t.name, CASE WHEN t.type = 'table' THEN 1 ELSE 0 END, \
+                    replace(replace(v.sql, 'CREATE VIEW dyno_comment_' || t.name || ' AS SELECT ''', ''), ''' AS comment', '') \
+             FROM sqlite_schema t LEFT JOIN sqlite_schema v ON v.name = 'dyno_comment_' || t.name \
+             WHERE t.name {names} AND t.type IN ('table', 'view')",
+    columns: "SELECT t.name, c.name, c.type, CASE WHEN c.pk > 0 THEN 1 ELSE 0 END \
+              FROM sqlite_schema t, pragma_table_info(t.name) c \
+              WHERE t.name {names} AND t.type IN ('table', 'view') ORDER BY t.name, c.cid",
+    indexes: "SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
+              WHERE t.name {names} AND t.type = 'table' AND c.seqno = 0 AND NOT i.partial",
+    foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
+                   WHERE t.name {names} AND t.type = 'table'",
+    // Each page would have to be read.
+    bytes: None,
+};

@@ -1,0 +1,145 @@
+//! What a database file says of itself. There is no server: its settings are those of a session, and its sizes are in the
+//! file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dyno_results::event;
+
+use crate::connection::{Connection, QueryError};
+use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, ServerProcess, Sizes, known};
+use crate::product::Recognised;
+
+pub(super) static INSPECTOR: Inspector = Inspector {
+    identity,
+    isolation: |_| Ok(Some("serializable".to_owned())),
+    limits: |_| Ok(Limits::default()),
+    same_host: |_, _| Ok(Some(true)),
+    server_process,
+    settings,
+    sizes,
+    statistics: |connection, _, _| Ok(Box::new(FileStatistics { file: file(connection)? })),
+};
+
+/// Settings of a session with the library's defaults.
+const SETTINGS: [(&str, &str); 11] = [
+    ("auto_vacuum", "0"),
+    ("busy_timeout", "0"),
+    ("cache_size", "-2000"),
+    ("foreign_keys", "0"),
+    ("journal_mode", "delete"),
+    ("locking_mode", "normal"),
+    ("mmap_size", "0"),
+    ("page_size", "4096"),
+    ("synchronous", "full"),
+    ("temp_store", "0"),
+    ("wal_autocheckpoint", "1000"),
+];
+/// What `synchronous` answers in numbers.
+const SYNCHRONOUS: [&str; 4] = ["off", "normal", "full", "extra"];
+/// Of a larger file the sizes of single tables are not read: all of its pages would have to be.
+const SIZES_BYTES_MAX: u64 = 1 << 30;
+
+fn file(connection: &mut Connection) -> Result<PathBuf, QueryError> {
+    let name: Option<String> =
+        connection.query_value("SELECT file FROM pragma_database_list WHERE name = 'main'")?;
+    Ok(name.unwrap_or_default().into())
+}
+
+/// The file, whatever its name: links lead to one file.
+fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
+    let file = file(connection)?;
+    let name = fs::canonicalize(&file).unwrap_or(file).display().to_string();
+    Identity::ask(connection, vec![name], None, ["SELECT ''"; 3])
+}
+
+/// dyno itself is the process: none is to be watched beside it, but the disk under the file is.
+fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
+    let file = file(connection)?;
+    let directory = fs::canonicalize(&file).ok().and_then(|it| it.parent().map(Path::to_owned));
+    Ok(Some(ServerProcess { pid: None, data_directory: directory }))
+}
+
+fn settings(connection: &mut Connection, recognised: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
+    let mut settings = Vec::new();
+    for (name, default) in SETTINGS {
+        let Some(value) = known(connection.query_value::<String>(&format!("PRAGMA {name}")))? else {
+            continue;
+        };
+        let in_words = |number: usize| SYNCHRONOUS.get(number).map(|&word| word.to_owned());
+        let value = match (name, value.parse()) {
+            ("synchronous", Ok(number)) => in_words(number).unwrap_or(value),
+            _ => value,
+        };
+        let durability = recognised.durability.contains(&name);
+        let changed = value != default;
+        if changed || durability {
+            settings.push(event::Setting {
+                name: name.to_owned(),
+                value,
+                unit: None,
+                default: Some(default.to_owned()),
+                source: None,
+                changed,
+                durability,
+            });
+        }
+    }
+    Ok(settings)
+}
+
+/// Each session has a cache of its own, so that there is no size of one.
+fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
+    let number = |connection: &mut Connection, sql: &str| known(connection.query_value::<u64>(sql));
+    let pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+    let database_bytes = number(connection, pages)?;
+    let is_small = database_bytes.is_some_and(|bytes| bytes <= SIZES_BYTES_MAX);
+    let mut found = Vec::new();
+    for &name in tables {
+        let of = |what: &str| {
+            format!(
+                "SELECT sum(pgsize) FROM dbstat WHERE aggregate AND name IN \
+                 (SELECT name FROM sqlite_schema WHERE tbl_name = '{name}' AND type = '{what}')"
+            )
+        };
+        let bytes = |connection: &mut Connection, what: &str| match is_small {
+            true => number(connection, &of(what)),
+            false => Ok(None),
+        };
+        // What ANALYZE has counted; the first number of an index, or of the table.
+        let rows = format!("SELECT CAST(stat AS INTEGER) FROM sqlite_stat1 WHERE tbl = '{name}' LIMIT 1");
+        let table_bytes = bytes(connection, "table")?;
+        let indexed = format!(
+            "SELECT c.name FROM pragma_index_list('{name}') i, pragma_index_info(i.name) c \
+             WHERE c.seqno = 0 AND i.origin = 'c' ORDER BY c.name"
+        );
+        let indexed = known(connection.query(&indexed).map(Some))?.unwrap_or_default();
+        found.push(event::Table {
+            name: name.to_owned(),
+            rows: number(connection, &rows)?,
+            table_bytes,
+            index_bytes: bytes(connection, "index")?.or(table_bytes.map(|_| 0)),
+            logged: None,
+            indexed: table_bytes
+                .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
+        });
+    }
+    Ok(Sizes { database_bytes, cache_bytes: None, tables: found })
+}
+
+/// Sizes of the file and of its write-ahead log.
+#[derive(Debug)]
+struct FileStatistics {
+    file: PathBuf,
+}
+
+impl ReadStatistics for FileStatistics {
+    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        let bytes = |file: &Path| fs::metadata(file).ok().map(|it| it.len() as f64);
+        let mut log = self.file.clone().into_os_string();
+        log.push("-wal");
+        let read = [("database_bytes", bytes(&self.file)), ("wal_file_bytes", bytes(log.as_ref()))];
+        Ok(read.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+    }
+}
