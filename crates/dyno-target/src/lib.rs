@@ -1,6 +1,7 @@
 //! Where a load is run: how a target is named, reached, inspected and watched, and the servers that dyno starts
 //! itself. Knows no workload, and opens no socket for the load: that is the engine's.
 
+mod capabilities;
 pub mod cause;
 pub mod connection;
 pub mod embedded;
@@ -15,6 +16,7 @@ pub mod settings;
 mod target;
 mod tls;
 
+pub use capabilities::{Capabilities, ErrorCodes};
 pub use connection::Connection;
 pub use mysql::MySqlSettings;
 pub use settings::{Environment, TargetError, TargetSettings};
