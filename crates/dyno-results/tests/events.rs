@@ -44,6 +44,7 @@ fn every_event() -> Vec<Event> {
             host_source: some(),
             isolation: some(),
             disk_kind: some(),
+            in_process: true,
         }),
         Event::Host(Host::default()),
         Event::Settings(Settings {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dyno_engine::driver::Driver;
 
+use crate::Capabilities;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
 use crate::product::{Product, Recognised};
@@ -33,6 +34,7 @@ pub struct DriverTarget {
     pub url: String,
     /// The database's name.
     pub database: String,
+    pub capabilities: Capabilities,
 }
 
 /// Reads a target's name; `None` where it names nothing that has a driver.

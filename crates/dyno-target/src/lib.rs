@@ -1,6 +1,7 @@
 //! Where a load is run: how a target is named, reached, inspected and watched, and the servers that dyno starts
 //! itself. Knows no workload, and opens no socket for the load: that is the engine's.
 
+mod capabilities;
 pub mod catalog;
 pub mod cause;
 pub mod connection;
@@ -18,6 +19,7 @@ mod sqlite;
 mod target;
 mod tls;
 
+pub use capabilities::{Capabilities, ErrorCodes};
 pub use connection::Connection;
 pub use drivers::DriverTarget;
 pub use mysql::MySqlSettings;

@@ -24,6 +24,7 @@ use crate::dataset::{NotReady, PrepareError, StateError, TableError};
 use crate::events::SizeError;
 use crate::script::ScriptError;
 use crate::sysbench::OptionsError;
+use crate::tpcb::ScaleError;
 
 /// How long is waited for a table that somebody else has locked.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -296,8 +297,12 @@ pub enum BenchmarkError {
     NotReady(#[from] NotReady),
     #[error(transparent)]
     Table(#[from] TableError),
+    #[error("--scale: {0}")]
+    Scale(#[from] ScaleError),
     #[error(transparent)]
     Options(#[from] OptionsError),
+    #[error("the options of the data are wrong: {0}")]
+    WrongOptions(serde_json::Error),
     #[error(transparent)]
     Size(#[from] SizeError),
     #[error(transparent)]

@@ -6,6 +6,7 @@
 pub mod benchmark;
 pub mod dataset;
 pub mod events;
+pub mod family;
 mod limits;
 pub mod pgbench;
 pub mod random;

@@ -1,75 +1,103 @@
-//! The workloads that there are, and how a name that a user typed finds one. Names only; runs nothing.
+//! The families of workloads that there are, and how a name that a user typed finds one. Runs nothing.
 
+mod options;
+
+use dyno_target::Capabilities;
 use thiserror::Error;
 
-use crate::events;
-use crate::sysbench::{self, Test};
-use crate::tpcb::{self, Script};
+use crate::benchmark::{Benchmark, BenchmarkError};
+use crate::events::EventsFamily;
+use crate::family::Registered;
+use crate::sysbench::SysbenchFamily;
+use crate::tpcb::TpcbFamily;
 
-/// A workload as a list shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listed {
-    /// `tpcb/select-only`
-    pub name: &'static str,
-    /// One line.
-    pub about: &'static str,
-    /// The protocols of the servers that it runs on.
-    pub runs_on: &'static [&'static str],
-}
+pub use self::options::DataOptions;
+pub use crate::family::Listed;
+
+/// All families. Where nobody names a workload, the first is run that the targets can run.
+const FAMILIES: &[&dyn Registered] = &[&TpcbFamily, &SysbenchFamily, &EventsFamily];
 
 /// Workloads of one family, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
-    TpcB(Vec<Script>),
-    Sysbench(Vec<Test>),
-    Events(Vec<events::Test>),
+pub struct Selection {
+    family: &'static dyn Registered,
+    workloads: Vec<&'static str>,
 }
 
 impl Selection {
     /// The workloads' names: `tpcb/select-only`.
     #[must_use]
-    pub fn workloads(&self) -> Vec<&'static str> {
-        match self {
-            Self::TpcB(scripts) => scripts.iter().map(|script| script.workload()).collect(),
-            Self::Sysbench(tests) => tests.iter().map(|test| test.workload()).collect(),
-            Self::Events(tests) => tests.iter().map(|test| test.workload()).collect(),
-        }
+    pub fn workloads(&self) -> &[&'static str] {
+        &self.workloads
     }
 
     /// Both, one after the other, each workload once.
     ///
     /// # Errors
     /// They are of two families, whose data are not the same.
-    pub fn and(self, more: Self) -> Result<Self, String> {
-        match (self, more) {
-            (Self::TpcB(all), Self::TpcB(more)) => Ok(Self::TpcB(united(all, more))),
-            (Self::Sysbench(all), Self::Sysbench(more)) => Ok(Self::Sysbench(united(all, more))),
-            (Self::Events(all), Self::Events(more)) => Ok(Self::Events(united(all, more))),
-            (all, more) => Err(format!(
-                "{} and {} are on different data: a run has the workloads of one family",
-                all.workloads().join(", "),
-                more.workloads().join(", ")
-            )),
+    pub fn and(mut self, more: &Self) -> Result<Self, CannotRun> {
+        if self.family != more.family {
+            let [one, other] = [&self, more].map(|of| list(of.workloads.iter().copied()));
+            return Err(CannotRun::TwoFamilies { one, other });
         }
+        for workload in &more.workloads {
+            if !self.workloads.contains(workload) {
+                self.workloads.push(workload);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The workloads on such a target, with what is said of their data.
+    ///
+    /// # Errors
+    /// They do not run there, or the options are another family's or do not go together.
+    pub fn benchmark(
+        &self,
+        options: &DataOptions,
+        target: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, CannotRun> {
+        let family = self.family;
+        if !family.runs_on().contains(&target.protocol) {
+            let workloads = list(self.workloads.iter().copied());
+            return Err(CannotRun::Elsewhere {
+                workloads,
+                runs_on: family.runs_on(),
+                target: target.protocol,
+            });
+        }
+        if let Some((other, said)) = options.foreign(family.name()) {
+            let own = options::names(family).into_iter().filter(|(_, is_usual)| *is_usual);
+            let own = own.map(|(name, _)| format!("--{name}")).collect();
+            return Err(CannotRun::Foreign {
+                other,
+                said: enumerated(said),
+                family: family.name(),
+                own: enumerated(own),
+            });
+        }
+        Ok(family.benchmark(&self.workloads, options.of(family.name()), target)?)
     }
 }
 
-fn united<T: PartialEq>(mut all: Vec<T>, more: Vec<T>) -> Vec<T> {
-    for one in more {
-        if !all.contains(&one) {
-            all.push(one);
-        }
-    }
-    all
+/// `--a, --b and --c`, and the verb to it.
+fn enumerated(mut names: Vec<String>) -> String {
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
 }
-
-const POSTGRES: &[&str] = &["PostgreSQL"];
-const BOTH: &[&str] = &["PostgreSQL", "MySQL"];
 
 /// All workloads, each family before its own.
 #[must_use]
 pub fn workloads() -> Vec<Listed> {
     names().into_iter().map(|name| name.listed).collect()
+}
+
+/// The family that is run on these targets where none is named.
+#[must_use]
+pub fn usual(targets: &[Capabilities]) -> &'static str {
+    let runs =
+        |family: &&&dyn Registered| targets.iter().all(|target| family.runs_on().contains(&target.protocol));
+    FAMILIES.iter().find(runs).or(FAMILIES.first()).map_or("", |family| family.name())
 }
 
 /// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. A family's name
@@ -88,8 +116,8 @@ pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
         found.retain(is);
     }
     // The beginning of a family's name begins those of its workloads too.
-    if let Some(family) = found.iter().find(|name| name.is_family()).map(|name| name.family)
-        && found.iter().all(|name| name.family == family)
+    if let Some(family) = found.iter().find(|name| name.is_family()).map(|name| name.selection.family)
+        && found.iter().all(|name| name.selection.family == family)
     {
         found.retain(Name::is_family);
     }
@@ -110,56 +138,29 @@ pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
 /// What a user may call a workload or a family.
 struct Name {
     listed: Listed,
-    /// That it is of, or that it is.
-    family: &'static str,
     /// In the form of [`plain`].
     calls: Vec<String>,
     selection: Selection,
 }
 
 impl Name {
-    /// `calls` are further names for it.
-    fn new(
-        name: &'static str,
-        about: &'static str,
-        runs_on: &'static [&'static str],
-        calls: &[&str],
-        selection: Selection,
-    ) -> Self {
-        let family = name.split('/').next().unwrap_or(name);
-        let calls = [name].iter().chain(calls).map(|call| plain(call)).collect();
-        Self { listed: Listed { name, about, runs_on }, family, calls, selection }
-    }
-
     fn is_family(&self) -> bool {
-        self.listed.name == self.family
+        self.listed.name == self.selection.family.name()
     }
 }
 
 fn names() -> Vec<Name> {
-    let two = Selection::TpcB(vec![Script::SelectOnly, Script::TpcbLike]);
-    let about = "read, then write: tpcb/select-only and tpcb/tpcb-like in turn";
-    let mut names = vec![Name::new(tpcb::NAME, about, POSTGRES, &[], two)];
-    names.extend(Script::ALL.map(|script| {
-        let selection = Selection::TpcB(vec![script]);
-        Name::new(script.workload(), script.about(), POSTGRES, &[script.name()], selection)
-    }));
-    let two = Selection::Sysbench(vec![Test::PointSelect, Test::ReadWrite]);
-    let about = "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn";
-    names.push(Name::new(sysbench::NAME, about, BOTH, &[], two));
-    names.extend(Test::ALL.map(|test| {
-        let short = test.name().strip_prefix("oltp_").unwrap_or(test.name());
-        let calls = [test.name(), short, &format!("{}/{short}", sysbench::NAME)];
-        Name::new(test.workload(), test.about(), BOTH, &calls, Selection::Sysbench(vec![test]))
-    }));
-    let about = "read, then write: events/join and events/ingest in turn";
-    let two = Selection::Events(events::Test::ALL.to_vec());
-    names.push(Name::new(events::NAME, about, BOTH, &[], two));
-    names.extend(events::Test::ALL.map(|test| {
-        let selection = Selection::Events(vec![test]);
-        Name::new(test.workload(), test.about(), BOTH, &[test.name()], selection)
-    }));
-    names
+    let of_family = |family: &&'static dyn Registered| {
+        let family = *family;
+        let name = move |listed: Listed, calls: Vec<String>, workloads| {
+            let calls = calls.iter().map(String::as_str).chain([listed.name]).map(plain).collect();
+            Name { listed, calls, selection: Selection { family, workloads } }
+        };
+        let whole = name(family.listed(), Vec::new(), family.usual());
+        let each = family.workloads().into_iter();
+        [whole].into_iter().chain(each.map(move |(listed, calls)| name(listed, calls, vec![listed.name])))
+    };
+    FAMILIES.iter().flat_map(of_family).collect()
 }
 
 /// A name as names are compared.
@@ -196,33 +197,53 @@ pub enum UnknownWorkload {
     Ambiguous { typed: String, candidates: String },
 }
 
+/// Why workloads cannot be run as is asked.
+#[derive(Debug, Error)]
+pub enum CannotRun {
+    #[error("{one} and {other} are on different data: a run has the workloads of one family")]
+    TwoFamilies { one: String, other: String },
+    #[error("{workloads} runs on {}'s protocol only", runs_on.join("'s and "))]
+    Elsewhere { workloads: String, runs_on: &'static [&'static str], target: &'static str },
+    #[error("{said} {} for {other}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
+    Foreign { other: &'static str, said: String, family: &'static str, own: String },
+    #[error(transparent)]
+    Benchmark(#[from] BenchmarkError),
+}
+
+impl CannotRun {
+    /// What to do instead, where the message does not say so.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let Self::Elsewhere { target, .. } = self else { return None };
+        let mut families = FAMILIES.iter().filter(|family| family.runs_on().contains(target));
+        let of = |family: &&dyn Registered| family.usual().last().copied();
+        let such = families.find_map(of)?;
+        Some(format!("others run there, such as {such} (`dyno workloads` lists them)"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sysbench::Test;
 
-    fn scripts(typed: &str) -> Vec<Script> {
-        match find(typed) {
-            Ok(Selection::TpcB(scripts)) => scripts,
-            other => panic!("{typed}: {other:?}"),
-        }
-    }
-
-    fn tests(typed: &str) -> Vec<Test> {
-        match find(typed) {
-            Ok(Selection::Sysbench(tests)) => tests,
-            other => panic!("{typed}: {other:?}"),
-        }
+    fn found(typed: &str) -> Vec<&'static str> {
+        find(typed).unwrap_or_else(|error| panic!("{typed}: {error}")).workloads
     }
 
     #[test]
     fn names_are_found_by_their_beginning() {
-        assert_eq!(scripts("tpcb"), [Script::SelectOnly, Script::TpcbLike]);
-        assert_eq!(scripts("tp"), [Script::SelectOnly, Script::TpcbLike]);
-        assert_eq!(scripts("tpcb/sel"), [Script::SelectOnly]);
-        assert_eq!(scripts("TPCB/T"), [Script::TpcbLike]);
-        assert_eq!(scripts("tpcb-like"), [Script::TpcbLike]);
-        assert_eq!(scripts("simple"), [Script::SimpleUpdate]);
-        assert_eq!(scripts("select_only"), [Script::SelectOnly]);
+        let both = ["tpcb/select-only", "tpcb/tpcb-like"];
+        assert_eq!([found("tpcb"), found("tp")], [both, both]);
+        for (typed, name) in [
+            ("tpcb/sel", "tpcb/select-only"),
+            ("TPCB/T", "tpcb/tpcb-like"),
+            ("tpcb-like", "tpcb/tpcb-like"),
+            ("simple", "tpcb/simple-update"),
+            ("select_only", "tpcb/select-only"),
+        ] {
+            assert_eq!(found(typed), [name], "{typed}");
+        }
         for listed in workloads() {
             assert!(find(listed.name).is_ok(), "{}", listed.name);
         }
@@ -230,33 +251,90 @@ mod tests {
 
     #[test]
     fn sysbenchs_tests_are_found_by_sysbenchs_names_and_without_their_prefix() {
-        assert_eq!(tests("sysbench"), [Test::PointSelect, Test::ReadWrite]);
-        assert_eq!(tests("sys"), [Test::PointSelect, Test::ReadWrite]);
+        let both = ["sysbench/oltp_point_select", "sysbench/oltp_read_write"];
+        assert_eq!([found("sysbench"), found("sys")], [both, both]);
         for test in Test::ALL {
-            assert_eq!(tests(test.workload()), [test]);
-            assert_eq!(tests(test.name()), [test]);
-            assert_eq!(tests(test.name().strip_prefix("oltp_").unwrap_or(test.name())), [test]);
-            assert_eq!(tests(&test.name().replace('_', "-")), [test]);
+            assert_eq!(found(test.workload()), [test.workload()]);
+            assert_eq!(found(test.name()), [test.workload()]);
+            assert_eq!(found(test.name().strip_prefix("oltp_").unwrap_or(test.name())), [test.workload()]);
+            assert_eq!(found(&test.name().replace('_', "-")), [test.workload()]);
         }
-        assert_eq!(tests("sysbench/read-write"), [Test::ReadWrite]);
-        assert_eq!(tests("point"), [Test::PointSelect]);
+        assert_eq!(found("sysbench/read-write"), ["sysbench/oltp_read_write"]);
+        assert_eq!(found("point"), ["sysbench/oltp_point_select"]);
     }
 
     #[test]
     fn events_are_found_by_their_family_and_alone() {
-        let found = |typed: &str| match find(typed) {
-            Ok(Selection::Events(tests)) => tests,
-            other => panic!("{typed}: {other:?}"),
+        let both = ["events/join", "events/ingest"];
+        assert_eq!([found("events"), found("ev")], [both, both]);
+        assert_eq!([found("events/i"), found("ingest")], [["events/ingest"]; 2]);
+        assert_eq!([found("Events/Join"), found("join")], [["events/join"]; 2]);
+    }
+
+    #[test]
+    fn each_family_says_the_same_of_itself_everywhere() {
+        for family in FAMILIES {
+            let workloads = family.workloads();
+            let is_own =
+                |name: &str| name.strip_prefix(family.name()).is_some_and(|rest| rest.starts_with('/'));
+            assert!(
+                !workloads.is_empty() && workloads.iter().all(|(listed, _)| is_own(listed.name)),
+                "{family}"
+            );
+            for (name, _) in options::names(*family) {
+                // An option of a scenario has the name of that of the command line.
+                let wrong = family.read(serde_json::json!({ name.as_str(): { "no": "value" } })).unwrap_err();
+                assert!(!wrong.to_string().contains("unknown field"), "{family}: {wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_are_read_as_they_are_written_and_only_known_ones() {
+        let read = |text: &str| DataOptions::read(&serde_json::from_str(text).unwrap());
+        let written = |text: &str| serde_json::to_string(&read(text).unwrap().written()).unwrap();
+        assert_eq!(written(r#"{"customer-index":true,"scale":3}"#), r#"{"customer-index":true,"scale":3}"#);
+        assert_eq!(
+            written(r#"{"sysbench":{"table_size":9},"customer-index":false}"#),
+            r#"{"sysbench":{"table-size":9}}"#
+        );
+        assert!(read("{}").unwrap().is_empty() && read(r#"{"sysbench":{}}"#).unwrap().is_empty());
+        let both = read(r#"{"scale":1,"rows":2}"#).unwrap().or(read(r#"{"scale":7,"customers":8}"#).unwrap());
+        assert_eq!(both, read(r#"{"scale":1,"rows":2,"customers":8}"#).unwrap());
+        for (text, why) in [
+            (r#"{"sclae":3}"#, "unknown field `sclae`, expected one of `scale`, `sysbench`, `rows`"),
+            (r#"{"sysbench":{"tabels":3}}"#, "unknown field `tabels`"),
+            (r#"{"sysbench":3}"#, "invalid type"),
+            (r#"{"scale":"many"}"#, "invalid type"),
+        ] {
+            let wrong = read(text).unwrap_err().to_string();
+            assert!(wrong.contains(why), "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn options_of_other_families_are_refused_by_name() {
+        let [postgres, mysql] = ["postgres://u@h/d", "mysql://u@h/d"].map(|url| {
+            dyno_target::Target::parse(url, &dyno_target::Environment::empty()).unwrap().capabilities()
+        });
+        let refused = |typed: &str, said: &str, on: &Capabilities| {
+            let options = DataOptions::read(&serde_json::from_str(said).unwrap()).unwrap();
+            find(typed).unwrap().benchmark(&options, on).unwrap_err()
         };
-        assert_eq!((found("events"), found("ev")), (events::Test::ALL.to_vec(), events::Test::ALL.to_vec()));
+        let said = |typed: &str, said: &str| refused(typed, said, &postgres).to_string();
         assert_eq!(
-            (found("events/i"), found("ingest")),
-            (vec![events::Test::Ingest], vec![events::Test::Ingest])
+            said("sysbench", r#"{"scale":3}"#),
+            "--scale is for tpcb; sysbench takes --tables, --table-size, --distribution and --ignore-errors"
         );
         assert_eq!(
-            (found("Events/Join"), found("join")),
-            (vec![events::Test::Join], vec![events::Test::Join])
+            said("tpcb", r#"{"rows":3,"customer-index":true}"#),
+            "--customer-index and --rows are for events; tpcb takes --scale"
         );
+        assert!(said("sysbench", r#"{"sysbench":{"ignore-errors":"1213"}}"#).contains("SQLSTATEs"));
+        let elsewhere = refused("tpcb", "{}", &mysql);
+        assert!(elsewhere.help().unwrap().contains("sysbench/oltp_read_write"));
+        assert_eq!(usual(&[postgres]), "tpcb");
+        assert_eq!(usual(&[postgres, mysql]), "sysbench");
     }
 
     #[test]

@@ -13,9 +13,7 @@ use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_target::probe::NodeExporterError;
 use dyno_workload::benchmark::BenchmarkError;
-use dyno_workload::registry::UnknownWorkload;
-use dyno_workload::sysbench::OptionsError;
-use dyno_workload::tpcb::ScaleError;
+use dyno_workload::registry::{CannotRun, UnknownWorkload};
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -27,10 +25,8 @@ pub(crate) enum Failure {
     Toml(#[from] toml::ser::Error),
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
-    #[error("--scale: {0}")]
-    Scale(#[from] ScaleError),
     #[error(transparent)]
-    Sysbench(#[from] OptionsError),
+    CannotRun(#[from] CannotRun),
     #[error("--server: {0}")]
     Server(#[from] SpecError),
     #[error("--profile: {0}")]
@@ -177,6 +173,7 @@ impl Failure {
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Told { advice, .. } => advice.clone(),
+            Self::CannotRun(why) => why.help(),
             Self::StageCut { advice, .. } => advice.map(str::to_owned),
             Self::Engine { source, .. } => engine_help(source),
             Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),

@@ -2,7 +2,6 @@
 //! what the options say in the places that they are about.
 
 mod streams;
-mod sysbench;
 mod targets;
 
 use std::collections::BTreeMap;
@@ -11,22 +10,19 @@ use std::path::Path;
 use clap::Args;
 use dyno_results::event::HookTime;
 use dyno_results::spec::{
-    self, Count, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec,
+    self, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec,
 };
 use dyno_workload::benchmark::SqlScript;
-use dyno_workload::registry::{self, UnknownWorkload};
-use schemars::JsonSchema;
+use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 pub(crate) use self::streams::words;
-pub(crate) use self::sysbench::SysbenchFields;
 pub(crate) use self::targets::{check_name, split_name, targets_in_file};
 
 use self::targets::{Named, What, is_name_like};
 use crate::failure::Failure;
-use crate::plan::{NAME, default_name};
+use crate::plan::capabilities;
 use crate::secrets::{hidden, hidden_in_lines, is_hidden, is_like_target};
 
 /// Scenarios that come with dyno, each a specification: name and TOML.
@@ -73,6 +69,7 @@ pub(crate) struct Flags {
     #[command(flatten)]
     pub(crate) embedded: EmbeddedSpec,
 
+    /// [`SystemSpec::data`]
     #[command(flatten)]
     pub(crate) data: DataOptions,
 
@@ -84,39 +81,6 @@ pub(crate) struct Flags {
 
     #[command(flatten)]
     pub(crate) run: RunSpec,
-}
-
-/// What a user says of the data: [`SystemSpec::data`].
-#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-#[command(next_help_heading = "Workload")]
-pub(crate) struct DataOptions {
-    /// Scale of the data of tpcb; a unit is 100,000 accounts, about 16 MB [default: from the machine, or that of the
-    /// data that is there]
-    #[arg(long, short = 's', value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) scale: Option<u64>,
-
-    /// Rows of the table event, of the workload events: 1000000, 70M [default: what suits the machine, or those that are
-    /// there]
-    #[arg(long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rows: Option<Count>,
-
-    /// Rows of the table customer, of the workload events
-    #[arg(long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) customers: Option<Count>,
-
-    /// Of the workload events: an index on event.customer_id on every product, and not only where the foreign key brings
-    /// one (MySQL, MariaDB), so that all targets have the same
-    #[arg(long)]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) customer_index: bool,
-
-    #[command(flatten)]
-    #[serde(skip_serializing_if = "SysbenchFields::says_nothing")]
-    pub(crate) sysbench: SysbenchFields,
 }
 
 impl Flags {
@@ -135,13 +99,8 @@ impl Flags {
             // It is of what was asked for without the options.
             spec.about = None;
         }
-        let data = as_map(&self.data)?;
         for system in &mut spec.systems {
-            // Names that have an alias are written as the field's own.
-            let said = as_map(&DataOptions::of(system)?)?;
-            system.data = Map::new();
-            merge(&mut system.data, &said);
-            merge(&mut system.data, &data);
+            system.data = self.data.clone().or(data_of(system)?).written();
         }
         for (when, words) in [(HookTime::Before, &self.before), (HookTime::After, &self.after)] {
             if !words.is_empty() {
@@ -235,7 +194,7 @@ impl Flags {
             }
         }
         for target in spec.targets.iter_mut().filter(|target| target.name.is_empty()) {
-            target.name = target.url.as_deref().map_or(Ok(NAME), default_name)?.to_owned();
+            target.name = capabilities(target.url.as_deref())?.short_name.to_owned();
         }
         self.set_host_metrics(&mut spec.targets)?;
         let said = std::mem::take(&mut spec.systems);
@@ -322,34 +281,13 @@ fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> Result<T, F
     spec::merged(first, second).map_err(|error| Failure::wrong(error.to_string()))
 }
 
-/// What is said, by its names.
-fn as_map<T: Serialize>(said: &T) -> Result<Map<String, Value>, Failure> {
-    match serde_json::to_value(said) {
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Ok(Map::new()),
-        Err(error) => Err(Failure::wrong(error.to_string())),
-    }
-}
-
-/// Puts what `first` says over `both`, table by table.
-fn merge(both: &mut Map<String, Value>, first: &Map<String, Value>) {
-    for (name, value) in first.iter().filter(|(_, value)| !value.is_null()) {
-        match (value, both.entry(name).or_insert(Value::Object(Map::new()))) {
-            (Value::Object(first), Value::Object(both)) => merge(both, first),
-            (value, place) => *place = value.clone(),
-        }
-    }
-}
-
-impl DataOptions {
-    /// The options of a system.
-    pub(crate) fn of(system: &SystemSpec) -> Result<Self, Failure> {
-        serde_json::from_value(Value::Object(system.data.clone())).map_err(|error| {
-            let nearest = nearest_field(&error.to_string());
-            let meant = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            Failure::wrong(format!("the data of {} is wrong: {error}{meant}", system.target))
-        })
-    }
+/// The options of a system's data.
+pub(crate) fn data_of(system: &SystemSpec) -> Result<DataOptions, Failure> {
+    DataOptions::read(&system.data).map_err(|error| {
+        let nearest = nearest_field(&error.to_string());
+        let meant = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Failure::wrong(format!("the data of {} is wrong: {error}{meant}", system.target))
+    })
 }
 
 /// What a name before the options stands for.

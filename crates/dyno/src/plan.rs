@@ -13,7 +13,7 @@ use dyno_results::spec::{Course, Prepare, Protocol, RunSpec, VERSION};
 use dyno_workload::benchmark::{Series, SqlScript};
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
-pub(crate) use self::targets::{NAME, TargetPlan, TargetSource, default_name, short_name};
+pub(crate) use self::targets::{TargetPlan, TargetSource, capabilities};
 use crate::failure::Failure;
 
 /// A resolved run.

@@ -15,6 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::connection::QueryError;
 use crate::drivers::{DriverKind, DriverTarget};
 use crate::product::Recognised;
+use crate::{Capabilities, ErrorCodes};
 use session::{SqliteSession, driver_error};
 use settings::{SCHEME, SqliteSettings};
 
@@ -26,6 +27,14 @@ pub(crate) static KIND: DriverKind = DriverKind {
             url: settings.url(),
             database: settings.file().display().to_string(),
             driver: Arc::new(settings),
+            capabilities: Capabilities {
+                protocol: "SQLite",
+                short_name: SCHEME,
+                error_codes: ErrorCodes::Names,
+                extended_protocol: false,
+                pgbench_scripts: false,
+                name_database: None,
+            },
         }))
     },
     product: &dialect::SQLITE,

@@ -5,6 +5,7 @@
 
 mod benchmark;
 mod census;
+mod family;
 mod load;
 mod mark;
 mod prepare;
@@ -20,6 +21,7 @@ use dyno_target::catalog::Names;
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
 pub use benchmark::{EventsBenchmark, EventsWishes};
+pub use family::EventsFamily;
 pub use load::{Events, Ids};
 pub use size::{Size, SizeError};
 pub use state::{Found, Wanted, state};

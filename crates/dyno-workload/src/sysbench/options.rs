@@ -143,6 +143,8 @@ pub enum OptionsError {
          give fewer --random-points or --number-of-ranges"
     )]
     TooManyParameters { test: &'static str, parameters: usize },
+    #[error("--ignore-errors {errors}: errors have {wanted} on {protocol}, and none of these is one")]
+    OtherErrors { errors: String, wanted: &'static str, protocol: &'static str },
 }
 
 #[cfg(test)]

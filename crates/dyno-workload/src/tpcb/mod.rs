@@ -4,6 +4,7 @@
 //! or the statements may differ from pgbench's. See `docs/workloads.md`.
 
 mod benchmark;
+mod family;
 mod load;
 mod prepare;
 mod rows;
@@ -17,6 +18,7 @@ pub use crate::benchmark::Progress;
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
 pub use benchmark::TpcbBenchmark;
+pub use family::TpcbFamily;
 pub use load::{Script, TpcB};
 pub use prepare::prepare;
 pub(crate) use rows::TpcbRows;

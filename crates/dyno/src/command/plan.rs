@@ -1,6 +1,7 @@
 //! `dyno plan` and `dyno schema`: what a command line stands for, and the form of it.
 
 use dyno_results::spec::RunSpec;
+use dyno_workload::registry::DataOptions;
 use schemars::schema_for;
 use serde_json::Value;
 
@@ -9,7 +10,6 @@ use super::{print, print_json};
 use crate::DONE;
 use crate::cli::PlanArguments;
 use crate::failure::Failure;
-use crate::flags::DataOptions;
 use crate::plan::Plan;
 use crate::secrets::is_hidden;
 

@@ -117,7 +117,7 @@ fn the_command_line_goes_before_the_file() {
         let flags = Flags {
             target: spec.targets.iter().filter_map(|target| target.url.clone()).collect(),
             embedded: spec.targets[0].embedded.clone().unwrap_or_default(),
-            data: DataOptions::of(&spec.systems[0]).unwrap(),
+            data: data_of(&spec.systems[0]).unwrap(),
             load: spec.phases[0].streams[0].clone(),
             phase: PhaseSpec { streams: Vec::new(), ..spec.phases[0].clone() },
             ..Flags::default()

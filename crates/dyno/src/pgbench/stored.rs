@@ -1,12 +1,12 @@
 //! What dyno's store is told of a pgbench run before it begins: the command line, and what it asks for. Without the
 //! values of `-D`, in which there may be passwords.
 
+use dyno_target::Capabilities;
 use dyno_workload::tpcb;
 use serde_json::Value;
 
 use super::options::{RunOptions, ScriptChoice, ScriptSource};
 use crate::front_end::LoadDescription;
-use crate::plan::NAME;
 use crate::secrets;
 
 /// The workload of scripts that are the user's own.
@@ -81,7 +81,7 @@ pub(super) fn description(
     LoadDescription {
         program: "pgbench",
         typed: command_line(typed),
-        target: NAME,
+        target: Capabilities::POSTGRESQL.short_name,
         url: url.to_owned(),
         series,
         workload,

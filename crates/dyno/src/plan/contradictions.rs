@@ -26,18 +26,20 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
     let cold = phases.iter().any(|phase| phase.cold);
     for target in targets {
         let name = &target.name;
+        let can = target.capabilities();
         let is_script = |stream: &&StreamPlan| matches!(stream.source, LoadSource::Script(_));
-        if let Some(script) = streams().find(is_script).filter(|_| target.is_mysql()) {
+        if let Some(script) = streams().find(is_script).filter(|_| !can.pgbench_scripts) {
             return Err(Failure::wrong(format!(
-                "{} is in pgbench's language, which runs on PostgreSQL, and {name} speaks MySQL's protocol: there \
+                "{} is in pgbench's language, which runs on PostgreSQL, and {name} speaks {}'s protocol: there \
                      `dyno sysbench FILE.lua` runs a script",
-                script.workload
+                script.workload, can.protocol
             )));
         }
-        if extended && target.is_mysql() {
+        if extended && !can.extended_protocol {
             return Err(Failure::wrong(format!(
-                "--protocol extended is PostgreSQL's, and {name} speaks MySQL's: there statements are sent simple or \
-                     prepared"
+                "--protocol extended is PostgreSQL's, and {name} speaks {}'s: there statements are sent simple or \
+                     prepared",
+                can.protocol
             )));
         }
         if cold && matches!(target.source, TargetSource::Named(_)) {

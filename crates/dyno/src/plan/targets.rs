@@ -6,29 +6,16 @@ use dyno_results::spec::{EmbeddedSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpe
 use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_target::probe::NodeExporter;
 use dyno_target::settings::without_password;
-use dyno_target::{Environment, Target};
-use dyno_workload::benchmark::{
-    Benchmark, EventsBenchmark, EventsWishes, ScriptsBenchmark, SqlScript, SysbenchBenchmark, SysbenchWishes,
-    TpcbBenchmark,
-};
+use dyno_target::{Capabilities, Environment, Target};
+use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark, SqlScript};
 use dyno_workload::registry::{self, Selection};
 
 use crate::failure::Failure;
-use crate::flags::{DataOptions, check_name};
+use crate::flags::{check_name, data_of};
 use crate::secrets;
-
-/// The name of a target that speaks PostgreSQL's protocol, where the user gives it none.
-pub(crate) const NAME: &str = "pg";
-/// That of one that speaks MySQL's.
-const NAME_MYSQL: &str = "my";
 
 /// Settings of an embedded server where none are named: durable, and sized to the machine.
 const PROFILE_DEFAULT: &str = "production";
-
-/// The name of a target that speaks MySQL's protocol, or PostgreSQL's, where the user gives it none.
-pub(crate) fn short_name(mysql: bool) -> &'static str {
-    if mysql { NAME_MYSQL } else { NAME }
-}
 
 /// One database under test.
 #[derive(Debug)]
@@ -50,9 +37,8 @@ pub(crate) enum TargetSource {
 }
 
 impl TargetPlan {
-    /// Whether it is reached by MySQL's protocol.
-    pub(crate) fn is_mysql(&self) -> bool {
-        self.source.is_mysql()
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.source.capabilities()
     }
 
     /// Without a password; `None` of an embedded server.
@@ -65,22 +51,24 @@ impl TargetPlan {
 }
 
 impl TargetSource {
-    fn is_mysql(&self) -> bool {
-        matches!(self, Self::Named(target) if target.is_mysql())
+    fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::Named(target) => target.capabilities(),
+            Self::Embedded { .. } => Capabilities::EMBEDDED,
+        }
     }
 }
 
-/// The name of a target where the user gives it none.
-pub(crate) fn default_name(url: &str) -> Result<&'static str, Failure> {
-    Ok(short_name(Target::parse(url, &Environment::of_process())?.is_mysql()))
+/// What is known of a target without a connection; the server is dyno's own where there is no URL.
+pub(crate) fn capabilities(url: Option<&str>) -> Result<Capabilities, Failure> {
+    let Some(url) = url else { return Ok(Capabilities::EMBEDDED) };
+    Ok(Target::parse(url, &Environment::of_process())?.capabilities())
 }
 
 /// Puts a phase for each workload of a family where the family is named, or nothing is.
 pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
-    let names = spec.targets.iter().filter_map(|target| target.url.as_deref()).map(default_name);
-    // tpcb runs on PostgreSQL only.
-    let mysql = names.collect::<Result<Vec<_>, _>>()?.contains(&NAME_MYSQL);
-    let usual = if mysql { "sysbench" } else { "tpcb" };
+    let targets = spec.targets.iter().map(|target| capabilities(target.url.as_deref()));
+    let usual = registry::usual(&targets.collect::<Result<Vec<_>, _>>()?);
     for mut phase in std::mem::take(&mut spec.phases) {
         let alone = match phase.streams.as_slice() {
             [stream] if stream.name.is_none() => Some(stream),
@@ -98,7 +86,7 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
             continue;
         }
         for workload in registry::find(stream.workload.as_deref().unwrap_or(usual))?.workloads() {
-            let stream = StreamSpec { workload: Some(workload.to_owned()), ..stream.clone() };
+            let stream = StreamSpec { workload: Some((*workload).to_owned()), ..stream.clone() };
             spec.phases.push(PhaseSpec { streams: vec![stream], ..phase.clone() });
         }
     }
@@ -110,7 +98,7 @@ fn one_workload(named: &str) -> Result<String, Failure> {
     if SqlScript::is_named(named) {
         return Ok(named.to_owned());
     }
-    match registry::find(named)?.workloads().as_slice() {
+    match registry::find(named)?.workloads() {
         [only] => Ok((*only).to_owned()),
         several => Err(Failure::wrong(format!(
             "a stream runs one workload, and {named} is {}",
@@ -127,7 +115,7 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
     for workload in workloads.filter(|workload| !SqlScript::is_named(workload)) {
         let more = registry::find(workload)?;
         selection = Some(match selection {
-            Some(all) => all.and(more).map_err(Failure::wrong)?,
+            Some(all) => all.and(&more)?,
             None => more,
         });
     }
@@ -172,7 +160,7 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
         target.host_metrics = host_metrics.as_ref().map(|exporter| exporter.url().to_owned());
         plans.push(TargetPlan {
             name: target.name.clone(),
-            benchmark: benchmark(system, selection.clone(), source.is_mysql())?,
+            benchmark: benchmark(system, selection.as_ref(), &source.capabilities())?,
             source,
             host_metrics,
         });
@@ -195,10 +183,10 @@ fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
         (Some(url), None) => {
             let target = Target::parse(url, &Environment::of_process())?;
             secrets::remember(target.passwords(), target.user(), target.database());
-            if target.is_mysql() && target.database().is_empty() {
+            if let Some(name) = target.capabilities().name_database.filter(|_| target.database().is_empty()) {
                 return Err(Failure::advised(
                     format!("{} names no database", target.url()),
-                    "name the database for the tables: mysql://user@host/DATABASE",
+                    format!("name the database for the tables: {name}"),
                 ));
             }
             *url = storable(url, &target);
@@ -219,65 +207,15 @@ fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
 /// The workloads with what is said of their data.
 fn benchmark(
     system: &SystemSpec,
-    selection: Option<Selection>,
-    mysql: bool,
+    selection: Option<&Selection>,
+    target: &Capabilities,
 ) -> Result<Box<dyn Benchmark>, Failure> {
-    let refuse = |what: &str| Err(Failure::wrong(what));
-    let data = DataOptions::of(system)?;
-    let Some(selection) = selection else {
-        return match data == DataOptions::default() {
-            true => Ok(Box::new(ScriptsBenchmark)),
-            false => refuse(
-                "a file of SQL runs on tables that are there: leave out the options of a workload's data",
-            ),
-        };
-    };
-    let of_events = data.rows.is_some() || data.customers.is_some() || data.customer_index;
+    let data = data_of(system)?;
     match selection {
-        Selection::TpcB(_) if mysql => Err(Failure::advised(
-            format!("{} runs on PostgreSQL's protocol only", selection.workloads().join(", ")),
-            "sysbench's tests run on both, such as sysbench/oltp_read_write (`dyno workloads` lists them)",
+        Some(selection) => Ok(selection.benchmark(&data, target)?),
+        None if data.is_empty() => Ok(Box::new(ScriptsBenchmark)),
+        None => Err(Failure::wrong(
+            "a file of SQL runs on tables that are there: leave out the options of a workload's data",
         )),
-        Selection::TpcB(_) if !data.sysbench.says_nothing() => {
-            refuse("--tables, --table-size and their like are for sysbench's tests; tpcb takes a --scale")
-        }
-        Selection::TpcB(_) if of_events => {
-            refuse("--rows, --customers and --customer-index are for events; tpcb takes a --scale")
-        }
-        Selection::TpcB(scripts) => Ok(Box::new(TpcbBenchmark::new(scripts, data.scale)?)),
-        Selection::Sysbench(_) if data.scale.is_some() => {
-            refuse("--scale is for tpcb; sysbench's tests take --tables and --table-size")
-        }
-        Selection::Sysbench(_) if of_events => refuse(
-            "--rows, --customers and --customer-index are for events; sysbench's tests take --tables and --table-size",
-        ),
-        Selection::Sysbench(tests) => {
-            let fields = &data.sysbench;
-            if let Some(errors) = fields.ignore_errors.as_ref().filter(|errors| !errors.fits(mysql)) {
-                let wanted = if mysql { "numbers on MySQL" } else { "SQLSTATEs on PostgreSQL" };
-                return Err(Failure::wrong(format!(
-                    "--ignore-errors {errors}: errors have {wanted}, and none of these is one"
-                )));
-            }
-            let wishes = SysbenchWishes {
-                tables: fields.tables,
-                table_size: fields.table_size,
-                options: fields.options(),
-                ignored_errors: fields.ignore_errors.as_ref().map(|errors| errors.on(mysql)),
-            };
-            Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
-        }
-        Selection::Events(_) if data.scale.is_some() || !data.sysbench.says_nothing() => refuse(
-            "--scale is for tpcb, and --tables, --table-size and their like are for sysbench's tests; events takes \
-             --rows and --customers",
-        ),
-        Selection::Events(tests) => {
-            let wishes = EventsWishes {
-                rows: data.rows.map(|rows| rows.0),
-                customers: data.customers.map(|customers| customers.0),
-                customer_index: data.customer_index,
-            };
-            Ok(Box::new(EventsBenchmark::new(tests, wishes)?))
-        }
     }
 }

@@ -38,9 +38,12 @@ fn refusal(line: &str) -> String {
 #[test]
 fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     let resolved = plan("events --rows 2k").unwrap();
-    let names: Vec<_> =
-        resolved.targets.iter().map(|target| (target.name.as_str(), target.is_mysql())).collect();
-    assert_eq!(names, [("pg", false), ("my", true)]);
+    let names: Vec<_> = resolved
+        .targets
+        .iter()
+        .map(|target| (target.name.as_str(), target.capabilities().protocol))
+        .collect();
+    assert_eq!(names, [("pg", "PostgreSQL"), ("my", "MySQL")]);
     let families = |text: &str| {
         let targets = plan(text).unwrap().targets;
         targets.iter().map(|target| target.benchmark.name()).collect::<Vec<_>>()
@@ -49,7 +52,7 @@ fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     assert_eq!(families("-t postgres://h/d -t a=embedded"), ["tpcb", "tpcb"]);
     assert_eq!(families("-t postgres://h/d -t mysql://h/d").len(), 2);
     assert!(refusal("tpcb").contains("PostgreSQL"));
-    assert!(refusal("--customer-index").contains("--customer-index are for events"));
+    assert!(refusal("--customer-index").contains("--customer-index is for events"));
     assert_eq!(plan("events --customer-index").unwrap().spec.systems[1].data["customer-index"], true);
     assert!(refusal("-t postgres://h/d -t postgres://i/d").contains("two targets have the name pg"));
 }

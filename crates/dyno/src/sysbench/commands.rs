@@ -12,7 +12,6 @@ use dyno_workload::sysbench::{
 use super::connection::Database;
 use super::run::seed;
 use super::{Context, Refused, tables};
-use crate::plan::short_name;
 use crate::{DONE, interrupt};
 
 /// The functions of sysbench's scripts that carry out `prepare` and `prewarm`, and `cleanup`, as its messages name them.
@@ -30,7 +29,7 @@ pub(super) fn prepare(context: &Context) -> Result<u8, Refused> {
     drop(connection);
     let stop = interrupt::stop_flag();
     let wanted = PrepareOptions {
-        target: short_name(database.mysql).to_owned(),
+        target: super::short_name(database.mysql).to_owned(),
         options: &options,
         dialect,
         threads: context.settings.threads.get(),

@@ -26,7 +26,7 @@ use console::SysbenchConsole;
 use options::{CommandLine, Options, SysbenchSettings};
 use test::TestSubject;
 
-use dyno_target::Environment;
+use dyno_target::{Capabilities, Environment};
 use dyno_workload::sysbench::lua::DeclaredOption;
 
 use crate::{DONE, NOT_STARTED, NOT_WRITTEN};
@@ -49,6 +49,11 @@ struct Context {
 /// A command line that ends here: what is wrong with it was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Refused;
+
+/// The name of the server in what dyno stores.
+fn short_name(mysql: bool) -> &'static str {
+    if mysql { Capabilities::MYSQL.short_name } else { Capabilities::POSTGRESQL.short_name }
+}
 
 /// Does what the command line asks for, given without the program's name; the exit status.
 pub(crate) fn main(arguments: &[OsString]) -> u8 {

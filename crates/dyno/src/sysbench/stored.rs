@@ -5,7 +5,6 @@ use dyno_results::spec::Protocol;
 use super::run::{SysbenchRun, load_threads};
 use super::script::ScriptLoad;
 use crate::front_end::LoadDescription;
-use crate::plan::short_name;
 use crate::secrets;
 
 /// At the server of this URL.
@@ -21,7 +20,7 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
     LoadDescription {
         program: "sysbench",
         typed: context.typed.iter().map(|word| without_password(word)).collect(),
-        target: short_name(run.database.mysql),
+        target: super::short_name(run.database.mysql),
         url,
         series: run.load.series.clone(),
         workload: run.load.name.clone(),

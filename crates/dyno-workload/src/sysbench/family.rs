@@ -1,149 +1,155 @@
-//! What the user says of sysbench's tests, with sysbench's names: on the command line options of their own, in a
-//! scenario the table `data.sysbench`. Dashes and underscores are the same.
+//! How sysbench's tests are registered: their names, and their options with sysbench's names; in a scenario the table
+//! `data.sysbench`. Dashes and underscores are the same.
 
 use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
 use dyno_results::spec::from_text;
-use dyno_workload::sysbench::{Distribution, IgnoredErrors, Options};
+use dyno_target::{Capabilities, ErrorCodes};
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
+
+use super::{
+    Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, SysbenchWishes, Test,
+};
+use crate::benchmark::{Benchmark, BenchmarkError};
+use crate::family::{Family, Listed};
+
+/// `sysbench` in the registry.
+#[derive(Debug)]
+pub struct SysbenchFamily;
 
 /// Options of the ten tests.
 #[derive(Debug, Clone, Default, PartialEq, Args, DeriveDeserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "sysbench's tests")]
-pub(crate) struct SysbenchFields {
+pub struct SysbenchOptions {
     /// Tables, sbtest1 and on [default: those that are there, else 4]
     #[arg(long, value_name = "N")]
-    pub(crate) tables: Option<u32>,
+    pub tables: Option<u32>,
 
     /// Rows of each table [default: those that are there, else what suits the machine]
     #[arg(long, alias = "table_size", value_name = "N")]
     #[serde(alias = "table_size")]
-    pub(crate) table_size: Option<u64>,
+    pub table_size: Option<u64>,
 
     /// Distribution of ids: uniform, gaussian[:ITERATIONS], special[:ITERATIONS,PERCENT,RESULT], pareto[:H] or
     /// zipfian[:EXPONENT] [default: special:12,1,75]
     #[arg(long, visible_alias = "rand-type", alias = "rand_type", value_name = "SHAPE")]
     #[serde(alias = "rand-type", alias = "rand_type")]
     #[schemars(with = "Option<String>")]
-    pub(crate) distribution: Option<Shape>,
+    pub distribution: Option<Shape>,
 
     /// Errors that restart an event: MySQL's numbers or PostgreSQL's SQLSTATEs, separated by commas, or all [default:
     /// 1213,1020,1205 and 40P01,23505,40001]
     #[arg(long, alias = "ignore_errors", value_name = "LIST")]
     #[serde(alias = "ignore_errors")]
     #[schemars(with = "Option<String>")]
-    pub(crate) ignore_errors: Option<Errors>,
+    pub ignore_errors: Option<Errors>,
 
     /// Ids that a range spans [default: 100]
     #[arg(long, hide_short_help = true, alias = "range_size", value_name = "N")]
     #[serde(alias = "range_size")]
-    pub(crate) range_size: Option<u32>,
+    pub range_size: Option<u32>,
 
     /// Point selects of an event [default: 10]
     #[arg(long, hide_short_help = true, alias = "point_selects", value_name = "N")]
     #[serde(alias = "point_selects")]
-    pub(crate) point_selects: Option<u32>,
+    pub point_selects: Option<u32>,
 
     /// Simple range selects of an event [default: 1]
     #[arg(long, hide_short_help = true, alias = "simple_ranges", value_name = "N")]
     #[serde(alias = "simple_ranges")]
-    pub(crate) simple_ranges: Option<u32>,
+    pub simple_ranges: Option<u32>,
 
     /// Range selects with SUM() [default: 1]
     #[arg(long, hide_short_help = true, alias = "sum_ranges", value_name = "N")]
     #[serde(alias = "sum_ranges")]
-    pub(crate) sum_ranges: Option<u32>,
+    pub sum_ranges: Option<u32>,
 
     /// Range selects with ORDER BY [default: 1]
     #[arg(long, hide_short_help = true, alias = "order_ranges", value_name = "N")]
     #[serde(alias = "order_ranges")]
-    pub(crate) order_ranges: Option<u32>,
+    pub order_ranges: Option<u32>,
 
     /// Range selects with DISTINCT [default: 1]
     #[arg(long, hide_short_help = true, alias = "distinct_ranges", value_name = "N")]
     #[serde(alias = "distinct_ranges")]
-    pub(crate) distinct_ranges: Option<u32>,
+    pub distinct_ranges: Option<u32>,
 
     /// Run range selects [default: on]
     #[arg(long, hide_short_help = true, alias = "range_selects", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "range_selects")]
     #[schemars(with = "Option<bool>")]
-    pub(crate) range_selects: Option<Switch>,
+    pub range_selects: Option<Switch>,
 
     /// Updates of an indexed column [default: 1]
     #[arg(long, hide_short_help = true, alias = "index_updates", value_name = "N")]
     #[serde(alias = "index_updates")]
-    pub(crate) index_updates: Option<u32>,
+    pub index_updates: Option<u32>,
 
     /// Updates of a column without index [default: 1]
     #[arg(long, hide_short_help = true, alias = "non_index_updates", value_name = "N")]
     #[serde(alias = "non_index_updates")]
-    pub(crate) non_index_updates: Option<u32>,
+    pub non_index_updates: Option<u32>,
 
     /// Deletes, each with the insert that puts the row back [default: 1]
     #[arg(long, hide_short_help = true, alias = "delete_inserts", value_name = "N")]
     #[serde(alias = "delete_inserts")]
-    pub(crate) delete_inserts: Option<u32>,
+    pub delete_inserts: Option<u32>,
 
     /// Each statement is a transaction of its own, without BEGIN and COMMIT [default: off]
     #[arg(long, hide_short_help = true, alias = "skip_trx", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "skip_trx")]
     #[schemars(with = "Option<bool>")]
-    pub(crate) skip_trx: Option<Switch>,
+    pub skip_trx: Option<Switch>,
 
     /// The server numbers the rows; off: the client does [default: on]
     #[arg(long, hide_short_help = true, alias = "auto_inc", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "auto_inc")]
     #[schemars(with = "Option<bool>")]
-    pub(crate) auto_inc: Option<Switch>,
+    pub auto_inc: Option<Switch>,
 
     /// A plain index on id instead of the primary key [default: off]
     #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true, default_missing_value = "on")]
     #[schemars(with = "Option<bool>")]
-    pub(crate) secondary: Option<Switch>,
+    pub secondary: Option<Switch>,
 
     /// The index on k [default: on]
     #[arg(long, hide_short_help = true, alias = "create_secondary", value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
     #[serde(alias = "create_secondary")]
     #[schemars(with = "Option<bool>")]
-    pub(crate) create_secondary: Option<Switch>,
+    pub create_secondary: Option<Switch>,
 
     /// MySQL's ENGINE of new tables [default: innodb]
     #[arg(long, hide_short_help = true, alias = "mysql_storage_engine", value_name = "NAME")]
     #[serde(alias = "mysql_storage_engine")]
-    pub(crate) mysql_storage_engine: Option<String>,
+    pub mysql_storage_engine: Option<String>,
 
     /// Values in the list of select_random_points [default: 10]
     #[arg(long, hide_short_help = true, alias = "random_points", value_name = "N")]
     #[serde(alias = "random_points")]
-    pub(crate) random_points: Option<u32>,
+    pub random_points: Option<u32>,
 
     /// Ranges of select_random_ranges [default: 10]
     #[arg(long, hide_short_help = true, alias = "number_of_ranges", value_name = "N")]
     #[serde(alias = "number_of_ranges")]
-    pub(crate) number_of_ranges: Option<u32>,
+    pub number_of_ranges: Option<u32>,
 
     /// Length of a range of select_random_ranges [default: 5]
     #[arg(long, hide_short_help = true, value_name = "N")]
-    pub(crate) delta: Option<u32>,
+    pub delta: Option<u32>,
 }
 
-impl SysbenchFields {
-    pub(crate) fn says_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-
+impl SysbenchOptions {
     /// The options with sysbench's defaults where nothing is said; how much data is meant by them only where that is said.
-    pub(crate) fn options(&self) -> Options {
+    fn options(&self) -> Options {
         let default = Options::default();
         let on = |switch: Option<Switch>, default| switch.map_or(default, |switch| switch.0);
         Options {
@@ -172,10 +178,56 @@ impl SysbenchFields {
     }
 }
 
+impl Family for SysbenchFamily {
+    type Workload = Test;
+    type Options = SysbenchOptions;
+
+    const NAME: &'static str = NAME;
+    const ABOUT: &'static str =
+        "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn";
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL"];
+    const HAS_TABLE: bool = true;
+    const ALL: &'static [Test] = &Test::ALL;
+    const USUAL: &'static [Test] = &[Test::PointSelect, Test::ReadWrite];
+
+    fn listed(test: Test) -> Listed {
+        Listed { name: test.workload(), about: test.about(), runs_on: Self::RUNS_ON }
+    }
+
+    fn calls(test: Test) -> Vec<String> {
+        let short = test.name().strip_prefix("oltp_").unwrap_or(test.name());
+        vec![test.name().to_owned(), short.to_owned(), format!("{NAME}/{short}")]
+    }
+
+    fn benchmark(
+        tests: Vec<Test>,
+        said: SysbenchOptions,
+        target: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
+        let codes = target.error_codes;
+        if let Some(errors) = said.ignore_errors.as_ref().filter(|errors| !errors.fits(codes)) {
+            let wanted = match codes {
+                ErrorCodes::Numbers => "numbers",
+                ErrorCodes::SqlStates => "SQLSTATEs",
+                ErrorCodes::Names => "names",
+            };
+            let errors = errors.to_string();
+            return Err(OptionsError::OtherErrors { errors, wanted, protocol: target.protocol }.into());
+        }
+        let wishes = SysbenchWishes {
+            tables: said.tables,
+            table_size: said.table_size,
+            options: said.options(),
+            ignored_errors: said.ignore_errors.as_ref().map(|errors| errors.on(codes)),
+        };
+        Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
+    }
+}
+
 /// `on` or `off`; in a scenario also `true` or `false`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Switch(pub(crate) bool);
+pub struct Switch(pub bool);
 
 impl FromStr for Switch {
     type Err = String;
@@ -215,7 +267,7 @@ impl<'de> Deserialize<'de> for Switch {
 
 /// A distribution with its parameters: `uniform`, `pareto:0.2`, `special:12,1,75`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Shape(pub(crate) Distribution);
+pub struct Shape(pub Distribution);
 
 impl FromStr for Shape {
     type Err = String;
@@ -307,31 +359,38 @@ const SQLSTATE: usize = 5;
 
 /// Errors that restart an event: `all`, or codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Errors {
+pub enum Errors {
     All,
     Codes(Vec<String>),
 }
 
 impl Errors {
-    /// Whether any of them, where there are some, can come of a server of this protocol.
-    pub(crate) fn fits(&self, mysql: bool) -> bool {
-        let fits = |code: &String| if mysql { code.parse::<u16>().is_ok() } else { code.len() == SQLSTATE };
+    /// Whether any of them, where there are some, can come of a server with such codes.
+    fn fits(&self, codes: ErrorCodes) -> bool {
+        let fits = |code: &String| match codes {
+            ErrorCodes::Numbers => code.parse::<u16>().is_ok(),
+            ErrorCodes::SqlStates => code.len() == SQLSTATE,
+            ErrorCodes::Names => code.contains('_'),
+        };
         match self {
             Self::All => true,
-            Self::Codes(codes) => codes.is_empty() || codes.iter().any(fits),
+            Self::Codes(said) => said.is_empty() || said.iter().any(fits),
         }
     }
 
-    /// As a server of this protocol has them; the codes of the other protocol mean nothing there.
-    pub(crate) fn on(&self, mysql: bool) -> IgnoredErrors {
-        match self {
-            Self::All => IgnoredErrors::all(),
-            Self::Codes(codes) if mysql => {
-                let numbers: Vec<u16> = codes.iter().filter_map(|code| code.parse().ok()).collect();
+    /// As a server with such codes has them; the others mean nothing there.
+    fn on(&self, codes: ErrorCodes) -> IgnoredErrors {
+        let said = match self {
+            Self::All => return IgnoredErrors::all(),
+            Self::Codes(said) => said,
+        };
+        match codes {
+            ErrorCodes::Numbers => {
+                let numbers: Vec<u16> = said.iter().filter_map(|code| code.parse().ok()).collect();
                 IgnoredErrors::of_numbers(&numbers)
             }
-            Self::Codes(codes) => {
-                let states: Vec<&str> = codes.iter().map(String::as_str).collect();
+            ErrorCodes::SqlStates | ErrorCodes::Names => {
+                let states: Vec<&str> = said.iter().map(String::as_str).collect();
                 IgnoredErrors::of_states(&states)
             }
         }
@@ -412,11 +471,12 @@ mod tests {
     #[test]
     fn errors_are_those_of_the_protocol() {
         let errors: Errors = "1213, 40001,23505".parse().unwrap();
-        assert_eq!(errors.on(true), IgnoredErrors::of_numbers(&[1213, 40001, 23505]));
-        assert_eq!(errors.on(false), IgnoredErrors::of_states(&["1213", "40001", "23505"]));
-        assert_eq!("ALL".parse::<Errors>().unwrap().on(true), IgnoredErrors::all());
+        let [states, numbers] = [ErrorCodes::SqlStates, ErrorCodes::Numbers];
+        assert_eq!(errors.on(numbers), IgnoredErrors::of_numbers(&[1213, 40001, 23505]));
+        assert_eq!(errors.on(states), IgnoredErrors::of_states(&["1213", "40001", "23505"]));
+        assert_eq!("ALL".parse::<Errors>().unwrap().on(numbers), IgnoredErrors::all());
         assert!("deadlock".parse::<Errors>().is_err());
-        let fits = |text: &str| [false, true].map(|mysql| text.parse::<Errors>().unwrap().fits(mysql));
+        let fits = |text: &str| [states, numbers].map(|codes| text.parse::<Errors>().unwrap().fits(codes));
         assert_eq!([fits("40P01"), fits("1213")], [[true, false], [false, true]]);
         assert_eq!([fits("1213,40P01"), fits("all"), fits("")], [[true, true]; 3]);
     }
@@ -425,12 +485,11 @@ mod tests {
     fn a_scenario_has_the_same_names_with_dashes_or_underscores() {
         let text = "tables = 4\ntable_size = 100\nrange-selects = false\nskip_trx = 'on'\n\
                     distribution = 'uniform'\nignore-errors = '1213'\n";
-        let fields: SysbenchFields = toml::from_str(text).unwrap();
+        let fields: SysbenchOptions = toml::from_str(text).unwrap();
         let options = fields.options();
         assert_eq!((options.tables, options.table_size), (4, 100));
         assert!(!options.range_selects && options.skip_trx && options.auto_inc);
         assert_eq!(options.distribution, Distribution::Uniform);
-        assert!(!fields.says_nothing() && SysbenchFields::default().says_nothing());
-        assert!(toml::from_str::<SysbenchFields>("tabels = 4").is_err());
+        assert!(toml::from_str::<SysbenchOptions>("tabels = 4").is_err());
     }
 }

@@ -1,0 +1,62 @@
+//! What can be said of a target from its name alone, so that nobody above asks which product it is. A driver adds its own
+//! here.
+
+use crate::Target;
+
+/// How a server writes the errors that it reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCodes {
+    Numbers,
+    /// Five letters or digits: `40P01`.
+    SqlStates,
+    /// `SQLITE_BUSY`
+    Names,
+}
+
+/// What a kind of target is and can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The protocol's name, by which workloads say what they run on.
+    pub protocol: &'static str,
+    /// The name of a target where the user gives it none.
+    pub short_name: &'static str,
+    pub error_codes: ErrorCodes,
+    /// Whether statements can be sent with their parameters apart without being prepared first.
+    pub extended_protocol: bool,
+    /// Whether scripts in pgbench's language run on it.
+    pub pgbench_scripts: bool,
+    /// How a target without a database names one; `None` where each name has one.
+    pub name_database: Option<&'static str>,
+}
+
+impl Capabilities {
+    /// Of a server that dyno starts itself.
+    pub const EMBEDDED: Self = Self::POSTGRESQL;
+    pub const POSTGRESQL: Self = Self {
+        protocol: "PostgreSQL",
+        short_name: "pg",
+        error_codes: ErrorCodes::SqlStates,
+        extended_protocol: true,
+        pgbench_scripts: true,
+        name_database: None,
+    };
+    pub const MYSQL: Self = Self {
+        protocol: "MySQL",
+        short_name: "my",
+        error_codes: ErrorCodes::Numbers,
+        extended_protocol: false,
+        pgbench_scripts: false,
+        name_database: Some("mysql://user@host/DATABASE"),
+    };
+}
+
+impl Target {
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::Postgres(_) => Capabilities::POSTGRESQL,
+            Self::MySql(_) => Capabilities::MYSQL,
+            Self::Driver(target) => target.capabilities,
+        }
+    }
+}

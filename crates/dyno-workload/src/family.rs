@@ -1,0 +1,177 @@
+//! What a family of workloads tells the registry and the command line: its names, and its options, which only it knows.
+//!
+//! A family implements [`Family`] in its own folder; all others see it as a [`Registered`].
+
+use std::fmt::{self, Debug};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use dyno_target::Capabilities;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::benchmark::{Benchmark, BenchmarkError};
+
+/// A workload as a list shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// `tpcb/select-only`
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// The protocols of the servers that it runs on.
+    pub runs_on: &'static [&'static str],
+}
+
+/// Workloads on the same data, with the same options.
+pub trait Family: Debug + Sync + 'static {
+    type Workload: Copy;
+    /// What a user says of them: on the command line, and with the same names in a scenario.
+    type Options: Args + Serialize + DeserializeOwned + JsonSchema;
+
+    const NAME: &'static str;
+    /// One line on the workloads that the family's name alone stands for.
+    const ABOUT: &'static str;
+    /// [`Capabilities::protocol`] of the targets that it runs on.
+    const RUNS_ON: &'static [&'static str];
+    /// Whether a scenario has the options in a table of the family's name, and not beside those of others.
+    const HAS_TABLE: bool = false;
+    /// Every workload, in the order of the lists.
+    const ALL: &'static [Self::Workload];
+    /// Those that the family's name alone stands for, in the order in which they run.
+    const USUAL: &'static [Self::Workload];
+
+    fn listed(workload: Self::Workload) -> Listed;
+
+    /// Further names of a workload: that without its family.
+    fn calls(workload: Self::Workload) -> Vec<String> {
+        Self::listed(workload).name.rsplit('/').next().map(str::to_owned).into_iter().collect()
+    }
+
+    /// # Errors
+    /// The options do not go together, or not with such a target.
+    fn benchmark(
+        workloads: Vec<Self::Workload>,
+        options: Self::Options,
+        target: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, BenchmarkError>;
+}
+
+/// A [`Family`] whose types are not known.
+pub trait Registered: Debug + Sync {
+    fn name(&self) -> &'static str;
+    fn runs_on(&self) -> &'static [&'static str];
+    fn has_table(&self) -> bool;
+    /// The family itself, as a list shows it.
+    fn listed(&self) -> Listed;
+    /// Its workloads, each with its further names.
+    fn workloads(&self) -> Vec<(Listed, Vec<String>)>;
+    fn usual(&self) -> Vec<&'static str>;
+    /// Adds its options to a command.
+    fn augment(&self, command: Command) -> Command;
+    /// What was typed of them.
+    ///
+    /// # Errors
+    /// Such as clap has.
+    fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error>;
+    /// What a scenario says of them, each under its own name and not an alias.
+    ///
+    /// # Errors
+    /// It is not what the options take.
+    fn read(&self, said: Value) -> Result<Map<String, Value>, serde_json::Error>;
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
+    /// The benchmark of the workloads of these names.
+    ///
+    /// # Errors
+    /// See [`Family::benchmark`].
+    fn benchmark(
+        &self,
+        workloads: &[&'static str],
+        said: Map<String, Value>,
+        target: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, BenchmarkError>;
+}
+
+impl<F: Family> Registered for F {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn runs_on(&self) -> &'static [&'static str] {
+        F::RUNS_ON
+    }
+
+    fn has_table(&self) -> bool {
+        F::HAS_TABLE
+    }
+
+    fn listed(&self) -> Listed {
+        Listed { name: F::NAME, about: F::ABOUT, runs_on: F::RUNS_ON }
+    }
+
+    fn workloads(&self) -> Vec<(Listed, Vec<String>)> {
+        F::ALL.iter().map(|workload| (F::listed(*workload), F::calls(*workload))).collect()
+    }
+
+    fn usual(&self) -> Vec<&'static str> {
+        F::USUAL.iter().map(|workload| F::listed(*workload).name).collect()
+    }
+
+    fn augment(&self, command: Command) -> Command {
+        F::Options::augment_args(command)
+    }
+
+    fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error> {
+        let options = F::Options::from_arg_matches(matches)?;
+        said(&options).map_err(|error| clap::Error::raw(clap::error::ErrorKind::Format, error))
+    }
+
+    fn read(&self, value: Value) -> Result<Map<String, Value>, serde_json::Error> {
+        said(&serde_json::from_value::<F::Options>(value)?)
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        match F::HAS_TABLE {
+            true => generator.subschema_for::<F::Options>(),
+            false => F::Options::json_schema(generator),
+        }
+    }
+
+    fn benchmark(
+        &self,
+        workloads: &[&'static str],
+        said: Map<String, Value>,
+        target: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
+        let of_name =
+            |name: &&str| F::ALL.iter().copied().find(|workload| F::listed(*workload).name == *name);
+        let workloads = workloads.iter().filter_map(of_name).collect();
+        let options = serde_json::from_value(Value::Object(said)).map_err(BenchmarkError::WrongOptions)?;
+        F::benchmark(workloads, options, target)
+    }
+}
+
+/// The options that are not left out.
+fn said<T: Serialize>(options: &T) -> Result<Map<String, Value>, serde_json::Error> {
+    let mut said = match serde_json::to_value(options)? {
+        Value::Object(said) => said,
+        _ => Map::new(),
+    };
+    said.retain(|_, value| !value.is_null());
+    Ok(said)
+}
+
+impl PartialEq for dyn Registered {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Registered {}
+
+impl fmt::Display for dyn Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,144 @@
+//! What is said of the workloads' data, of all families side by side: on the command line, in a scenario, in its schema.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde_json::{Map, Value};
+
+use super::FAMILIES;
+use crate::family::Registered;
+
+/// By family, the options that are not left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DataOptions(BTreeMap<&'static str, Map<String, Value>>);
+
+impl DataOptions {
+    /// Reads what a scenario says of a system's data.
+    ///
+    /// # Errors
+    /// No family knows an option, or it does not take the value.
+    pub fn read(data: &Map<String, Value>) -> Result<Self, serde_json::Error> {
+        let mut data = data.clone();
+        let mut known = Vec::new();
+        let mut read = Self::default();
+        for family in FAMILIES {
+            let said = if family.has_table() {
+                known.push(family.name().to_owned());
+                data.remove(family.name()).unwrap_or_else(|| Map::new().into())
+            } else {
+                let names = names(*family);
+                let said = names.iter().filter_map(|(name, _)| data.remove_entry(name)).collect();
+                known.extend(names.into_iter().map(|(name, _)| name));
+                Value::Object(said)
+            };
+            read.put(family.name(), family.read(said)?);
+        }
+        match data.keys().next() {
+            Some(unknown) => {
+                let known = known.join("`, `");
+                Err(serde_json::Error::custom(format!(
+                    "unknown field `{unknown}`, expected one of `{known}`"
+                )))
+            }
+            None => Ok(read),
+        }
+    }
+
+    /// As a scenario says it.
+    #[must_use]
+    pub fn written(self) -> Map<String, Value> {
+        let mut data = Map::new();
+        for (name, said) in self.0 {
+            if FAMILIES.iter().any(|family| family.name() == name && family.has_table()) {
+                data.insert(name.to_owned(), said.into());
+            } else {
+                data.extend(said);
+            }
+        }
+        data
+    }
+
+    /// These, and those of `below` that they leave out.
+    #[must_use]
+    pub fn or(self, mut below: Self) -> Self {
+        for (name, said) in self.0 {
+            below.0.entry(name).or_default().extend(said);
+        }
+        below
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn of(&self, family: &str) -> Map<String, Value> {
+        self.0.get(family).cloned().unwrap_or_default()
+    }
+
+    /// The first family but this that something is said to, and what: `--rows and --customers`.
+    pub(super) fn foreign(&self, family: &str) -> Option<(&'static str, Vec<String>)> {
+        let (other, said) = self.0.iter().find(|(name, _)| **name != family)?;
+        Some((other, said.keys().map(|name| format!("--{name}")).collect()))
+    }
+
+    fn put(&mut self, family: &'static str, said: Map<String, Value>) {
+        if !said.is_empty() {
+            self.0.insert(family, said);
+        }
+    }
+}
+
+/// The options of a family, in their order, and whether the short help has them too.
+pub(super) fn names(family: &dyn Registered) -> Vec<(String, bool)> {
+    let command = family.augment(Command::new(family.name()));
+    let name = |option: &clap::Arg| Some((option.get_long()?.to_owned(), !option.is_hide_short_help_set()));
+    command.get_arguments().filter_map(name).collect()
+}
+
+impl FromArgMatches for DataOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut typed = Self::default();
+        for family in FAMILIES {
+            typed.put(family.name(), family.typed(matches)?);
+        }
+        Ok(typed)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?.or(std::mem::take(self));
+        Ok(())
+    }
+}
+
+impl Args for DataOptions {
+    fn augment_args(command: Command) -> Command {
+        FAMILIES.iter().fold(command, |command, family| family.augment(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl JsonSchema for DataOptions {
+    fn schema_name() -> Cow<'static, str> {
+        "DataOptions".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = Map::new();
+        for family in FAMILIES {
+            let mut schema = family.schema(generator);
+            if family.has_table() {
+                properties.insert(family.name().to_owned(), schema.into());
+            } else if let Some(Value::Object(own)) = schema.remove("properties") {
+                properties.extend(own);
+            }
+        }
+        json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+    }
+}

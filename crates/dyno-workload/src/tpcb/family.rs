@@ -1,0 +1,48 @@
+//! How tpcb is registered: its workloads' names and its options.
+
+use clap::Args;
+use dyno_target::Capabilities;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NAME, Script, TpcbBenchmark};
+use crate::benchmark::{Benchmark, BenchmarkError};
+use crate::family::{Family, Listed};
+
+/// `tpcb` in the registry.
+#[derive(Debug)]
+pub struct TpcbFamily;
+
+/// What a user says of the data.
+#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[command(next_help_heading = "Workload")]
+pub struct TpcbOptions {
+    /// Scale of the data of tpcb; a unit is 100,000 accounts, about 16 MB [default: from the machine, or that of the
+    /// data that is there]
+    #[arg(long, short = 's', value_name = "N")]
+    pub scale: Option<u64>,
+}
+
+impl Family for TpcbFamily {
+    type Workload = Script;
+    type Options = TpcbOptions;
+
+    const NAME: &'static str = NAME;
+    const ABOUT: &'static str = "read, then write: tpcb/select-only and tpcb/tpcb-like in turn";
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL"];
+    const ALL: &'static [Script] = &Script::ALL;
+    const USUAL: &'static [Script] = &[Script::SelectOnly, Script::TpcbLike];
+
+    fn listed(script: Script) -> Listed {
+        Listed { name: script.workload(), about: script.about(), runs_on: Self::RUNS_ON }
+    }
+
+    fn benchmark(
+        scripts: Vec<Script>,
+        options: TpcbOptions,
+        _target: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
+        Ok(Box::new(TpcbBenchmark::new(scripts, options.scale)?))
+    }
+}
