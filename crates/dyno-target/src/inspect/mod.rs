@@ -4,6 +4,7 @@
 mod identity;
 mod mysql;
 mod place;
+mod sessions;
 mod settings;
 mod sizes;
 mod statistics;
@@ -12,6 +13,7 @@ use dyno_results::event;
 
 pub use identity::{Identity, identity};
 pub use place::{ServerProcess, server_process};
+pub use sessions::{begins_without_autocommit, prepared_statements_left};
 pub use settings::settings;
 pub use sizes::data;
 pub use statistics::Statistics;
