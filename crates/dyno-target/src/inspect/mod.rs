@@ -6,6 +6,7 @@ mod identity;
 mod mysql;
 mod place;
 mod postgres;
+mod sessions;
 mod statistics;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use dyno_wire::endpoint::{Address, Wire};
 pub use identity::Identity;
 pub use place::ServerProcess;
 pub(crate) use postgres::literal;
+pub use sessions::{begins_without_autocommit, prepared_statements_left};
 pub use statistics::Statistics;
 
 use crate::connection::{Connection, QueryError, TextRow};
@@ -36,12 +38,14 @@ pub(crate) struct Inspector {
     pub(crate) settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
     pub(crate) sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
     /// Finds out what this server has of them. What could be read with another right is added to the texts.
-    pub(crate) statistics:
-        fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>,
+    pub(crate) statistics: PrepareStatistics,
 }
 
 pub(crate) type Answer<T> = Result<T, QueryError>;
 pub(crate) type Ask<T> = fn(&mut Connection) -> Answer<T>;
+
+pub(crate) type PrepareStatistics =
+    fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>;
 
 /// The only place that chooses.
 fn inspector(connection: &Connection) -> &'static Inspector {

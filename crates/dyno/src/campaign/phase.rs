@@ -8,7 +8,7 @@ use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_results::event::{HookTime, StageKind};
 use dyno_results::spec::StageOrder;
-use dyno_target::connection::Connection;
+use dyno_target::inspect;
 use dyno_workload::benchmark::{BenchmarkError, SeriesLoad, SqlScript};
 
 use super::admin::{cancellable, canceller};
@@ -353,25 +353,18 @@ fn load_of_script(
     Ok(script.load(stream.protocol, (threads, SCRIPT_CLIENTS), (stream.tries_max, seed))?)
 }
 
-/// A MySQL server may begin its sessions without autocommit: the load would be acknowledged, and lost.
+/// Refuses a server whose sessions begin without autocommit: the load would be acknowledged, and lost.
 fn check_autocommit(server: &mut TargetServer) -> Result<(), Failure> {
-    if !server.is_mysql() {
+    if !inspect::begins_without_autocommit(server.reconnect_if_broken()?) {
         return Ok(());
     }
-    // dyno's own connection has turned its own on, and other sessions begin as the server says.
-    let ask = |connection: &mut Connection| connection.query_value("SELECT @@GLOBAL.autocommit");
-    let begins_with: Result<Option<u8>, _> = server.reconnect_if_broken()?.briefly(ask);
-    match begins_with {
-        Ok(Some(0)) => Err(Failure::advised(
-            format!(
-                "sessions on {} begin with autocommit off: what a single statement writes would never be committed",
-                server.url
-            ),
-            "turn it on for new sessions: SET GLOBAL autocommit = 1",
-        )),
-        // A server that does not say begins as all do.
-        _ => Ok(()),
-    }
+    Err(Failure::advised(
+        format!(
+            "sessions on {} begin with autocommit off: what a single statement writes would never be committed",
+            server.url
+        ),
+        "turn it on for new sessions: SET GLOBAL autocommit = 1",
+    ))
 }
 
 /// Brings the tables into the state in which a load begins.

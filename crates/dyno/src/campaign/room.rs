@@ -1,4 +1,4 @@
-//! How many clients a server has room for: their connections, and on MySQL the statements that they prepare. A load
+//! How many clients a server has room for: their connections, and where it counts them the statements that they prepare. A load
 //! that does not fit is refused before it begins, with what would fit; a ladder that dyno chooses ends where the room
 //! does. Where several targets are on one server, each has room for its part.
 
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dyno_engine::workload::Workload;
 use dyno_results::spec::{Arrivals, Course, Protocol, Quantity, Rungs};
-use dyno_target::connection::QueryError;
+use dyno_target::inspect;
 
 use super::target_server::TargetServer;
 use crate::failure::Failure;
@@ -107,7 +107,7 @@ pub(super) fn connections(load: &StreamLoad<'_>, server: &mut TargetServer) -> R
     })
 }
 
-/// The room for a load: that for connections, and for the statements that MySQL counts over all of them.
+/// The room for a load: that for connections, and for the statements that some servers count over all of them.
 pub(super) fn of_load(
     load: &StreamLoad<'_>,
     server: &mut TargetServer,
@@ -117,7 +117,7 @@ pub(super) fn of_load(
     // More clients need no more connections than those that they share.
     let clients = if load.stream.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
-    let prepares = server.is_mysql() && load.stream.protocol == Protocol::Prepared;
+    let prepares = load.stream.protocol == Protocol::Prepared;
     let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
     if !prepares || each == 0 {
         return Ok(by_connections);
@@ -155,35 +155,21 @@ pub(super) fn of_load(
     }
 }
 
-/// Statements that may still be prepared. Sessions of the load before may be closing, so where there is no room for as many
-/// as are wanted, it is waited for a little.
+/// Statements that this target may still prepare, on a server that limits them. Sessions of the load before may be closing,
+/// so where there is no room for as many as are wanted, it is waited for a little.
 fn free_statements_for(server: &mut TargetServer, wanted: u64) -> Result<Option<u64>, Failure> {
     let started = Instant::now();
+    let sharers = u64::from(server.sharers().server);
     loop {
-        match free_statements(server)? {
+        let left = inspect::prepared_statements_left(server.reconnect_if_broken()?);
+        let left = left.map_err(|source| server.query_failed("counting the prepared statements", source))?;
+        match left.map(|left| left / sharers) {
             Some(free) if free < wanted && started.elapsed() < CLOSING_WAIT => {
                 std::thread::sleep(CLOSING_LOOK);
             }
             free => return Ok(free),
         }
     }
-}
-
-/// Statements that may still be prepared on a MySQL server, which counts those of all its sessions together; the part of
-/// one target, where others are on it too. `None` where it does not say.
-fn free_statements(server: &mut TargetServer) -> Result<Option<u64>, Failure> {
-    let url = server.url.clone();
-    let sharers = u64::from(server.sharers().server);
-    let connection = server.reconnect_if_broken()?;
-    let mut ask = |sql: &str, column: usize| match connection.query(sql) {
-        Ok(rows) => Ok(rows.first().and_then(|row| row.text(column)?.parse::<u64>().ok())),
-        // A relative that has no such limit.
-        Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
-        Err(source) => Err(Failure::query("counting the prepared statements", &url, source)),
-    };
-    let most = ask("SELECT @@GLOBAL.max_prepared_stmt_count", 0)?;
-    let used = ask("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'", 1)?;
-    Ok(most.map(|most| most.saturating_sub(used.unwrap_or(0)) / sharers))
 }
 
 /// Targets between which a server's room is divided; nothing where there is one.

@@ -114,10 +114,6 @@ impl TargetServer {
         Ok(server)
     }
 
-    pub(crate) fn is_mysql(&self) -> bool {
-        self.connection.is_mysql()
-    }
-
     /// Looks which process the server is now; true where it is another than before.
     fn find_process(&mut self) -> Result<bool, Failure> {
         let (pid, data_directory) = match &self.embedded {
