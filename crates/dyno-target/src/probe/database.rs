@@ -109,7 +109,7 @@ impl DatabaseWatch {
 /// The same endpoint under a name that shows in `pg_stat_activity`, or in `session_connect_attrs`, what the session is
 /// for.
 fn renamed(endpoint: &Endpoint) -> Endpoint {
-    let parameter = if endpoint.wire.is_mysql() { "program_name" } else { "application_name" };
+    let parameter = endpoint.wire.name_parameter();
     let mut login = Login::clone(&endpoint.login);
     login.parameters.retain(|(name, _)| name != parameter);
     login.parameters.push((parameter.to_owned(), APPLICATION_NAME.to_owned()));
