@@ -13,9 +13,9 @@ use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_target::probe::NodeExporterError;
 use dyno_workload::benchmark::BenchmarkError;
+use dyno_workload::dataset::SizeError;
 use dyno_workload::registry::UnknownWorkload;
 use dyno_workload::sysbench::OptionsError;
-use dyno_workload::tpcb::ScaleError;
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Workload(#[from] UnknownWorkload),
     #[error("--scale: {0}")]
-    Scale(#[from] ScaleError),
+    Size(#[from] SizeError),
     #[error(transparent)]
     Sysbench(#[from] OptionsError),
     #[error("--server: {0}")]

@@ -6,8 +6,8 @@
 mod benchmark;
 mod census;
 mod load;
-mod mark;
 mod prepare;
+mod recipe;
 mod rows;
 mod size;
 mod state;
@@ -21,7 +21,7 @@ pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
 pub use benchmark::{EventsBenchmark, EventsWishes};
 pub use load::{Events, Ids};
-pub use size::{Size, SizeError};
+pub use size::Size;
 pub use state::{Found, Wanted, state};
 pub use test::Test;
 pub use verify::LastCensus;
