@@ -87,6 +87,17 @@ impl Cause {
     }
 }
 
+/// Whether a server that says so to a bulk load would take the same rows by INSERT: it knows no such load, or does not
+/// allow it by its version, a setting, the client's options, or the user's rights.
+#[must_use]
+pub fn refuses_bulk_load(error: &ServerError) -> bool {
+    match error.number() {
+        Some(number) => matches!(number, 1148 | 3948 | 2068 | 4166 | 1227 | 1235 | 1064 | 1047),
+        // Not supported, syntax.
+        None => matches!(error.state().as_str(), "0A000" | "42601"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Cause;

@@ -2,6 +2,7 @@
 //! itself. Knows no workload, and opens no socket for the load: that is the engine's.
 
 mod capabilities;
+pub mod catalog;
 pub mod cause;
 pub mod connection;
 pub mod embedded;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use dyno_results::event::Setting;
 use dyno_target::inspect::{self, Statistics};
-use dyno_target::product::{self, Analyze, AutoIncrement};
+use dyno_target::product::{self, Analyze, AutoIncrement, Bulk};
 use dyno_target::{Connection, Environment, Target};
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
 
@@ -62,7 +62,7 @@ fn postgresql_is_recognised_with_its_dialect() {
     assert_eq!(found.product.unwrap().name, "PostgreSQL");
     assert!(found.version_text.unwrap().starts_with(&format!("PostgreSQL {}", found.version.unwrap())));
     let dialect = found.dialect;
-    assert!(dialect.vacuum && dialect.freeze && dialect.copy && !dialect.mysql && !dialect.load_local);
+    assert!(dialect.vacuum && dialect.bulk == Bulk::Copy { freeze: true });
     assert_eq!((dialect.analyze, dialect.auto_increment), (Analyze::Plain, AutoIncrement::Serial));
     // What the dialect says is understood.
     session.execute("BEGIN").unwrap();
@@ -111,7 +111,7 @@ fn what_the_dialect_says_is_understood() {
     for server in each() {
         let mut session = root(&server);
         let dialect = product::recognise(&mut session).unwrap().dialect;
-        assert!(dialect.mysql && dialect.load_local && !dialect.copy && !dialect.vacuum, "{dialect:?}");
+        assert!(dialect.bulk == Bulk::LoadLocal && !dialect.vacuum, "{dialect:?}");
         let column = dialect.auto_increment.column_type();
         let create = format!(
             "CREATE TABLE spoken (id {column}, PRIMARY KEY (id{})){}",
@@ -127,7 +127,8 @@ fn what_the_dialect_says_is_understood() {
 fn local_infile_that_is_off_is_no_part_of_the_dialect() {
     for product in WITH_INNODB {
         let Some(server) = own(MysqlSetup::new(product).with("local-infile=OFF")) else { continue };
-        assert!(!product::recognise(&mut root(&server)).unwrap().dialect.load_local, "{product}");
+        let bulk = product::recognise(&mut root(&server)).unwrap().dialect.bulk;
+        assert!(matches!(bulk, Bulk::Inserts { .. }), "{product}");
     }
 }
 

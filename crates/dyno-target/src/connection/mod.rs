@@ -36,6 +36,7 @@ use session::{AnswerTotals, MySqlSession, PostgresSession, ProtocolSession, Sink
 use stream::{Lingers, SocketStream, WaitLimit};
 
 use crate::interruption;
+use crate::product::Dialect;
 
 /// Network bytes are read in pieces of this size.
 const READ_BYTES: usize = 64 * 1024;
@@ -217,6 +218,12 @@ impl Connection {
     #[must_use]
     pub fn is_mysql(&self) -> bool {
         matches!(self.session, ProtocolSession::MySql(_))
+    }
+
+    /// The SQL of its protocol: as much as is known before the server was asked what it is.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        Dialect::of_wire(self.is_mysql())
     }
 
     /// Notices and warnings since they were last taken, each with its newline: PostgreSQL's as libpq prints them, but

@@ -91,7 +91,7 @@ fn read(connection: &mut Connection, target: &str) -> Result<event::Settings, Qu
         ) AS described
         WHERE changed OR durability
         ORDER BY durability DESC, name",
-        durability = list(recognised.durability()),
+        durability = list(recognised.durability),
         left_out = list(LEFT_OUT),
     );
     let rows = connection.query(&sql)?;

@@ -13,7 +13,7 @@ mod on_postgres;
 mod postgresql;
 mod version;
 
-pub use dialect::{Analyze, AutoIncrement, Dialect};
+pub use dialect::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
 
 use crate::connection::{Connection, QueryError};
 
@@ -78,11 +78,14 @@ pub struct Recognised {
     pub version_text: Option<String>,
     /// The product's, less what this server has turned off.
     pub dialect: Dialect,
+    /// Settings that decide whether an acknowledged commit survives a crash, as far as they are known.
+    pub durability: &'static [&'static str],
 }
 
 impl Recognised {
-    fn nothing(dialect: Dialect, version_text: Option<String>) -> Self {
-        Self { product: None, name: None, version: None, version_text, dialect }
+    /// A server of whose product nothing is certain.
+    fn nothing(dialect: Dialect, durability: &'static [&'static str], version_text: Option<String>) -> Self {
+        Self { product: None, name: None, version: None, version_text, dialect, durability }
     }
 
     fn as_product(product: &'static Product, version: Option<String>, version_text: String) -> Self {
@@ -92,18 +95,7 @@ impl Recognised {
             version,
             version_text: Some(version_text),
             dialect: product.dialect,
-        }
-    }
-
-    /// Settings that decide whether an acknowledged commit survives a crash, as far as they are known. Of an unknown
-    /// product on PostgreSQL's protocol, what is called as there is taken for the same. Products on MySQL's show InnoDB's
-    /// settings whether they have InnoDB or not.
-    #[must_use]
-    pub fn durability(&self) -> &'static [&'static str] {
-        match self.product {
-            Some(product) => product.durability,
-            None if self.dialect.mysql => &[],
-            None => postgresql::DURABILITY,
+            durability: product.durability,
         }
     }
 }
@@ -156,7 +148,9 @@ mod tests {
         once.sort_unstable();
         once.dedup();
         assert_eq!(once.len(), names.len(), "{names:?}");
-        assert!(on_mysql().all(|product| product.dialect.mysql && !product.dialect.copy));
-        assert!(on_postgres().all(|product| !product.dialect.mysql && !product.dialect.load_local));
+        let like =
+            |product: &Product, dialect: Dialect| std::ptr::eq(product.dialect.catalog, dialect.catalog);
+        assert!(on_mysql().all(|product| like(product, Dialect::MYSQL)));
+        assert!(on_postgres().all(|product| like(product, Dialect::POSTGRESQL)));
     }
 }

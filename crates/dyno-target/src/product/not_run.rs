@@ -2,7 +2,7 @@
 //! protocol's SQL is documented not to work there, and which settings they heed. `docs/products.md` says from where that
 //! is known. One that is measured gets a file of its own.
 
-use super::{Analyze, AutoIncrement, Dialect, Mark, Product, Views, mysql, postgresql};
+use super::{Analyze, AutoIncrement, Bulk, Dialect, Mark, Product, Views, mysql, postgresql};
 
 /// Words in `version()` that the version follows.
 const fn words(says: &'static str) -> Mark {
@@ -25,11 +25,11 @@ const fn protocol_of(name: &'static str, mark: Mark, dialect: Dialect) -> Produc
     Product { dialect, durability: &[], ..postgresql_of(name, mark) }
 }
 
-const WITHOUT_FREEZE: Dialect = Dialect { freeze: false, ..Dialect::POSTGRESQL };
+const WITHOUT_FREEZE: Dialect = Dialect { bulk: Bulk::Copy { freeze: false }, ..Dialect::POSTGRESQL };
 const WITHOUT_VACUUM: Dialect = Dialect { vacuum: false, ..WITHOUT_FREEZE };
-const WITHOUT_COPY: Dialect = Dialect { copy: false, ..WITHOUT_FREEZE };
+const WITHOUT_COPY: Dialect = Dialect { bulk: Bulk::WITHOUT_COPY, ..Dialect::POSTGRESQL };
 /// Rows go in by INSERT, and little else of PostgreSQL is there.
-const ROWS_ALONE: Dialect = Dialect { copy: false, analyze: Analyze::Never, ..WITHOUT_VACUUM };
+const ROWS_ALONE: Dialect = Dialect { bulk: Bulk::WITHOUT_COPY, analyze: Analyze::Never, ..WITHOUT_VACUUM };
 
 /// Those with words of their own stand before services and extensions.
 pub(super) static ON_POSTGRES: &[Product] = &[

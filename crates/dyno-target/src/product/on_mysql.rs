@@ -1,25 +1,30 @@
 //! Recognising who speaks MySQL's protocol.
 
-use super::{Dialect, Mark, Recognised, mysql, on_mysql, version};
+use super::{Bulk, Dialect, Mark, Recognised, mysql, on_mysql, version};
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::known;
 
 /// Whether clients may send files, or what goes for them.
 const LOCAL_INFILE: &str = "local_infile";
 
+/// Products on MySQL's protocol show InnoDB's settings whether they have InnoDB or not.
+fn nothing(version_text: Option<String>) -> Recognised {
+    Recognised::nothing(Dialect::MYSQL, &[], version_text)
+}
+
 /// Recognises the product by its version, the comment beside it and variables that only it has.
 pub(super) fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> {
     let variables = variables(connection)?;
     let mut recognised = by_words(connection, &variables)?;
     if variables.get(LOCAL_INFILE).is_some_and(|value| value.eq_ignore_ascii_case("OFF") || value == "0") {
-        recognised.dialect.load_local = false;
+        recognised.dialect.bulk = Bulk::WITHOUT_LOAD_LOCAL;
     }
     Ok(recognised)
 }
 
 fn by_words(connection: &mut Connection, variables: &Variables) -> Result<Recognised, QueryError> {
     let Some(text) = known(connection.query_value::<String>("SELECT version()"))? else {
-        return Ok(Recognised::nothing(Dialect::MYSQL, None));
+        return Ok(nothing(None));
     };
     let comment = variables.get("version_comment").unwrap_or_default();
     if let Some(words) = version::own_words(on_mysql(), &text, comment) {
@@ -34,7 +39,7 @@ fn by_words(connection: &mut Connection, variables: &Variables) -> Result<Recogn
     }
     Ok(match version::plain_mysql(&text, comment).map(str::to_owned) {
         Some(version) => Recognised::as_product(&mysql::MYSQL, Some(version), text),
-        None => Recognised::nothing(Dialect::MYSQL, Some(text)),
+        None => nothing(Some(text)),
     })
 }
 

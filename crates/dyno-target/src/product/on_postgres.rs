@@ -4,16 +4,21 @@ use super::{Dialect, Mark, Product, Recognised, on_postgres, postgresql, version
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::{known, literal};
 
+/// What is called as on PostgreSQL is taken for the same.
+fn nothing(version_text: Option<String>) -> Recognised {
+    Recognised::nothing(Dialect::POSTGRESQL, postgresql::DURABILITY, version_text)
+}
+
 /// Recognises the product by `version()` and, where that is PostgreSQL's own, by its surroundings.
 pub(super) fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> {
     let Some(text) = known(connection.query_value::<String>("SELECT version()"))? else {
-        return Ok(Recognised::nothing(Dialect::POSTGRESQL, None));
+        return Ok(nothing(None));
     };
     if let Some(words) = version::own_words(on_postgres(), &text, "") {
         return Ok(Recognised::as_product(words.product, words.version, text));
     }
     let Some(version) = version::plain_postgresql(&text) else {
-        return Ok(Recognised::nothing(Dialect::POSTGRESQL, Some(text)));
+        return Ok(nothing(Some(text)));
     };
     let version = Some(version.to_owned());
     let around = surroundings(connection)?;

@@ -4,10 +4,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dyno_target::cause;
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::product::Dialect;
+use dyno_target::product::{self, Dialect};
 
-use super::NewTable;
+use super::Table;
 use super::rows::{Form, RowRange, Rows};
 use super::worker_pool::{JobContext, JobError, News};
 
@@ -29,30 +30,29 @@ pub(crate) struct Bulk<'a> {
 
 impl<'a> Bulk<'a> {
     pub(crate) fn new(dialect: &'a Dialect) -> Self {
-        let bulk = if dialect.mysql { dialect.load_local } else { dialect.copy };
-        Self { dialect, inserts_only: AtomicBool::new(!bulk) }
+        let inserts_only = matches!(dialect.bulk, product::Bulk::Inserts { .. });
+        Self { dialect, inserts_only: AtomicBool::new(inserts_only) }
     }
 
     /// Why all rows go by INSERT, where that is known beforehand.
     pub(crate) fn slower(&self) -> Option<String> {
-        let why = match self.dialect.mysql {
-            true => "the server does not take LOAD DATA LOCAL (SET GLOBAL local_infile = ON would allow it)",
-            false => "the server does not take COPY",
-        };
-        self.inserts_only.load(Ordering::Relaxed).then(|| format!("{BY_INSERT} {why}"))
+        match self.dialect.bulk {
+            product::Bulk::Inserts { because } => because.map(|why| format!("{BY_INSERT} {why}")),
+            _ => None,
+        }
     }
 
     /// Whether a table's rows have to come in one transaction: only that which emptied the table may bring rows that
     /// are frozen from the start, which nobody has to visit again.
     pub(crate) fn whole_tables(&self) -> bool {
-        !self.dialect.mysql && self.dialect.copy && self.dialect.freeze
+        self.dialect.bulk == product::Bulk::Copy { freeze: true }
     }
 
     /// Sends rows of a table, which may have to be written anew.
     pub(crate) fn send<R: Rows>(
         &self,
         connection: &mut Connection,
-        table: &NewTable,
+        table: &Table,
         rows: impl Fn() -> RowRange<R>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
@@ -60,7 +60,7 @@ impl<'a> Bulk<'a> {
             match self.bulk(connection, table, rows(), context) {
                 Err(JobError::Query(error)) if turned_down(&error) => {
                     if !self.inserts_only.swap(true, Ordering::Relaxed) {
-                        context.tell(News::Fallback(why_inserts(self.dialect.mysql, &error)));
+                        context.tell(News::Fallback(why_inserts(self.dialect.bulk, &error)));
                     }
                 }
                 outcome => return outcome,
@@ -72,31 +72,35 @@ impl<'a> Bulk<'a> {
     fn bulk(
         &self,
         connection: &mut Connection,
-        table: &NewTable,
+        table: &Table,
         rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
-        if self.dialect.mysql {
-            load_local(connection, table, rows, context)
-        } else if self.whole_tables() {
-            in_transaction(connection, context, |connection| {
-                context.execute(connection, &format!("TRUNCATE TABLE {}", table.name))?;
-                copy(connection, &table.name, &table.copy_sql(self.dialect), rows, context)
-            })
-        } else {
-            copy(connection, &table.name, &table.copy_sql(self.dialect), rows, context)
+        let (name, columns) = (&table.name, table.column_list());
+        match self.dialect.bulk {
+            product::Bulk::LoadLocal => load_local(connection, table, rows, context),
+            product::Bulk::Copy { freeze: false } => {
+                copy(connection, name, &format!("COPY {name} ({columns}) FROM STDIN"), rows, context)
+            }
+            product::Bulk::Copy { freeze: true } => in_transaction(connection, context, |connection| {
+                context.execute(connection, &format!("TRUNCATE TABLE {name}"))?;
+                let sql = format!("COPY {name} ({columns}) FROM STDIN WITH (FREEZE ON)");
+                copy(connection, name, &sql, rows, context)
+            }),
+            product::Bulk::Inserts { .. } => self.inserts(connection, table, rows, context),
         }
     }
 
     fn inserts(
         &self,
         connection: &mut Connection,
-        table: &NewTable,
+        table: &Table,
         mut rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
-        let room = usize::try_from(insert_bytes(connection, self.dialect.mysql)?).unwrap_or(PIECE_BYTES);
-        let (sent, insert) = (rows.len(), format!("INSERT INTO {} ({}) VALUES ", table.name, table.columns));
+        let room = usize::try_from(insert_bytes(connection, self.dialect)?).unwrap_or(PIECE_BYTES);
+        let (sent, insert) =
+            (rows.len(), format!("INSERT INTO {} ({}) VALUES ", table.name, table.column_list()));
         in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
             let mut taken = 0;
@@ -137,14 +141,14 @@ pub(crate) fn copy(
 
 fn load_local(
     connection: &mut Connection,
-    table: &NewTable,
+    table: &Table,
     rows: RowRange<impl Rows>,
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
     let sent = rows.len();
     // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
-    let (name, columns) = (&table.name, table.columns);
+    let (name, columns) = (&table.name, table.column_list());
     let sql = format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})");
     let mut load = connection.load_local(&sql)?;
     pieces(rows, |piece, rows| {
@@ -183,12 +187,12 @@ fn complete(table: &str, sent: u64, taken: u64, notices: Vec<String>) -> Result<
 }
 
 /// How large an INSERT may be: what the server takes, less what its packet holds beside the text.
-fn insert_bytes(connection: &mut Connection, mysql: bool) -> Result<u64, QueryError> {
+fn insert_bytes(connection: &mut Connection, dialect: &Dialect) -> Result<u64, QueryError> {
     const BESIDE_TEXT: u64 = 1024;
-    if !mysql {
-        return Ok(INSERT_BYTES_MAX);
-    }
-    let allowed: Option<u64> = connection.query_value("SELECT @@max_allowed_packet")?;
+    let allowed: Option<u64> = match dialect.statement_bytes {
+        Some(sql) => connection.query_value(sql)?,
+        None => None,
+    };
     Ok(allowed.map_or(INSERT_BYTES_MAX, |bytes| bytes.saturating_sub(BESIDE_TEXT).min(INSERT_BYTES_MAX)))
 }
 
@@ -197,7 +201,8 @@ pub(crate) fn in_transaction(
     context: &JobContext<'_>,
     run: impl FnOnce(&mut Connection) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
-    context.execute(connection, "START TRANSACTION")?;
+    let begin = connection.dialect().begin_write;
+    context.execute(connection, begin)?;
     match run(connection) {
         Ok(()) => {
             connection.execute("COMMIT")?;
@@ -213,20 +218,14 @@ pub(crate) fn in_transaction(
 
 /// Whether the server knows no such bulk load, or does not allow it to this user or client.
 fn turned_down(error: &QueryError) -> bool {
-    match error.number() {
-        // Not allowed by this version or setting, by the client's options, by the user's rights; not supported yet; syntax.
-        Some(number) => matches!(number, 1148 | 3948 | 2068 | 4166 | 1227 | 1235 | 1064 | 1047),
-        // Not supported, syntax, not allowed to read the client's data.
-        None => {
-            matches!(error, QueryError::FileRefused { .. } | QueryError::NotALoad { .. })
-                || matches!(error.sqlstate(), Some("0A000" | "42601"))
-        }
+    match error {
+        QueryError::Server { error, .. } => cause::refuses_bulk_load(error),
+        error => matches!(error, QueryError::FileRefused { .. } | QueryError::NotALoad { .. }),
     }
 }
 
 const BY_INSERT: &str = "rows go by INSERT, which is slower, because";
 
-fn why_inserts(mysql: bool, error: &QueryError) -> String {
-    let bulk = if mysql { "LOAD DATA LOCAL" } else { "COPY" };
-    format!("{BY_INSERT} {bulk} is not allowed here: {error}")
+fn why_inserts(bulk: product::Bulk, error: &QueryError) -> String {
+    format!("{BY_INSERT} {} is not allowed here: {error}", bulk.name())
 }

@@ -28,7 +28,7 @@ impl Census {
         // Ids are integers, and no two rows have the same: with as many rows as ids from the first to the last, none
         // is missing, and an event's customer is there if it lies between them.
         let gapless = customers > 0 && last - first + 1 == customers;
-        let [events, last_event, dangling] = match (gapless, connection.is_mysql()) {
+        let [events, last_event, dangling] = match (gapless, connection.dialect().foreign_key_index) {
             (true, false) => numbers(
                 connection,
                 &format!(

@@ -7,8 +7,8 @@ mod benchmark;
 mod census;
 mod family;
 mod load;
-mod mark;
 mod prepare;
+mod recipe;
 mod rows;
 mod size;
 mod state;
@@ -16,12 +16,14 @@ mod test;
 mod verdict;
 mod verify;
 
+use dyno_target::catalog::Names;
+
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
 pub use benchmark::{EventsBenchmark, EventsWishes};
 pub use family::EventsFamily;
 pub use load::{Events, Ids};
-pub use size::{Size, SizeError};
+pub use size::Size;
 pub use state::{Found, Wanted, state};
 pub use test::Test;
 pub use verify::LastCensus;
@@ -60,6 +62,9 @@ impl Table {
         }
     }
 }
+
+/// Both, as the catalog is asked about them.
+pub(crate) const NAMES: Names<'static> = Names::These(&["customer", "event"]);
 
 /// What a customer may do: the values of `event.action`.
 pub const ACTIONS: [&str; 10] = [

@@ -1,13 +1,16 @@
 //! What stands on a server: nothing, dyno's tables whole or not, or tables that are somebody else's. Reads only, and
 //! little: it looks rows up and scans no table.
 
-use dyno_target::connection::{Connection, QueryError, TextRow};
+use dyno_target::catalog::{self, ForeignKey};
+use dyno_target::connection::{Connection, QueryError};
 
 use super::benchmark::EventsWishes;
-use super::mark::{Mark, Recipe};
+use super::recipe::{MARKS, Recipe};
 use super::size::Size;
-use super::{TERMS, Table};
-use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing};
+use super::{NAMES, TERMS, Table};
+use crate::dataset::{
+    self, Mark, Marks, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing, standing,
+};
 use dyno_results::format::grouped;
 
 /// Tables that hold their rows, as far as the ends and a sample can tell.
@@ -39,6 +42,7 @@ impl dataset::Found for Found {
     type Wanted = Wanted;
 
     const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = MARKS;
 
     fn suits(&self, Wanted { wishes, events }: Wanted) -> Result<(), NotReady> {
         let Size { rows, customers } = self.size;
@@ -74,83 +78,43 @@ pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
 }
 
 fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
-    let mut marks = Vec::new();
-    for (table, is_table, comment) in comments(connection)? {
-        match Mark::parse(&comment).filter(|_| is_table) {
-            Some(mark) => marks.push(mark),
-            None => {
-                let whose = format!("dyno has not made it ({})", describe(connection, table, is_table)?);
-                return Ok(State::NotOurs { table: table.name().to_owned(), whose });
-            }
-        }
-    }
-    Ok(match marks.as_slice() {
-        [] => State::Missing,
-        _ if marks.contains(&Mark::OtherFormat) => {
-            State::damaged("they were made by another version of dyno")
-        }
-        _ if marks.contains(&Mark::Unfinished) => State::Unfinished,
-        [Mark::Whole(customer), Mark::Whole(event)] if customer == event => contents(connection, customer)?,
+    let tables = match standing(catalog::tables(connection, NAMES)?, foreign) {
+        Ok(tables) => tables,
+        Err(state) => return Ok(state),
+    };
+    Ok(match tables.as_slice() {
         [_] => State::damaged("one of the two is missing"),
+        [one, other]
+            if one.comment == other.comment
+                && let Some(recipe) = recipe(one) =>
+        {
+            contents(connection, &recipe)?
+        }
         _ => State::damaged("they were not made together"),
     })
 }
 
-/// The tables that are there, whether each is a plain table, and its comment.
-fn comments(connection: &mut Connection) -> Result<Vec<(Table, bool, String)>, QueryError> {
-    // What a name stands for on the search path, not what this user's own schema holds: that is what statements meet.
-    let sql = match connection.is_mysql() {
-        true => {
-            "SELECT table_name, table_type, table_comment FROM information_schema.tables \
-             WHERE table_schema = DATABASE() AND table_name IN ('customer', 'event')"
-        }
-        false => {
-            "SELECT relname, CASE WHEN relkind IN ('r', 'p') THEN 'BASE TABLE' ELSE 'other' END, \
-             obj_description(oid, 'pg_class') \
-             FROM pg_class WHERE oid = to_regclass('customer') OR oid = to_regclass('event')"
-        }
+/// What somebody else's table is, for its owner to know it by; `None` for one of dyno's.
+fn foreign(table: &catalog::Table) -> Option<String> {
+    let kind = if table.is_table { "a table" } else { "a view or the like" };
+    let whose = || format!("dyno has not made it ({kind} with the columns {})", columns_text(&table.columns));
+    let marked = match MARKS.parse(&table.comment) {
+        Some(Mark::Whole(_)) => recipe(table).is_some(),
+        mark => mark.is_some(),
     };
-    let rows = connection.query(sql)?;
-    let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
-    let found = |row: &TextRow| {
-        let table = Table::ALL.into_iter().find(|table| Some(table.name()) == row.text(0))?;
-        Some((table, row.text(1) == Some("BASE TABLE"), text(row, 2)))
-    };
-    Ok(rows.iter().filter_map(found).collect())
+    (!marked || !table.is_table).then(whose)
 }
 
-/// What somebody else's table is, for its owner to know it by.
-fn describe(connection: &mut Connection, table: Table, is_table: bool) -> Result<String, QueryError> {
-    let name = table.name();
-    let sql = match connection.is_mysql() {
-        true => format!(
-            "SELECT column_name, column_type FROM information_schema.columns \
-             WHERE table_schema = DATABASE() AND table_name = '{name}' ORDER BY ordinal_position"
-        ),
-        false => format!(
-            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute \
-             WHERE attrelid = to_regclass('{name}') AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-        ),
-    };
-    let rows = connection.query(&sql)?;
-    let column = |row: &TextRow, at| row.text(at).unwrap_or_default().to_owned();
-    let columns = columns_text(rows.iter().map(|row| (column(row, 0), column(row, 1))));
-    let kind = if is_table { "a table" } else { "a view or the like" };
-    Ok(format!("{kind} with the columns {columns}"))
+fn recipe(table: &catalog::Table) -> Option<Recipe> {
+    match MARKS.parse(&table.comment)? {
+        Mark::Whole(text) => Recipe::parse(&text),
+        _ => None,
+    }
 }
 
 fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>, QueryError> {
-    let foreign_key = match connection.is_mysql() {
-        true => {
-            "SELECT COUNT(*) FROM information_schema.key_column_usage WHERE table_schema = DATABASE() \
-             AND table_name = 'event' AND column_name = 'customer_id' AND referenced_table_name = 'customer'"
-        }
-        false => {
-            "SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND convalidated \
-             AND conrelid = to_regclass('event') AND confrelid = to_regclass('customer')"
-        }
-    };
-    if number(connection, foreign_key)? == 0 {
+    let refers = |key: &ForeignKey| key.column == "customer_id" && key.refers_to == "customer";
+    if !catalog::foreign_keys(connection, NAMES)?.iter().any(refers) {
         return Ok(State::damaged("event has no foreign key to customer"));
     }
     let size = recipe.size;
@@ -158,7 +122,7 @@ fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>
         let probes = PROBES.min(rows);
         // The first and the last are always among them.
         let ids = (0..probes).map(|probe| 1 + probe * (rows - 1) / (probes - 1).max(1));
-        if let Some(why) = rows_missing(connection, table.name(), ids)? {
+        if let Some(why) = rows_missing(connection, table.name(), "id", ids)? {
             return Ok(State::Damaged { why });
         }
     }
@@ -172,22 +136,8 @@ fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>
 
 /// Whether an index of `event` begins with `customer_id`; `None` where the server does not say.
 fn has_customer_index(connection: &mut Connection) -> Result<Option<bool>, QueryError> {
-    let sql = match connection.is_mysql() {
-        true => {
-            "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
-             AND table_name = 'event' AND column_name = 'customer_id' AND seq_in_index = 1"
-        }
-        false => {
-            "SELECT COUNT(*) FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] \
-             WHERE indrelid = to_regclass('event') AND attname = 'customer_id' AND indisvalid AND indpred IS NULL"
-        }
-    };
-    match connection.query_value::<u64>(sql) {
-        Ok(count) => Ok(count.map(|count| count > 0)),
-        // A relative that has no such catalog.
-        Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
-        Err(error) => Err(error),
-    }
+    let indexes = catalog::indexes(connection, NAMES)?;
+    Ok(indexes.map(|indexes| indexes.iter().any(|index| index.first_column == "customer_id")))
 }
 
 fn number(connection: &mut Connection, sql: &str) -> Result<u64, QueryError> {

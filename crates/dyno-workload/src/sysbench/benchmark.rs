@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
-use dyno_target::product;
+use dyno_target::product::{self, Dialect};
 
 use crate::benchmark::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
 use crate::dataset::{self, disk};
@@ -106,10 +106,10 @@ impl Benchmark for SysbenchBenchmark {
         let table_size = self.wishes.table_size.unwrap_or(found.table_size);
         let options = self.options(self.tables(found.tables), table_size)?;
         let ignored = self.wishes.ignored_errors.clone();
-        let mysql = connection.is_mysql();
+        let dialect = connection.dialect();
         let tables = (1..=options.tables).map(table_name).collect();
         let table_rows = Some(options.table_size);
-        let load = move |test| TestLoad { test, options: options.clone(), ignored: ignored.clone(), mysql };
+        let load = move |test| TestLoad { test, options: options.clone(), ignored: ignored.clone(), dialect };
         Ok(Some(Dataset { table_rows, ..Dataset::new(tables, &self.tests, load) }))
     }
 
@@ -146,7 +146,7 @@ struct TestLoad {
     test: Test,
     options: Options,
     ignored: Option<IgnoredErrors>,
-    mysql: bool,
+    dialect: Dialect,
 }
 
 impl SeriesLoad for TestLoad {
@@ -155,7 +155,7 @@ impl SeriesLoad for TestLoad {
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
-        let load = Sysbench::new(self.test, self.options.clone(), self.mysql);
+        let load = Sysbench::new(self.test, self.options.clone(), &self.dialect);
         Arc::new(match &self.ignored {
             Some(ignored) => load.with_ignored_errors(ignored.clone()),
             None => load,

@@ -2,6 +2,7 @@
 //! reads all of it once.
 
 use dyno_target::connection::{Connection, TextRows};
+use dyno_target::product::Access;
 
 use super::options::Options;
 use super::schema::{index_name, table_name};
@@ -27,11 +28,6 @@ pub(super) struct IndexCensus {
     pub k: i128,
 }
 
-/// Settings of PostgreSQL's planner that have it read the table itself, or nothing but an index. Servers that do not
-/// know them plan as they please.
-const BY_TABLE: [&str; 3] = ["enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"];
-const BY_INDEX: [&str; 2] = ["enable_seqscan", "enable_bitmapscan"];
-
 impl Census {
     pub(super) fn take(
         connection: &mut Connection,
@@ -39,13 +35,14 @@ impl Census {
         options: &Options,
     ) -> Result<Self, TableError> {
         let name = table_name(table);
-        let hint = if connection.is_mysql() && !options.secondary { " FORCE INDEX (PRIMARY)" } else { "" };
+        let access = connection.dialect().by_table;
+        let from = if options.secondary { name.clone() } else { access.of(&name, "") };
         let sql = format!(
             "SELECT COUNT(*), COALESCE(SUM(CASE WHEN id BETWEEN 1 AND {} THEN 1 ELSE 0 END), 0), \
-             COALESCE(MIN(id), 0), COALESCE(MAX(id), 0), COALESCE(SUM(k), 0) FROM {name}{hint}",
+             COALESCE(MIN(id), 0), COALESCE(MAX(id), 0), COALESCE(SUM(k), 0) FROM {from}",
             options.table_size
         );
-        let read = steered(connection, &BY_TABLE, |connection| numbers::<i128, 5>(connection, &sql));
+        let read = steered(connection, access, |connection| numbers::<i128, 5>(connection, &sql));
         let [rows, inside, first, last, k] = read.map_err(TableError::of(&name))?;
         Ok(Self { rows: rows as u64, inside: inside as u64, first: first as i64, last: last as i64, k })
     }
@@ -55,14 +52,12 @@ impl IndexCensus {
     /// `None` where the server would not count by the index.
     pub(super) fn take(connection: &mut Connection, table: u32) -> Result<Option<Self>, TableError> {
         let (name, index) = (table_name(table), index_name(table));
-        let from = match connection.is_mysql() {
-            true => format!("{name} FORCE INDEX ({index})"),
-            // Something that only this index helps with, and that is true of every row.
-            false => format!("{name} WHERE k >= {}", i32::MIN),
-        };
-        let sql = format!("SELECT COUNT(*), COALESCE(SUM(k), 0) FROM {from}");
-        let read = steered(connection, &BY_INDEX, |connection| {
-            if !uses(&connection.query(&format!("EXPLAIN {sql}"))?, &index) {
+        let dialect = connection.dialect();
+        // With something that only this index helps with, and that is true of every row.
+        let (from, least) = (dialect.by_index.of(&name, &index), i32::MIN);
+        let sql = format!("SELECT COUNT(*), COALESCE(SUM(k), 0) FROM {from} WHERE k >= {least}");
+        let read = steered(connection, dialect.by_index, |connection| {
+            if !uses(&connection.query(&format!("{} {sql}", dialect.explain))?, &index) {
                 return Ok(None);
             }
             let [rows, k] = numbers::<i128, 2>(connection, &sql)?;
@@ -80,17 +75,14 @@ fn uses(plan: &TextRows, index: &str) -> bool {
     })
 }
 
-/// Does something while the planner's `settings` are off.
-fn steered<T>(connection: &mut Connection, settings: &[&str], run: impl FnOnce(&mut Connection) -> T) -> T {
-    if connection.is_mysql() {
-        return run(connection);
-    }
-    for setting in settings {
-        // A relative of PostgreSQL that does not know it cannot be steered.
+/// Does something while the planner's settings are off.
+fn steered<T>(connection: &mut Connection, access: Access, run: impl FnOnce(&mut Connection) -> T) -> T {
+    for setting in access.off {
+        // A server that does not know it cannot be steered.
         let _ = connection.execute(&format!("SET {setting} = off"));
     }
     let outcome = run(connection);
-    for setting in settings {
+    for setting in access.off {
         let _ = connection.execute(&format!("RESET {setting}"));
     }
     outcome

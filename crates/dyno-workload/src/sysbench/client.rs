@@ -8,6 +8,8 @@ use dyno_engine::workload::{
     Answer, Client, EndedTransaction, Reaction, StatementFailure, StatementId, Step, TransactionType,
 };
 
+use dyno_target::product::AutoIncrement;
+
 use crate::random::Random;
 
 use super::counters::ClientCounters;
@@ -18,8 +20,6 @@ use super::plan::{StatementGroup, StatementKind};
 use super::text::{self, C_BYTES, C_TEMPLATE, PAD_BYTES, PAD_TEMPLATE};
 use super::unique::UniqueNumbers;
 
-/// Where it travels as text. On MySQL's protocol that is what `BEGIN` says, which begins a block with `sql_mode=ORACLE`.
-const BEGIN: &str = "START TRANSACTION";
 /// Room for the text of a new row.
 const INSERT_BYTES: usize = 320;
 /// Tries of an event that meets an ignored error that the engine does not know as one to try again.
@@ -188,7 +188,7 @@ impl SysbenchClient {
         let statement = self.shared.plan.begin();
         match statement {
             Some(begin) => request.execute(StatementId(begin), &[]),
-            None => request.query(BEGIN.as_bytes()),
+            None => request.query(self.shared.begin.as_bytes()),
         }
         Sent { kind: QueryKind::Other, statement }
     }
@@ -284,10 +284,12 @@ impl SysbenchClient {
         self.text.clear();
         self.text.extend_from_slice(b"INSERT INTO sbtest");
         self.text.extend_from_slice(digits.format(table).as_bytes());
-        match (self.shared.options.auto_inc, self.shared.mysql) {
-            (true, false) => self.text.extend_from_slice(b" (k, c, pad) VALUES ("),
-            // MySQL takes 0 as a wish for the next number.
-            (true, true) => self.text.extend_from_slice(b" (id, k, c, pad) VALUES (0, "),
+        match (self.shared.options.auto_inc, self.shared.auto_increment) {
+            // What sysbench says to MySQL.
+            (true, AutoIncrement::AutoIncrement) => {
+                self.text.extend_from_slice(b" (id, k, c, pad) VALUES (0, ");
+            }
+            (true, _) => self.text.extend_from_slice(b" (k, c, pad) VALUES ("),
             (false, _) => {
                 let id = i64::from(self.unique.draw()) + i64::from(i32::MIN);
                 self.text.extend_from_slice(b" (id, k, c, pad) VALUES (");
@@ -324,7 +326,7 @@ impl SysbenchClient {
             Some(None) if self.shared.test == super::Test::Insert => {
                 String::from_utf8_lossy(&self.text).into_owned()
             }
-            Some(None) => BEGIN.to_owned(),
+            Some(None) => self.shared.begin.to_owned(),
             None => String::new(),
         }
     }

@@ -16,17 +16,17 @@ pub struct IgnoredErrors {
 }
 
 /// Deadlock, unique violation, serialization failure.
-const POSTGRES: [&str; 3] = ["40P01", "23505", "40001"];
+const STATES: [&str; 3] = ["40P01", "23505", "40001"];
 /// Deadlock, record changed since it was read, lock wait timeout.
-const MYSQL: [u16; 3] = [1213, 1020, 1205];
+const NUMBERS: [u16; 3] = [1213, 1020, 1205];
 /// What MySQL's client library calls a lost connection.
 const CONNECTION_LOST: [u16; 2] = [2006, 2013];
 
 impl IgnoredErrors {
-    /// What sysbench ignores where it is not told otherwise.
+    /// What sysbench ignores where it is not told otherwise. An error has either a number or only a state.
     #[must_use]
-    pub fn usual(mysql: bool) -> Self {
-        if mysql { Self::of_numbers(&MYSQL) } else { Self::of_states(&POSTGRES) }
+    pub fn usual() -> Self {
+        Self { numbers: NUMBERS.to_vec(), ..Self::of_states(&STATES) }
     }
 
     /// Every error of a statement, and a lost connection.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dyno_engine::request::Statement;
 use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
+use dyno_target::product::{AutoIncrement, Dialect};
 
 use super::client::SysbenchClient;
 use super::counters::Counters;
@@ -30,7 +31,9 @@ pub(super) struct SysbenchShared {
     pub(super) plan: TransactionPlan,
     /// The statements' texts by number with the placeholders of the server, for error messages.
     pub(super) texts: Vec<String>,
-    pub(super) mysql: bool,
+    /// BEGIN, where it travels as text.
+    pub(super) begin: &'static str,
+    pub(super) auto_increment: AutoIncrement,
     pub(super) unique: Arc<Unique>,
     pub(super) ignored: IgnoredErrors,
     pub(super) on_error: OnError,
@@ -39,10 +42,11 @@ pub(super) struct SysbenchShared {
 }
 
 impl Sysbench {
-    /// `mysql` says which protocol the server speaks. The options are to have passed [`Options::check`].
+    /// `dialect` is the server's. The options are to have passed [`Options::check`].
     #[must_use]
-    pub fn new(test: Test, options: Options, mysql: bool) -> Self {
-        let plan = TransactionPlan::new(test, &options, mysql);
+    pub fn new(test: Test, options: Options, dialect: &Dialect) -> Self {
+        let begin = if test.writes() { dialect.begin_write } else { dialect.begin };
+        let plan = TransactionPlan::new(test, &options, dialect.prepares_begin.then_some(begin));
         let texts = plan.texts(&options);
         Self {
             types: [test.name().to_owned()],
@@ -52,10 +56,11 @@ impl Sysbench {
                 test,
                 options,
                 plan,
-                texts: texts.iter().map(|text| shown(text, mysql)).collect(),
-                mysql,
+                texts: texts.iter().map(|text| shown(text, dialect.question_marks)).collect(),
+                begin,
+                auto_increment: dialect.auto_increment,
                 unique: Unique::new(0),
-                ignored: IgnoredErrors::usual(mysql),
+                ignored: IgnoredErrors::usual(),
                 on_error: OnError::Fail,
                 segments: 1,
             }),
@@ -113,9 +118,9 @@ impl Sysbench {
     }
 }
 
-/// A statement as the server was told it: MySQL has `?` where the plan has `$1`.
-fn shown(text: &str, mysql: bool) -> String {
-    if !mysql {
+/// A statement as the server was told it, with `?` where the plan has `$1`.
+fn shown(text: &str, question_marks: bool) -> String {
+    if !question_marks {
         return text.to_owned();
     }
     let mut parts = text.split('$');

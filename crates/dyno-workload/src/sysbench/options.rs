@@ -95,7 +95,7 @@ impl Options {
         if let Some(why) = self.distribution.unusable() {
             return Err(OptionsError::Distribution { why });
         }
-        let plan = TransactionPlan::new(test, self, false);
+        let plan = TransactionPlan::new(test, self, None);
         if plan.is_empty() {
             return Err(OptionsError::NothingToDo { test: test.name() });
         }

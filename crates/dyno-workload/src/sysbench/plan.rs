@@ -92,19 +92,21 @@ pub(super) struct TransactionPlan {
     kinds: Vec<StatementKind>,
     tables: u32,
     transactional: bool,
-    mysql: bool,
+    /// The text of BEGIN, where it is prepared.
+    begin: Option<&'static str>,
     parameters_max: usize,
 }
 
 impl TransactionPlan {
-    pub(super) fn new(test: Test, options: &Options, mysql: bool) -> Self {
+    /// `begin` is what begins a transaction, where it is prepared.
+    pub(super) fn new(test: Test, options: &Options, begin: Option<&'static str>) -> Self {
         let transactional = test.is_transactional() && !options.skip_trx;
         let mut plan = Self {
             groups: Vec::new(),
             kinds: Vec::new(),
             tables: options.tables,
             transactional,
-            mysql,
+            begin,
             parameters_max: 0,
         };
         if transactional {
@@ -212,9 +214,9 @@ impl TransactionPlan {
         self.after_tables(self.kinds.len(), 1)
     }
 
-    /// `None` where BEGIN travels as text: MySQL does not prepare it.
+    /// `None` where BEGIN travels as text.
     pub(super) fn begin(&self) -> Option<u16> {
-        (!self.mysql).then(|| self.after_tables(self.kinds.len(), 2))
+        self.begin.map(|_| self.after_tables(self.kinds.len(), 2))
     }
 
     /// The texts of all statements, by their numbers.
@@ -225,7 +227,7 @@ impl TransactionPlan {
         let mut texts: Vec<String> = self.kinds.iter().flat_map(of_kind).collect();
         if self.transactional {
             texts.extend(["COMMIT", "ROLLBACK"].map(str::to_owned));
-            texts.extend(self.begin().map(|_| "BEGIN".to_owned()));
+            texts.extend(self.begin.map(str::to_owned));
         }
         texts
     }
@@ -238,7 +240,7 @@ mod tests {
     /// Reads, writes and others of an event.
     fn counts(test: Test, options: &Options) -> (u32, u32, u32) {
         let mut counts = (0, 0, 0);
-        for group in TransactionPlan::new(test, options, false).groups() {
+        for group in TransactionPlan::new(test, options, None).groups() {
             match *group {
                 StatementGroup::Begin | StatementGroup::Commit => counts.2 += 1,
                 StatementGroup::DeleteInsert { count, .. } => counts.1 += 2 * count,
@@ -291,13 +293,13 @@ mod tests {
     #[test]
     fn every_number_finds_its_statement() {
         let options = Options { tables: 3, ..Options::default() };
-        for mysql in [false, true] {
-            let plan = TransactionPlan::new(Test::ReadWrite, &options, mysql);
+        for begin in [Some("BEGIN"), None] {
+            let plan = TransactionPlan::new(Test::ReadWrite, &options, begin);
             let texts = plan.texts(&options);
-            assert_eq!(texts.len(), 9 * 3 + if mysql { 2 } else { 3 });
+            assert_eq!(texts.len(), 9 * 3 + if begin.is_none() { 2 } else { 3 });
             assert_eq!(texts[usize::from(plan.commit())], "COMMIT");
             assert_eq!(texts[usize::from(plan.rollback())], "ROLLBACK");
-            assert_eq!(plan.begin().map(|id| texts[usize::from(id)].as_str()), (!mysql).then_some("BEGIN"));
+            assert_eq!(plan.begin().map(|id| texts[usize::from(id)].as_str()), begin);
             for group in plan.groups() {
                 match *group {
                     StatementGroup::Repeat { kind, first, .. } => {
@@ -318,7 +320,7 @@ mod tests {
     #[test]
     fn lists_are_as_long_as_asked_for() {
         let options = Options { random_points: 3, number_of_ranges: 2, ..Options::default() };
-        let text = |test| TransactionPlan::new(test, &options, false).texts(&options).remove(0);
+        let text = |test| TransactionPlan::new(test, &options, None).texts(&options).remove(0);
         assert_eq!(
             text(Test::SelectRandomPoints),
             "SELECT id, k, c, pad FROM sbtest1 WHERE k IN ($1, $2, $3)"
@@ -327,6 +329,6 @@ mod tests {
             text(Test::SelectRandomRanges),
             "SELECT count(k) FROM sbtest1 WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4"
         );
-        assert_eq!(TransactionPlan::new(Test::SelectRandomRanges, &options, false).parameters_max(), 4);
+        assert_eq!(TransactionPlan::new(Test::SelectRandomRanges, &options, None).parameters_max(), 4);
     }
 }

@@ -1,15 +1,18 @@
 //! What stands on a server: nothing, tables that can be used, damaged ones, or tables that only share the names. Reads
 //! only, and little: it looks rows up and scans no table.
 
-use std::collections::{HashMap, HashSet};
+use dyno_target::catalog::{self, Names};
+use dyno_target::connection::{Connection, QueryError};
 
-use dyno_target::connection::{Connection, QueryError, TextRow};
-
-use super::TERMS;
 use super::options::Options;
-use super::schema::{COLUMNS, index_name, table_name};
-use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers, rows_missing};
+use super::schema::{index_name, table, table_name};
+use super::{MARKS, TERMS};
+use crate::dataset::{
+    self, Marks, NotReady, PROBES, State, StateError, Terms, numbers, rows_missing, standing,
+};
 use dyno_results::format::grouped;
+
+const NAMES: Names<'static> = Names::BeginWith("sbtest");
 
 /// Tables that are sysbench's and hold their rows, as far as the ends and a sample can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,7 @@ impl dataset::Found for Found {
     type Wanted = Wanted;
 
     const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = MARKS;
 
     fn suits(&self, wanted: Wanted) -> Result<(), NotReady> {
         let other = |found: String, wanted, flag| {
@@ -69,90 +73,30 @@ pub fn state(connection: &mut Connection, options: &Options) -> Result<State<Fou
 }
 
 fn look(connection: &mut Connection, options: &Options) -> Result<State<Found>, QueryError> {
-    let catalog = Catalog::read(connection)?;
+    // Those behind a gap are not used.
+    let of = |number: &u32, all: &[catalog::Table]| all.iter().position(|it| it.name == table_name(*number));
+    let mut all = catalog::tables(connection, NAMES)?;
+    let used = (1..=options.tables).map_while(|number| Some(all.swap_remove(of(&number, &all)?))).collect();
+    let whose = |why| format!("is not sysbench's: {why}");
+    let tables = match standing(used, |found| table(1, options).foreign(found).map(whose)) {
+        Ok(tables) => tables,
+        Err(state) => return Ok(state),
+    };
+    // Unknown where the server has no such catalog, and then taken for granted.
+    let indexes = catalog::indexes(connection, NAMES)?;
+    let indexed = |name: &str| indexes.as_ref().is_none_or(|all| all.iter().any(|index| index.name == name));
     let mut found = Found { tables: 0, table_size: u64::MAX, keyed: true, indexed: true };
-    for table in 1..=options.tables {
-        let name = table_name(table);
-        let columns = catalog.columns(&name);
-        if columns.is_empty() {
-            break;
-        }
-        if let Some(why) = foreign(&columns) {
-            return Ok(State::NotOurs { table: name, whose: format!("is not sysbench's: {why}") });
-        }
-        let rows = match last_row(connection, &name, options.table_size == 0)? {
+    for (number, table) in (1..).zip(&tables) {
+        let rows = match last_row(connection, &table.name, options.table_size == 0)? {
             Ok(rows) => rows,
             Err(why) => return Ok(State::Damaged { why }),
         };
-        found.tables = table;
+        found.tables = number;
         found.table_size = found.table_size.min(rows);
-        found.keyed &= catalog.keyed.contains(&name);
-        found.indexed &= catalog.indexes.contains(&index_name(table));
+        found.keyed &= table.key().next().is_some();
+        found.indexed &= indexed(&index_name(number));
     }
-    Ok(if found.tables == 0 { State::Missing } else { State::Ready(found) })
-}
-
-/// What the catalog says of tables with such names.
-#[derive(Debug)]
-struct Catalog {
-    /// Names and types of a table's columns, in order.
-    columns: HashMap<String, Vec<(String, String)>>,
-    /// Tables with a primary key.
-    keyed: HashSet<String>,
-    indexes: HashSet<String>,
-}
-
-impl Catalog {
-    /// Keys are looked for where a user who may only read finds them: `table_constraints` is not such a place.
-    fn read(connection: &mut Connection) -> Result<Self, QueryError> {
-        let (schema, keyed, indexes) = match connection.is_mysql() {
-            true => (
-                "DATABASE()",
-                "SELECT DISTINCT table_name FROM information_schema.statistics \
-                 WHERE table_schema = DATABASE() AND index_name = 'PRIMARY'",
-                "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = DATABASE()",
-            ),
-            false => (
-                "current_schema()",
-                "SELECT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid \
-                 JOIN pg_namespace n ON n.oid = c.relnamespace \
-                 WHERE n.nspname = current_schema() AND k.contype = 'p'",
-                "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()",
-            ),
-        };
-        let of_tables = format!(
-            "SELECT table_name, column_name, data_type FROM information_schema.columns \
-             WHERE table_schema = {schema} AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position"
-        );
-        let [of_tables, keyed, indexes] = [&*of_tables, keyed, indexes].map(|sql| connection.query(sql));
-        let text = |row: &TextRow, at: usize| row.text(at).unwrap_or_default().to_owned();
-        let mut columns: HashMap<_, Vec<_>> = HashMap::new();
-        for row in &of_tables? {
-            columns.entry(text(row, 0)).or_default().push((text(row, 1), text(row, 2)));
-        }
-        Ok(Self {
-            columns,
-            keyed: keyed?.iter().map(|row| text(row, 0)).collect(),
-            indexes: indexes?.iter().map(|row| text(row, 0)).collect(),
-        })
-    }
-
-    /// Names and types.
-    fn columns(&self, table: &str) -> Vec<(&str, &str)> {
-        let of_table = self.columns.get(table).into_iter().flatten();
-        of_table.map(|(column, kind)| (column.as_str(), kind.as_str())).collect()
-    }
-}
-
-/// Why a table with these columns is none of sysbench's; `None` where it is one.
-fn foreign(columns: &[(&str, &str)]) -> Option<String> {
-    // Integers and strings have as many names as there are products.
-    let kinds = ["int", "int", "char", "char"];
-    let ours = columns.len() == COLUMNS.len()
-        && columns.iter().zip(COLUMNS.iter().zip(kinds)).all(|(found, (name, kind))| {
-            found.0.eq_ignore_ascii_case(name) && found.1.to_ascii_lowercase().contains(kind)
-        });
-    (!ours).then(|| format!("its columns are ({})", columns_text(columns.iter().copied())))
+    Ok(State::Ready(found))
 }
 
 /// The highest id of a table that has all those below it, as far as a sample tells; else what is wrong with it.
@@ -174,21 +118,12 @@ fn last_row(
     };
     let probes = PROBES.min(last);
     let ids = (0..probes).map(|probe| 1 + probe * last / probes);
-    Ok(rows_missing(connection, table, ids)?.map_or(Ok(last), Err))
+    Ok(rows_missing(connection, table, "id", ids)?.map_or(Ok(last), Err))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tables_are_known_by_their_columns() {
-        let ours = [("id", "integer"), ("k", "integer"), ("c", "character"), ("pad", "character")];
-        assert_eq!(foreign(&ours), None);
-        assert_eq!(foreign(&[("ID", "BIGINT"), ("k", "int"), ("c", "char"), ("pad", "VARCHAR")]), None);
-        assert_eq!(foreign(&ours[..3]).unwrap(), "its columns are (id integer, k integer, c character)");
-        assert!(foreign(&[("id", "integer"), ("k", "integer"), ("pad", "char"), ("c", "char")]).is_some());
-    }
 
     #[test]
     fn what_is_asked_for_must_be_there() {

@@ -37,15 +37,11 @@ pub fn prewarm(
     if let Some(sql) = dialect.analyze(&name) {
         connection.execute(&sql)?;
     }
-    let hint = |key: &str| match connection.is_mysql() {
-        true => format!(" FORCE INDEX ({key})"),
-        false => String::new(),
-    };
     // Whole rows, so that no index alone can answer; and what only the index on k, or a second reading, answers.
-    let key = if options.secondary { "xid" } else { "PRIMARY" };
-    let mut reads = vec![format!("SELECT COUNT(*) FROM {name}{} WHERE c <> pad", hint(key))];
+    let rows = if options.secondary { name.clone() } else { dialect.by_table.of(&name, "") };
+    let mut reads = vec![format!("SELECT COUNT(*) FROM {rows} WHERE c <> pad")];
     if options.create_secondary {
-        reads.push(format!("SELECT COUNT(k) FROM {name}{} WHERE k > 0", hint(&index)));
+        reads.push(format!("SELECT COUNT(k) FROM {} WHERE k > 0", dialect.by_index.of(&name, &index)));
     }
     for sql in reads {
         connection.query(&sql)?;

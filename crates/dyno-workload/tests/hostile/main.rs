@@ -23,6 +23,7 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::QueryError;
+use dyno_target::product::Dialect;
 use dyno_target::{Connection, Environment, Target, inspect};
 use dyno_wire::endpoint::{Address, Endpoint, Login, Tls};
 use dyno_workload::sysbench::{Existing, Options, PrepareOptions, Sysbench, Test, prepare};
@@ -151,8 +152,8 @@ fn talk(endpoint: &Endpoint) {
 }
 
 fn load(endpoint: &Endpoint, options: &Options) {
-    let mysql = endpoint.wire.is_mysql();
-    let workload: Arc<dyn Workload> = Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), mysql));
+    let dialect = Dialect::of_wire(endpoint.wire.is_mysql());
+    let workload: Arc<dyn Workload> = Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), &dialect));
     let config = EngineConfig {
         protocol: Protocol::Prepared,
         reconnect_timeout: SILENCE,

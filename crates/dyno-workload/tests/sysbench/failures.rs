@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_target::product::Dialect;
+use dyno_target::product::{Bulk, Dialect};
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::benchmark::Done;
+use dyno_workload::dataset::State;
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
     Existing, Options, PrepareError, PrepareOptions, Test, Wanted, prepare, state,
@@ -24,7 +25,7 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
         let name = server.name();
         let options = options(2, 3_000);
         // Recognised as forbidden it is not even tried.
-        assert!(!server.dialect().load_local, "{name}");
+        assert!(matches!(server.dialect().bulk, Bulk::Inserts { .. }), "{name}");
         for dialect in [server.dialect(), Dialect::of_wire(true)] {
             let progress = server.prepare_as(&options, dialect, Existing::Replace).unwrap();
             let fallbacks: Vec<_> =
@@ -36,7 +37,10 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
         }
     }
     let Some(server) = Server::postgres() else { return };
-    let without_copy = Dialect { copy: false, ..Dialect::of_wire(false) };
+    let without_copy = Dialect {
+        bulk: Bulk::Inserts { because: Some("the server does not take COPY") },
+        ..Dialect::of_wire(false)
+    };
     server.prepare_as(&options(1, 5_000), without_copy, Existing::Replace).unwrap();
     assert_eq!(server.open().query_value::<u64>("SELECT COUNT(*) FROM sbtest1").unwrap(), Some(5_000));
 }
@@ -66,11 +70,13 @@ fn a_preparation_can_be_stopped_and_made_again() {
         assert!(matches!(outcome, Err(PrepareError::Stopped { step: "data", .. })), "{name}: {outcome:?}");
         server.wait_until_alone();
         let any = Wanted { tables: None, table_size: Some(TOO_MANY), key: true, index: true };
-        assert!(state(&mut server.open(), &options).unwrap().found(any).is_err(), "{name}");
+        let left = state(&mut server.open(), &options).unwrap();
+        assert_eq!(left, State::Unfinished, "{name}");
+        assert_eq!(left.found(any), Ok(None), "{name}: it is made anew by itself");
         let small = Options { table_size: 1_000, ..options };
         server.prepare(&small).unwrap();
         let wanted = Wanted { table_size: Some(1_000), ..any };
-        assert!(state(&mut server.open(), &small).unwrap().found(wanted).is_ok(), "{name}");
+        assert!(matches!(state(&mut server.open(), &small).unwrap().found(wanted), Ok(Some(_))), "{name}");
     });
 }
 

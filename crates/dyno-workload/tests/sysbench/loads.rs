@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::workload::Workload;
+use dyno_target::product::Dialect;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
 use dyno_workload::sysbench::{
     Counters, Distribution, FatalErrors, IgnoredErrors, OnError, Options, Snapshot, Sysbench, Test,
@@ -24,7 +25,10 @@ fn run(
 ) -> Seen {
     let workload = |counters: Arc<Counters>| -> Arc<dyn Workload> {
         options.check(test).unwrap();
-        Arc::new(Sysbench::new(test, options.clone(), server.is_mysql()).with_counters(counters))
+        Arc::new(
+            Sysbench::new(test, options.clone(), &Dialect::of_wire(server.is_mysql()))
+                .with_counters(counters),
+        )
     };
     let config = EngineConfig { protocol, tries_max: u32::MAX, seed: 5, ..config(2) };
     load(server, workload, clients, End::TransactionsPerClient(events), config)
@@ -186,7 +190,7 @@ fn clients_of_random_points_keep_to_their_segment() {
     let options = Options { table_size: 900, distribution: Distribution::Uniform, ..Options::default() };
     server.prepare(&options).unwrap();
     let workload = |counters: Arc<Counters>| -> Arc<dyn Workload> {
-        let test = Sysbench::new(Test::SelectRandomRanges, options.clone(), false);
+        let test = Sysbench::new(Test::SelectRandomRanges, options.clone(), &Dialect::of_wire(false));
         Arc::new(test.with_counters(counters).with_segments(3))
     };
     // For sessions that begin from now on, and for this database only.
@@ -221,12 +225,13 @@ fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
         let options = Options { table_size: 100, ..Options::default() };
         server.prepare(&options).unwrap();
         let mysql = server.is_mysql();
+        let dialect = Dialect::of_wire(mysql);
         server.open().execute("DROP TABLE sbtest1").unwrap();
         let config = || EngineConfig { protocol: Protocol::Simple, ..config(1) };
         let goes_on = load(
             &server,
             |counters| {
-                Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters))
+                Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), &dialect).with_counters(counters))
             },
             2,
             End::TransactionsPerClient(5),
@@ -238,7 +243,7 @@ fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
         let ends = load(
             &server,
             |counters| {
-                let test = Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters);
+                let test = Sysbench::new(Test::ReadWrite, options.clone(), &dialect).with_counters(counters);
                 Arc::new(test.with_on_error(OnError::EndRun(Arc::clone(&fatal))))
             },
             2,
@@ -257,7 +262,7 @@ fn an_error_that_is_not_ignored_ends_the_run_or_fails_the_event() {
         let ignoring = load(
             &server,
             |counters| {
-                let test = Sysbench::new(Test::ReadWrite, options.clone(), mysql).with_counters(counters);
+                let test = Sysbench::new(Test::ReadWrite, options.clone(), &dialect).with_counters(counters);
                 Arc::new(test.with_ignored_errors(IgnoredErrors::all()))
             },
             1,
@@ -291,7 +296,11 @@ fn a_lost_connection_is_opened_again_and_counted() {
                 scope.spawn(end_connections);
                 let config = EngineConfig { on_loss: OnLoss::Reconnect, ..config(1) };
                 let workload = |counters| -> Arc<dyn Workload> {
-                    let test = Sysbench::new(Test::UpdateIndex, options.clone(), server.is_mysql());
+                    let test = Sysbench::new(
+                        Test::UpdateIndex,
+                        options.clone(),
+                        &Dialect::of_wire(server.is_mysql()),
+                    );
                     Arc::new(test.with_counters(Arc::clone(counted.get_or_init(|| counters))))
                 };
                 load_until(&stop, &server, workload, 2, End::Duration(2 * LONG), config)

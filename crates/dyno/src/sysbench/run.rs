@@ -14,6 +14,7 @@ use dyno_results::event::StageKind;
 use dyno_results::spec::{End, Protocol, StageOrder};
 use dyno_target::Environment;
 use dyno_target::connection::Connection;
+use dyno_target::product::Dialect;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench::lua::LuaError;
 use dyno_workload::sysbench::{
@@ -95,7 +96,7 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
     let fatal = FatalErrors::new();
     let reconnects = ignored.reconnects();
     let seed = seed(settings);
-    let sysbench = Sysbench::new(test, options, database.mysql)
+    let sysbench = Sysbench::new(test, options, &Dialect::of_wire(database.mysql))
         .with_counters(Arc::clone(&counters))
         .with_ignored_errors(ignored)
         .with_on_error(OnError::EndRun(Arc::clone(&fatal)))
@@ -139,7 +140,7 @@ pub(super) fn seed(settings: &SysbenchSettings) -> u64 {
 
 pub(super) fn ignored_errors(context: &Context, mysql: bool) -> Result<IgnoredErrors, Refused> {
     if !mysql {
-        return Ok(IgnoredErrors::usual(false));
+        return Ok(IgnoredErrors::usual());
     }
     let list = context.options.text("mysql-ignore-errors").unwrap_or_default();
     IgnoredErrors::parse(list).map_err(|error| context.refuse(&format!("--mysql-ignore-errors: {error}")))

@@ -159,7 +159,7 @@ pub(in crate::inspect) fn settings(
     target: &str,
     recognised: &Recognised,
 ) -> Result<event::Settings, QueryError> {
-    let durability = recognised.durability();
+    let durability = recognised.durability;
     let told = match recognised.product.and_then(|product| product.views.settings) {
         Some(sql) => known(connection.query(sql).map(Some))?.unwrap_or_default(),
         None => Vec::new(),

@@ -102,7 +102,7 @@ impl LuaLoad {
             shared: Arc::new(LuaShared {
                 script,
                 mysql,
-                ignored: IgnoredErrors::usual(mysql),
+                ignored: IgnoredErrors::usual(),
                 counters: None,
                 threads: (0..threads).map(|_| OnceLock::new()).collect(),
                 seats: (0..clients).map(|_| OnceLock::new()).collect(),

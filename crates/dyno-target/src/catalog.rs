@@ -1,0 +1,159 @@
+//! What a server's catalog says of tables: the same questions for every product, each asked in its dialect's words. Reads
+//! only, and no table.
+
+use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::known;
+
+/// A dialect's questions, each about the tables whose names `{names}` describes.
+#[derive(Debug)]
+pub struct Catalog {
+    /// Name, whether it is a plain table (1 or 0), comment.
+    pub tables: &'static str,
+    /// Table, name, type, whether it is of the primary key (1 or 0); in order.
+    pub columns: &'static str,
+    /// Table, name, first column.
+    pub indexes: &'static str,
+    /// Table, column, the table referred to; those that the server trusts.
+    pub foreign_keys: &'static str,
+    /// Bytes of the tables and of their indexes; `None` where the server does not know that well.
+    pub bytes: Option<&'static str>,
+}
+
+/// Which tables are meant, of those that a statement would meet.
+#[derive(Debug, Clone, Copy)]
+pub enum Names<'a> {
+    These(&'a [&'a str]),
+    BeginWith(&'a str),
+}
+
+/// A table, or what else stands under its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    pub name: String,
+    /// A plain table, and no view.
+    pub is_table: bool,
+    pub comment: String,
+    pub columns: Vec<Column>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    /// Its type in the server's words.
+    pub kind: String,
+    /// It is of the primary key.
+    pub is_key: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    pub table: String,
+    pub name: String,
+    pub first_column: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKey {
+    pub table: String,
+    pub column: String,
+    pub refers_to: String,
+}
+
+/// Bytes of tables and of their indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes {
+    pub tables: u64,
+    pub indexes: u64,
+}
+
+impl Names<'_> {
+    fn condition(self) -> String {
+        match self {
+            Self::These(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+                format!("IN ({})", names.join(", "))
+            }
+            Self::BeginWith(beginning) => format!("LIKE '{beginning}%'"),
+        }
+    }
+}
+
+impl Table {
+    /// The columns of the primary key.
+    pub fn key(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().filter(|column| column.is_key).map(|column| column.name.as_str())
+    }
+}
+
+/// The tables that are there, with their columns.
+///
+/// # Errors
+/// The catalog cannot be read, or the session was lost.
+pub fn tables(connection: &mut Connection, names: Names<'_>) -> Result<Vec<Table>, QueryError> {
+    let catalog = connection.dialect().catalog;
+    let table = |row: &TextRow| Table {
+        name: text(row, 0),
+        is_table: row.text(1) == Some("1"),
+        comment: text(row, 2),
+        columns: Vec::new(),
+    };
+    let mut tables = ask(connection, catalog.tables, names, table)?;
+    if tables.is_empty() {
+        return Ok(tables);
+    }
+    let column = |row: &TextRow| {
+        (text(row, 0), Column { name: text(row, 1), kind: text(row, 2), is_key: row.text(3) == Some("1") })
+    };
+    for (name, column) in ask(connection, catalog.columns, names, column)? {
+        if let Some(table) = tables.iter_mut().find(|table| table.name == name) {
+            table.columns.push(column);
+        }
+    }
+    Ok(tables)
+}
+
+/// Their indexes that are whole; `None` where the server has no such catalog.
+///
+/// # Errors
+/// The session was lost.
+pub fn indexes(connection: &mut Connection, names: Names<'_>) -> Result<Option<Vec<Index>>, QueryError> {
+    let index = |row: &TextRow| Index { table: text(row, 0), name: text(row, 1), first_column: text(row, 2) };
+    let sql = connection.dialect().catalog.indexes;
+    known(ask(connection, sql, names, index).map(Some))
+}
+
+/// Their foreign keys.
+///
+/// # Errors
+/// The catalog cannot be read, or the session was lost.
+pub fn foreign_keys(connection: &mut Connection, names: Names<'_>) -> Result<Vec<ForeignKey>, QueryError> {
+    let key =
+        |row: &TextRow| ForeignKey { table: text(row, 0), column: text(row, 1), refers_to: text(row, 2) };
+    let sql = connection.dialect().catalog.foreign_keys;
+    ask(connection, sql, names, key)
+}
+
+/// How large they are together; `None` where the server does not say.
+///
+/// # Errors
+/// The session was lost.
+pub fn bytes(connection: &mut Connection, names: Names<'_>) -> Result<Option<Bytes>, QueryError> {
+    let Some(sql) = connection.dialect().catalog.bytes else { return Ok(None) };
+    let number = |row: &TextRow, at| row.text(at).and_then(|text: &str| text.parse().ok());
+    let bytes = |row: &TextRow| Some(Bytes { tables: number(row, 0)?, indexes: number(row, 1)? });
+    Ok(known(ask(connection, sql, names, bytes).map(Some))?
+        .and_then(|rows| rows.into_iter().next().flatten()))
+}
+
+fn ask<T>(
+    connection: &mut Connection,
+    sql: &str,
+    names: Names<'_>,
+    read: impl Fn(&TextRow) -> T,
+) -> Result<Vec<T>, QueryError> {
+    Ok(connection.query(&sql.replace("{names}", &names.condition()))?.iter().map(read).collect())
+}
+
+fn text(row: &TextRow, at: usize) -> String {
+    row.text(at).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,279 @@
+//! What a workload has to know of a product's SQL: what it may not say, what it has to, and how it says what every
+//! product says in its own way. Facts and texts only; whoever uses them branches on no product. One file for each of
+//! the two protocols; a product changes what it differs in.
+
+mod mysql;
+mod postgresql;
+
+use std::time::Duration;
+
+use crate::catalog::Catalog;
+
+/// The SQL that a product understands beyond what all do.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    pub bulk: Bulk,
+    /// `VACUUM` has something to do.
+    pub vacuum: bool,
+    pub analyze: Analyze,
+    pub auto_increment: AutoIncrement,
+    /// What follows a column in a primary key so that neighbouring ids lie together: ` ASC`, or nothing.
+    pub key_order: &'static str,
+    /// Stands after the closing bracket of `CREATE TABLE`, with a blank before it: a distribution key, an access method.
+    /// The storage engine is the workload's own choice and no part of it.
+    pub table_options: &'static str,
+    /// Names the storage engine `{engine}` behind `CREATE TABLE`; empty where there are none.
+    pub engine: &'static str,
+    /// Fills pages to `{percent}` behind `CREATE TABLE`; empty where that cannot be said.
+    pub fill: &'static str,
+    /// Spreads an empty table over the nodes, where `{table}` is its name and `id` its primary key.
+    pub distribute: Option<&'static str>,
+    /// Has the numbers of a table go on behind `{rows}` that were loaded with theirs; `None` where the server does that
+    /// by itself.
+    pub sequence: Option<&'static str>,
+    /// Whether a secondary index is better made after the load. Elsewhere that is slower than loading into it, or is
+    /// not supported.
+    pub index_after_load: bool,
+    /// Whether a name of an index is of its table alone, and not of the whole schema.
+    pub index_of_table: bool,
+    /// Whether a foreign key comes with an index on its columns, as InnoDB's does.
+    pub foreign_key_index: bool,
+    pub foreign_keys: ForeignKeys,
+    pub comments: Comments,
+
+    /// Drops several tables in one statement.
+    pub drops_many: bool,
+    /// Empties `{table}`.
+    pub empty: &'static str,
+
+    /// How many may write at the same time; `None` where many can.
+    pub writers_max: Option<u32>,
+    /// Begins a transaction that reads, and one that may write.
+    pub begin: &'static str,
+    pub begin_write: &'static str,
+    /// Begins one whose queries all see the same instant.
+    pub begin_snapshot: &'static str,
+    /// Whether these can be prepared.
+    pub prepares_begin: bool,
+    /// Whether parameters stand as `?` in the texts that the server is sent, and not as `$1`.
+    pub question_marks: bool,
+
+    /// Settings of a session that loads rows, each of which a server may refuse.
+    pub load_session: &'static [&'static str],
+    /// The same for one that is to run for as long as it takes.
+    pub unlimited_session: &'static [&'static str],
+    /// Limits how long a session waits for a lock to `{seconds}`, and lifts that again.
+    pub lock_wait: [&'static str; 2],
+    /// Gives the session's next index builds `{megabytes}`; `None` where that cannot be said.
+    pub sort_memory: Option<&'static str>,
+    /// Asks how many processes may build an index together; `None` where it is one.
+    pub sort_processes: Option<&'static str>,
+    /// Asks for the most bytes of a statement; `None` where more is taken than anybody sends.
+    pub statement_bytes: Option<&'static str>,
+
+    pub explain: &'static str,
+    pub by_table: Access,
+    pub by_index: Access,
+    pub catalog: &'static Catalog,
+}
+
+/// How rows are loaded fastest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bulk {
+    /// `COPY … FROM STDIN`, and whether `WITH (FREEZE on)`, which wants all of a table in one transaction.
+    Copy { freeze: bool },
+    /// `LOAD DATA LOCAL INFILE`; of a recognised server also that it is allowed there.
+    LoadLocal,
+    /// By large INSERTs; why, where another way would be faster.
+    Inserts { because: Option<&'static str> },
+}
+
+/// When a foreign key is made, and who checks the rows that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignKeys {
+    /// It is part of `CREATE TABLE` and cannot be added.
+    WithTable,
+    /// It is added to the loaded rows, which the server checks.
+    AfterLoad,
+    /// The same, with the check turned off and on again, because it is much slower than a query that does the same.
+    Unchecked { off: &'static str, on: &'static str },
+}
+
+/// How a table says `{text}` of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comments {
+    /// Follows `CREATE TABLE`, so that the table is never there without it.
+    pub create: &'static str,
+    pub change: &'static str,
+}
+
+/// How a query is made to read a table in one way and no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Follows the table's name; `{index}` is that of the index that is read.
+    pub hint: &'static str,
+    /// Settings of the planner that are off meanwhile. Servers that do not know them plan as they please.
+    pub off: &'static [&'static str],
+}
+
+/// How the planner's statistics are brought up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Analyze {
+    /// Not at all, or by the server itself alone.
+    Never,
+    /// `ANALYZE t`
+    Plain,
+    /// `ANALYZE TABLE t`
+    Table,
+}
+
+/// A column that fills itself with 1, 2, 3, ….
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoIncrement {
+    Serial,
+    /// Where `SERIAL` is something else: large numbers that are unique and no sequence.
+    Identity,
+    /// It takes 0 as a wish for the next number.
+    AutoIncrement,
+}
+
+impl Dialect {
+    /// What a server of this protocol understands as far as one can tell before it was asked.
+    #[must_use]
+    pub const fn of_wire(mysql: bool) -> Self {
+        if mysql { Self::MYSQL } else { Self::POSTGRESQL }
+    }
+
+    /// Whether the primary key is better made of the loaded rows. PostgreSQL builds the key of a full table faster than
+    /// it fills one along with the rows. On MySQL the key is the table, and relatives of PostgreSQL want to know it
+    /// beforehand, to place the rows.
+    #[must_use]
+    pub fn key_after_load(&self) -> bool {
+        self.bulk == Bulk::Copy { freeze: true }
+    }
+
+    /// The statement that brings the planner's statistics on a table up to date.
+    #[must_use]
+    pub fn analyze(&self, table: &str) -> Option<String> {
+        match self.analyze {
+            Analyze::Never => None,
+            Analyze::Plain => Some(format!("ANALYZE {table}")),
+            Analyze::Table => Some(format!("ANALYZE TABLE {table}")),
+        }
+    }
+
+    /// The statement that spreads a table over the nodes, between its creation and its load.
+    #[must_use]
+    pub fn distribute(&self, table: &str) -> Option<String> {
+        Some(self.distribute?.replace("{table}", table))
+    }
+
+    /// The statement that has the numbers in `column` go on behind those of so many rows.
+    #[must_use]
+    pub fn sequence(&self, table: &str, column: &str, rows: u64) -> Option<String> {
+        let sql = self.sequence?.replace("{table}", table).replace("{column}", column);
+        Some(sql.replace("{rows}", &rows.to_string()))
+    }
+
+    /// The statements that limit how long a session waits for a lock, and that lift the limit again.
+    #[must_use]
+    pub fn lock_wait(&self, limit: Duration) -> [String; 2] {
+        self.lock_wait.map(|sql| sql.replace("{seconds}", &limit.as_secs().to_string()))
+    }
+
+    /// What follows `CREATE TABLE` so that pages are filled this far.
+    #[must_use]
+    pub fn fill(&self, percent: u8) -> String {
+        self.fill.replace("{percent}", &percent.to_string())
+    }
+
+    /// The statement that empties a table.
+    #[must_use]
+    pub fn empty(&self, table: &str) -> String {
+        self.empty.replace("{table}", table)
+    }
+
+    /// What follows `CREATE TABLE` to name a storage engine.
+    #[must_use]
+    pub fn engine(&self, engine: &str) -> String {
+        self.engine.replace("{engine}", engine)
+    }
+}
+
+impl Bulk {
+    /// The statement's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy { .. } => "COPY",
+            Self::LoadLocal => "LOAD DATA LOCAL",
+            Self::Inserts { .. } => "INSERT",
+        }
+    }
+}
+
+impl Comments {
+    /// What follows `CREATE TABLE` for a table with this comment.
+    #[must_use]
+    pub fn create(&self, table: &str, text: &str) -> String {
+        self.create.replace("{table}", table).replace("{text}", text)
+    }
+
+    /// The statement that changes the comment.
+    #[must_use]
+    pub fn change(&self, table: &str, text: &str) -> String {
+        self.change.replace("{table}", table).replace("{text}", text)
+    }
+}
+
+impl Access {
+    /// `table` with the hint that has this index read.
+    #[must_use]
+    pub fn of(&self, table: &str, index: &str) -> String {
+        format!("{table}{}", self.hint.replace("{index}", index))
+    }
+}
+
+impl AutoIncrement {
+    /// The type of such a column, `SERIAL`.
+    #[must_use]
+    pub const fn column_type(self) -> &'static str {
+        match self {
+            Self::Serial => "SERIAL",
+            Self::Identity => "INTEGER GENERATED BY DEFAULT AS IDENTITY",
+            Self::AutoIncrement => "INTEGER NOT NULL AUTO_INCREMENT",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_name_their_table() {
+        assert_eq!(Dialect::POSTGRESQL.analyze("sbtest1").as_deref(), Some("ANALYZE sbtest1"));
+        assert_eq!(Dialect::MYSQL.analyze("sbtest1").as_deref(), Some("ANALYZE TABLE sbtest1"));
+        let citus = Dialect { distribute: Some("SELECT spread('{table}')"), ..Dialect::POSTGRESQL };
+        assert_eq!(citus.distribute("sbtest1").as_deref(), Some("SELECT spread('sbtest1')"));
+        assert_eq!(Dialect::MYSQL.distribute("sbtest1"), None);
+        let set = "SELECT setval(pg_get_serial_sequence('event', 'id'), 70)";
+        assert_eq!(Dialect::POSTGRESQL.sequence("event", "id", 70).as_deref(), Some(set));
+        assert_eq!(Dialect::MYSQL.sequence("event", "id", 70), None);
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_as_long_as_is_said() {
+        let statements = |dialect: Dialect| dialect.lock_wait(Duration::from_secs(10));
+        assert_eq!(statements(Dialect::POSTGRESQL), ["SET lock_timeout = '10s'", "RESET lock_timeout"]);
+        let [set, lift] = statements(Dialect::MYSQL);
+        assert_eq!(set, "SET SESSION lock_wait_timeout = 10");
+        assert_eq!(lift, "SET SESSION lock_wait_timeout = DEFAULT");
+    }
+
+    #[test]
+    fn a_hint_names_its_index() {
+        let [mysql, postgresql] = [Dialect::MYSQL, Dialect::POSTGRESQL].map(|it| it.by_index.of("t", "k_1"));
+        assert_eq!([mysql.as_str(), &postgresql], ["t FORCE INDEX (k_1)", "t"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! MySQL's SQL.
+
+use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
+use crate::catalog::Catalog;
+
+impl Dialect {
+    pub(in crate::product) const MYSQL: Self = Self {
+        bulk: Bulk::LoadLocal,
+        vacuum: false,
+        analyze: Analyze::Table,
+        auto_increment: AutoIncrement::AutoIncrement,
+        // Relatives that have no engines take theirs for a comment.
+        engine: " /*! ENGINE = {engine} */",
+        fill: "",
+        sequence: None,
+        index_of_table: true,
+        foreign_key_index: true,
+        // With its checks on, InnoDB would copy the whole table row by row to add the key.
+        foreign_keys: ForeignKeys::Unchecked {
+            off: "SET SESSION foreign_key_checks = 0",
+            on: "SET SESSION foreign_key_checks = 1",
+        },
+        comments: Comments {
+            create: " COMMENT = '{text}'",
+            change: "ALTER TABLE {table} COMMENT = '{text}'",
+        },
+
+        // `BEGIN` begins a block with `sql_mode=ORACLE`.
+        begin: "START TRANSACTION",
+        begin_write: "START TRANSACTION",
+        begin_snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        prepares_begin: false,
+        question_marks: true,
+
+        // Each load is to commit by itself, whatever the server's default. `unique_checks` stays as it is: there is no
+        // second unique index to check, the rows come in the key's order, and without it MariaDB loads an empty table by
+        // way of temporary files, which takes half as long again.
+        load_session: &["SET SESSION autocommit = 1"],
+        // MySQL's (of SELECT), MariaDB's, and those of OceanBase, which are 10 s and 24 h by default; microseconds.
+        unlimited_session: &[
+            "SET SESSION max_execution_time = 0",
+            "SET SESSION max_statement_time = 0",
+            "SET SESSION ob_query_timeout = 86400000000",
+            "SET SESSION ob_trx_timeout = 86400000000",
+        ],
+        lock_wait: ["SET SESSION lock_wait_timeout = {seconds}", "SET SESSION lock_wait_timeout = DEFAULT"],
+        sort_memory: None,
+        sort_processes: None,
+        statement_bytes: Some("SELECT @@max_allowed_packet"),
+
+        by_table: Access { hint: " FORCE INDEX (PRIMARY)", off: &[] },
+        by_index: Access { hint: " FORCE INDEX ({index})", off: &[] },
+        catalog: &CATALOG,
+        ..Self::POSTGRESQL
+    };
+}
+
+impl Bulk {
+    pub(in crate::product) const WITHOUT_LOAD_LOCAL: Self = Self::Inserts {
+        because: Some(
+            "the server does not take LOAD DATA LOCAL (SET GLOBAL local_infile = ON would allow it)",
+        ),
+    };
+}
+
+static CATALOG: Catalog = Catalog {
+    tables: "SELECT table_name, CASE WHEN table_type = 'BASE TABLE' THEN 1 ELSE 0 END, table_comment \
+             FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name {names}",
+    columns: "SELECT table_name, column_name, column_type, CASE WHEN column_key = 'PRI' THEN 1 ELSE 0 END \
+              FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name {names} \
+              ORDER BY table_name, ordinal_position",
+    indexes: "SELECT table_name, index_name, column_name FROM information_schema.statistics \
+              WHERE table_schema = DATABASE() AND table_name {names} AND seq_in_index = 1",
+    foreign_keys: "SELECT table_name, column_name, referenced_table_name FROM information_schema.key_column_usage \
+                   WHERE table_schema = DATABASE() AND table_name {names} AND referenced_table_name IS NOT NULL",
+    // Estimated, and long out of date.
+    bytes: None,
+};

@@ -1,0 +1,85 @@
+//! PostgreSQL's SQL.
+
+use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
+use crate::catalog::Catalog;
+
+impl Dialect {
+    pub(in crate::product) const POSTGRESQL: Self = Self {
+        bulk: Bulk::Copy { freeze: true },
+        vacuum: true,
+        analyze: Analyze::Plain,
+        auto_increment: AutoIncrement::Serial,
+        key_order: "",
+        table_options: "",
+        engine: "",
+        fill: " WITH (fillfactor={percent})",
+        distribute: None,
+        // Where the column has no sequence, nothing happens.
+        sequence: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {rows})"),
+        index_after_load: true,
+        index_of_table: false,
+        foreign_key_index: false,
+        foreign_keys: ForeignKeys::AfterLoad,
+        comments: Comments {
+            // Statements that are sent together are done together or not at all.
+            create: "; COMMENT ON TABLE {table} IS '{text}'",
+            change: "COMMENT ON TABLE {table} IS '{text}'",
+        },
+        drops_many: true,
+        empty: "TRUNCATE TABLE {table}",
+
+        writers_max: None,
+        begin: "BEGIN",
+        begin_write: "BEGIN",
+        begin_snapshot: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+        prepares_begin: true,
+        question_marks: false,
+
+        load_session: &[],
+        // The second since PostgreSQL 17.
+        unlimited_session: &["SET statement_timeout = 0", "SET transaction_timeout = 0"],
+        lock_wait: ["SET lock_timeout = '{seconds}s'", "RESET lock_timeout"],
+        sort_memory: Some("SET maintenance_work_mem = '{megabytes}MB'"),
+        sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
+        statement_bytes: None,
+
+        explain: "EXPLAIN",
+        by_table: Access {
+            hint: "",
+            off: &["enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"],
+        },
+        by_index: Access { hint: "", off: &["enable_seqscan", "enable_bitmapscan"] },
+        catalog: &CATALOG,
+    };
+}
+
+impl Bulk {
+    pub(in crate::product) const WITHOUT_COPY: Self =
+        Self::Inserts { because: Some("the server does not take COPY") };
+}
+
+/// A name stands for what it does on the search path, not for what this user's own schema holds: that is what statements
+/// meet.
+static CATALOG: Catalog = Catalog {
+    tables: "SELECT c.relname, CASE WHEN c.relkind IN ('r', 'p') THEN 1 ELSE 0 END, obj_description(c.oid, 'pg_class') \
+             FROM pg_class c WHERE c.relname {names} AND c.relkind NOT IN ('i', 'I') AND pg_table_is_visible(c.oid)",
+    columns: "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), \
+                     CASE WHEN i.indrelid IS NULL THEN 0 ELSE 1 END \
+              FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+              LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary AND i.indisvalid \
+                                  AND a.attnum = ANY (i.indkey) \
+              WHERE c.relname {names} AND c.relkind NOT IN ('i', 'I') AND pg_table_is_visible(c.oid) \
+              ORDER BY c.relname, a.attnum",
+    indexes: "SELECT c.relname, i.relname, a.attname FROM pg_index x \
+              JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid \
+              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0] \
+              WHERE c.relname {names} AND pg_table_is_visible(c.oid) AND x.indisvalid AND x.indpred IS NULL",
+    foreign_keys: "SELECT c.relname, a.attname, r.relname FROM pg_constraint k \
+                   JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class r ON r.oid = k.confrelid \
+                   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[1] \
+                   WHERE k.contype = 'f' AND k.convalidated AND c.relname {names} AND pg_table_is_visible(c.oid)",
+    bytes: Some(
+        "SELECT COALESCE(SUM(pg_table_size(c.oid)), 0)::bigint, COALESCE(SUM(pg_indexes_size(c.oid)), 0)::bigint \
+         FROM pg_class c WHERE c.relname {names} AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid)",
+    ),
+};
