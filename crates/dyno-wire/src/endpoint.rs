@@ -60,6 +60,12 @@ impl Wire {
     pub fn is_mysql(self) -> bool {
         matches!(self, Self::MySql(_))
     }
+
+    /// The one of [`Login::parameters`] by which the server shows what a session is for.
+    #[must_use]
+    pub fn name_parameter(self) -> &'static str {
+        if self.is_mysql() { "program_name" } else { "application_name" }
+    }
 }
 
 /// Who logs in, and how.

@@ -20,11 +20,9 @@ pub use crate::events::{EventsBenchmark, EventsWishes};
 pub use crate::sysbench::{SysbenchBenchmark, SysbenchWishes};
 pub use crate::tpcb::TpcbBenchmark;
 
-use crate::dataset::{NotReady, PrepareError, StateError, TableError};
-use crate::events::SizeError;
+use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableError};
 use crate::script::ScriptError;
 use crate::sysbench::OptionsError;
-use crate::tpcb::ScaleError;
 
 /// How long is waited for a table that somebody else has locked.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -60,6 +58,22 @@ pub trait Benchmark: Debug + Send + Sync {
         site: &Site<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError>;
+
+    /// Adds rows until each of [`Dataset::tables`] has as many as `rows` says, in their order; tables that have more stay.
+    /// Where that ends early, what was added until then stays.
+    ///
+    /// # Errors
+    /// The family's rows cannot be added to, they do not fit, the server refuses a step, or [`Site::stop`] was set.
+    fn top_up(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        rows: &[u64],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let _ = (connection, site, rows, progress);
+        Err(BenchmarkError::NoTopUp { family: self.name() })
+    }
 }
 
 /// The data of a benchmark on a server, whole and usable.
@@ -297,14 +311,16 @@ pub enum BenchmarkError {
     NotReady(#[from] NotReady),
     #[error(transparent)]
     Table(#[from] TableError),
-    #[error("--scale: {0}")]
-    Scale(#[from] ScaleError),
     #[error(transparent)]
     Options(#[from] OptionsError),
     #[error("the options of the data are wrong: {0}")]
     WrongOptions(serde_json::Error),
     #[error(transparent)]
     Size(#[from] SizeError),
+    #[error(
+        "the data of {family} cannot be topped up: its loads change rows that are there; run with --prepare to make it anew"
+    )]
+    NoTopUp { family: &'static str },
     #[error(transparent)]
     Preparation(Box<PrepareError>),
     #[error(transparent)]

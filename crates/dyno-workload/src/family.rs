@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Debug};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use dyno_target::Capabilities;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -68,8 +68,8 @@ pub trait Registered: Debug + Sync {
     /// Its workloads, each with its further names.
     fn workloads(&self) -> Vec<(Listed, Vec<String>)>;
     fn usual(&self) -> Vec<&'static str>;
-    /// Adds its options to a command.
-    fn augment(&self, command: Command) -> Command;
+    /// Its options on the command line. Dashes and underscores are the same.
+    fn options(&self) -> Vec<Arg>;
     /// What was typed of them.
     ///
     /// # Errors
@@ -118,8 +118,15 @@ impl<F: Family> Registered for F {
         F::USUAL.iter().map(|workload| F::listed(*workload).name).collect()
     }
 
-    fn augment(&self, command: Command) -> Command {
-        F::Options::augment_args(command)
+    fn options(&self) -> Vec<Arg> {
+        let command = F::Options::augment_args(Command::new(F::NAME));
+        let with_underscores = |option: &Arg| {
+            let names = option.get_long_and_visible_aliases().unwrap_or_default();
+            let names: Vec<String> =
+                names.iter().filter(|name| name.contains('-')).map(|name| name.replace('-', "_")).collect();
+            option.clone().aliases(names)
+        };
+        command.get_arguments().map(with_underscores).collect()
     }
 
     fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error> {
@@ -127,7 +134,13 @@ impl<F: Family> Registered for F {
         said(&options).map_err(|error| clap::Error::raw(clap::error::ErrorKind::Format, error))
     }
 
-    fn read(&self, value: Value) -> Result<Map<String, Value>, serde_json::Error> {
+    fn read(&self, mut value: Value) -> Result<Map<String, Value>, serde_json::Error> {
+        if let Value::Object(options) = &mut value {
+            *options = std::mem::take(options)
+                .into_iter()
+                .map(|(name, value)| (name.replace('_', "-"), value))
+                .collect();
+        }
         said(&serde_json::from_value::<F::Options>(value)?)
     }
 

@@ -67,7 +67,7 @@ impl Selection {
             });
         }
         if let Some((other, said)) = options.foreign(family.name()) {
-            let own = options::names(family).into_iter().filter(|(_, is_usual)| *is_usual);
+            let own = options::names(family).filter(|(_, is_usual)| *is_usual);
             let own = own.map(|(name, _)| format!("--{name}")).collect();
             return Err(CannotRun::Foreign {
                 other,

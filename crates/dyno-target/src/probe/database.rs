@@ -111,7 +111,7 @@ impl DatabaseWatch {
 /// for.
 fn renamed(route: &Route) -> Route {
     let Route::Wire(endpoint) = route else { return route.clone() };
-    let parameter = if endpoint.wire.is_mysql() { "program_name" } else { "application_name" };
+    let parameter = endpoint.wire.name_parameter();
     let mut login = Login::clone(&endpoint.login);
     login.parameters.retain(|(name, _)| name != parameter);
     login.parameters.push((parameter.to_owned(), APPLICATION_NAME.to_owned()));

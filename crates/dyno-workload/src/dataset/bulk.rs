@@ -8,7 +8,7 @@ use dyno_target::cause;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::{self, Dialect};
 
-use super::NewTable;
+use super::Table;
 use super::rows::{Form, RowRange, Rows};
 use super::worker_pool::{JobContext, JobError, News};
 
@@ -52,7 +52,7 @@ impl<'a> Bulk<'a> {
     pub(crate) fn send<R: Rows>(
         &self,
         connection: &mut Connection,
-        table: &NewTable,
+        table: &Table,
         rows: impl Fn() -> RowRange<R>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
@@ -72,11 +72,11 @@ impl<'a> Bulk<'a> {
     fn bulk(
         &self,
         connection: &mut Connection,
-        table: &NewTable,
+        table: &Table,
         rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
-        let NewTable { name, columns, .. } = table;
+        let (name, columns) = (&table.name, table.column_list());
         match self.dialect.bulk {
             product::Bulk::LoadLocal => load_local(connection, table, rows, context),
             product::Bulk::Copy { freeze: false } => {
@@ -94,12 +94,13 @@ impl<'a> Bulk<'a> {
     fn inserts(
         &self,
         connection: &mut Connection,
-        table: &NewTable,
+        table: &Table,
         mut rows: RowRange<impl Rows>,
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect)?).unwrap_or(PIECE_BYTES);
-        let (sent, insert) = (rows.len(), format!("INSERT INTO {} ({}) VALUES ", table.name, table.columns));
+        let (sent, insert) =
+            (rows.len(), format!("INSERT INTO {} ({}) VALUES ", table.name, table.column_list()));
         in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
             let mut taken = 0;
@@ -140,14 +141,14 @@ pub(crate) fn copy(
 
 fn load_local(
     connection: &mut Connection,
-    table: &NewTable,
+    table: &Table,
     rows: RowRange<impl Rows>,
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
     let sent = rows.len();
     // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
-    let (name, columns) = (&table.name, table.columns);
+    let (name, columns) = (&table.name, table.column_list());
     let sql = format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})");
     let mut load = connection.load_local(&sql)?;
     pieces(rows, |piece, rows| {

@@ -4,9 +4,9 @@ use dyno_target::cause::Cause;
 use dyno_target::connection::{ConnectError, QueryError};
 use thiserror::Error;
 
+use super::DoesNotFit;
 use super::worker_pool::JobError;
 use crate::benchmark::LOCK_WAIT;
-use crate::{events, tpcb};
 
 /// How a family speaks of its tables.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +27,16 @@ pub struct Terms {
     pub(crate) rights: &'static str,
     /// What becomes of the tables of a preparation that was stopped.
     pub(crate) stopped: &'static str,
+}
+
+/// Why data of a size cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SizeError {
+    /// It is more or less than the family can have, in its words.
+    #[error("{0}")]
+    OutOfRange(String),
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
 }
 
 /// Why tables could not be looked at.
@@ -82,9 +92,7 @@ pub enum PrepareError {
     #[error(transparent)]
     State(#[from] StateError),
     #[error(transparent)]
-    Size(#[from] events::SizeError),
-    #[error(transparent)]
-    Scale(#[from] tpcb::ScaleError),
+    Size(#[from] SizeError),
     /// `whose` says what it is instead.
     #[error("{table} is there and {whose}; it is left as it is: {}", terms.instead)]
     NotOurs { terms: &'static Terms, table: String, whose: String },

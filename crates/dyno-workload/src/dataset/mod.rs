@@ -4,10 +4,12 @@
 pub(crate) mod bulk;
 pub(crate) mod disk;
 mod error;
+mod mark;
 mod prepare;
 pub(crate) mod rows;
 mod state;
 mod steps;
+mod table;
 mod verdict;
 mod worker_pool;
 
@@ -16,15 +18,16 @@ use std::str::FromStr;
 use dyno_target::connection::{Connection, QueryError};
 
 pub use disk::DoesNotFit;
-pub use error::{PrepareError, StateError, TableError, Terms};
-pub(crate) use prepare::{NewTable, Part, Preparation, primary_key};
+pub use error::{PrepareError, SizeError, StateError, TableError, Terms};
+pub(crate) use mark::{Mark, Marks};
+pub(crate) use prepare::{Part, Preparation};
 pub(crate) use rows::{RowRange, RowWriter, Rows};
 pub use state::{Found, NotReady, State};
-pub(crate) use state::{PROBES, columns_text, rows_missing};
-pub(crate) use steps::{Steps, run_list};
+pub(crate) use state::{PROBES, columns_text, rows_missing, standing};
+pub(crate) use table::{ForeignKey, Index, Key, Kind, Table, column};
 pub(crate) use verdict::{Verdict, checks, range};
+pub(crate) use worker_pool::JobError;
 pub use worker_pool::OpenConnection;
-pub(crate) use worker_pool::{JobContext, JobError, News, WorkerPool};
 
 /// The numbers in each row of an answer.
 pub(crate) fn rows_of_numbers<T: FromStr + Default + Copy, const N: usize>(

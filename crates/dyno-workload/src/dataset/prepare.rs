@@ -5,33 +5,20 @@
 
 use std::sync::atomic::AtomicBool;
 
+use dyno_target::catalog::{self, Names};
 use dyno_target::connection::Connection;
-use dyno_target::product::Dialect;
+use dyno_target::product::{self, Dialect};
 
 use super::bulk::{Bulk, ROWS_PER_TRANSACTION};
 use super::rows::{RowRange, Rows};
 use super::steps::{Steps, run_list};
-use super::worker_pool::{JobContext, News, OpenConnection, WorkerPool};
-use super::{PrepareError, Terms};
+use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
+use super::{PrepareError, Table, Terms};
 use crate::benchmark::{LOCK_WAIT, Progress};
 use crate::limits;
 
-/// A table that is made.
-#[derive(Debug)]
-pub(crate) struct NewTable {
-    pub name: String,
-    /// In the order in which rows are sent. The first, `id`, numbers the rows from 1 on.
-    pub columns: &'static str,
-    pub rows: u64,
-    /// Makes it, empty.
-    pub create: Vec<String>,
-    /// Whether the server goes on with the numbers of the rows.
-    pub numbered: bool,
-    /// Makes its key, where that comes after the rows.
-    pub key: Option<String>,
-    /// Makes its index.
-    pub index: Option<String>,
-}
+/// Tables that are dropped in one statement; each takes a lock of the server's.
+const DROPPED_TOGETHER: usize = 16;
 
 /// What is made, and how. Statements in one list run one after the other.
 #[derive(Debug)]
@@ -45,16 +32,12 @@ pub(crate) struct Preparation<'a> {
     /// Once it is set, the preparation ends before the next statement, and a load before the next piece.
     pub stop: Option<&'a AtomicBool>,
     /// What an index build may take of the server's memory; `None` where the server's default does.
-    pub sort_megabytes: Option<u32>,
-    /// What drops the tables of before; `None` where they stay.
-    pub drop: Option<Vec<String>>,
-    pub tables: Vec<NewTable>,
-    /// What is made of the keys of all tables.
-    pub references: Vec<String>,
-    /// Counts the rows that break these, where the server has not.
-    pub unresolved: Option<String>,
-    /// Said at the very end.
-    pub finish: Vec<String>,
+    pub sort_megabytes: Option<u64>,
+    /// Whether tables of these names are dropped before.
+    pub replace: bool,
+    pub tables: Vec<Table>,
+    /// What the tables say of themselves while they are made, and afterwards.
+    pub comments: Option<[String; 2]>,
 }
 
 /// Some rows of one table, `first` to `last`.
@@ -66,31 +49,6 @@ pub(crate) struct Part {
     pub last: u64,
     /// Its number among all parts: that of its random stream.
     pub stream: u32,
-}
-
-/// The primary key on `id`: what stands in CREATE TABLE, or the statement that makes it of the rows.
-pub(crate) fn primary_key(table: &str, dialect: &Dialect) -> (String, Option<String>) {
-    match dialect.key_after_load() {
-        true => (String::new(), Some(format!("ALTER TABLE {table} ADD PRIMARY KEY (id)"))),
-        false => (format!(", PRIMARY KEY (id{})", dialect.key_order), None),
-    }
-}
-
-impl NewTable {
-    /// Statements before the rows.
-    pub(crate) fn before_load(&self, dialect: &Dialect) -> Vec<String> {
-        let index = self.index.clone().filter(|_| !dialect.index_after_load);
-        self.create.iter().cloned().chain(index).collect()
-    }
-
-    /// Statements after the rows: where the numbering goes on, the key, the index.
-    pub(crate) fn after_load(&self, dialect: &Dialect) -> Vec<String> {
-        // Rows with given numbers leave a sequence where it was.
-        let moves = self.numbered && self.rows > 0;
-        let sequence = moves.then(|| dialect.sequence(&self.name, "id", self.rows)).flatten();
-        let index = self.index.clone().filter(|_| dialect.index_after_load);
-        sequence.into_iter().chain(self.key.clone()).chain(index).collect()
-    }
 }
 
 impl Preparation<'_> {
@@ -106,106 +64,201 @@ impl Preparation<'_> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), PrepareError> {
         let bulk = Bulk::new(self.dialect);
-        let parts = parts(&self.tables, bulk.whole_tables());
-        let threads = self.threads.min(self.dialect.writers_max.unwrap_or(u32::MAX)).max(1);
-        let connections = parts.len().max(self.tables.len()).min(threads as usize);
-        let pool = WorkerPool::new(first, open, connections, self.stop)
-            .map_err(|source| PrepareError::Connect { terms: self.terms, source })?;
-        let mut steps = Steps { pool, terms: self.terms, target: self.target, progress };
-        self.ease_sessions(&mut steps);
-        if let Some(statements) = &self.drop {
-            self.drop_tables(&mut steps, statements)?;
-        }
-        self.each_table(&mut steps, "tables", |table| table.before_load(self.dialect), &[], None)?;
-        let send = |connection: &mut Connection, part: &Part, context: &JobContext<'_>| {
-            if part.first == 1 {
-                context.tell(News::Table(part.table as u32 + 1));
-            }
-            let range = || RowRange { rows: rows(part), next: part.first, last: part.last };
-            bulk.send(connection, &self.tables[part.table], range, context)
+        let mut steps = self.steps(&bulk, first, open, progress)?;
+        let [unfinished, whole] = match &self.comments {
+            Some(comments) => comments.each_ref().map(|text| Some(text.as_str())),
+            None => [None; 2],
         };
-        let total = self.tables.iter().map(|table| table.rows).sum();
-        if let Some(why) = bulk.slower().filter(|_| total > 0) {
-            (steps.progress)(Progress::Remark(why));
+        if self.replace {
+            self.drop_tables(&mut steps)?;
         }
-        steps.run("data", Some(total), |pool, hear| pool.run(&parts, send, hear))?;
-        let after_load = |table: &NewTable| table.after_load(self.dialect);
-        self.each_table(&mut steps, "keys", after_load, &self.references, self.unresolved.as_deref())?;
-        self.each_table(&mut steps, "analyze", |table| self.settle(table), &self.finish, None)
+        let tables = self.lists(|table| table.before_load(self.dialect, unfinished));
+        steps.run("tables", None, |pool, hear| pool.run(&tables, run_numbered, hear))?;
+        self.load(&mut steps, &bulk, rows)?;
+        self.keys(&mut steps)?;
+        // One after the other: tables that refer to each other cannot be altered at the same time.
+        let change = |table: &Table, text| self.dialect.comments.change(&table.name, text);
+        let finish = self.tables.iter().flat_map(|table| whole.map(|text| change(table, text))).collect();
+        self.settle(&mut steps, |_| None, finish)
     }
 
-    /// Takes limits away that are meant for queries, on these sessions only; a server that refuses is only slower.
-    fn ease_sessions(&self, steps: &mut Steps<'_>) {
+    /// Adds rows behind those that are there; keys and indexes stand.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; what was added until then stays.
+    pub(crate) fn append<R: Rows>(
+        &self,
+        first: &mut Connection,
+        open: OpenConnection<'_>,
+        rows: impl Fn(&Part) -> R + Sync,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), PrepareError> {
+        // Only a table that was emptied in the same transaction takes frozen rows.
+        let bulk = match self.dialect.bulk {
+            product::Bulk::Copy { .. } => product::Bulk::Copy { freeze: false },
+            bulk => bulk,
+        };
+        let dialect = Dialect { bulk, ..*self.dialect };
+        let bulk = Bulk::new(&dialect);
+        let mut steps = self.steps(&bulk, first, open, progress)?;
+        self.load(&mut steps, &bulk, rows)?;
+        self.settle(&mut steps, |table| table.sequence(self.dialect), Vec::new())
+    }
+
+    /// Opens as many connections as can work, and takes limits away that are meant for queries, on these sessions only; a
+    /// server that refuses is only slower.
+    fn steps<'s>(
+        &'s self,
+        bulk: &Bulk<'_>,
+        first: &'s mut Connection,
+        open: OpenConnection<'_>,
+        progress: &'s mut dyn FnMut(Progress),
+    ) -> Result<Steps<'s>, PrepareError> {
+        let jobs = parts(&self.tables, bulk.whole_tables()).len().max(self.tables.len());
+        let threads = self.threads.min(self.dialect.writers_max.unwrap_or(u32::MAX)).max(1);
+        let mut pool = WorkerPool::new(first, open, jobs.min(threads as usize), self.stop)
+            .map_err(|source| PrepareError::Connect { terms: self.terms, source })?;
         let memory = self.dialect.sort_memory.zip(self.sort_megabytes);
         let memory = memory.map(|(sql, megabytes)| sql.replace("{megabytes}", &megabytes.to_string()));
-        for connection in steps.pool.connections() {
+        for connection in pool.connections() {
             limits::lift(connection);
             for setting in self.dialect.load_session.iter().copied().chain(memory.as_deref()) {
                 let _ = connection.execute(setting);
             }
         }
+        Ok(Steps { pool, terms: self.terms, target: self.target, progress })
     }
 
-    /// Whoever has the tables in use is waited for; not for ever, where the family says so.
-    fn drop_tables(&self, steps: &mut Steps<'_>, statements: &[String]) -> Result<(), PrepareError> {
+    /// Whoever has the tables in use is waited for; not for ever, where the family says so. Those that refer to others
+    /// go first.
+    fn drop_tables(&self, steps: &mut Steps<'_>) -> Result<(), PrepareError> {
+        let names: Vec<&str> = self.names().into_iter().rev().collect();
+        let together = if self.dialect.drops_many { DROPPED_TOGETHER } else { 1 };
+        let drop = |names: &[&str]| format!("DROP TABLE IF EXISTS {}", names.join(", "));
+        let statements: Vec<String> = names.chunks(together).map(drop).collect();
         let [limit, lift] = self.dialect.lock_wait(LOCK_WAIT);
         let limited = self.terms.locked.is_some();
-        let drop_one = |connection: &mut Connection, sql: &String, context: &JobContext<'_>| {
+        let drop_some = |connection: &mut Connection, sql: &String, context: &JobContext<'_>| {
             let _ = limited.then(|| connection.execute(&limit));
             let dropped = context.execute(connection, sql);
             let _ = limited.then(|| connection.execute(&lift));
-            dropped.map(drop)
+            dropped.map(std::mem::drop)
         };
-        steps.run("drop", None, |pool, hear| pool.run(statements, drop_one, hear))
+        steps.run("drop", None, |pool, hear| pool.run(&statements, drop_some, hear))
     }
 
-    /// A step of a list of statements for each table, which may run at the same time, and then of those `behind`.
-    fn each_table(
+    fn load<R: Rows>(
         &self,
         steps: &mut Steps<'_>,
-        step: &'static str,
-        statements: impl Fn(&NewTable) -> Vec<String>,
-        behind: &[String],
-        check: Option<&str>,
+        bulk: &Bulk<'_>,
+        rows: impl Fn(&Part) -> R + Sync,
     ) -> Result<(), PrepareError> {
-        let lists: Vec<(u32, Vec<String>)> = (1..).zip(self.tables.iter().map(statements)).collect();
-        let mut broken = 0;
-        steps.run(step, None, |pool, hear| {
-            let list = |connection: &mut Connection, list: &(u32, Vec<String>), context: &JobContext<'_>| {
-                context.tell(News::Table(list.0));
-                run_list(connection, &list.1, context)
-            };
-            pool.run(&lists, list, hear)?;
-            if !behind.is_empty() {
-                pool.run(&[behind], |connection, list, context| run_list(connection, list, context), hear)?;
+        let send = |connection: &mut Connection, part: &Part, context: &JobContext<'_>| {
+            let table = &self.tables[part.table];
+            if part.first == table.loaded + 1 {
+                context.tell(News::Table(part.table as u32 + 1));
             }
-            if let (Some(sql), Some(connection)) = (check, pool.connections().next()) {
-                broken = connection.query_value(sql)?.unwrap_or(0);
+            let range = || RowRange { rows: rows(part), next: part.first, last: part.last };
+            bulk.send(connection, table, range, context)
+        };
+        let total = self.tables.iter().map(|table| table.rows - table.loaded).sum();
+        if let Some(why) = bulk.slower().filter(|_| total > 0) {
+            (steps.progress)(Progress::Remark(why));
+        }
+        let parts = parts(&self.tables, bulk.whole_tables());
+        steps.run("data", Some(total), |pool, hear| {
+            pool.run(&parts, send, hear)?;
+            self.tell_size(pool, hear, |bytes| bytes.tables)
+        })
+    }
+
+    /// Keys and indexes, which may be made of several tables at the same time, and then what refers to others.
+    fn keys(&self, steps: &mut Steps<'_>) -> Result<(), PrepareError> {
+        let lists = self.lists(|table| table.after_load(self.dialect));
+        let references: Vec<String> =
+            self.tables.iter().flat_map(|table| table.references(self.dialect)).collect();
+        let unresolved = self.tables.iter().filter_map(|table| table.unresolved(self.dialect));
+        let mut broken: u64 = 0;
+        steps.run("keys", None, |pool, hear| {
+            pool.run(&lists, run_numbered, hear)?;
+            pool.run(&[references], |connection, list, context| run_list(connection, list, context), hear)?;
+            if let Some(connection) = pool.connections().next() {
+                for sql in unresolved {
+                    broken += connection.query_value(&sql)?.unwrap_or(0);
+                }
             }
-            Ok(())
+            self.tell_size(pool, hear, |bytes| bytes.indexes)
         })?;
         if broken == 0 { Ok(()) } else { Err(PrepareError::Unresolved { count: broken }) }
     }
 
-    /// What brings the statistics up to date, and makes PostgreSQL's index-only scans possible.
-    fn settle(&self, table: &NewTable) -> Vec<String> {
-        match self.dialect.vacuum {
-            true => vec![format!("VACUUM (ANALYZE) {}", table.name)],
-            false => self.dialect.analyze(&table.name).into_iter().collect(),
+    /// Says how large the tables or their indexes have become, where the server knows.
+    fn tell_size(
+        &self,
+        pool: &mut WorkerPool<'_>,
+        hear: &mut dyn FnMut(News),
+        part: fn(catalog::Bytes) -> u64,
+    ) -> Result<(), JobError> {
+        if let Some(connection) = pool.connections().next()
+            && let Some(bytes) = catalog::bytes(connection, Names::These(&self.names()))?
+        {
+            hear(News::Bytes(part(bytes)));
         }
+        Ok(())
+    }
+
+    /// Statements for each table, by its number from 1.
+    fn lists(&self, statements: impl Fn(&Table) -> Vec<String>) -> Vec<(u32, Vec<String>)> {
+        (1..).zip(self.tables.iter().map(statements)).collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.tables.iter().map(|table| table.name.as_str()).collect()
+    }
+
+    /// Brings the statistics up to date, and makes PostgreSQL's index-only scans possible; `before` comes before that,
+    /// and `finish` when all is done.
+    fn settle(
+        &self,
+        steps: &mut Steps<'_>,
+        before: impl Fn(&Table) -> Option<String>,
+        finish: Vec<String>,
+    ) -> Result<(), PrepareError> {
+        let settle = |table: &Table| match self.dialect.vacuum {
+            true => Some(format!("VACUUM (ANALYZE) {}", table.name)),
+            false => self.dialect.analyze(&table.name),
+        };
+        let lists = self.lists(|table| before(table).into_iter().chain(settle(table)).collect());
+        steps.run("analyze", None, |pool, hear| {
+            pool.run(&lists, run_numbered, hear)?;
+            pool.run(&[finish], |connection, list, context| run_list(connection, list, context), hear)
+        })
     }
 }
 
+fn run_numbered(
+    connection: &mut Connection,
+    (number, list): &(u32, Vec<String>),
+    context: &JobContext<'_>,
+) -> Result<(), JobError> {
+    context.tell(News::Table(*number));
+    run_list(connection, list, context)
+}
+
 /// The parts that are sent, neighbours of different tables; of whole tables the largest first.
-fn parts(tables: &[NewTable], whole: bool) -> Vec<Part> {
+fn parts(tables: &[Table], whole: bool) -> Vec<Part> {
     let step = if whole { u64::MAX } else { ROWS_PER_TRANSACTION };
-    let mut order: Vec<(usize, u64)> = tables.iter().map(|table| table.rows).enumerate().collect();
-    order.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
-    let most = order.first().map_or(0, |(_, rows)| *rows);
-    let firsts = (0..most).step_by(usize::try_from(step).unwrap_or(usize::MAX));
-    let ranges = firsts.flat_map(|before| {
-        let there = order.iter().filter(move |(_, rows)| before < *rows);
-        there.map(move |(table, rows)| (*table, before + 1, before.saturating_add(step).min(*rows)))
+    let left = |table: &Table| table.rows.saturating_sub(table.loaded);
+    let mut order: Vec<(usize, &Table)> = tables.iter().enumerate().collect();
+    order.sort_by_key(|(_, table)| std::cmp::Reverse(left(table)));
+    let most = order.first().map_or(0, |(_, table)| left(table));
+    let befores = (0..most).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    let ranges = befores.flat_map(|before| {
+        let there = order.iter().filter(move |(_, table)| before < left(table));
+        there.map(move |(at, table)| {
+            let first = table.loaded + before + 1;
+            (*at, first, (first - 1).saturating_add(step).min(table.rows))
+        })
     });
     ranges.zip(0..).map(|((table, first, last), stream)| Part { table, first, last, stream }).collect()
 }

@@ -1,10 +1,11 @@
 //! What stands on a server of a family's tables, and whether that can be used. Reads only, and little: it looks rows up
 //! and scans no table.
 
+use dyno_target::catalog::{self, Column};
 use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
-use super::{PrepareError, Terms, numbers};
+use super::{Mark, Marks, PrepareError, Terms, numbers};
 
 /// Rows that are looked up in each table to see that none are missing.
 pub(crate) const PROBES: u64 = 100;
@@ -33,6 +34,7 @@ pub trait Found: Sized {
     type Wanted: Copy;
 
     const TERMS: &'static Terms;
+    const MARKS: Marks;
 
     /// # Errors
     /// What is there is whole and not what is asked for.
@@ -73,23 +75,47 @@ impl<F: Found> State<F> {
     }
 }
 
-/// `id integer, k integer`, of names and types.
-pub(crate) fn columns_text<S: AsRef<str>>(columns: impl IntoIterator<Item = (S, S)>) -> String {
-    let columns = columns.into_iter().map(|(name, kind)| format!("{} {}", name.as_ref(), kind.as_ref()));
+/// `id integer, k integer`
+pub(crate) fn columns_text(columns: &[Column]) -> String {
+    let columns = columns.iter().map(|column| format!("{} {}", column.name, column.kind));
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with a table whose rows `ids` must be there.
+/// What was `found` under a family's names; as an error, the state of tables that are not whole or not the family's:
+/// `foreign` says what such a one is.
+pub(crate) fn standing<F: Found>(
+    found: Vec<catalog::Table>,
+    foreign: impl Fn(&catalog::Table) -> Option<String>,
+) -> Result<Vec<catalog::Table>, State<F>> {
+    for table in &found {
+        if let Some(whose) = foreign(table) {
+            return Err(State::NotOurs { table: table.name.clone(), whose });
+        }
+    }
+    let marks: Vec<_> = found.iter().filter_map(|table| F::MARKS.parse(&table.comment)).collect();
+    if found.is_empty() {
+        Err(State::Missing)
+    } else if marks.contains(&Mark::OtherFormat) {
+        Err(State::damaged("they were made by another version of dyno"))
+    } else if marks.contains(&Mark::Unfinished) {
+        Err(State::Unfinished)
+    } else {
+        Ok(found)
+    }
+}
+
+/// What is wrong with a table whose rows must be there, those with these `ids` in the column `key`.
 pub(crate) fn rows_missing(
     connection: &mut Connection,
     table: &str,
+    key: &str,
     ids: impl Iterator<Item = u64>,
 ) -> Result<Option<String>, QueryError> {
     let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
     if ids.is_empty() {
         return Ok(None);
     }
-    let sql = format!("SELECT COUNT(*) FROM {table} WHERE id IN ({})", ids.join(", "));
+    let sql = format!("SELECT COUNT(*) FROM {table} WHERE {key} IN ({})", ids.join(", "));
     let [there] = numbers::<usize, 1>(connection, &sql)?;
     let (probes, missing) = (ids.len(), ids.len().saturating_sub(there));
     Ok((missing > 0)

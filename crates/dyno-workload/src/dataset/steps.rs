@@ -49,17 +49,6 @@ impl Steps<'_> {
         }));
         Ok(())
     }
-
-    /// A step of one job.
-    pub(crate) fn one(
-        &mut self,
-        step: &'static str,
-        rows: Option<u64>,
-        job: impl Fn(&mut Connection, &JobContext<'_>) -> Result<(), JobError> + Sync,
-    ) -> Result<(), PrepareError> {
-        let job = |connection: &mut Connection, (): &(), context: &JobContext<'_>| job(connection, context);
-        self.run(step, rows, |pool, hear| pool.run(&[()], job, hear))
-    }
 }
 
 /// Statements, one after the other.

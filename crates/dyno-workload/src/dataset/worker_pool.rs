@@ -82,11 +82,6 @@ pub(crate) struct WorkerPool<'a> {
 }
 
 impl<'a> WorkerPool<'a> {
-    /// Only one.
-    pub(crate) fn of_one(first: &'a mut Connection, stop: Option<&'a AtomicBool>) -> Self {
-        Self { first, further: Vec::new(), stop }
-    }
-
     /// `first`, and so many more that there are `count`.
     pub(crate) fn new(
         first: &'a mut Connection,

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
-use dyno_target::product;
+use dyno_target::product::{self, Dialect};
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site,
 };
-use crate::dataset;
+use crate::dataset::{self, SizeError};
 
 use super::load::{Events, Ids};
-use super::mark::Recipe;
-use super::prepare::prepare;
-use super::size::{Size, SizeError};
+use super::prepare::{append, prepare};
+use super::recipe::Recipe;
+use super::size::Size;
 use super::state::{Found, Wanted, state};
 use super::test::Test;
 use super::verify::LastCensus;
@@ -94,11 +94,34 @@ impl Benchmark for EventsBenchmark {
         site: &Site<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
-        let recognised = product::recognise(connection)
-            .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
+        let dialect = dialect(connection)?;
         let recipe = Recipe { size: self.size(site)?, customer_index: self.wishes.customer_index };
-        Ok(prepare(site, &recognised.dialect, recipe, progress)?)
+        Ok(prepare(site, &dialect, recipe, progress)?)
     }
+
+    fn top_up(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        rows: &[u64],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let wanted = Wanted { events: false, ..self.wanted() };
+        let Some(found) = state(connection)?.found(wanted)? else { return Err(self.missing()) };
+        let there = LastCensus::default().count(connection)?;
+        match (rows, there.as_slice()) {
+            (&[_, wanted], &[_, there]) if wanted > there => {
+                Ok(append(site, &dialect(connection)?, &found, wanted - there, progress)?)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn dialect(connection: &mut Connection) -> Result<Dialect, BenchmarkError> {
+    let recognised = product::recognise(connection);
+    let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
+    Ok(recognised.map_err(failed)?.dialect)
 }
 
 fn series(test: Test) -> Series {

@@ -6,7 +6,7 @@ use crate::dataset::{RowWriter, Rows};
 use crate::random::Random;
 
 /// Of the random streams of each table's rows. Changing these, the words or the draws changes the data:
-/// [`FORMAT`](super::mark::FORMAT) has to follow.
+/// the format of [`MARKS`](super::recipe::MARKS) has to follow.
 const CUSTOMERS: u64 = 0x00c0_5701;
 const EVENTS: u64 = 0x00e7_e274;
 

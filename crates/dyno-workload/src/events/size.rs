@@ -1,8 +1,6 @@
 //! How large the data is, and which size suits a machine. Pure arithmetic.
 
-use thiserror::Error;
-
-use crate::dataset::{DoesNotFit, disk};
+use crate::dataset::{SizeError, disk};
 use dyno_results::format::grouped;
 
 /// Ids are 32-bit integers, and the load goes on behind the rows that were loaded.
@@ -32,10 +30,18 @@ impl Size {
     pub fn new(rows: u64, customers: Option<u64>) -> Result<Self, SizeError> {
         let customers = customers.unwrap_or((rows / EVENTS_PER_CUSTOMER).max(CUSTOMERS_MIN));
         if rows > ROWS_MAX {
-            return Err(SizeError::TooManyRows { rows });
+            return Err(SizeError::OutOfRange(format!(
+                "{} rows are too many: ids are 32-bit integers, and events takes at most {}",
+                grouped(rows),
+                grouped(ROWS_MAX)
+            )));
         }
         if !(1..=ROWS_MAX).contains(&customers) {
-            return Err(SizeError::Customers { customers });
+            return Err(SizeError::OutOfRange(format!(
+                "{} customers cannot be: events takes 1 to {}",
+                grouped(customers),
+                grouped(ROWS_MAX)
+            )));
         }
         Ok(Self { rows, customers })
     }
@@ -74,17 +80,6 @@ impl Size {
     }
 }
 
-/// Why a size cannot be had.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SizeError {
-    #[error("{} rows are too many: ids are 32-bit integers, and events takes at most {}", grouped(*.rows), grouped(ROWS_MAX))]
-    TooManyRows { rows: u64 },
-    #[error("{} customers cannot be: events takes 1 to {}", grouped(*.customers), grouped(ROWS_MAX))]
-    Customers { customers: u64 },
-    #[error(transparent)]
-    DoesNotFit(#[from] DoesNotFit),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,8 +113,12 @@ mod tests {
     #[test]
     fn absurd_sizes_are_refused_with_numbers() {
         assert!(Size::new(ROWS_MAX, None).is_ok());
-        assert_eq!(Size::new(u64::MAX, None), Err(SizeError::TooManyRows { rows: u64::MAX }));
-        assert_eq!(Size::new(5, Some(0)), Err(SizeError::Customers { customers: 0 }));
+        assert!(
+            matches!(Size::new(u64::MAX, None), Err(SizeError::OutOfRange(why)) if why.contains("at most 2,000,000,000"))
+        );
+        assert!(
+            matches!(Size::new(5, Some(0)), Err(SizeError::OutOfRange(why)) if why.starts_with("0 customers"))
+        );
         let size = Size::new(70_000_000, None).unwrap();
         let refused = size.check_disk(Some(5 * GB)).unwrap_err().to_string();
         assert!(refused.contains("70,000,000 events") && refused.contains("5.0 GB free"), "{refused}");

@@ -5,10 +5,12 @@ use dyno_target::catalog::{self, ForeignKey};
 use dyno_target::connection::{Connection, QueryError};
 
 use super::benchmark::EventsWishes;
-use super::mark::{Mark, Recipe};
+use super::recipe::{MARKS, Recipe};
 use super::size::Size;
 use super::{NAMES, TERMS, Table};
-use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing};
+use crate::dataset::{
+    self, Mark, Marks, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing, standing,
+};
 use dyno_results::format::grouped;
 
 /// Tables that hold their rows, as far as the ends and a sample can tell.
@@ -40,6 +42,7 @@ impl dataset::Found for Found {
     type Wanted = Wanted;
 
     const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = MARKS;
 
     fn suits(&self, Wanted { wishes, events }: Wanted) -> Result<(), NotReady> {
         let Size { rows, customers } = self.size;
@@ -75,33 +78,38 @@ pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
 }
 
 fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
-    let mut marks = Vec::new();
-    for found in catalog::tables(connection, NAMES)? {
-        match Mark::parse(&found.comment).filter(|_| found.is_table) {
-            Some(mark) => marks.push(mark),
-            None => {
-                let whose = format!("dyno has not made it ({})", describe(&found));
-                return Ok(State::NotOurs { table: found.name, whose });
-            }
-        }
-    }
-    Ok(match marks.as_slice() {
-        [] => State::Missing,
-        _ if marks.contains(&Mark::OtherFormat) => {
-            State::damaged("they were made by another version of dyno")
-        }
-        _ if marks.contains(&Mark::Unfinished) => State::Unfinished,
-        [Mark::Whole(customer), Mark::Whole(event)] if customer == event => contents(connection, customer)?,
+    let tables = match standing(catalog::tables(connection, NAMES)?, foreign) {
+        Ok(tables) => tables,
+        Err(state) => return Ok(state),
+    };
+    Ok(match tables.as_slice() {
         [_] => State::damaged("one of the two is missing"),
+        [one, other]
+            if one.comment == other.comment
+                && let Some(recipe) = recipe(one) =>
+        {
+            contents(connection, &recipe)?
+        }
         _ => State::damaged("they were not made together"),
     })
 }
 
-/// What somebody else's table is, for its owner to know it by.
-fn describe(table: &catalog::Table) -> String {
-    let columns = columns_text(table.columns.iter().map(|column| (&column.name, &column.kind)));
+/// What somebody else's table is, for its owner to know it by; `None` for one of dyno's.
+fn foreign(table: &catalog::Table) -> Option<String> {
     let kind = if table.is_table { "a table" } else { "a view or the like" };
-    format!("{kind} with the columns {columns}")
+    let whose = || format!("dyno has not made it ({kind} with the columns {})", columns_text(&table.columns));
+    let marked = match MARKS.parse(&table.comment) {
+        Some(Mark::Whole(_)) => recipe(table).is_some(),
+        mark => mark.is_some(),
+    };
+    (!marked || !table.is_table).then(whose)
+}
+
+fn recipe(table: &catalog::Table) -> Option<Recipe> {
+    match MARKS.parse(&table.comment)? {
+        Mark::Whole(text) => Recipe::parse(&text),
+        _ => None,
+    }
 }
 
 fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>, QueryError> {
@@ -114,7 +122,7 @@ fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>
         let probes = PROBES.min(rows);
         // The first and the last are always among them.
         let ids = (0..probes).map(|probe| 1 + probe * (rows - 1) / (probes - 1).max(1));
-        if let Some(why) = rows_missing(connection, table.name(), ids)? {
+        if let Some(why) = rows_missing(connection, table.name(), "id", ids)? {
             return Ok(State::Damaged { why });
         }
     }

@@ -29,9 +29,9 @@ impl DataOptions {
                 known.push(family.name().to_owned());
                 data.remove(family.name()).unwrap_or_else(|| Map::new().into())
             } else {
-                let names = names(*family);
-                let said = names.iter().filter_map(|(name, _)| data.remove_entry(name)).collect();
-                known.extend(names.into_iter().map(|(name, _)| name));
+                let names: Vec<String> = names(*family).map(|(name, _)| name).collect();
+                let said = names.iter().filter_map(|name| data.remove_entry(name)).collect();
+                known.extend(names);
                 Value::Object(said)
             };
             read.put(family.name(), family.read(said)?);
@@ -93,10 +93,9 @@ impl DataOptions {
 }
 
 /// The options of a family, in their order, and whether the short help has them too.
-pub(super) fn names(family: &dyn Registered) -> Vec<(String, bool)> {
-    let command = family.augment(Command::new(family.name()));
-    let name = |option: &clap::Arg| Some((option.get_long()?.to_owned(), !option.is_hide_short_help_set()));
-    command.get_arguments().filter_map(name).collect()
+pub(super) fn names(family: &dyn Registered) -> impl Iterator<Item = (String, bool)> {
+    let name = |option: clap::Arg| Some((option.get_long()?.to_owned(), !option.is_hide_short_help_set()));
+    family.options().into_iter().filter_map(name)
 }
 
 impl FromArgMatches for DataOptions {
@@ -116,7 +115,7 @@ impl FromArgMatches for DataOptions {
 
 impl Args for DataOptions {
     fn augment_args(command: Command) -> Command {
-        FAMILIES.iter().fold(command, |command, family| family.augment(command))
+        command.args(FAMILIES.iter().flat_map(|family| family.options()))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -8,8 +8,9 @@ use clap::Args;
 use dyno_results::spec::from_text;
 use dyno_target::{Capabilities, ErrorCodes};
 use schemars::JsonSchema;
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use super::{
     Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, SysbenchWishes, Test,
@@ -31,87 +32,73 @@ pub struct SysbenchOptions {
     pub tables: Option<u32>,
 
     /// Rows of each table [default: those that are there, else what suits the machine]
-    #[arg(long, alias = "table_size", value_name = "N")]
-    #[serde(alias = "table_size")]
+    #[arg(long, value_name = "N")]
     pub table_size: Option<u64>,
 
     /// Distribution of ids: uniform, gaussian[:ITERATIONS], special[:ITERATIONS,PERCENT,RESULT], pareto[:H] or
     /// zipfian[:EXPONENT] [default: special:12,1,75]
-    #[arg(long, visible_alias = "rand-type", alias = "rand_type", value_name = "SHAPE")]
-    #[serde(alias = "rand-type", alias = "rand_type")]
+    #[arg(long, visible_alias = "rand-type", value_name = "SHAPE")]
+    #[serde(alias = "rand-type")]
     #[schemars(with = "Option<String>")]
     pub distribution: Option<Shape>,
 
     /// Errors that restart an event: MySQL's numbers or PostgreSQL's SQLSTATEs, separated by commas, or all [default:
     /// 1213,1020,1205 and 40P01,23505,40001]
-    #[arg(long, alias = "ignore_errors", value_name = "LIST")]
-    #[serde(alias = "ignore_errors")]
+    #[arg(long, value_name = "LIST")]
     #[schemars(with = "Option<String>")]
     pub ignore_errors: Option<Errors>,
 
     /// Ids that a range spans [default: 100]
-    #[arg(long, hide_short_help = true, alias = "range_size", value_name = "N")]
-    #[serde(alias = "range_size")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub range_size: Option<u32>,
 
     /// Point selects of an event [default: 10]
-    #[arg(long, hide_short_help = true, alias = "point_selects", value_name = "N")]
-    #[serde(alias = "point_selects")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub point_selects: Option<u32>,
 
     /// Simple range selects of an event [default: 1]
-    #[arg(long, hide_short_help = true, alias = "simple_ranges", value_name = "N")]
-    #[serde(alias = "simple_ranges")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub simple_ranges: Option<u32>,
 
     /// Range selects with SUM() [default: 1]
-    #[arg(long, hide_short_help = true, alias = "sum_ranges", value_name = "N")]
-    #[serde(alias = "sum_ranges")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub sum_ranges: Option<u32>,
 
     /// Range selects with ORDER BY [default: 1]
-    #[arg(long, hide_short_help = true, alias = "order_ranges", value_name = "N")]
-    #[serde(alias = "order_ranges")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub order_ranges: Option<u32>,
 
     /// Range selects with DISTINCT [default: 1]
-    #[arg(long, hide_short_help = true, alias = "distinct_ranges", value_name = "N")]
-    #[serde(alias = "distinct_ranges")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub distinct_ranges: Option<u32>,
 
     /// Run range selects [default: on]
-    #[arg(long, hide_short_help = true, alias = "range_selects", value_name = "on|off", num_args = 0..=1, require_equals = true,
+    #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
-    #[serde(alias = "range_selects")]
     #[schemars(with = "Option<bool>")]
     pub range_selects: Option<Switch>,
 
     /// Updates of an indexed column [default: 1]
-    #[arg(long, hide_short_help = true, alias = "index_updates", value_name = "N")]
-    #[serde(alias = "index_updates")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub index_updates: Option<u32>,
 
     /// Updates of a column without index [default: 1]
-    #[arg(long, hide_short_help = true, alias = "non_index_updates", value_name = "N")]
-    #[serde(alias = "non_index_updates")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub non_index_updates: Option<u32>,
 
     /// Deletes, each with the insert that puts the row back [default: 1]
-    #[arg(long, hide_short_help = true, alias = "delete_inserts", value_name = "N")]
-    #[serde(alias = "delete_inserts")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub delete_inserts: Option<u32>,
 
     /// Each statement is a transaction of its own, without BEGIN and COMMIT [default: off]
-    #[arg(long, hide_short_help = true, alias = "skip_trx", value_name = "on|off", num_args = 0..=1, require_equals = true,
+    #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
-    #[serde(alias = "skip_trx")]
     #[schemars(with = "Option<bool>")]
     pub skip_trx: Option<Switch>,
 
     /// The server numbers the rows; off: the client does [default: on]
-    #[arg(long, hide_short_help = true, alias = "auto_inc", value_name = "on|off", num_args = 0..=1, require_equals = true,
+    #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
-    #[serde(alias = "auto_inc")]
     #[schemars(with = "Option<bool>")]
     pub auto_inc: Option<Switch>,
 
@@ -121,25 +108,21 @@ pub struct SysbenchOptions {
     pub secondary: Option<Switch>,
 
     /// The index on k [default: on]
-    #[arg(long, hide_short_help = true, alias = "create_secondary", value_name = "on|off", num_args = 0..=1, require_equals = true,
+    #[arg(long, hide_short_help = true, value_name = "on|off", num_args = 0..=1, require_equals = true,
           default_missing_value = "on")]
-    #[serde(alias = "create_secondary")]
     #[schemars(with = "Option<bool>")]
     pub create_secondary: Option<Switch>,
 
     /// MySQL's ENGINE of new tables [default: innodb]
-    #[arg(long, hide_short_help = true, alias = "mysql_storage_engine", value_name = "NAME")]
-    #[serde(alias = "mysql_storage_engine")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub mysql_storage_engine: Option<String>,
 
     /// Values in the list of select_random_points [default: 10]
-    #[arg(long, hide_short_help = true, alias = "random_points", value_name = "N")]
-    #[serde(alias = "random_points")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub random_points: Option<u32>,
 
     /// Ranges of select_random_ranges [default: 10]
-    #[arg(long, hide_short_help = true, alias = "number_of_ranges", value_name = "N")]
-    #[serde(alias = "number_of_ranges")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub number_of_ranges: Option<u32>,
 
     /// Length of a range of select_random_ranges [default: 5]
@@ -243,25 +226,11 @@ impl FromStr for Switch {
 
 impl<'de> Deserialize<'de> for Switch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OnOrOff;
-
-        impl Visitor<'_> for OnOrOff {
-            type Value = Switch;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true, false, \"on\" or \"off\"")
-            }
-
-            fn visit_bool<E: de::Error>(self, on: bool) -> Result<Switch, E> {
-                Ok(Switch(on))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Switch, E> {
-                text.parse().map_err(E::custom)
-            }
+        match Value::deserialize(deserializer)? {
+            Value::Bool(on) => Ok(Self(on)),
+            Value::String(text) => text.parse().map_err(D::Error::custom),
+            other => Err(D::Error::custom(format!("{other} is neither true, false, \"on\" nor \"off\""))),
         }
-
-        deserializer.deserialize_any(OnOrOff)
     }
 }
 
@@ -446,6 +415,7 @@ impl<'de> Deserialize<'de> for Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::Registered as _;
 
     #[test]
     fn shapes_have_parameters_with_sysbenchs_defaults() {
@@ -485,11 +455,15 @@ mod tests {
     fn a_scenario_has_the_same_names_with_dashes_or_underscores() {
         let text = "tables = 4\ntable_size = 100\nrange-selects = false\nskip_trx = 'on'\n\
                     distribution = 'uniform'\nignore-errors = '1213'\n";
-        let fields: SysbenchOptions = toml::from_str(text).unwrap();
+        let read = |text: &str| {
+            let said = SysbenchFamily.read(toml::from_str(text).unwrap())?;
+            serde_json::from_value::<SysbenchOptions>(said.into())
+        };
+        let fields = read(text).unwrap();
         let options = fields.options();
         assert_eq!((options.tables, options.table_size), (4, 100));
         assert!(!options.range_selects && options.skip_trx && options.auto_inc);
         assert_eq!(options.distribution, Distribution::Uniform);
-        assert!(toml::from_str::<SysbenchOptions>("tabels = 4").is_err());
+        assert!(read("tabels = 4").is_err());
     }
 }

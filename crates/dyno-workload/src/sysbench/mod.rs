@@ -26,7 +26,7 @@ mod verdict;
 mod verify;
 
 pub use crate::dataset::PrepareError;
-use crate::dataset::Terms;
+use crate::dataset::{Marks, Terms};
 pub use benchmark::{SysbenchBenchmark, SysbenchWishes};
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
@@ -45,6 +45,9 @@ pub use verify::{Baseline, verify};
 /// The workloads' family in events and on the command line.
 pub const NAME: &str = "sysbench";
 
+/// Of tables that are being made.
+pub(crate) const MARKS: Marks = Marks { beginning: "dyno sysbench/", format: 1 };
+
 /// Of the messages.
 pub(crate) static TERMS: Terms = Terms {
     family: NAME,
@@ -54,5 +57,5 @@ pub(crate) static TERMS: Terms = Terms {
     exists: Some("drop them first with the command cleanup"),
     room: "make room or take fewer rows (a million is about 250 MB)",
     rights: "connect as the tables' owner, or grant the right to make, fill and drop tables in this database",
-    stopped: ": drop them or prepare again",
+    stopped: ": prepare again, or drop them before if that was with the command prepare",
 };

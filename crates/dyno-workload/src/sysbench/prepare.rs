@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use dyno_target::product::Dialect;
 
-use super::TERMS;
 use super::options::Options;
 use super::rows::SysbenchRows;
-use super::schema::{drop_table, new_table};
+use super::schema::table;
 use super::state::state;
+use super::{MARKS, TERMS};
 use crate::dataset::{OpenConnection, Part, Preparation, PrepareError};
 use crate::random::Random;
 
@@ -62,11 +62,10 @@ pub fn prepare(
         threads: how.threads,
         stop: how.stop,
         sort_megabytes: None,
-        drop: replace.then(|| (1..=options.tables).map(drop_table).collect()),
-        tables: (1..=options.tables).map(|table| new_table(table, options, dialect)).collect(),
-        references: Vec::new(),
-        unresolved: None,
-        finish: Vec::new(),
+        replace,
+        tables: (1..=options.tables).map(|number| table(number, options)).collect(),
+        // Once they are whole they are as sysbench leaves them.
+        comments: replace.then(|| [MARKS.unfinished(), String::new()]),
     };
     let rows = |part: &Part| SysbenchRows {
         table_size: options.table_size as i64,

@@ -1,12 +1,7 @@
-//! The tables as sysbench makes them: what is said to make, fill, index and drop one, in either SQL. Text only.
-
-use dyno_target::product::Dialect;
+//! The tables as sysbench makes them.
 
 use super::options::Options;
-use crate::dataset::{NewTable, primary_key};
-
-/// The columns, in the order in which rows are sent.
-pub(super) const COLUMNS: [&str; 4] = ["id", "k", "c", "pad"];
+use crate::dataset::{Index, Key, Kind, Table, column};
 
 /// `sbtest1`, `sbtest2`, …
 #[must_use]
@@ -20,33 +15,24 @@ pub fn index_name(table: u32) -> String {
     format!("k_{table}")
 }
 
-/// What is said to make a table of these options.
-pub(super) fn new_table(table: u32, options: &Options, dialect: &Dialect) -> NewTable {
-    let name = table_name(table);
-    let id = match options.auto_inc {
-        true => dialect.auto_increment.column_type(),
-        false => "INTEGER NOT NULL",
+/// A table of these options.
+pub(super) fn table(table: u32, options: &Options) -> Table {
+    let (id, not_null) = match options.auto_inc {
+        true => (Kind::Number, ""),
+        false => (Kind::Integer, " NOT NULL"),
     };
-    let (key, key_after) = match (options.secondary, dialect.index_of_table) {
-        (false, _) => primary_key(&name, dialect),
-        (true, true) => (", KEY xid (id)".to_owned(), None),
-        // Elsewhere an index is made by a statement of its own.
-        (true, false) => (String::new(), Some(format!("CREATE INDEX xid_{table} ON {name}(id)"))),
-    };
-    let engine = dialect.engine(&options.mysql_storage_engine);
-    let create = format!(
-        "CREATE TABLE {name}(id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
-         pad CHAR(60) DEFAULT '' NOT NULL{key}){engine}{}",
-        dialect.table_options
-    );
-    NewTable {
-        columns: "id, k, c, pad",
+    let columns = vec![
+        column("id", id, not_null),
+        column("k", Kind::Integer, " DEFAULT '0' NOT NULL"),
+        column("c", Kind::Char(120), " DEFAULT '' NOT NULL"),
+        column("pad", Kind::Char(60), " DEFAULT '' NOT NULL"),
+    ];
+    Table {
         rows: options.table_size,
-        create: std::iter::once(create).chain(dialect.distribute(&name)).collect(),
-        numbered: options.auto_inc,
-        key: key_after,
-        index: options.create_secondary.then(|| format!("CREATE INDEX {} ON {name}(k)", index_name(table))),
-        name,
+        key: Some(if options.secondary { Key::Index("xid", table) } else { Key::Primary }),
+        index: options.create_secondary.then(|| Index { name: index_name(table), column: "k" }),
+        engine: options.mysql_storage_engine.clone(),
+        ..Table::new(table_name(table), columns)
     }
 }
 
@@ -56,32 +42,31 @@ pub(super) fn drop_table(table: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use dyno_target::product::Bulk;
+    use dyno_target::product::Dialect;
 
     use super::*;
 
     #[test]
     fn tables_are_as_sysbench_makes_them() {
-        let options = Options::default();
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
-        let table = new_table(3, &options, &mysql);
+        let third = table(3, &Options::default());
         assert_eq!(
-            table.create,
-            ["CREATE TABLE sbtest3(id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
+            third.create(&mysql, None),
+            "CREATE TABLE sbtest3 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
              c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) \
-             /*! ENGINE = innodb */"]
+             /*! ENGINE = innodb */"
         );
-        assert_eq!(table.after_load(&mysql), ["CREATE INDEX k_3 ON sbtest3(k)"]);
-        let table = new_table(1, &options, &postgres);
-        assert!(table.create[0].starts_with("CREATE TABLE sbtest1(id SERIAL, k INTEGER"));
-        assert!(!table.create[0].contains("ENGINE") && !table.create[0].contains("KEY"));
-        let [sequence, key, _] = &table.after_load(&postgres)[..] else { panic!("{table:?}") };
+        assert_eq!(third.after_load(&mysql), ["CREATE INDEX k_3 ON sbtest3(k)"]);
+        let create = third.create(&postgres, None);
+        assert!(create.starts_with("CREATE TABLE sbtest3 (id SERIAL, k INTEGER"), "{create}");
+        assert!(!create.contains("ENGINE") && !create.contains("KEY"), "{create}");
+        let [sequence, key, _] = &third.after_load(&postgres)[..] else { panic!("{third:?}") };
         assert!(sequence.ends_with(", 10000)"), "{sequence}");
-        assert_eq!(key, "ALTER TABLE sbtest1 ADD PRIMARY KEY (id)");
+        assert_eq!(key, "ALTER TABLE sbtest3 ADD PRIMARY KEY (id)");
     }
 
     #[test]
-    fn options_and_dialects_change_them() {
+    fn options_change_them() {
         let options = Options {
             auto_inc: false,
             secondary: true,
@@ -90,22 +75,11 @@ mod tests {
             ..Options::default()
         };
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
-        let table = new_table(1, &options, &mysql);
-        let create = &table.create[0];
+        let second = table(2, &options);
+        let create = second.create(&mysql, None);
         assert!(create.contains("(id INTEGER NOT NULL, ") && create.contains(", KEY xid (id))"), "{create}");
         assert!(create.ends_with(" /*! ENGINE = rocksdb */"), "{create}");
-        assert_eq!(table.after_load(&mysql), [""; 0]);
-        let table = new_table(2, &options, &postgres);
-        assert_eq!(table.after_load(&postgres), ["CREATE INDEX xid_2 ON sbtest2(id)"]);
-        let elsewhere = Dialect {
-            bulk: Bulk::Copy { freeze: false },
-            key_order: " ASC",
-            table_options: " SPLIT",
-            ..postgres
-        };
-        let keyed = Options { secondary: false, ..options };
-        let table = new_table(1, &keyed, &elsewhere);
-        assert!(table.create[0].ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{}", table.create[0]);
-        assert_eq!(table.after_load(&elsewhere), [""; 0]);
+        assert_eq!(second.after_load(&mysql), [""; 0]);
+        assert_eq!(second.after_load(&postgres), ["CREATE INDEX xid_2 ON sbtest2(id)"]);
     }
 }

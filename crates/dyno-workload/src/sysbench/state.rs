@@ -1,13 +1,15 @@
 //! What stands on a server: nothing, tables that can be used, damaged ones, or tables that only share the names. Reads
 //! only, and little: it looks rows up and scans no table.
 
-use dyno_target::catalog::{self, Column, Names};
+use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 
-use super::TERMS;
 use super::options::Options;
-use super::schema::{COLUMNS, index_name, table_name};
-use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers, rows_missing};
+use super::schema::{index_name, table, table_name};
+use super::{MARKS, TERMS};
+use crate::dataset::{
+    self, Marks, NotReady, PROBES, State, StateError, Terms, numbers, rows_missing, standing,
+};
 use dyno_results::format::grouped;
 
 const NAMES: Names<'static> = Names::BeginWith("sbtest");
@@ -29,6 +31,7 @@ impl dataset::Found for Found {
     type Wanted = Wanted;
 
     const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = MARKS;
 
     fn suits(&self, wanted: Wanted) -> Result<(), NotReady> {
         let other = |found: String, wanted, flag| {
@@ -70,39 +73,30 @@ pub fn state(connection: &mut Connection, options: &Options) -> Result<State<Fou
 }
 
 fn look(connection: &mut Connection, options: &Options) -> Result<State<Found>, QueryError> {
-    let tables = catalog::tables(connection, NAMES)?;
+    // Those behind a gap are not used.
+    let of = |number: &u32, all: &[catalog::Table]| all.iter().position(|it| it.name == table_name(*number));
+    let mut all = catalog::tables(connection, NAMES)?;
+    let used = (1..=options.tables).map_while(|number| Some(all.swap_remove(of(&number, &all)?))).collect();
+    let whose = |why| format!("is not sysbench's: {why}");
+    let tables = match standing(used, |found| table(1, options).foreign(found).map(whose)) {
+        Ok(tables) => tables,
+        Err(state) => return Ok(state),
+    };
     // Unknown where the server has no such catalog, and then taken for granted.
     let indexes = catalog::indexes(connection, NAMES)?;
     let indexed = |name: &str| indexes.as_ref().is_none_or(|all| all.iter().any(|index| index.name == name));
     let mut found = Found { tables: 0, table_size: u64::MAX, keyed: true, indexed: true };
-    for table in 1..=options.tables {
-        let name = table_name(table);
-        let Some(standing) = tables.iter().find(|standing| standing.name == name) else { break };
-        if let Some(why) = foreign(&standing.columns) {
-            return Ok(State::NotOurs { table: name, whose: format!("is not sysbench's: {why}") });
-        }
-        let rows = match last_row(connection, &name, options.table_size == 0)? {
+    for (number, table) in (1..).zip(&tables) {
+        let rows = match last_row(connection, &table.name, options.table_size == 0)? {
             Ok(rows) => rows,
             Err(why) => return Ok(State::Damaged { why }),
         };
-        found.tables = table;
+        found.tables = number;
         found.table_size = found.table_size.min(rows);
-        found.keyed &= standing.key().next().is_some();
-        found.indexed &= indexed(&index_name(table));
+        found.keyed &= table.key().next().is_some();
+        found.indexed &= indexed(&index_name(number));
     }
-    Ok(if found.tables == 0 { State::Missing } else { State::Ready(found) })
-}
-
-/// Why a table with these columns is none of sysbench's; `None` where it is one.
-fn foreign(columns: &[Column]) -> Option<String> {
-    // Integers and strings have as many names as there are products.
-    let kinds = ["int", "int", "char", "char"];
-    let ours = columns.len() == COLUMNS.len()
-        && columns.iter().zip(COLUMNS.iter().zip(kinds)).all(|(found, (name, kind))| {
-            found.name.eq_ignore_ascii_case(name) && found.kind.to_ascii_lowercase().contains(kind)
-        });
-    let columns = || columns_text(columns.iter().map(|column| (&column.name, &column.kind)));
-    (!ours).then(|| format!("its columns are ({})", columns()))
+    Ok(State::Ready(found))
 }
 
 /// The highest id of a table that has all those below it, as far as a sample tells; else what is wrong with it.
@@ -124,29 +118,12 @@ fn last_row(
     };
     let probes = PROBES.min(last);
     let ids = (0..probes).map(|probe| 1 + probe * last / probes);
-    Ok(rows_missing(connection, table, ids)?.map_or(Ok(last), Err))
+    Ok(rows_missing(connection, table, "id", ids)?.map_or(Ok(last), Err))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tables_are_known_by_their_columns() {
-        let column = |(name, kind): (&str, &str)| Column {
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            is_key: false,
-        };
-        let foreign = |columns: &[(&str, &str)]| {
-            super::foreign(&columns.iter().copied().map(column).collect::<Vec<_>>())
-        };
-        let ours = [("id", "integer"), ("k", "integer"), ("c", "character"), ("pad", "character")];
-        assert_eq!(foreign(&ours), None);
-        assert_eq!(foreign(&[("ID", "BIGINT"), ("k", "int"), ("c", "char"), ("pad", "VARCHAR")]), None);
-        assert_eq!(foreign(&ours[..3]).unwrap(), "its columns are (id integer, k integer, c character)");
-        assert!(foreign(&[("id", "integer"), ("k", "integer"), ("pad", "char"), ("c", "char")]).is_some());
-    }
 
     #[test]
     fn what_is_asked_for_must_be_there() {

@@ -6,12 +6,13 @@ use dyno_engine::workload::Workload;
 use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
+use dyno_target::product::{self, Dialect};
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, Progress, Series, SeriesLoad, Site,
 };
-use crate::dataset::{self, TableError};
-use crate::tpcb::{self, Found, ScaleError, Script, Table, TpcB, check_scale};
+use crate::dataset::{self, SizeError, TableError};
+use crate::tpcb::{self, Found, Script, Table, TpcB, check_scale};
 
 /// Scripts of pgbench, and the scale that is wanted.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub struct TpcbBenchmark {
 impl TpcbBenchmark {
     /// # Errors
     /// The scale is out of range. Whether it fits the disk shows when the server is known.
-    pub fn new(scripts: Vec<Script>, scale: Option<u64>) -> Result<Self, ScaleError> {
+    pub fn new(scripts: Vec<Script>, scale: Option<u64>) -> Result<Self, SizeError> {
         let scale = scale.map(|scale| check_scale(scale, None)).transpose()?;
         Ok(Self { scripts, scale })
     }
@@ -47,7 +48,8 @@ impl Benchmark for TpcbBenchmark {
         let found = tpcb::state(connection)?.found(self.scale)?;
         let Some(Found { scale }) = found else { return Ok(None) };
         let tables = Table::ALL.map(|table| table.name().to_owned()).to_vec();
-        let load = move |script| ScriptLoad { script, scale };
+        let dialect = connection.dialect();
+        let load = move |script| ScriptLoad { script, scale, dialect };
         Ok(Some(Dataset { scale: Some(scale.into()), ..Dataset::new(tables, &self.scripts, load) }))
     }
 
@@ -64,7 +66,9 @@ impl Benchmark for TpcbBenchmark {
         let suggested =
             || tpcb::suggest_scale(site.memory_bytes, Some(site.cpus), site.free_disk_bytes, site.quick);
         let scale = self.scale.unwrap_or_else(suggested);
-        Ok(tpcb::prepare(connection, site, scale.into(), progress)?)
+        let recognised = product::recognise(connection)
+            .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
+        Ok(tpcb::prepare(connection, site, &recognised.dialect, scale.into(), progress)?)
     }
 }
 
@@ -72,6 +76,7 @@ impl Benchmark for TpcbBenchmark {
 struct ScriptLoad {
     script: Script,
     scale: u32,
+    dialect: Dialect,
 }
 
 impl SeriesLoad for ScriptLoad {
@@ -80,7 +85,7 @@ impl SeriesLoad for ScriptLoad {
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(TpcB::new(self.script, self.scale))
+        Arc::new(TpcB::new(self.script, self.scale, &self.dialect))
     }
 
     fn contention(&self) -> Option<Contention> {
@@ -101,8 +106,9 @@ impl SeriesLoad for ScriptLoad {
         }
         // Emptying a table waits for whoever has it in use, which is for others to end.
         let seconds = LOCK_WAIT.as_secs();
-        let limited = |source| BenchmarkError::Query { doing: "set lock_timeout", source };
-        connection.execute(&format!("set lock_timeout = '{seconds}s'")).map_err(limited)?;
+        let [limit, lift] = connection.dialect().lock_wait(LOCK_WAIT);
+        let limited = |source| BenchmarkError::Query { doing: "limit the wait for locks", source };
+        connection.execute(&limit).map_err(limited)?;
         let locked = |error| match error {
             TableError::Failed { table, source } if source.cause() == Some(Cause::Locked) => {
                 BenchmarkError::Locked { table, seconds, source }
@@ -116,7 +122,7 @@ impl SeriesLoad for ScriptLoad {
             }
         }
         tpcb::reset(connection).map_err(locked)?;
-        connection.execute("reset lock_timeout").map_err(limited)?;
+        connection.execute(&lift).map_err(limited)?;
         Ok(())
     }
 

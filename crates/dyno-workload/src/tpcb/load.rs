@@ -2,6 +2,7 @@
 
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
+use dyno_target::product::Dialect;
 
 use crate::random::Random;
 
@@ -120,12 +121,17 @@ pub struct TpcB {
 }
 
 impl TpcB {
-    /// `scale` is the scale of the data that is there.
+    /// `scale` is the scale of the data that is there, `dialect` the server's.
     #[must_use]
-    pub fn new(script: Script, scale: u32) -> Self {
-        let statements = script.statements().iter().map(|statement| statement.sql);
-        let statements =
-            statements.chain(script.writes().then_some("ROLLBACK")).map(Statement::new).collect();
+    pub fn new(script: Script, scale: u32, dialect: &Dialect) -> Self {
+        let begin = format!("{};", dialect.begin_write);
+        let text = |statement: &ScriptStatement| match statement.sql {
+            sql if sql == BEGIN.sql => begin.clone(),
+            sql => sql.to_owned(),
+        };
+        let statements = script.statements().iter().map(text);
+        let statements = statements.chain(script.writes().then(|| "ROLLBACK".to_owned()));
+        let statements = statements.map(|sql| Statement::new(&sql)).collect();
         Self { script, scale, types: [script.name().to_owned()], statements }
     }
 
@@ -213,7 +219,7 @@ mod tests {
     use super::*;
 
     fn client(script: Script, scale: u32, id: u32) -> TpcBClient {
-        let workload = TpcB::new(script, scale);
+        let workload = TpcB::new(script, scale, &Dialect::of_wire(false));
         workload.make_client(id, 11)
     }
 
@@ -247,7 +253,7 @@ mod tests {
     #[test]
     fn the_last_statement_is_the_recovery() {
         for script in Script::ALL {
-            let workload = TpcB::new(script, 1);
+            let workload = TpcB::new(script, 1, &Dialect::of_wire(false));
             let recovery =
                 workload.recovery().map(|id| workload.statements()[usize::from(id.0)].sql().to_owned());
             assert_eq!(recovery.as_deref(), script.writes().then_some("ROLLBACK"));

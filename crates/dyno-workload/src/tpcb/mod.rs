@@ -14,15 +14,17 @@ mod state;
 mod verdict;
 mod verify;
 
+use dyno_target::catalog::Names;
+
 pub use crate::benchmark::Progress;
 pub use crate::dataset::PrepareError;
-use crate::dataset::Terms;
+use crate::dataset::{Marks, Terms};
 pub use benchmark::TpcbBenchmark;
 pub use family::TpcbFamily;
 pub use load::{Script, TpcB};
 pub use prepare::prepare;
 pub(crate) use rows::TpcbRows;
-pub use scale::{SCALE_MAX, ScaleError, check_scale, data_bytes, suggest_scale};
+pub use scale::{SCALE_MAX, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
 pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH};
 pub use state::{Found, state};
@@ -30,6 +32,13 @@ pub use verify::{Baseline, history_rows, reset, verify};
 
 /// The workload's name in events and on the command line.
 pub const NAME: &str = "tpcb";
+
+/// Of tables that are being made.
+pub(crate) const MARKS: Marks = Marks { beginning: "dyno tpcb/", format: 1 };
+
+/// All tables, as the catalog is asked about them.
+pub(crate) const NAMES: Names<'static> =
+    Names::These(&["pgbench_history", "pgbench_tellers", "pgbench_accounts", "pgbench_branches"]);
 
 /// Of the messages.
 pub(crate) static TERMS: Terms = Terms {
@@ -41,5 +50,5 @@ pub(crate) static TERMS: Terms = Terms {
     room: "make room or take a smaller scale (a unit is about 16 MB)",
     rights: "connect as the owner of the pgbench tables, or grant CREATE on the schema (PostgreSQL 15 and later give it \
              to the database's owner alone)",
-    stopped: ": run again with --prepare",
+    stopped: ", and are made anew next time",
 };

@@ -5,7 +5,7 @@ use crate::dataset::{RowRange, RowWriter, Rows};
 
 /// The rows of one table.
 #[derive(Debug)]
-pub(crate) struct TpcbRows(Table);
+pub(crate) struct TpcbRows(pub(super) Table);
 
 impl TpcbRows {
     /// All rows at a scale.

@@ -1,5 +1,7 @@
 //! The four tables: names, columns, types, sizes and keys as `pgbench -i` makes them. Text only, runs nothing.
 
+use crate::dataset::{self, Key, Kind, column};
+
 /// Accounts per branch, as in TPC-B.
 pub(crate) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 /// Tellers per branch, as in TPC-B.
@@ -54,41 +56,34 @@ impl Table {
         }
     }
 
-    /// Columns with their types as `format_type` prints them. Account numbers are `integer` below
-    /// [`BIGINT_SCALE`] and `bigint` from it on.
-    pub(super) fn columns(self, bigint: bool) -> Vec<(&'static str, &'static str)> {
-        let (number, aid) = ("integer", if bigint { "bigint" } else { "integer" });
-        match self {
-            Self::Branches => vec![("bid", number), ("bbalance", number), ("filler", "character(88)")],
+    /// The table for data of `scale`. Account numbers are integers below [`BIGINT_SCALE`] and `bigint` from it on.
+    pub(super) fn describe(self, scale: u32) -> dataset::Table {
+        let aid = if scale < BIGINT_SCALE { Kind::Integer } else { Kind::BigInteger };
+        let number = |name| column(name, Kind::Integer, "");
+        let key = |name, kind| column(name, kind, " NOT NULL");
+        let filler = |length| column("filler", Kind::Char(length), "");
+        let columns = match self {
+            Self::Branches => vec![key("bid", Kind::Integer), number("bbalance"), filler(88)],
             Self::Tellers => {
-                vec![("tid", number), ("bid", number), ("tbalance", number), ("filler", "character(84)")]
+                vec![key("tid", Kind::Integer), number("bid"), number("tbalance"), filler(84)]
             }
-            Self::Accounts => {
-                vec![("aid", aid), ("bid", number), ("abalance", number), ("filler", "character(84)")]
-            }
+            Self::Accounts => vec![key("aid", aid), number("bid"), number("abalance"), filler(84)],
             Self::History => vec![
-                ("tid", number),
-                ("bid", number),
-                ("aid", aid),
-                ("delta", number),
-                ("mtime", "timestamp without time zone"),
-                ("filler", "character(22)"),
+                number("tid"),
+                number("bid"),
+                column("aid", aid, ""),
+                number("delta"),
+                column("mtime", Kind::Timestamp, ""),
+                filler(22),
             ],
+        };
+        let keyed = self.key().is_some();
+        dataset::Table {
+            rows: self.rows(scale),
+            key: keyed.then_some(Key::Primary),
+            fill_percent: keyed.then_some(100),
+            ..dataset::Table::new(self.name(), columns)
         }
-    }
-
-    /// `CREATE TABLE` for data of `scale`.
-    pub(super) fn create_sql(self, scale: u32) -> String {
-        let columns: Vec<String> = self
-            .columns(scale >= BIGINT_SCALE)
-            .iter()
-            .map(|(name, kind)| match self.key() == Some(name) {
-                true => format!("{name} {kind} not null"),
-                false => format!("{name} {kind}"),
-            })
-            .collect();
-        let options = if self == Self::History { "" } else { " with (fillfactor=100)" };
-        format!("create table {}({}){options}", self.name(), columns.join(", "))
     }
 
     /// `ALTER TABLE … ADD PRIMARY KEY`; `None` for the history.
@@ -99,23 +94,27 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use dyno_target::product::Dialect;
+
     use super::*;
 
     #[test]
     fn account_numbers_are_wide_from_the_scale_that_pgbench_has() {
-        assert!(Table::Accounts.create_sql(19_999).contains("(aid integer not null, "));
-        assert!(Table::Accounts.create_sql(20_000).contains("(aid bigint not null, "));
-        assert!(Table::History.create_sql(20_000).contains("aid bigint, "));
+        let create = |table: Table, scale| table.describe(scale).create(&Dialect::of_wire(false), None);
+        assert!(create(Table::Accounts, 19_999).contains("(aid INTEGER NOT NULL, "));
+        assert!(create(Table::Accounts, 20_000).contains("(aid BIGINT NOT NULL, "));
+        assert!(create(Table::History, 20_000).contains("aid BIGINT, "));
         assert!(Table::Accounts.rows(BIGINT_SCALE - 1) < i32::MAX as u64);
     }
 
     #[test]
     fn storage_is_named_where_pgbench_names_it() {
+        let create = |table: Table| table.describe(1).create(&Dialect::of_wire(false), None);
         assert_eq!(
-            Table::Branches.create_sql(1),
-            "create table pgbench_branches(bid integer not null, bbalance integer, filler character(88)) \
-             with (fillfactor=100)"
+            create(Table::Branches),
+            "CREATE TABLE pgbench_branches (bid INTEGER NOT NULL, bbalance INTEGER, filler CHAR(88)) \
+             WITH (fillfactor=100)"
         );
-        assert!(!Table::History.create_sql(1).contains("fillfactor"));
+        assert!(!create(Table::History).contains("fillfactor"));
     }
 }

@@ -1,11 +1,14 @@
 //! What stands on a target: nothing, data that can be used, damaged data, or tables that only share the names.
 //! Reads only, and little: it looks rows up, it never scans the accounts.
 
+use dyno_target::catalog;
 use dyno_target::connection::{Connection, QueryError};
 
-use super::TERMS;
 use super::schema::Table;
-use crate::dataset::{self, NotReady, PROBES, State, StateError, Terms, columns_text, numbers};
+use super::{MARKS, NAMES, TERMS};
+use crate::dataset::{
+    self, Marks, NotReady, PROBES, State, StateError, Terms, numbers, rows_missing, standing,
+};
 use dyno_results::format::grouped;
 
 /// Looks at the tables on the connection's search path.
@@ -17,16 +20,14 @@ pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
 }
 
 fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
-    let tables = tables(connection)?;
-    if tables.is_empty() {
-        return Ok(State::Missing);
-    }
-    for found in &tables {
-        if let Some(why) = found.foreign() {
-            let table = found.table.name().to_owned();
-            return Ok(State::NotOurs { table, whose: format!("is not pgbench's: {why}") });
-        }
-    }
+    let foreign = |found: &catalog::Table| {
+        let table = Table::ALL.into_iter().find(|table| table.name() == found.name)?;
+        table.describe(1).foreign(found).map(|why| format!("is not pgbench's: {why}"))
+    };
+    let tables = match standing(catalog::tables(connection, NAMES)?, foreign) {
+        Ok(tables) => tables,
+        Err(state) => return Ok(state),
+    };
     match incomplete(&tables) {
         Some(why) => Ok(State::Damaged { why }),
         None => contents(connection),
@@ -45,6 +46,7 @@ impl dataset::Found for Found {
     type Wanted = Option<u32>;
 
     const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = MARKS;
 
     fn suits(&self, wanted: Option<u32>) -> Result<(), NotReady> {
         let scale = self.scale;
@@ -60,84 +62,19 @@ impl dataset::Found for Found {
     }
 }
 
-/// A table as the catalog has it.
-#[derive(Debug)]
-struct FoundTable {
-    table: Table,
-    /// `pg_class.relkind`
-    kind: String,
-    /// Names and types, in order.
-    columns: Vec<(String, String)>,
-    /// The column of the primary key, where that is a single one.
-    key: Option<String>,
-}
-
-impl FoundTable {
-    /// Why this is no table of pgbench's; `None` where it is one.
-    fn foreign(&self) -> Option<String> {
-        if !matches!(self.kind.as_str(), "r" | "p") {
-            return Some("it is not a table".to_owned());
-        }
-        let like = |bigint| {
-            let expected = self.table.columns(bigint);
-            expected.len() == self.columns.len()
-                && expected.iter().zip(&self.columns).all(|(a, b)| a.0 == b.0 && a.1 == b.1)
-        };
-        if like(false) || like(true) {
-            return None;
-        }
-        let columns = self.columns.iter().map(|(name, kind)| (name, kind));
-        Some(format!("its columns are ({})", columns_text(columns)))
-    }
-}
-
-/// Those of the four tables that are there.
-fn tables(connection: &mut Connection) -> Result<Vec<FoundTable>, QueryError> {
-    let names: Vec<String> = Table::ALL.iter().map(|table| format!("'{}'", table.name())).collect();
-    let sql = format!(
-        "select c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) as type, \
-                exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and i.indisvalid \
-                        and i.indnatts = 1 and i.indkey[0] = a.attnum)::int as is_key \
-         from unnest(array[{}]) as wanted(name) \
-         join pg_class c on c.oid = to_regclass(wanted.name) \
-         left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
-         order by c.relname, a.attnum",
-        names.join(", ")
-    );
-    let rows = connection.query(&sql)?;
-    let mut tables: Vec<FoundTable> = Vec::new();
-    for row in rows.iter() {
-        let text = |column| row.get(column).unwrap_or_default().to_owned();
-        let name = text("relname");
-        let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) else { continue };
-        if tables.last().is_none_or(|last| last.table != table) {
-            tables.push(FoundTable { table, kind: text("relkind"), columns: Vec::new(), key: None });
-        }
-        let Some(found) = tables.last_mut() else { continue };
-        found.columns.push((text("attname"), text("type")));
-        if row.get("is_key") == Some("1") {
-            found.key = Some(text("attname"));
-        }
-    }
-    Ok(tables)
-}
-
 /// What is not as `pgbench -i` leaves it; `None` where all is.
-fn incomplete(tables: &[FoundTable]) -> Option<String> {
-    for table in Table::ALL {
-        let Some(found) = tables.iter().find(|found| found.table == table) else {
-            return Some(format!("{} is missing", table.name()));
+fn incomplete(tables: &[catalog::Table]) -> Option<String> {
+    Table::ALL.into_iter().find_map(|table| {
+        let name = table.name();
+        let Some(found) = tables.iter().find(|found| found.name == name) else {
+            return Some(format!("{name} is missing"));
         };
-        if found.key.as_deref() != table.key() {
-            return Some(format!(
-                "{} has no primary key on {}",
-                table.name(),
-                table.key().unwrap_or("any column")
-            ));
-        }
-    }
-    None
+        let key = table.key();
+        (!found.key().eq(key))
+            .then(|| format!("{name} has no primary key on {}", key.unwrap_or("any column")))
+    })
 }
+
 /// Judges the rows of tables whose shape is right.
 fn contents(connection: &mut Connection) -> Result<State<Found>, QueryError> {
     let [branches, last_branch, tellers, last_teller] = numbers::<i64, 4>(
@@ -173,28 +110,21 @@ fn contents(connection: &mut Connection) -> Result<State<Found>, QueryError> {
 
 /// Looks up the ends of the accounts and a sample between them; says what is wrong with them.
 fn missing_accounts(connection: &mut Connection, scale: u32) -> Result<Option<String>, QueryError> {
-    let expected = Table::Accounts.rows(scale) as i64;
-    let [first, last, probed] = numbers::<i64, 3>(
-        connection,
-        &format!(
-            "select coalesce((select min(aid) from pgbench_accounts), 0), \
-                    coalesce((select max(aid) from pgbench_accounts), 0), \
-                    (select count(*) from pgbench_accounts where aid = any (array( \
-                       select 1 + i * {expected}::bigint / {PROBES} from generate_series(0, {PROBES} - 1) as i)))"
-        ),
-    )?;
-    Ok(if last == 0 {
-        Some("pgbench_accounts is empty".to_owned())
-    } else if [first, last] != [1, expected] {
-        Some(format!(
+    let expected = Table::Accounts.rows(scale);
+    let ends = "select coalesce((select min(aid) from pgbench_accounts), 0), \
+                       coalesce((select max(aid) from pgbench_accounts), 0)";
+    let [first, last] = numbers::<i64, 2>(connection, ends)?;
+    if last == 0 {
+        return Ok(Some("pgbench_accounts is empty".to_owned()));
+    }
+    if [first, last] != [1, expected as i64] {
+        return Ok(Some(format!(
             "pgbench_accounts runs from {} to {}, not from 1 to {} as scale {scale} does",
             grouped(first),
             grouped(last),
             grouped(expected)
-        ))
-    } else if probed as u64 != PROBES {
-        Some(format!("of {PROBES} accounts looked up, {} are missing", PROBES - probed as u64))
-    } else {
-        None
-    })
+        )));
+    }
+    let sample = (0..PROBES).map(|probe| 1 + probe * expected / PROBES);
+    rows_missing(connection, Table::Accounts.name(), "aid", sample)
 }

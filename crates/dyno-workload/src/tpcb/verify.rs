@@ -65,13 +65,13 @@ pub fn history_rows(connection: &mut Connection) -> Result<u64, TableError> {
 /// # Errors
 /// The tables are missing or not this user's.
 pub fn reset(connection: &mut Connection) -> Result<(), TableError> {
-    for (sql, table) in [
-        ("vacuum pgbench_branches", Table::Branches),
-        ("vacuum pgbench_tellers", Table::Tellers),
-        ("truncate pgbench_history", Table::History),
-    ] {
-        connection.execute(sql).map_err(TableError::of(table.name()))?;
+    let dialect = connection.dialect();
+    for table in [Table::Branches, Table::Tellers].into_iter().filter(|_| dialect.vacuum) {
+        let sql = format!("vacuum {}", table.name());
+        connection.execute(&sql).map_err(TableError::of(table.name()))?;
     }
+    let history = Table::History.name();
+    connection.execute(&dialect.empty(history)).map_err(TableError::of(history))?;
     Ok(())
 }
 
@@ -81,7 +81,7 @@ impl Baseline {
     /// # Errors
     /// The tables are missing or may not be read, or the connection is lost.
     pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
-        let begin = "begin transaction isolation level repeatable read, read only";
+        let begin = connection.dialect().begin_snapshot;
         let failed = TableError::of(Table::Accounts.name());
         connection.execute(begin).map_err(&failed)?;
         let snapshot = Self::read(connection);
@@ -101,16 +101,17 @@ impl Baseline {
         snapshot.branches = pairs(integers(connection, Table::Branches, branches)?);
         let tellers = "select tid, coalesce(tbalance, 0) from pgbench_tellers";
         snapshot.tellers = pairs(integers(connection, Table::Tellers, tellers)?);
-        // One scan for all: the second column says what a row sums up, 3 everything, 1 a teller, 2 a branch.
-        let history = "select count(*), grouping(tid, bid), coalesce(tid, bid, 0), coalesce(sum(delta), 0) \
-                       from pgbench_history group by grouping sets ((), (tid), (bid))";
-        for [rows, grouping, number, sum] in integers(connection, Table::History, history)? {
-            match grouping {
-                3 => snapshot.history = Total { rows: rows as u64, sum },
-                1 => drop(snapshot.history_tellers.insert(number, sum)),
-                _ => drop(snapshot.history_branches.insert(number, sum)),
-            }
+        let history = "select count(*), coalesce(sum(delta), 0) from pgbench_history";
+        for [rows, sum] in integers(connection, Table::History, history)? {
+            snapshot.history = Total { rows: rows as u64, sum };
         }
+        let sums = |column| {
+            format!(
+                "select coalesce({column}, 0), coalesce(sum(delta), 0) from pgbench_history group by {column}"
+            )
+        };
+        snapshot.history_tellers = pairs(integers(connection, Table::History, &sums("tid"))?);
+        snapshot.history_branches = pairs(integers(connection, Table::History, &sums("bid"))?);
         Ok(snapshot)
     }
 }

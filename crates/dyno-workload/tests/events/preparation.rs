@@ -48,6 +48,33 @@ fn every_product_holds_the_same_rows() {
     }
 }
 
+#[test]
+fn tables_that_were_topped_up_hold_what_larger_ones_would() {
+    let (few, many) = (benchmark(&Test::ALL, 3_000, 50), benchmark(&Test::ALL, 150_000, 50));
+    Server::on_each(|server| {
+        let name = server.name();
+        server.prepare(&few).unwrap();
+        let insert = "INSERT INTO event (customer_id, action) VALUES (7, 'pay'), (8, 'login')";
+        server.execute(&[insert]);
+        let count = || {
+            let counts = server.find(&few).unwrap().counts.unwrap();
+            counts.count(&mut server.open()).unwrap()
+        };
+        server.top_up(&few, &[50, 150_000]).unwrap();
+        assert_eq!(count(), [50, 150_000], "{name}");
+        // What is there already stays.
+        server.top_up(&few, &[50, 100]).unwrap();
+        assert_eq!(count(), [50, 150_000], "{name}");
+        let last = server.number("SELECT MAX(id) FROM event");
+        server.execute(&[insert]);
+        assert!(server.number("SELECT MAX(id) FROM event") > last, "{name}: ids go on");
+        let added = "SELECT id, customer_id, action FROM event WHERE id BETWEEN 4000 AND 150000 ORDER BY id";
+        let topped_up = rows(&server, added);
+        server.prepare(&many).unwrap();
+        assert!(topped_up == rows(&server, added), "{name}: the rows are others");
+    });
+}
+
 /// The indexes are those of tables that a user makes by hand, from the same schema.
 #[test]
 fn tables_have_their_keys_and_no_more() {

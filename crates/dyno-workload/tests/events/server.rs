@@ -11,6 +11,7 @@ use dyno_target::Target;
 use dyno_workload::benchmark::{
     Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsWishes, Progress, SeriesLoad, Site,
 };
+use dyno_workload::dataset::OpenConnection;
 use dyno_workload::events::Test;
 
 pub(crate) use crate::database::Server;
@@ -52,18 +53,14 @@ impl Server {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
         let open = || target.connect();
-        let site = Site {
-            target: "it",
-            open: &open,
-            cpus: 3,
-            memory_bytes: None,
-            same_host: true,
-            free_disk_bytes: None,
-            quick: true,
-            seed: 1,
-            stop,
-        };
-        benchmark.prepare(&mut target.connect().unwrap(), &site, progress)
+        benchmark.prepare(&mut target.connect().unwrap(), &site(&open, stop), progress)
+    }
+
+    /// Adds rows until the tables have so many.
+    pub(crate) fn top_up(&self, benchmark: &EventsBenchmark, rows: &[u64]) -> Result<(), BenchmarkError> {
+        let (target, stop) = (self.target(), AtomicBool::new(false));
+        let open = || target.connect();
+        benchmark.top_up(&mut self.open(), &site(&open, &stop), rows, &mut |_| {})
     }
 
     pub(crate) fn find(&self, benchmark: &EventsBenchmark) -> Option<Dataset> {
@@ -128,6 +125,20 @@ impl Server {
         };
         engine.run_stage(&plan, stop, &mut observe).unwrap();
         seen
+    }
+}
+
+fn site<'a>(open: OpenConnection<'a>, stop: &'a AtomicBool) -> Site<'a> {
+    Site {
+        target: "it",
+        open,
+        cpus: 3,
+        memory_bytes: None,
+        same_host: true,
+        free_disk_bytes: None,
+        quick: true,
+        seed: 1,
+        stop,
     }
 }
 

@@ -71,8 +71,8 @@ fn each_step_is_reported_and_all_rows_are_counted() {
         ("drop", None, false),
         ("tables", None, false),
         ("data", Some(100_011), true),
-        ("vacuum", None, false),
         ("keys", None, true),
+        ("analyze", None, false),
     ];
     assert_eq!(steps, expected);
     let last = seen.iter().rev().find(|progress| matches!(progress, Progress::Rows { .. }));

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_target::connection::Connection;
+use dyno_target::product::Dialect;
 use dyno_workload::benchmark::Site;
 use dyno_workload::dataset::{Found as _, State, StateError, TableError};
 use dyno_workload::tpcb::{Baseline, Found, PrepareError, Progress, prepare, reset, state};
@@ -24,7 +25,7 @@ fn tables_that_are_missing_are_said_to_be() {
     assert!(error.to_string().contains("42P01"), "{error}");
     assert!(matches!(reset(&mut connection), Err(TableError::Missing { .. })));
     // The session is usable after each of these.
-    assert!(matches!(prepared(&mut connection, 0), Err(PrepareError::Scale(_))));
+    assert!(matches!(prepared(&mut connection, 0), Err(PrepareError::Size(_))));
     assert_eq!(state(&mut connection).unwrap(), State::Missing);
 }
 
@@ -97,7 +98,8 @@ fn a_scale_that_does_not_fit_is_refused_before_anything_is_dropped() {
     prepared(&mut connection, 1).unwrap();
     let stop = AtomicBool::new(false);
     let site = Site { free_disk_bytes: Some(2_000_000_000), ..site(&stop) };
-    let refused = prepare(&mut connection, &site, 1000, &mut |_| {}).unwrap_err().to_string();
+    let refused =
+        prepare(&mut connection, &site, &Dialect::of_wire(false), 1000, &mut |_| {}).unwrap_err().to_string();
     assert!(refused.contains("16.8 GB") && refused.contains("would fit"), "{refused}");
     assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 1 }));
 }
@@ -110,7 +112,7 @@ fn stopped(connection: &mut Connection, when: impl Fn(&Progress) -> bool) -> &'s
             stop.store(true, Ordering::Relaxed);
         }
     };
-    match prepare(connection, &site(&stop), 2, &mut look) {
+    match prepare(connection, &site(&stop), &Dialect::of_wire(false), 2, &mut look) {
         Err(PrepareError::Stopped { step, .. }) => step,
         other => panic!("not stopped: {other:?}"),
     }
@@ -129,10 +131,12 @@ fn a_preparation_stops_where_it_is_and_leaves_a_usable_session() {
     assert_eq!(stopped(&mut connection, loading), "data");
     let rows: Option<u64> = connection.query_value("select count(*) from pgbench_accounts").unwrap();
     assert_eq!(rows, Some(0), "the load was rolled back");
-    assert!(matches!(state(&mut connection).unwrap(), State::Damaged { .. }));
+    assert_eq!(state(&mut connection).unwrap(), State::Unfinished);
 
     assert_eq!(stopped(&mut connection, begun("keys")), "keys");
-    assert!(matches!(state(&mut connection).unwrap(), State::Damaged { .. }));
+    let unfinished = state(&mut connection).unwrap();
+    assert_eq!(unfinished, State::Unfinished);
+    assert_eq!(unfinished.found(None), Ok(None), "it is made anew like what is not there");
     let between = |progress: &Progress| matches!(progress, Progress::Finished(step) if step.step == "tables");
     assert_eq!(stopped(&mut connection, between), "data");
     prepared(&mut connection, 1).unwrap();

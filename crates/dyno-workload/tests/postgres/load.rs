@@ -9,6 +9,7 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
+use dyno_target::product::Dialect;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::benchmark::Done;
 use dyno_workload::tpcb::{Baseline, Script, TpcB, verify};
@@ -44,7 +45,8 @@ impl Run {
 
     /// The same until it is stopped.
     fn until(&self, stop: &AtomicBool, end: End, endpoint: &Endpoint) -> (Done, u64) {
-        let workload: Arc<dyn Workload> = Arc::new(TpcB::new(self.script, self.scale));
+        let workload: Arc<dyn Workload> =
+            Arc::new(TpcB::new(self.script, self.scale, &Dialect::of_wire(false)));
         let config = EngineConfig {
             protocol: self.protocol,
             tries_max: u32::MAX,

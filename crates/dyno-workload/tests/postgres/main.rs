@@ -15,6 +15,7 @@ mod server;
 use std::sync::atomic::AtomicBool;
 
 use dyno_target::connection::Connection;
+use dyno_target::product::Dialect;
 use dyno_workload::benchmark::Site;
 use dyno_workload::tpcb::{PrepareError, Progress, prepare};
 
@@ -37,6 +38,6 @@ fn site(stop: &AtomicBool) -> Site<'_> {
 fn prepared(connection: &mut Connection, scale: u64) -> Result<Vec<Progress>, PrepareError> {
     let mut seen = Vec::new();
     let stop = AtomicBool::new(false);
-    prepare(connection, &site(&stop), scale, &mut |progress| seen.push(progress))?;
+    prepare(connection, &site(&stop), &Dialect::of_wire(false), scale, &mut |progress| seen.push(progress))?;
     Ok(seen)
 }

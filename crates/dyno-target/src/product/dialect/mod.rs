@@ -24,6 +24,8 @@ pub struct Dialect {
     pub table_options: &'static str,
     /// Names the storage engine `{engine}` behind `CREATE TABLE`; empty where there are none.
     pub engine: &'static str,
+    /// Fills pages to `{percent}` behind `CREATE TABLE`; empty where that cannot be said.
+    pub fill: &'static str,
     /// Spreads an empty table over the nodes, where `{table}` is its name and `id` its primary key.
     pub distribute: Option<&'static str>,
     /// Has the numbers of a table go on behind `{rows}` that were loaded with theirs; `None` where the server does that
@@ -39,11 +41,18 @@ pub struct Dialect {
     pub foreign_keys: ForeignKeys,
     pub comments: Comments,
 
+    /// Drops several tables in one statement.
+    pub drops_many: bool,
+    /// Empties `{table}`.
+    pub empty: &'static str,
+
     /// How many may write at the same time; `None` where many can.
     pub writers_max: Option<u32>,
     /// Begins a transaction that reads, and one that may write.
     pub begin: &'static str,
     pub begin_write: &'static str,
+    /// Begins one whose queries all see the same instant.
+    pub begin_snapshot: &'static str,
     /// Whether these can be prepared.
     pub prepares_begin: bool,
     /// Whether parameters stand as `?` in the texts that the server is sent, and not as `$1`.
@@ -57,6 +66,8 @@ pub struct Dialect {
     pub lock_wait: [&'static str; 2],
     /// Gives the session's next index builds `{megabytes}`; `None` where that cannot be said.
     pub sort_memory: Option<&'static str>,
+    /// Asks how many processes may build an index together; `None` where it is one.
+    pub sort_processes: Option<&'static str>,
     /// Asks for the most bytes of a statement; `None` where more is taken than anybody sends.
     pub statement_bytes: Option<&'static str>,
 
@@ -170,6 +181,18 @@ impl Dialect {
     #[must_use]
     pub fn lock_wait(&self, limit: Duration) -> [String; 2] {
         self.lock_wait.map(|sql| sql.replace("{seconds}", &limit.as_secs().to_string()))
+    }
+
+    /// What follows `CREATE TABLE` so that pages are filled this far.
+    #[must_use]
+    pub fn fill(&self, percent: u8) -> String {
+        self.fill.replace("{percent}", &percent.to_string())
+    }
+
+    /// The statement that empties a table.
+    #[must_use]
+    pub fn empty(&self, table: &str) -> String {
+        self.empty.replace("{table}", table)
     }
 
     /// What follows `CREATE TABLE` to name a storage engine.

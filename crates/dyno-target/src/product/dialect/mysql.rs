@@ -11,6 +11,7 @@ impl Dialect {
         auto_increment: AutoIncrement::AutoIncrement,
         // Relatives that have no engines take theirs for a comment.
         engine: " /*! ENGINE = {engine} */",
+        fill: "",
         sequence: None,
         index_of_table: true,
         foreign_key_index: true,
@@ -27,6 +28,7 @@ impl Dialect {
         // `BEGIN` begins a block with `sql_mode=ORACLE`.
         begin: "START TRANSACTION",
         begin_write: "START TRANSACTION",
+        begin_snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         prepares_begin: false,
         question_marks: true,
 
@@ -43,6 +45,7 @@ impl Dialect {
         ],
         lock_wait: ["SET SESSION lock_wait_timeout = {seconds}", "SET SESSION lock_wait_timeout = DEFAULT"],
         sort_memory: None,
+        sort_processes: None,
         statement_bytes: Some("SELECT @@max_allowed_packet"),
 
         by_table: Access { hint: " FORCE INDEX (PRIMARY)", off: &[] },

@@ -12,6 +12,7 @@ impl Dialect {
         key_order: "",
         table_options: "",
         engine: "",
+        fill: " WITH (fillfactor={percent})",
         distribute: None,
         // Where the column has no sequence, nothing happens.
         sequence: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {rows})"),
@@ -24,10 +25,13 @@ impl Dialect {
             create: "; COMMENT ON TABLE {table} IS '{text}'",
             change: "COMMENT ON TABLE {table} IS '{text}'",
         },
+        drops_many: true,
+        empty: "TRUNCATE TABLE {table}",
 
         writers_max: None,
         begin: "BEGIN",
         begin_write: "BEGIN",
+        begin_snapshot: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
         prepares_begin: true,
         question_marks: false,
 
@@ -36,6 +40,7 @@ impl Dialect {
         unlimited_session: &["SET statement_timeout = 0", "SET transaction_timeout = 0"],
         lock_wait: ["SET lock_timeout = '{seconds}s'", "RESET lock_timeout"],
         sort_memory: Some("SET maintenance_work_mem = '{megabytes}MB'"),
+        sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
         statement_bytes: None,
 
         explain: "EXPLAIN",

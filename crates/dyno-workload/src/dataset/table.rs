@@ -1,0 +1,313 @@
+//! Tables as a family describes them, and the statements that follow from that and a dialect. Text only.
+
+use dyno_target::catalog;
+use dyno_target::product::{Dialect, ForeignKeys};
+
+use super::columns_text;
+
+/// A table that is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub name: String,
+    /// In the order in which rows are sent. The first numbers the rows from 1 on.
+    pub columns: Vec<Column>,
+    pub key: Option<Key>,
+    pub index: Option<Index>,
+    pub foreign_key: Option<ForeignKey>,
+    /// Rows that are there after the load, and those of them that were there before.
+    pub rows: u64,
+    pub loaded: u64,
+    /// Where the product has several.
+    pub engine: String,
+    /// As much of a page is filled, in percent, where that is said.
+    pub fill_percent: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Follows the type, with a blank before it.
+    pub constraint: &'static str,
+}
+
+/// The type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An integer that fills itself with the next number.
+    Number,
+    Integer,
+    BigInteger,
+    Char(u16),
+    Varchar(u16),
+    Timestamp,
+}
+
+/// On the first column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    Primary,
+    /// An index in its place, which need not be unique. Where names of indexes are unique in a whole schema, the table's
+    /// number follows.
+    Index(&'static str, u32),
+}
+
+/// A secondary index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub name: String,
+    pub column: &'static str,
+}
+
+/// The rows of another table, from 1 to `rows`, that a column refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ForeignKey {
+    pub column: &'static str,
+    pub table: &'static str,
+    pub key: &'static str,
+    pub rows: u64,
+}
+
+pub(crate) const fn column(name: &'static str, kind: Kind, constraint: &'static str) -> Column {
+    Column { name, kind, constraint }
+}
+
+impl Kind {
+    fn sql(self, dialect: &Dialect) -> String {
+        match self {
+            Self::Number => dialect.auto_increment.column_type().to_owned(),
+            Self::Integer => "INTEGER".to_owned(),
+            Self::BigInteger => "BIGINT".to_owned(),
+            Self::Char(length) => format!("CHAR({length})"),
+            Self::Varchar(length) => format!("VARCHAR({length})"),
+            Self::Timestamp => "TIMESTAMP".to_owned(),
+        }
+    }
+
+    /// What the server's word for it has in it: integers and strings have as many names as there are products.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Number | Self::Integer | Self::BigInteger => "int",
+            Self::Char(_) | Self::Varchar(_) => "char",
+            Self::Timestamp => "timestamp",
+        }
+    }
+}
+
+impl Table {
+    /// Without rows, index and foreign key.
+    pub(crate) fn new(name: impl Into<String>, columns: Vec<Column>) -> Self {
+        Self {
+            name: name.into(),
+            columns,
+            key: Some(Key::Primary),
+            index: None,
+            foreign_key: None,
+            rows: 0,
+            loaded: 0,
+            engine: "InnoDB".to_owned(),
+            fill_percent: None,
+        }
+    }
+
+    /// `id, k, c, pad`
+    pub(crate) fn column_list(&self) -> String {
+        self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+    }
+
+    fn first_column(&self) -> &'static str {
+        self.columns.first().map_or("", |column| column.name)
+    }
+
+    /// `CREATE TABLE`; `comment` is what the table says of itself from the start.
+    pub(crate) fn create(&self, dialect: &Dialect, comment: Option<&str>) -> String {
+        let column =
+            |column: &Column| format!("{} {}{}", column.name, column.kind.sql(dialect), column.constraint);
+        let mut parts: Vec<String> = self.columns.iter().map(column).collect();
+        let (name, first, order) = (&self.name, self.first_column(), dialect.key_order);
+        match self.key {
+            Some(Key::Primary) if !dialect.key_after_load() => {
+                parts.push(format!("PRIMARY KEY ({first}{order})"));
+            }
+            Some(Key::Index(index, _)) if dialect.index_of_table => {
+                parts.push(format!("KEY {index} ({first})"));
+            }
+            _ => {}
+        }
+        if let (Some(key), ForeignKeys::WithTable) = (self.foreign_key, dialect.foreign_keys) {
+            parts.push(key.sql());
+        }
+        let engine = dialect.engine(&self.engine);
+        let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
+        let comment = comment.map_or_else(String::new, |text| dialect.comments.create(name, text));
+        format!("CREATE TABLE {name} ({}){engine}{fill}{}{comment}", parts.join(", "), dialect.table_options)
+    }
+
+    /// Statements before the rows.
+    pub(crate) fn before_load(&self, dialect: &Dialect, comment: Option<&str>) -> Vec<String> {
+        let index = self.index_sql().filter(|_| !dialect.index_after_load);
+        let distributed = dialect.distribute(&self.name);
+        [self.create(dialect, comment)].into_iter().chain(distributed).chain(index).collect()
+    }
+
+    /// Statements after the rows: where the numbering goes on, the key, the index.
+    pub(crate) fn after_load(&self, dialect: &Dialect) -> Vec<String> {
+        let (name, first) = (&self.name, self.first_column());
+        let key = match self.key {
+            Some(Key::Primary) if dialect.key_after_load() => {
+                Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({first})"))
+            }
+            // An index is made by a statement of its own.
+            Some(Key::Index(index, number)) if !dialect.index_of_table => {
+                Some(format!("CREATE INDEX {index}_{number} ON {name}({first})"))
+            }
+            _ => None,
+        };
+        let index = self.index_sql().filter(|_| dialect.index_after_load);
+        self.sequence(dialect).into_iter().chain(key).chain(index).collect()
+    }
+
+    /// Rows that were loaded with their numbers leave a sequence where it was.
+    pub(crate) fn sequence(&self, dialect: &Dialect) -> Option<String> {
+        let first = self.columns.first().filter(|column| column.kind == Kind::Number && self.rows > 0)?;
+        dialect.sequence(&self.name, first.name, self.rows)
+    }
+
+    fn index_sql(&self) -> Option<String> {
+        let Index { name, column } = self.index.as_ref()?;
+        Some(format!("CREATE INDEX {name} ON {}({column})", self.name))
+    }
+
+    /// Statements that make the foreign key of the loaded rows.
+    pub(crate) fn references(&self, dialect: &Dialect) -> Vec<String> {
+        let Some(key) = self.foreign_key else { return Vec::new() };
+        let add = format!("ALTER TABLE {} ADD {}", self.name, key.sql());
+        match dialect.foreign_keys {
+            ForeignKeys::WithTable => Vec::new(),
+            ForeignKeys::AfterLoad => vec![add],
+            // It is not taken on trust: the rows are checked afterwards, by the keys.
+            ForeignKeys::Unchecked { off, on } => vec![off.to_owned(), add, on.to_owned()],
+        }
+    }
+
+    /// Counts the rows that break the foreign key, where the server has not looked: none, if every row from 1 to the
+    /// last is there, and none refers to another one.
+    pub(crate) fn unresolved(&self, dialect: &Dialect) -> Option<String> {
+        let ForeignKey { column, table, key, rows } = self.foreign_key?;
+        (dialect.foreign_keys != ForeignKeys::AfterLoad).then(|| {
+            format!(
+                "SELECT ({rows} - (SELECT COUNT(*) FROM {table} WHERE {key} BETWEEN 1 AND {rows})) \
+                      + (SELECT COUNT(*) FROM {} WHERE {column} < 1 OR {column} > {rows})",
+                self.name
+            )
+        })
+    }
+
+    /// Why what stands under this name is another table; `None` where it is this one.
+    pub(crate) fn foreign(&self, found: &catalog::Table) -> Option<String> {
+        if !found.is_table {
+            return Some("it is not a table".to_owned());
+        }
+        let like = |(found, ours): (&catalog::Column, &Column)| {
+            found.name.eq_ignore_ascii_case(ours.name)
+                && found.kind.to_ascii_lowercase().contains(ours.kind.word())
+        };
+        let ours =
+            found.columns.len() == self.columns.len() && found.columns.iter().zip(&self.columns).all(like);
+        (!ours).then(|| format!("its columns are ({})", columns_text(&found.columns)))
+    }
+}
+
+impl ForeignKey {
+    fn sql(&self) -> String {
+        format!("FOREIGN KEY ({}) REFERENCES {} ({})", self.column, self.table, self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_target::product::Bulk;
+
+    use super::*;
+
+    fn parent() -> Table {
+        let columns = vec![column("id", Kind::Number, ""), column("name", Kind::Varchar(9), " NOT NULL")];
+        Table { rows: 900, fill_percent: Some(100), ..Table::new("parent", columns) }
+    }
+
+    fn child() -> Table {
+        let columns = vec![column("id", Kind::Integer, " NOT NULL"), column("of", Kind::Integer, "")];
+        let refers = ForeignKey { column: "of", table: "parent", key: "id", rows: 900 };
+        let index = Some(Index { name: "child_of".to_owned(), column: "of" });
+        Table { foreign_key: Some(refers), index, ..Table::new("child", columns) }
+    }
+
+    #[test]
+    fn a_table_says_the_same_of_itself_in_each_dialect() {
+        let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
+        assert_eq!(
+            parent().create(&postgres, Some("mine")),
+            "CREATE TABLE parent (id SERIAL, name VARCHAR(9) NOT NULL) WITH (fillfactor=100); \
+             COMMENT ON TABLE parent IS 'mine'"
+        );
+        assert_eq!(
+            parent().create(&mysql, Some("mine")),
+            "CREATE TABLE parent (id INTEGER NOT NULL AUTO_INCREMENT, name VARCHAR(9) NOT NULL, \
+             PRIMARY KEY (id)) /*! ENGINE = InnoDB */ COMMENT = 'mine'"
+        );
+        let embedded = Dialect { foreign_keys: ForeignKeys::WithTable, engine: "", ..mysql };
+        let create = child().create(&embedded, None);
+        assert!(create.ends_with("PRIMARY KEY (id), FOREIGN KEY (of) REFERENCES parent (id))"), "{create}");
+        assert_eq!(child().references(&embedded), [""; 0]);
+    }
+
+    #[test]
+    fn keys_and_indexes_come_when_the_dialect_wants_them() {
+        let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
+        let [sequence, key] = &parent().after_load(&postgres)[..] else { panic!() };
+        assert_eq!(sequence, "SELECT setval(pg_get_serial_sequence('parent', 'id'), 900)");
+        assert_eq!(key, "ALTER TABLE parent ADD PRIMARY KEY (id)");
+        assert_eq!(parent().after_load(&mysql), [""; 0]);
+        assert_eq!(child().after_load(&mysql), ["CREATE INDEX child_of ON child(of)"]);
+        let before = Dialect { index_after_load: false, ..mysql };
+        assert_eq!(child().before_load(&before, None)[1], "CREATE INDEX child_of ON child(of)");
+        let elsewhere = Dialect {
+            bulk: Bulk::Copy { freeze: false },
+            key_order: " ASC",
+            table_options: " SPLIT",
+            ..postgres
+        };
+        let create = child().create(&elsewhere, None);
+        assert!(create.ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{create}");
+        assert_eq!(child().after_load(&elsewhere).len(), 1);
+    }
+
+    #[test]
+    fn who_has_not_checked_a_foreign_key_is_not_trusted() {
+        let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
+        assert_eq!(child().unresolved(&postgres), None);
+        assert!(child().unresolved(&mysql).unwrap().contains("of < 1 OR of > 900"));
+        let [_, add, _] = &child().references(&mysql)[..] else { panic!() };
+        assert_eq!(*add, "ALTER TABLE child ADD FOREIGN KEY (of) REFERENCES parent (id)");
+    }
+
+    #[test]
+    fn a_table_is_known_by_its_columns() {
+        let found = |columns: &[(&str, &str)], is_table| {
+            let column = |(name, kind): &(&str, &str)| catalog::Column {
+                name: (*name).to_owned(),
+                kind: (*kind).to_owned(),
+                is_key: false,
+            };
+            let columns = columns.iter().map(column).collect();
+            catalog::Table { name: "parent".to_owned(), is_table, comment: String::new(), columns }
+        };
+        let ours = [("id", "integer"), ("name", "character varying(9)")];
+        assert_eq!(parent().foreign(&found(&ours, true)), None);
+        assert_eq!(parent().foreign(&found(&[("ID", "BIGINT"), ("name", "char")], true)), None);
+        assert_eq!(parent().foreign(&found(&ours, false)).unwrap(), "it is not a table");
+        let why = parent().foreign(&found(&ours[..1], true)).unwrap();
+        assert_eq!(why, "its columns are (id integer)");
+        assert!(parent().foreign(&found(&[("name", "char"), ("id", "int")], true)).is_some());
+    }
+}
