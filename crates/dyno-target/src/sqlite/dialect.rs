@@ -23,6 +23,11 @@ pub(super) static SQLITE: Product = Product {
                      CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
         },
         sequence: None,
+        fill: "",
+        drops_many: false,
+        empty: "DELETE FROM {table}",
+        begin_snapshot: "BEGIN",
+        sort_processes: None,
         writers_max: Some(1),
         // One that reads first and then writes would have to give up wherever another has written meanwhile.
         begin_write: "BEGIN IMMEDIATE",

@@ -41,7 +41,7 @@ impl Family for EventsFamily {
 
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "read, then write: events/join and events/ingest in turn";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL"];
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite"];
     const ALL: &'static [Test] = &Test::ALL;
     const USUAL: &'static [Test] = &Test::ALL;
 

@@ -168,7 +168,7 @@ impl Family for SysbenchFamily {
     const NAME: &'static str = NAME;
     const ABOUT: &'static str =
         "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL"];
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite"];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Test] = &Test::ALL;
     const USUAL: &'static [Test] = &[Test::PointSelect, Test::ReadWrite];
