@@ -2,7 +2,7 @@
 //!
 //! A family implements [`Family`] in its own folder; all others see it as a [`Registered`].
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use dyno_target::Capabilities;
@@ -60,8 +60,6 @@ pub trait Family: Debug + Sync + 'static {
 
 /// A [`Family`] whose types are not known.
 pub trait Registered: Debug + Sync {
-    fn name(&self) -> &'static str;
-    fn runs_on(&self) -> &'static [&'static str];
     fn has_table(&self) -> bool;
     /// The family itself, as a list shows it.
     fn listed(&self) -> Listed;
@@ -94,14 +92,6 @@ pub trait Registered: Debug + Sync {
 }
 
 impl<F: Family> Registered for F {
-    fn name(&self) -> &'static str {
-        F::NAME
-    }
-
-    fn runs_on(&self) -> &'static [&'static str] {
-        F::RUNS_ON
-    }
-
     fn has_table(&self) -> bool {
         F::HAS_TABLE
     }
@@ -175,6 +165,16 @@ fn said<T: Serialize>(options: &T) -> Result<Map<String, Value>, serde_json::Err
     Ok(said)
 }
 
+impl dyn Registered + '_ {
+    pub(crate) fn name(&self) -> &'static str {
+        self.listed().name
+    }
+
+    pub(crate) fn runs_on(&self, target: &Capabilities) -> bool {
+        self.listed().runs_on.contains(&target.protocol)
+    }
+}
+
 impl PartialEq for dyn Registered {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -182,9 +182,3 @@ impl PartialEq for dyn Registered {
 }
 
 impl Eq for dyn Registered {}
-
-impl fmt::Display for dyn Registered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
