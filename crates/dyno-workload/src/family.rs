@@ -125,11 +125,8 @@ impl<F: Family> Registered for F {
     }
 
     fn read(&self, mut value: Value) -> Result<Map<String, Value>, serde_json::Error> {
-        if let Value::Object(options) = &mut value {
-            *options = std::mem::take(options)
-                .into_iter()
-                .map(|(name, value)| (name.replace('_', "-"), value))
-                .collect();
+        if let Value::Object(options) = value {
+            value = with_dashes(options).into();
         }
         said(&serde_json::from_value::<F::Options>(value)?)
     }
@@ -153,6 +150,11 @@ impl<F: Family> Registered for F {
         let options = serde_json::from_value(Value::Object(said)).map_err(BenchmarkError::WrongOptions)?;
         F::benchmark(workloads, options, target)
     }
+}
+
+/// Options by their names, which may be typed with underscores.
+pub(crate) fn with_dashes(options: Map<String, Value>) -> Map<String, Value> {
+    options.into_iter().map(|(name, value)| (name.replace('_', "-"), value)).collect()
 }
 
 /// The options that are not left out.

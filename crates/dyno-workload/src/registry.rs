@@ -294,7 +294,7 @@ mod tests {
         let written = |text: &str| serde_json::to_string(&read(text).unwrap().written()).unwrap();
         assert_eq!(written(r#"{"customer-index":true,"scale":3}"#), r#"{"customer-index":true,"scale":3}"#);
         assert_eq!(
-            written(r#"{"sysbench":{"table_size":9},"customer-index":false}"#),
+            written(r#"{"sysbench":{"table_size":9},"customer_index":false}"#),
             r#"{"sysbench":{"table-size":9}}"#
         );
         assert!(read("{}").unwrap().is_empty() && read(r#"{"sysbench":{}}"#).unwrap().is_empty());
