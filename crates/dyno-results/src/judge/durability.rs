@@ -2,6 +2,7 @@
 
 mod innodb;
 mod postgresql;
+mod sqlite;
 mod syncs;
 
 use super::evidence::{headlines, writes};
@@ -48,9 +49,11 @@ impl<'a> Settings<'a> {
 
 fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     let settings = Settings::of(report, &target.name);
-    let mut verdict = match settings.value(innodb::COMMIT) {
-        Some(_) => innodb::judge(&settings),
-        None => postgresql::judge(&settings),
+    let has = |name| settings.value(name).is_some();
+    let mut verdict = match () {
+        () if has(innodb::COMMIT) => innodb::judge(&settings),
+        () if has(sqlite::JOURNAL) => sqlite::judge(&settings),
+        () => postgresql::judge(&settings),
     };
     let unlogged = unlogged_tables(report, &target.name);
     if !unlogged.is_empty() {

@@ -30,7 +30,7 @@ impl Family for TpcbFamily {
 
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "read, then write: tpcb/select-only and tpcb/tpcb-like in turn";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL"];
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "SQLite"];
     const ALL: &'static [Script] = &Script::ALL;
     const USUAL: &'static [Script] = &[Script::SelectOnly, Script::TpcbLike];
 
