@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 
+use crate::c_numbers::leading_integer;
+
 /// Longer lines are cut, as pgbench cuts them.
 const LINE_BYTES_MAX: u64 = 255;
 
@@ -35,8 +37,11 @@ pub(super) fn read_integer(program: &str, line: &[u8]) -> Result<i32, ShellError
         return Err(ShellError::Read { program: program.to_owned() });
     }
     let text = String::from_utf8_lossy(&first);
-    integer(text.trim())
-        .ok_or_else(|| ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() })
+    match leading_integer(text.trim()) {
+        // As pgbench keeps what C's `strtol` gives: the lowest bits.
+        (Some(number), "") => Ok(number as i32),
+        _ => Err(ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() }),
+    }
 }
 
 /// The first line that a command prints, or its beginning. What more there is nobody reads: the command ends when it
@@ -50,16 +55,6 @@ fn first_line(mut command: Command) -> std::io::Result<Vec<u8>> {
     };
     child.wait()?;
     read.map(|_| line)
-}
-
-/// As C's `strtol` reads it into an `int`: what is too large for 64 bits is their end, and 32 of the bits are kept.
-fn integer(text: &str) -> Option<i32> {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let end = if text.starts_with('-') { i64::MIN } else { i64::MAX };
-    Some(text.parse().unwrap_or(end) as i32)
 }
 
 fn shell(line: &[u8]) -> Command {

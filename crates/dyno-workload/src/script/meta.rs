@@ -2,7 +2,8 @@
 
 use super::expression::{self, Lexer};
 use super::source::Source;
-use super::{Command, Kind, Names, Operand, Program, ScriptError, SleepUnit, names, number};
+use super::{Command, Kind, Names, Operand, Program, ScriptError, SleepUnit, names};
+use crate::c_numbers::is_space;
 
 /// A meta-command.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     /// Takes a word; `None`, and the line's end is taken, if there is no more.
     fn word(&mut self) -> Option<Word<'a>> {
         while self.source.skip_blank() || self.source.skip_continuation() {}
-        let text = self.source.take_while(|byte| !number::is_space(byte));
+        let text = self.source.take_while(|byte| !is_space(byte));
         if text.is_empty() {
             self.source.advance(1);
             return None;

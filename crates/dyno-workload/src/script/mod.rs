@@ -9,7 +9,6 @@ mod expression;
 mod hash;
 mod meta;
 mod names;
-mod number;
 mod operand;
 mod parse;
 pub mod random;

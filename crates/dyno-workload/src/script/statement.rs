@@ -4,8 +4,8 @@
 //! a quote taken otherwise would move all that follows.
 
 use super::names::{continues_name, starts_name};
-use super::number::is_space;
 use super::source::Source;
+use crate::c_numbers::is_space;
 
 /// What ended a stretch of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

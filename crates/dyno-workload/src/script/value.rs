@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write as _;
 
-use super::number;
+use crate::c_numbers::leading_int;
 
 /// A value of the script language.
 // With a tag of a whole word values are copied by words. Otherwise the byte of a boolean is copied apart, and reading a
@@ -72,7 +72,7 @@ pub(super) fn write_double(value: f64, out: &mut Vec<u8>) {
     // Writing to memory cannot fail. `d.dddddddddddddde-308`: what is rounded decides the exponent.
     let _ = write!(out, "{value:.*e}", DIGITS - 1);
     let mantissa = out[start..].iter().position(|byte| *byte == b'e').unwrap_or(0);
-    let exponent = number::leading_integer(&out[start + mantissa + 1..]);
+    let exponent = leading_int(&out[start + mantissa + 1..]);
     let is_fixed = (-4..DIGITS as i32).contains(&exponent);
     if is_fixed {
         out.truncate(start);

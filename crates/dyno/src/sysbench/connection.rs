@@ -10,7 +10,7 @@ use dyno_wire::endpoint::{Address, Endpoint};
 use super::console::SysbenchConsole;
 use super::options::Options;
 use crate::front_end::connect;
-use crate::front_end::numbers::leading_integer;
+use dyno_workload::c_numbers::leading_integer;
 
 pub(super) use failure::NotConnected;
 use failure::UNKNOWN_ERROR;

@@ -2,9 +2,9 @@
 
 use super::ExpressionError;
 use super::function::{Binary, Integer, Number};
+use crate::c_numbers;
 use crate::script::Value;
 use crate::script::names::continues_name;
-use crate::script::number;
 use crate::script::source::Source;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,14 +122,15 @@ impl<'s, 'a> Lexer<'s, 'a> {
         }
         if !self.exponent() && !point {
             // As the digits stand: with a zero before it, the end of the integers is too large.
-            return match number::integer(digits) {
+            return match c_numbers::integer(str::from_utf8(digits).unwrap_or_default()) {
                 Ok(value) => Ok(Token::Constant(Value::Integer(value))),
                 Err(_) if digits == b"9223372036854775808" => Ok(Token::IntegerEnd),
                 Err(_) => Err(self.error("bigint constant overflow", Some(digits))),
             };
         }
         let text = self.source.since(start);
-        let value = number::double(text).map(|value| Token::Constant(Value::Double(value)));
+        let value = c_numbers::double(str::from_utf8(text).unwrap_or_default())
+            .map(|value| Token::Constant(Value::Double(value)));
         value.map_err(|_| self.error("double constant overflow", Some(text)))
     }
 

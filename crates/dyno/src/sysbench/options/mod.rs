@@ -11,7 +11,7 @@ pub(crate) use command_line::{CommandLine, SysbenchUsageError};
 use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind};
 pub(crate) use settings::SysbenchSettings;
 
-use crate::front_end::numbers::leading_number;
+use dyno_workload::c_numbers::leading_number;
 
 /// An option that a test declares, and its default as a command line would have it.
 #[derive(Debug, Clone, PartialEq)]

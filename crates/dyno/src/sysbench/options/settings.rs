@@ -10,8 +10,8 @@ use dyno_workload::sysbench::lua::Distributions;
 use thiserror::Error;
 
 use super::{Options, values};
-use crate::front_end::numbers::leading_integer;
 use crate::front_end::{Extras, ExtrasError};
+use dyno_workload::c_numbers::leading_integer;
 
 /// The general options of a run.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! Reads the values of options as sysbench does.
 
-use crate::front_end::numbers::leading_integer;
+use dyno_workload::c_numbers::leading_integer;
 
 /// A whole number, as `strtol` reads it where nothing may follow; nothing at all is zero.
 pub(super) fn strict_integer(text: &str) -> Option<i64> {
