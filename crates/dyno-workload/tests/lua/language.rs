@@ -174,7 +174,7 @@ fn options_are_declared_and_given() {
     ];
     assert_eq!(syntax, expected);
     let values = |option: &DeclaredOption| {
-        let given = (option.name == "rows").then(|| option.parse(Some("9")).unwrap());
+        let given = (option.name == "rows").then(|| option.kind.read(Some("9")));
         (option.key(), given.unwrap_or_else(|| option.value_unset()))
     };
     let options: Vec<(String, OptionValue)> = script.options_declared().iter().map(values).collect();

@@ -312,25 +312,12 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     let with_value =
         |known: &&KnownOption| known.group != OptionGroup::Hidden && known.kind != OptionKind::File;
     for known in KNOWN.iter().filter(with_value) {
-        exported.push((key(known.name), value_of(options, known.name, known.kind)));
+        exported.push((key(known.name), options.value(known.name, known.kind)));
     }
     for option in declared {
         let typed = options.is_typed(&option.name);
-        let value = if typed { value_of(options, &option.name, option.kind) } else { option.value_unset() };
+        let value = if typed { options.value(&option.name, option.kind) } else { option.value_unset() };
         exported.push((option.key(), value));
     }
     exported
-}
-
-fn value_of(options: &Options, name: &str, kind: OptionKind) -> OptionValue {
-    match kind {
-        OptionKind::Bool => OptionValue::Bool(options.flag(name)),
-        OptionKind::Integer => OptionValue::Integer(options.lenient_integer(name)),
-        OptionKind::Double => OptionValue::Double(options.double(name)),
-        OptionKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
-        OptionKind::Text | OptionKind::File => {
-            OptionValue::Text(options.text(name).unwrap_or_default().to_owned())
-        }
-        OptionKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
-    }
 }

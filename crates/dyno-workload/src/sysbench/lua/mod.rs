@@ -25,7 +25,7 @@ mod client;
 mod error;
 mod kind;
 mod load;
-mod options;
+pub mod options;
 mod question;
 mod random;
 mod report;
