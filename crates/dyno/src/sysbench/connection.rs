@@ -124,7 +124,7 @@ fn postgres(options: &Options, environment: &Environment) -> Result<SysbenchServ
     // Where it is not said, libpq's environment may say it.
     parameters.extend(options.is_typed("pgsql-sslmode").then(|| ("sslmode", text("pgsql-sslmode"))));
     let target = TargetSettings::from_parameters(&parameters, environment)
-        .map_err(|error| NotConnected::postgres(error.into()))?;
+        .map_err(|error| NotConnected::postgres(connect::ConnectFailure::from(error)))?;
     let host = text("pgsql-host").to_owned();
     let target = connect::remembered(Target::Postgres(target));
     Ok(SysbenchServer { target, name: format!("host '{host}'"), host })
@@ -165,7 +165,7 @@ fn server(
             let target = connect::remembered(Target::MySql(target));
             Ok(SysbenchServer { target, name, host: host.to_owned() })
         }
-        Err(error) => Err(NotConnected::mysql(&name, UNKNOWN_ERROR, &error.to_string(), None)),
+        Err(error) => Err(NotConnected::mysql(&name, UNKNOWN_ERROR, &error.to_string())),
     }
 }
 

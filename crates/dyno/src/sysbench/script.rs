@@ -7,12 +7,12 @@ use std::time::Duration;
 use dyno_engine::error::SessionError;
 use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
-use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::connection::Connection;
 use dyno_target::files;
 use dyno_workload::sysbench::Counters;
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind, OptionValue,
-    ReportLatency, ScriptSettings,
+    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaRun, LuaScript, Opener, OptionKind,
+    OptionValue, ScriptSettings,
 };
 
 use super::connection::Database;
@@ -128,10 +128,10 @@ fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8,
 }
 
 /// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
-fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, ConnectError> {
+fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, String> {
     database.open().map_err(|failed| {
         failed.tell_lines(console);
-        failed.into_error()
+        failed.message()
     })
 }
 
@@ -160,11 +160,15 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
         (None, Some(address)) => places.refused(address, error).tell_lines(&console),
         (None, None) => {}
     };
-    let load = LuaLoad::new(Arc::clone(&script), load_threads(settings), settings.threads.get())
-        .with_counters(Arc::clone(&counters))
-        .with_ignored_errors(ignored)
-        .with_on_connect_error(Arc::new(on_connect_error))
-        .with_stop(Arc::clone(&stop));
+    let given = LuaRun {
+        threads: load_threads(settings),
+        clients: settings.threads.get(),
+        counters: Arc::clone(&counters),
+        ignored,
+        stop: Arc::clone(&stop),
+        on_connect_error: Box::new(on_connect_error),
+    };
+    let load = LuaLoad::new(Arc::clone(&script), given);
     let load = RunLoad {
         workload: Arc::new(load.clone()),
         counters,
@@ -213,7 +217,7 @@ impl ScriptLoad {
     ) -> bool {
         let queue = queue.map(|queue| (queue.length, queue.concurrency));
         let report = LuaReport { queue, ..report(settings, counted, now) };
-        told(self.script.report_intermediate(&report), console)
+        told(self.script.report(&report), console)
     }
 
     /// A whole report, at the end or before, by the script itself or as sysbench has it.
@@ -225,21 +229,12 @@ impl ScriptLoad {
         ends: bool,
         console: &SysbenchConsole,
     ) {
-        let latencies = &counted.counts.latencies;
-        let (min_ns, max_ns) = latencies.extremes_ns.unwrap_or_default();
-        let sum_s = latencies.sum_ns as f64 / 1e9;
-        let latency = ReportLatency {
-            min_s: min_ns as f64 / 1e9,
-            max_s: max_ns as f64 / 1e9,
-            average_s: sum_s / counted.counts.events.max(1) as f64,
-            sum_s,
-        };
-        let threads_running = if ends { 0 } else { settings.threads.get().into() };
-        let whole = LuaReport { latency: Some(latency), threads_running, ..report(settings, counted, took) };
+        let threads_running = if ends { 0 } else { settings.threads.get() };
+        let whole = LuaReport { is_cumulative: true, threads_running, ..report(settings, counted, took) };
         if ends {
             told(self.script.end_reports().map(|()| true), console);
         }
-        if !told(self.script.report_cumulative(&whole), console) {
+        if !told(self.script.report(&whole), console) {
             let form = ReportForm::new(settings, self.uses_driver());
             console.notice(without_last_end(&form.report(counted)));
         }
@@ -270,22 +265,15 @@ fn told(hook: Result<bool, LuaError>, console: &SysbenchConsole) -> bool {
     })
 }
 
-fn report(settings: &SysbenchSettings, counted: &PeriodCounts<'_>, now: Duration) -> LuaReport {
-    let counts = counted.counts;
-    let percentile = f64::from(settings.percentile);
+fn report<'a>(settings: &SysbenchSettings, counted: &PeriodCounts<'a>, now: Duration) -> LuaReport<'a> {
     LuaReport {
-        threads_running: settings.threads.get().into(),
-        events: counts.events,
-        reads: counts.reads,
-        writes: counts.writes,
-        other: counts.other,
-        errors: counts.ignored_errors,
-        reconnects: counts.reconnects,
-        time_total_s: now.as_secs_f64(),
-        time_interval_s: counted.over.as_secs_f64(),
-        latency_percentile_s: counts.latencies.percentile_ms(percentile) / 1e3,
+        counts: counted.counts,
+        total: now,
+        interval: counted.over,
+        threads_running: settings.threads.get(),
+        percentile: settings.percentile.into(),
         queue: None,
-        latency: None,
+        is_cumulative: false,
     }
 }
 
@@ -293,7 +281,6 @@ fn settings(context: &Context, script: &LuaScript, seed: u64) -> ScriptSettings 
     let (options, settings) = (&context.options, &context.settings);
     ScriptSettings {
         options: exported(options, script.options_declared()),
-        mysql: options.text("db-driver") != Some("pgsql"),
         emulates_statements: options.text("db-ps-mode") == Some("disable"),
         percentile: settings.percentile.into(),
         distributions: settings.distributions,

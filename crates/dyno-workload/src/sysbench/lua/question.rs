@@ -224,7 +224,7 @@ pub(super) fn integer(value: &Value) -> i64 {
 }
 
 /// What the server refused, as `sysbench.sql` tells of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Refused {
     /// The event is begun again.
     pub(super) ignorable: bool,
