@@ -49,7 +49,7 @@ pub(crate) struct RunOptions {
     /// Never empty, and not all of weight zero.
     pub(crate) scripts: Vec<ScriptChoice>,
     pub(crate) load: LoadOptions,
-    pub(crate) length: Length,
+    pub(crate) end: End,
     pub(crate) vacuum: Vacuum,
     pub(crate) scale: Option<u32>,
     pub(crate) progress: Option<ProgressOptions>,
@@ -80,14 +80,6 @@ pub(crate) enum ScriptSource {
     StandardInput,
 }
 
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// Of each client.
-    Transactions(u64),
-    Duration(Duration),
-}
-
 /// What is vacuumed before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vacuum {
@@ -109,11 +101,7 @@ pub(crate) struct ProgressOptions {
 impl RunOptions {
     /// The load, as one stage.
     pub(crate) fn order(&self) -> StageOrder {
-        let end = match self.length {
-            Length::Transactions(count) => End::TransactionsPerClient(count),
-            Length::Duration(duration) => End::Duration(duration),
-        };
-        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), end)
+        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), self.end)
     }
 }
 

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use dyno_results::spec::End;
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::builtin;
 
 use super::typed::Typed;
 use super::{
-    ConnectionOptions, InitializeOptions, Length, ProgressOptions, RunOptions, ScriptChoice, ScriptSource,
-    Vacuum,
+    ConnectionOptions, InitializeOptions, ProgressOptions, RunOptions, ScriptChoice, ScriptSource, Vacuum,
 };
 use crate::pgbench::failed::PgbenchFailed;
 
@@ -46,13 +46,15 @@ pub(super) fn run(mut typed: Typed) -> Result<RunOptions, PgbenchFailed> {
     let scripts = scripts(&mut typed)?;
     let connection = connection(&mut typed)?;
     refuse_if(typed.for_initializing, "some of the specified options cannot be used in benchmarking mode")?;
-    let length = match (typed.transactions, typed.duration_s) {
+    let end = match (typed.transactions, typed.duration_s) {
         (Some(_), Some(_)) => {
             let message = "specify either a number of transactions (-t) or a duration (-T), not both";
             return Err(PgbenchFailed::new(message));
         }
-        (None, Some(duration)) => Length::Duration(seconds(duration)),
-        (transactions, None) => Length::Transactions(transactions.unwrap_or(DEFAULT_TRANSACTIONS).into()),
+        (None, Some(duration)) => End::Duration(seconds(duration)),
+        (transactions, None) => {
+            End::TransactionsPerClient(transactions.unwrap_or(DEFAULT_TRANSACTIONS).into())
+        }
     };
     let log = log(&mut typed)?;
     refuse_if(
@@ -72,7 +74,7 @@ pub(super) fn run(mut typed: Typed) -> Result<RunOptions, PgbenchFailed> {
         connection,
         scripts,
         load,
-        length,
+        end,
         vacuum: match (typed.no_vacuum, typed.vacuum_all) {
             (true, _) => Vacuum::Nothing,
             (false, false) => Vacuum::Usual,

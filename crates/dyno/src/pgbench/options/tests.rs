@@ -48,7 +48,7 @@ fn defaults() -> RunOptions {
         connection: ConnectionOptions::default(),
         scripts: vec![script("tpcb-like", 1)],
         load: LoadOptions::default(),
-        length: Length::Transactions(10),
+        end: End::TransactionsPerClient(10),
         vacuum: Vacuum::Usual,
         scale: None,
         progress: None,
@@ -77,7 +77,7 @@ fn runs_mean_what_was_typed() {
         (&["bank", "-v", "-T60"], |it| {
             it.connection.database = Some("bank".into());
             it.vacuum = Vacuum::All;
-            it.length = Length::Duration(Duration::from_secs(60));
+            it.end = End::Duration(Duration::from_secs(60));
         }),
         (&["-nv"], |it| it.vacuum = Vacuum::Nothing),
         (&["--", "-S"], |it| it.connection.database = Some("-S".into())),
@@ -116,14 +116,14 @@ fn runs_mean_what_was_typed() {
         (&["-L", "1e999"], |it| it.load.latency_limit = Some(Duration::from_micros(i64::MAX.unsigned_abs()))),
         (&["--max-tries=0", "-T", "3"], |it| {
             it.load.tries_max = None;
-            it.length = Length::Duration(Duration::from_secs(3));
+            it.end = End::Duration(Duration::from_secs(3));
         }),
         (&["--max-tries", "5x"], |it| it.load.tries_max = Some(5)),
         (&["-l"], |it| it.load.log = log("pgbench_log", None, None)),
         (&["-l", "--sampling-rate=.25", "--log-prefix=x"], |it| it.load.log = log("x", Some(0.25), None)),
         (&["-l", "--agg=2", "-T", "6"], |it| {
             it.load.log = log("pgbench_log", None, Some(2));
-            it.length = Length::Duration(Duration::from_secs(6));
+            it.end = End::Duration(Duration::from_secs(6));
         }),
         (&["-P", "5", "--progress-t"], |it| {
             it.progress = Some(ProgressOptions { every: Duration::from_secs(5), timestamps: true });
