@@ -231,7 +231,10 @@ fn reports_reach_the_hooks() {
     assert_eq!(script.report(&report), Ok(true));
     let cumulative = LuaReport { queue: None, is_cumulative: true, ..report };
     let error = script.report(&cumulative).unwrap_err();
-    assert_eq!((error.hook.as_deref(), error.message.as_str()), (Some("report_cumulative"), "seen"));
+    assert_eq!(
+        (error.hook.as_deref(), error.message.as_str()),
+        (Some("report_cumulative"), "test.lua:10: seen")
+    );
     script.end_reports().unwrap();
     assert_eq!(read("").report(&report), Ok(false));
 }

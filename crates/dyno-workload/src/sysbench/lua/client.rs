@@ -319,7 +319,7 @@ impl LuaClient {
         self.phase = Phase::Ended;
         let Refused { number, state, message, .. } = self.lost_connection(&error.to_string());
         let text = format!("SQL error, errno = {number}, state = '{state}': {message}");
-        self.shared.fail(LuaError::new(Some("event".to_owned()), &text));
+        self.shared.fail(LuaError::new(Some("event".to_owned()), text));
     }
 
     /// What the script waits for will not come.

@@ -216,7 +216,7 @@ impl LuaScript {
             for thread in threads {
                 let died = |_| Err(LuaError::new(None, "a thread of the command died"));
                 let failed =
-                    |error| LuaError::new(None, &format!("a thread of the command did not start: {error}"));
+                    |error| LuaError::new(None, format!("a thread of the command did not start: {error}"));
                 let ran = thread.map_err(failed).and_then(|thread| thread.join().unwrap_or_else(died));
                 outcome = outcome.and_then(|found| ran.map(|ran| found || ran));
             }

@@ -100,17 +100,9 @@ impl std::fmt::Debug for LuaState {
     }
 }
 
-fn failed(error: &mlua::Error) -> LuaError {
-    LuaError::from_lua(None, error)
-}
-
 impl LuaState {
     pub(super) fn new(setup: &Setup) -> Result<Self, LuaError> {
         let streams = Streams::new(&setup.settings.distributions, &setup.unique);
-        Self::build(setup, streams).map_err(|error| failed(&error))
-    }
-
-    fn build(setup: &Setup, streams: Streams) -> mlua::Result<Self> {
         // The usual options leave pcall as LuaJIT has it, which lets a query yield within it.
         let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::new())?;
         lua.set_memory_limit(MEMORY_BYTES_MAX)?;
@@ -158,7 +150,7 @@ impl LuaState {
         let stream = self.streams.add(random);
         // Lua counts from 1, and keeps what is counted so in an array.
         let index = stream as u32 + 1;
-        self.spawn.call::<()>((index, tid, blocking)).map_err(|error| failed(&error))?;
+        self.spawn.call::<()>((index, tid, blocking))?;
         Ok(Seat { index, stream })
     }
 
@@ -188,7 +180,7 @@ impl LuaState {
         let answered = reply
             .to_lua(&self.lua)
             .and_then(|(code, a, b, c, d, e)| self.resume.call::<Asked>((seat.index, code, a, b, c, d, e)));
-        answered.map_or_else(|error| Question::Failed(failed(&error)), Question::read)
+        answered.map_or_else(|error| Question::Failed(error.into()), Question::read)
     }
 
     /// Whether the script has a function of that name.
@@ -208,17 +200,13 @@ impl LuaState {
     /// Tells a client what the command line said.
     pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), LuaError> {
         self.streams.configure(seat.stream, random, &setup.settings.distributions, &setup.unique);
-        let tell = || -> mlua::Result<()> {
-            self.core.set("setup", setup_table(&self.lua, setup)?)?;
-            self.core.get::<Function>("set_options")?.call(seat.index)
-        };
-        tell().map_err(|error| failed(&error))
+        self.core.set("setup", setup_table(&self.lua, setup)?)?;
+        Ok(self.core.get::<Function>("set_options")?.call(seat.index)?)
     }
 
     /// Ends what reports have begun to print.
     pub(super) fn end_reports(&self) -> Result<(), LuaError> {
-        let end = || -> mlua::Result<()> { self.core.get::<Function>("end_reports")?.call(()) };
-        end().map_err(|error| failed(&error))
+        Ok(self.core.get::<Function>("end_reports")?.call(())?)
     }
 }
 
