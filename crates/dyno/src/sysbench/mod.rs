@@ -22,7 +22,7 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use connection::Database;
-use console::SysbenchConsole;
+use console::{Level, SysbenchConsole};
 use options::{CommandLine, Options, SysbenchSettings};
 use test::TestSubject;
 
@@ -63,7 +63,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
             return NOT_STARTED;
         }
     };
-    let console = SysbenchConsole::default();
+    let mut console = SysbenchConsole::new(Level::Notice as u8);
     if line.options.flag("help") {
         console.print(&help::help());
         return DONE;
@@ -81,7 +81,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
             return NOT_STARTED;
         }
     };
-    console.set_verbosity(settings.verbosity);
+    console.verbosity = settings.verbosity;
     // With an empty line behind it.
     console.notice(&help::version());
     // As sysbench, which would wait for somebody to type a script.

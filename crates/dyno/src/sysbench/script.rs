@@ -17,12 +17,12 @@ use dyno_workload::sysbench::lua::{
 
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
+use super::options::Options;
 use super::options::known::{KNOWN, KnownOption, OptionGroup};
-use super::options::{Options, SysbenchSettings};
-use super::report::{PeriodCounts, Queue, ReportForm};
-use super::run::{self, RunLoad, SysbenchRun, load_threads};
+use super::report::{PeriodCounts, Queue};
+use super::run::{self, SysbenchRun, load_threads};
 use super::test::{BULK_INSERT, LuaSource};
-use super::watch::{EventBacklog, without_last_end};
+use super::watch::EventBacklog;
 use super::{Context, Refused, help, unknown};
 use crate::front_end::stored_script;
 use crate::{DONE, interrupt};
@@ -169,19 +169,16 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
         on_connect_error: Box::new(on_connect_error),
     };
     let load = LuaLoad::new(Arc::clone(&script), given);
-    let load = RunLoad {
+    let run = SysbenchRun {
+        context,
+        database: &database,
         workload: Arc::new(load.clone()),
         counters,
         series: script.name(),
-        kind: run::LoadKind::Script(ScriptLoad { script, load }),
+        kind: run::LoadKind::Script(ScriptLoad { script, load, context, database: &database }),
         tables: 0,
         reconnects,
-        name: WORKLOAD.to_owned(),
-    };
-    let run = SysbenchRun {
-        context,
-        load: &load,
-        database: &database,
+        name: WORKLOAD,
         seed,
         stop,
         backlog: EventBacklog::default(),
@@ -190,60 +187,72 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
 }
 
 /// A script that is run.
-pub(super) struct ScriptLoad {
+pub(super) struct ScriptLoad<'a> {
     script: Arc<LuaScript>,
     load: LuaLoad,
+    context: &'a Context,
+    database: &'a Database,
 }
 
-impl ScriptLoad {
+impl ScriptLoad<'_> {
     /// The error of a client that ended the run.
     pub(super) fn failure(&self) -> Option<&LuaError> {
         self.load.failure()
     }
 
     /// `thread_done` of each thread.
-    pub(super) fn end_threads(&self, database: &Database, console: &SysbenchConsole) -> Result<(), LuaError> {
-        self.load.finish(&|| opener(database, console))
+    pub(super) fn end_threads(&self) -> Result<(), LuaError> {
+        self.load.finish(&|| opener(self.database, &self.context.console))
     }
 
     /// Whether the script itself tells of an interval.
     pub(super) fn report_interval(
         &self,
-        settings: &SysbenchSettings,
         counted: &PeriodCounts<'_>,
         now: Duration,
         queue: Option<Queue>,
-        console: &SysbenchConsole,
     ) -> bool {
         let queue = queue.map(|queue| (queue.length, queue.concurrency));
-        let report = LuaReport { queue, ..report(settings, counted, now) };
-        told(self.script.report(&report), console)
+        let report = LuaReport { queue, ..self.lua_report(counted, now) };
+        self.told(self.script.report(&report))
     }
 
     /// A whole report, at the end or before, by the script itself or as sysbench has it.
-    pub(super) fn report(
-        &self,
-        settings: &SysbenchSettings,
-        counted: &PeriodCounts<'_>,
-        took: Duration,
-        ends: bool,
-        console: &SysbenchConsole,
-    ) {
-        let threads_running = if ends { 0 } else { settings.threads.get() };
-        let whole = LuaReport { is_cumulative: true, threads_running, ..report(settings, counted, took) };
+    pub(super) fn report(&self, counted: &PeriodCounts<'_>, took: Duration, ends: bool) {
+        let threads_running = if ends { 0 } else { self.context.settings.threads.get() };
+        let whole = LuaReport { is_cumulative: true, threads_running, ..self.lua_report(counted, took) };
         if ends {
-            told(self.script.end_reports().map(|()| true), console);
+            self.told(self.script.end_reports().map(|()| true));
         }
-        if !told(self.script.report(&whole), console) {
-            let form = ReportForm::new(settings, self.uses_driver());
-            console.notice(without_last_end(&form.report(counted)));
+        if !self.told(self.script.report(&whole)) {
+            self.context.print_report(counted, self.uses_driver());
         }
-        told(self.script.end_reports().map(|()| true), console);
+        self.told(self.script.end_reports().map(|()| true));
+    }
+
+    fn lua_report<'c>(&self, counted: &PeriodCounts<'c>, now: Duration) -> LuaReport<'c> {
+        LuaReport {
+            counts: counted.counts,
+            total: now,
+            interval: counted.over,
+            threads_running: self.context.settings.threads.get(),
+            percentile: self.context.settings.percentile.into(),
+            queue: None,
+            is_cumulative: false,
+        }
+    }
+
+    /// Whether a hook told; one that failed has told at least of that.
+    fn told(&self, hook: Result<bool, LuaError>) -> bool {
+        hook.unwrap_or_else(|error| {
+            self.context.console.fatal(&error.to_string());
+            true
+        })
     }
 
     /// `done` of the script.
-    pub(super) fn done(&self, database: &Database, console: &SysbenchConsole) {
-        told(self.script.call("done", &|| opener(database, console)), console);
+    pub(super) fn done(&self) {
+        self.told(self.script.call("done", &|| opener(self.database, &self.context.console)));
     }
 
     /// What dyno's store has of it.
@@ -254,26 +263,6 @@ impl ScriptLoad {
     /// Whether there are queries to be reported.
     pub(super) fn uses_driver(&self) -> bool {
         self.script.uses_driver()
-    }
-}
-
-/// Whether a hook told; one that failed has told at least of that.
-fn told(hook: Result<bool, LuaError>, console: &SysbenchConsole) -> bool {
-    hook.unwrap_or_else(|error| {
-        console.fatal(&error.to_string());
-        true
-    })
-}
-
-fn report<'a>(settings: &SysbenchSettings, counted: &PeriodCounts<'a>, now: Duration) -> LuaReport<'a> {
-    LuaReport {
-        counts: counted.counts,
-        total: now,
-        interval: counted.over,
-        threads_running: settings.threads.get(),
-        percentile: settings.percentile.into(),
-        queue: None,
-        is_cumulative: false,
     }
 }
 
