@@ -50,7 +50,7 @@ pub(super) fn perform(
     let has_it = if command == "run" { runs } else { script.has_command(command) };
     match command {
         _ if has_it => {}
-        "help" if context.options.declared().next().is_some() => {
+        "help" if !context.options.declared().is_empty() => {
             context.console.print(&help::test_help(name, &context.options));
             return Ok(DONE);
         }

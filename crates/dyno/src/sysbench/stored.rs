@@ -13,6 +13,7 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
     let (context, settings) = (run.context, &run.context.settings);
     let declared = context.options.declared();
     let options: serde_json::Map<_, _> = declared
+        .iter()
         .filter(|declared| !is_secret(&declared.name))
         .map(|declared| {
             (declared.name.clone(), context.options.text(&declared.name).map(secrets::hidden).into())

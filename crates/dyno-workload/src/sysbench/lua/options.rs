@@ -90,8 +90,8 @@ pub struct DeclaredOption {
     pub name: String,
     pub help: String,
     pub kind: OptionKind,
-    /// As the script gives it.
-    pub default: Option<OptionValue>,
+    /// As the command line would have it: `on`, `3k`, `a,b`.
+    pub default: Option<String>,
 }
 
 impl DeclaredOption {
@@ -115,39 +115,22 @@ impl DeclaredOption {
         format!("{}{value}", self.name)
     }
 
-    /// Its default, as the command line would have it.
-    #[must_use]
-    pub fn default_text(&self) -> Option<String> {
-        self.default.as_ref().map(|default| match default {
-            OptionValue::Bool(value) => if *value { "on" } else { "off" }.to_owned(),
-            OptionValue::Integer(value) => value.to_string(),
-            OptionValue::Double(value) => value.to_string(),
-            OptionValue::Text(value) => value.clone(),
-            OptionValue::List(values) => values.join(","),
-        })
-    }
-
     /// The lines that help has of a script's options.
     #[must_use]
     pub fn list(options: &[Self]) -> String {
         let width = options.iter().map(|option| option.syntax().len()).max().unwrap_or(0);
         let line = |option: &Self| {
-            let default = option.default_text().map(|default| format!(" [{default}]")).unwrap_or_default();
+            let default = option.default.as_ref().map(|default| format!(" [{default}]")).unwrap_or_default();
             format!("  --{:width$} {}{default}\n", option.syntax(), option.help)
         };
         options.iter().map(line).collect()
     }
 
-    /// What the script finds where the command line does not name it.
+    /// What the script finds where the command line does not name it; without a default, as if it were named without a
+    /// value.
     #[must_use]
     pub fn value_unset(&self) -> OptionValue {
-        match &self.default {
-            // A default may be written as the command line would have it: "3k", "a,b".
-            Some(OptionValue::Text(text)) => self.kind.read(Some(text)),
-            Some(value) => value.clone(),
-            // As if it were named without a value.
-            None => self.kind.read(None),
-        }
+        self.kind.read(self.default.as_deref())
     }
 
     /// Reads `sysbench.cmdline.options`. An entry is a table of the help, the default and the type, where the last two
@@ -164,30 +147,27 @@ impl DeclaredOption {
 
     fn read(name: String, entry: &Table) -> Self {
         let help = entry.get::<Option<String>>(1).ok().flatten().unwrap_or_default();
-        let default = match entry.get::<Value>(2).unwrap_or(Value::Nil) {
-            Value::Boolean(value) => Some(OptionValue::Bool(value)),
-            Value::Integer(value) => Some(OptionValue::Integer(value)),
-            Value::Number(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
-                Some(OptionValue::Integer(value as i64))
-            }
-            Value::Number(value) => Some(OptionValue::Double(value)),
-            Value::String(value) => Some(OptionValue::Text(value.to_string_lossy())),
+        let (default, kind_of_default) = match entry.get::<Value>(2).unwrap_or(Value::Nil) {
+            Value::Boolean(true) => (Some("on".to_owned()), OptionKind::Bool),
+            Value::Boolean(false) => (Some("off".to_owned()), OptionKind::Bool),
+            Value::Integer(value) => (Some(value.to_string()), OptionKind::Integer),
+            Value::Number(value) if value.fract() == 0.0 => (Some(value.to_string()), OptionKind::Integer),
+            Value::Number(value) => (Some(value.to_string()), OptionKind::Double),
+            Value::String(value) => (Some(value.to_string_lossy()), OptionKind::Text),
             Value::Table(values) => {
-                Some(OptionValue::List(values.sequence_values().filter_map(Result::ok).collect()))
+                let words: Vec<String> = values.sequence_values().filter_map(Result::ok).collect();
+                (Some(words.join(",")), OptionKind::List)
             }
-            _ => None,
+            _ => (None, OptionKind::Text),
         };
-        let kind = match (entry.get::<Option<u32>>(3).ok().flatten(), &default) {
-            (Some(1), _) => OptionKind::Bool,
-            (Some(2), _) => OptionKind::Integer,
-            (Some(3), _) => OptionKind::Size,
-            (Some(4), _) => OptionKind::Double,
-            (Some(6), _) => OptionKind::List,
-            (Some(_), _) | (None, None | Some(OptionValue::Text(_))) => OptionKind::Text,
-            (None, Some(OptionValue::Bool(_))) => OptionKind::Bool,
-            (None, Some(OptionValue::Integer(_))) => OptionKind::Integer,
-            (None, Some(OptionValue::Double(_))) => OptionKind::Double,
-            (None, Some(OptionValue::List(_))) => OptionKind::List,
+        let kind = match entry.get::<Option<u32>>(3).ok().flatten() {
+            None => kind_of_default,
+            Some(1) => OptionKind::Bool,
+            Some(2) => OptionKind::Integer,
+            Some(3) => OptionKind::Size,
+            Some(4) => OptionKind::Double,
+            Some(6) => OptionKind::List,
+            Some(_) => OptionKind::Text,
         };
         Self { name, help, kind, default }
     }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use dyno_results::spec::End;
+use dyno_workload::pgbench::initialize::Step;
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::builtin;
 
@@ -32,10 +33,10 @@ pub(super) fn initialize(mut typed: Typed) -> Result<InitializeOptions, PgbenchF
         "--partition-method requires greater than zero --partitions",
     )?;
     if typed.no_vacuum {
-        initialization.steps = initialization.steps.without_vacuum();
+        initialization.steps.retain(|step| *step != Step::Vacuum);
     }
-    if typed.foreign_keys {
-        initialization.steps = initialization.steps.with_foreign_keys();
+    if typed.foreign_keys && !initialization.steps.contains(&Step::ForeignKeys) {
+        initialization.steps.push(Step::ForeignKeys);
     }
     initialization.scale = typed.scale.unwrap_or(1);
     initialization.partition_method = typed.partition_method.unwrap_or_default();

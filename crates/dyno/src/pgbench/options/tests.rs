@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
+use dyno_workload::pgbench::initialize::{PartitionMethod, Step};
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::Protocol;
 
@@ -162,7 +162,7 @@ fn runs_mean_what_was_typed() {
 fn initialising_means_what_was_typed() {
     let usual = Initialization::default();
     let made = |arguments: &[&str]| initialize(arguments).initialization;
-    let steps = |letters: &str| Initialization { steps: Steps::parse(letters).unwrap(), ..usual.clone() };
+    let steps = |letters: &str| Initialization { steps: Step::parse_all(letters).unwrap(), ..usual.clone() };
     assert_eq!(made(&["-i"]), usual);
     assert_eq!(made(&["-in"]), steps("dtgp"));
     assert_eq!(made(&["-i", "--foreign-keys"]), steps("dtgvpf"));

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps, StepsError};
+use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Step, StepsError};
 use dyno_workload::pgbench::load::LoadOptions;
 use dyno_workload::script::builtin::{self, Builtin};
 use dyno_workload::script::{Names, Protocol};
@@ -144,7 +144,7 @@ impl Typed {
             "host" => self.connection.host = Some(text),
             "index-tablespace" => self.initialization.index_tablespace = Some(text),
             "init-steps" => {
-                let steps = Steps::parse(&text);
+                let steps = Step::parse_all(&text);
                 let refused = |error: StepsError| PgbenchFailed::new(error).with("detail", error.detail());
                 self.initialization.steps = steps.map_err(refused)?;
             }

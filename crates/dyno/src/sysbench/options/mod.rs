@@ -13,18 +13,11 @@ pub(crate) use settings::SysbenchSettings;
 
 use dyno_workload::c_numbers::{leading_integer, leading_number};
 
-/// An option that a test declares, and its default as a command line would have it.
-#[derive(Debug, Clone, PartialEq)]
-struct Declared {
-    option: DeclaredOption,
-    default: Option<String>,
-}
-
 /// Options as they were typed, with the defaults of those that are known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     typed: Vec<Typed>,
-    declared: Vec<Declared>,
+    declared: Vec<DeclaredOption>,
 }
 
 #[derive(Debug, Clone)]
@@ -54,8 +47,7 @@ impl Options {
         with_driver: bool,
     ) -> Result<(), SysbenchUsageError> {
         let takes_all = declared.is_none();
-        let with_default = |option: DeclaredOption| Declared { default: option.default_text(), option };
-        self.declared = declared.unwrap_or_default().into_iter().map(with_default).collect();
+        self.declared = declared.unwrap_or_default();
         let mut typed = self.typed.iter().filter(|typed| !typed.in_file);
         typed.try_for_each(|typed| self.check(typed, takes_all, with_driver))
     }
@@ -85,8 +77,7 @@ impl Options {
     }
 
     fn kind(&self, name: &str) -> Option<OptionKind> {
-        let own =
-            self.declared.iter().find(|it| known::same_name(&it.option.name, name)).map(|it| it.option.kind);
+        let own = self.declared.iter().find(|it| known::same_name(&it.name, name)).map(|it| it.kind);
         own.or_else(|| known::find(name).map(|it| it.kind))
     }
 
@@ -108,7 +99,7 @@ impl Options {
         if let Some(typed) = self.typed(name) {
             return Some(typed.value.as_deref().unwrap_or_default());
         }
-        let own = self.declared.iter().find(|it| known::same_name(&it.option.name, name));
+        let own = self.declared.iter().find(|it| known::same_name(&it.name, name));
         match own {
             Some(declared) => declared.default.as_deref(),
             None => known::find(name).and_then(|known| known.default),
@@ -149,8 +140,8 @@ impl Options {
         self.typed.iter().map(|typed| (typed.name.as_str(), typed.value.as_deref()))
     }
 
-    pub(crate) fn declared(&self) -> impl Iterator<Item = &DeclaredOption> {
-        self.declared.iter().map(|declared| &declared.option)
+    pub(crate) fn declared(&self) -> &[DeclaredOption] {
+        &self.declared
     }
 }
 
