@@ -20,8 +20,7 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Names, Operand, Program, Protocol, Value, Variables,
-    shell_command, sleep_us,
+    Command, Context, Kind, Names, Operand, Program, Protocol, Value, Variables, shell_command, sleep_us,
 };
 
 /// One client.
@@ -172,14 +171,13 @@ impl ScriptClient {
     ) -> Result<Option<usize>, Aborted> {
         match kind {
             Kind::Set { slot, expression } => {
-                let value =
-                    self.evaluate(expression).map_err(|error| self.expression_failed(command, &error))?;
+                let value = self.evaluate(expression, command)?;
                 self.variables.set(*slot, value);
             }
             Kind::Elif { end, .. } if !jumped => return Ok(Some(*end)),
             Kind::If { condition, otherwise } | Kind::Elif { condition, otherwise, .. } => {
-                let holds = self.holds(condition).map_err(|error| self.expression_failed(command, &error))?;
-                return Ok((!holds).then_some(*otherwise));
+                let value = self.evaluate(condition, command)?;
+                return Ok((!value.holds()).then_some(*otherwise));
             }
             Kind::Else { end } => return Ok((!jumped).then_some(*end)),
             Kind::Shell { words } => {
@@ -201,18 +199,11 @@ impl ScriptClient {
     }
 
     #[inline]
-    fn evaluate(&mut self, program: &Program) -> Result<Value, EvaluateError> {
+    fn evaluate(&mut self, program: &Program, at: &Command) -> Result<Value, Aborted> {
         let Self { shared, variables, random, script, command, .. } = self;
         let mut debug = |value| tell_value(shared, *script, *command, value);
         let mut context = Context { variables, names: &shared.names, random, debug: &mut debug };
-        program.evaluate(&mut context)
-    }
-
-    fn holds(&mut self, program: &Program) -> Result<bool, EvaluateError> {
-        let Self { shared, variables, random, script, command, .. } = self;
-        let mut debug = |value| tell_value(shared, *script, *command, value);
-        let mut context = Context { variables, names: &shared.names, random, debug: &mut debug };
-        program.holds(&mut context)
+        program.evaluate(&mut context).map_err(|error| self.expression_failed(at, &error))
     }
 
     fn run_shell(&mut self, words: &[Operand], into: Option<crate::script::Slot>) -> Result<(), String> {

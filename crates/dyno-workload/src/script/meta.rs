@@ -13,6 +13,7 @@ pub(super) enum Meta {
     Gset {
         prefix: Vec<u8>,
         every: bool,
+        line: u32,
     },
 }
 
@@ -58,7 +59,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     fn command(&self, kind: Kind) -> Meta {
-        Meta::Command(Command { first_line: lossy(self.shown()), line: self.line, kind })
+        Meta::Command(Command { first_line: lossy(self.shown()), kind })
     }
 
     /// The command as far as it has been read, without the end of the line.
@@ -148,7 +149,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             b"gset" | b"aset" if words.len() > 1 => return refuse("too many arguments"),
             b"gset" | b"aset" => {
                 let prefix = words.first().map_or_else(Vec::new, |word| word.text.to_vec());
-                return Ok(Some(Meta::Gset { prefix, every: known == b"aset" }));
+                return Ok(Some(Meta::Gset { prefix, every: known == b"aset", line: self.line }));
             }
             _ => return refuse("invalid command"),
         };
@@ -223,8 +224,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 message += &format!("\n{:>width$} error found here", '^', width = column + 1);
             }
         }
-        let column = column.map(|column| u32::try_from(column + 1).unwrap_or(u32::MAX));
-        ScriptError { file: self.file.to_owned(), line: self.line, column, message }
+        ScriptError(message)
     }
 }
 

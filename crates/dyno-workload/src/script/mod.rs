@@ -41,8 +41,6 @@ pub struct Script {
 pub struct Command {
     /// The command's first line as `-r` prints it.
     pub first_line: String,
-    /// Where it begins, 1-based.
-    pub line: u32,
     pub kind: Kind,
 }
 

@@ -39,8 +39,9 @@ impl Value {
         self.write_text(out);
     }
 
-    /// As a condition: a number holds if it is not 0, and null does not hold.
-    pub(super) fn holds(self) -> bool {
+    /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold.
+    #[must_use]
+    pub fn holds(self) -> bool {
         match self {
             Value::Null => false,
             Value::Boolean(value) => value,

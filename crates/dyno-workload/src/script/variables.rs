@@ -23,7 +23,7 @@ impl Variables {
     /// Unset variables for all names so far; later names are to be found nowhere.
     #[must_use]
     pub fn new(names: &Names) -> Self {
-        Self { cells: vec![Cell::default(); names.len()] }
+        Self { cells: vec![Cell::default(); names.count()] }
     }
 
     #[inline]

@@ -105,14 +105,6 @@ impl Program {
         evaluated.map_err(|error| *error)
     }
 
-    /// As a condition of `\if` and `\elif`: a number holds if it is not 0, and null does not hold.
-    ///
-    /// # Errors
-    /// As [`Program::evaluate`].
-    pub fn holds(&self, context: &mut Context<'_>) -> Result<bool, EvaluateError> {
-        self.evaluate(context).map(Value::holds)
-    }
-
     /// The stack has room for `depth` values. The compiler sees to it that every operation finds its operands.
     fn run(&self, stack: &mut [Value], context: &mut Context<'_>) -> Evaluated {
         let mut top = 0;
