@@ -30,13 +30,11 @@ impl Value {
 
     /// Appends the value as the function `debug` prints it, behind `debug(script=0,command=1): `.
     pub fn write_debug(self, out: &mut Vec<u8>) {
-        match self {
-            Value::Null => return out.extend_from_slice(b"null"),
-            Value::Boolean(_) => out.extend_from_slice(b"boolean "),
-            Value::Integer(_) => out.extend_from_slice(b"int "),
-            Value::Double(_) => out.extend_from_slice(b"double "),
+        out.extend_from_slice(self.kind().as_bytes());
+        if self != Value::Null {
+            out.push(b' ');
+            self.write_text(out);
         }
-        self.write_text(out);
     }
 
     /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold.
