@@ -2,8 +2,6 @@
 //! mistakes the first is reported.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -250,29 +248,21 @@ fn partition_method(text: &str) -> Result<PartitionMethod, PgbenchFailed> {
 
 /// The seed of all random numbers, of which `from` tells. Where one is asked for, which it is is said.
 fn seed(text: Option<&str>, from: &str, say: &mut dyn FnMut(&str)) -> Result<u64, PgbenchFailed> {
-    let while_setting =
-        |failed: PgbenchFailed| failed.and(format!("error while setting random seed from {from}"));
     let seed = match text {
         None | Some("time") => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             u64::try_from(now.as_micros()).unwrap_or_default()
         }
-        Some("rand") => from_system()
-            .ok_or_else(|| while_setting(PgbenchFailed::new("could not generate random seed")))?,
+        Some("rand") => rand::random(),
         Some(number) => values::seed(number).ok_or_else(|| {
             let refused = PgbenchFailed::new(format!("unrecognized random seed option \"{number}\""));
             let expecting = "Expecting an unsigned integer, \"time\" or \"rand\".";
-            while_setting(refused.with("detail", Some(expecting)))
+            let refused = refused.with("detail", Some(expecting));
+            refused.and(format!("error while setting random seed from {from}"))
         })?,
     };
     if text.is_some() {
         say(&format!("pgbench: setting random seed to {seed}\n"));
     }
     Ok(seed)
-}
-
-fn from_system() -> Option<u64> {
-    let mut bytes = [0; 8];
-    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
-    Some(u64::from_ne_bytes(bytes))
 }
