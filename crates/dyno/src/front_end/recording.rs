@@ -47,8 +47,6 @@ pub(crate) struct LoadDescription {
     pub(crate) threads: u32,
     pub(crate) protocol: Protocol,
     pub(crate) max_tries: Option<u32>,
-    /// As [`Stage::contended_rows`], once the data are known.
-    pub(crate) contended_rows: Option<u32>,
     pub(crate) warm_up: Option<Duration>,
     /// The stage that is measured.
     pub(crate) order: StageOrder,
@@ -90,7 +88,7 @@ impl LoadDescription {
         spec
     }
 
-    fn stage(&self, order: &StageOrder) -> Stage {
+    fn stage(&self, order: &StageOrder, contended_rows: Option<u32>) -> Stage {
         let subject = StageSubject {
             target: self.target,
             series: &self.series,
@@ -102,7 +100,7 @@ impl LoadDescription {
             threads: self.threads,
             connections: None,
             protocol: self.protocol,
-            contended_rows: self.contended_rows,
+            contended_rows,
         };
         let stage = stages::announced(&subject, order);
         let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);
@@ -133,6 +131,8 @@ pub(crate) struct Tables<'a> {
 /// A run that is being stored, unless it cannot be or nobody wants it.
 pub(crate) struct Recording {
     load: LoadDescription,
+    /// As [`Stage::contended_rows`], once the data are known.
+    contended_rows: Option<u32>,
     extras: Extras,
     run: Option<RecordedRun>,
 }
@@ -151,12 +151,12 @@ impl Recording {
     pub(crate) fn begin(load: LoadDescription, extras: Extras) -> Self {
         let told = |failure| extras.tell(&format!("dyno: the run is not stored: {failure}\n"));
         let run = (extras != Extras::Off).then(|| RecordedRun::begin(&load).map_err(told).ok()).flatten();
-        Self { load, extras, run }
+        Self { load, contended_rows: None, extras, run }
     }
 
     /// Tells what is under test, and how large `tables` are.
     pub(crate) fn describe(&mut self, connection: &mut Connection, tables: Option<Tables<'_>>) {
-        self.load.contended_rows = tables.and_then(|tables| tables.contended_rows);
+        self.contended_rows = tables.and_then(|tables| tables.contended_rows);
         if let Some(run) = &mut self.run
             && let Err(failure) = run.describe(&self.load, connection, tables)
         {
@@ -186,7 +186,7 @@ impl Recording {
         let Some(RecordedRun { stream, .. }) = &self.run else {
             return engine.run_stage(&order, stop, &mut |seen| also(&seen));
         };
-        order.stage = stream.begin_stage(self.load.stage(&order));
+        order.stage = stream.begin_stage(self.load.stage(&order, self.contended_rows));
         let outcome = engine.run_stage(&order, stop, &mut |seen| {
             also(&seen);
             match seen {

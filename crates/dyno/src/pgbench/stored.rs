@@ -45,7 +45,6 @@ pub(super) fn description(
         threads: load.threads,
         protocol: load.mode,
         max_tries: load.tries_max,
-        contended_rows: None,
         warm_up: None,
         order: options.order(),
         transactions: None,

@@ -7,7 +7,7 @@ use dyno_target::connection::Connection;
 use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
 use dyno_wire::endpoint::{Address, Endpoint};
 
-use super::console::SysbenchConsole;
+use super::console::{Level, SysbenchConsole};
 use super::options::Options;
 use crate::front_end::connect;
 use dyno_workload::c_numbers::leading_integer;
@@ -21,7 +21,8 @@ const PROGRAM_NAME: &str = "sysbench";
 /// A database as the options name it. Nothing was tried yet.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
-    servers: Vec<SysbenchServer>,
+    first: SysbenchServer,
+    further: Vec<SysbenchServer>,
     /// `auto`: statements are prepared where that is possible.
     pub(super) prepared: bool,
     pub(super) mysql: bool,
@@ -54,28 +55,34 @@ impl Database {
             "disable" => false,
             other => return Err(NotConnected::no_driver(format!("Invalid value for db-ps-mode: {other}"))),
         };
-        let (servers, mysql) = match options.text("db-driver").unwrap_or_default() {
+        let (mut servers, mysql) = match options.text("db-driver").unwrap_or_default() {
             "mysql" => (mysql(options, environment)?, true),
             "pgsql" => (vec![postgres(options, environment)?], false),
             other => return Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
         };
-        Ok(Self { servers, prepared, mysql })
+        if servers.is_empty() {
+            return Err(NotConnected::nowhere());
+        }
+        Ok(Self { first: servers.remove(0), further: servers, prepared, mysql })
+    }
+
+    fn servers(&self) -> impl Iterator<Item = &SysbenchServer> {
+        std::iter::once(&self.first).chain(&self.further)
     }
 
     /// Opens a session at the first place.
     pub(super) fn open(&self) -> Result<Connection, NotConnected> {
-        self.servers.first().ok_or_else(NotConnected::nowhere)?.open()
+        self.first.open()
     }
 
     /// Opens a session at each place, keeps the first, and tells where they are.
     pub(super) fn open_all(&self) -> Result<OpenedServer, NotConnected> {
-        let (first, further) = self.servers.split_first().ok_or_else(NotConnected::nowhere)?;
-        let connection = first.open()?;
+        let connection = self.first.open()?;
         let mut endpoints = vec![connection.endpoint().clone()];
-        for server in further {
+        for server in &self.further {
             endpoints.push(server.open()?.endpoint().clone());
         }
-        Ok(OpenedServer { connection, endpoints, url: first.target.url() })
+        Ok(OpenedServer { connection, endpoints, url: self.first.target.url() })
     }
 
     /// Where all of the places are, without looking whether there is a server.
@@ -83,21 +90,18 @@ impl Database {
         let first = |server: &SysbenchServer| {
             Ok(connect::addresses(&server.target)?.into_iter().next().map(|(_, endpoint)| endpoint))
         };
-        self.servers.iter().filter_map(|server| first(server).transpose()).collect()
+        self.servers().filter_map(|server| first(server).transpose()).collect()
     }
 
     /// Why a session of the engine was not opened, worded like a first one's failure.
     pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
-        match self.servers.first() {
-            Some(server) => server.refused(address, error),
-            None => NotConnected::nowhere(),
-        }
+        self.first.refused(address, error)
     }
 
     /// Tells of what the user should know and is no error.
     pub(super) fn warn(&self, console: &SysbenchConsole) {
-        for warning in self.servers.iter().flat_map(|server| server.target.warnings()) {
-            console.warning(warning);
+        for warning in self.servers().flat_map(|server| server.target.warnings()) {
+            console.say(Level::Warning, warning);
         }
     }
 }

@@ -72,20 +72,8 @@ impl SysbenchConsole {
         self.say(Level::Fatal, text.trim_end());
     }
 
-    pub(super) fn warning(&self, text: &str) {
-        self.say(Level::Warning, text);
-    }
-
     pub(super) fn notice(&self, text: &str) {
         self.say(Level::Notice, text);
-    }
-
-    pub(super) fn info(&self, text: &str) {
-        self.say(Level::Info, text);
-    }
-
-    pub(super) fn debug(&self, text: &str) {
-        self.say(Level::Debug, text);
     }
 
     /// A statement that failed, in the words of sysbench's drivers; `function` is the script's in which it was run.

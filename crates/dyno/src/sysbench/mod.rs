@@ -73,7 +73,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
         return DONE;
     }
     let environment = |name: &str| std::env::var(name).ok();
-    let warn = &mut |warning: &str| console.warning(warning);
+    let warn = &mut |warning: &str| console.say(Level::Warning, warning);
     let settings = match SysbenchSettings::new(&line.options, &environment, warn) {
         Ok(settings) => settings,
         Err(error) => {
@@ -126,9 +126,8 @@ impl Context {
         let checked = self.options.declare(declared, command != "help");
         for name in self.options.unknown_in_files() {
             let name = name.replace('-', "_");
-            self.console.warning(&format!(
-                "Global option '{name}' will not be exported, because the type is unknown"
-            ));
+            let text = format!("Global option '{name}' will not be exported, because the type is unknown");
+            self.console.say(Level::Warning, &text);
         }
         checked.map_err(|error| {
             console::error(&error.to_string());

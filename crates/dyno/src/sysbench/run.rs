@@ -21,6 +21,7 @@ use dyno_workload::sysbench::{
 };
 
 use super::connection::{Database, NotConnected, OpenedServer};
+use super::console::Level;
 use super::options::SysbenchSettings;
 use super::report::PeriodCounts;
 use super::script::ScriptLoad;
@@ -37,30 +38,6 @@ const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker thre
                              specified event generation rate";
 /// Beyond the time after which events are cut off: they are counted before.
 const COUNT_MARGIN: Duration = Duration::from_millis(100);
-
-/// What belongs to a load beside its clients.
-pub(super) enum LoadKind<'a> {
-    /// One of the ten, with the error that ends its run.
-    Builtin(Arc<FatalErrors>),
-    Script(ScriptLoad<'a>),
-}
-
-impl<'a> LoadKind<'a> {
-    /// A client has met an error that ends the run.
-    pub(super) fn has_failed(&self) -> bool {
-        match self {
-            Self::Builtin(fatal) => fatal.first().is_some(),
-            Self::Script(script) => script.failure().is_some(),
-        }
-    }
-
-    pub(super) fn script(&self) -> Option<&ScriptLoad<'a>> {
-        match self {
-            Self::Builtin(_) => None,
-            Self::Script(script) => Some(script),
-        }
-    }
-}
 
 /// So many load threads are enough: as many as there are processors, and not more than clients.
 pub(super) fn load_threads(settings: &SysbenchSettings) -> u32 {
@@ -92,7 +69,8 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
         database: &database,
         workload: Arc::new(sysbench),
         counters,
-        kind: LoadKind::Builtin(fatal),
+        fatal,
+        script: None,
         tables,
         reconnects,
         series: test.name().to_owned(),
@@ -139,7 +117,10 @@ pub(super) struct SysbenchRun<'a> {
     pub(super) database: &'a Database,
     pub(super) workload: Arc<dyn Workload>,
     pub(super) counters: Arc<Counters>,
-    pub(super) kind: LoadKind<'a>,
+    /// The error that ends the run of one of the ten.
+    pub(super) fatal: Arc<FatalErrors>,
+    /// The script that is run in the place of one of the ten.
+    pub(super) script: Option<ScriptLoad<'a>>,
     /// Tables that it uses; 0 where that is not known, as of scripts.
     pub(super) tables: u32,
     /// A lost connection is opened again.
@@ -176,8 +157,9 @@ impl SysbenchRun<'_> {
             recording.watch(endpoint);
         }
         for thread in 0..self.context.settings.threads.get() {
-            self.context.console.debug(&format!("Worker thread (#{thread}) started"));
-            self.context.console.debug(&format!("Worker thread (#{thread}) initialized"));
+            for state in ["started", "initialized"] {
+                self.context.console.say(Level::Debug, &format!("Worker thread (#{thread}) {state}"));
+            }
         }
         self.context.console.notice("Threads started!\n");
         let measured = self.measure(&mut engine, &recording);
@@ -195,15 +177,15 @@ impl SysbenchRun<'_> {
 
     fn begin_recording(&self, first: Option<(Connection, String)>) -> Recording {
         let extras = self.context.settings.extras;
-        let Some((mut connection, url)) = first else {
-            return Recording::begin(stored::description(self, String::new()), Extras::Off);
-        };
-        let mut recording = Recording::begin(stored::description(self, url), extras);
-        let names: Vec<_> = (1..=self.tables).map(sysbench::table_name).collect();
-        let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let tables =
-            (!names.is_empty()).then_some(Tables { scale: None, names: &names, contended_rows: None });
-        recording.describe(&mut connection, tables);
+        let (mut connection, url) = first.unzip();
+        let extras = if connection.is_some() { extras } else { Extras::Off };
+        let mut recording = Recording::begin(stored::description(self, url.unwrap_or_default()), extras);
+        if let Some(connection) = &mut connection {
+            let names: Vec<_> = (1..=self.tables).map(sysbench::table_name).collect();
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let tables = Tables { scale: None, names: &names, contended_rows: None };
+            recording.describe(connection, (!names.is_empty()).then_some(tables));
+        }
         recording
     }
 
@@ -214,7 +196,7 @@ impl SysbenchRun<'_> {
         let config = EngineConfig { further_endpoints: further.to_vec(), ..self.engine_config() };
         let started = Engine::start(first, &self.workload, config).and_then(|mut engine| {
             engine.connect(self.context.settings.threads.get(), &self.stop, &mut |_| {})?;
-            if self.kind.script().is_some() {
+            if self.script.is_some() {
                 let once = End::TransactionsPerClient(1);
                 let order = StageOrder::closed(self.context.settings.threads.get(), once);
                 engine.run_stage(&order, &self.stop, &mut |_| {})?;
@@ -224,7 +206,7 @@ impl SysbenchRun<'_> {
             }
             Ok(engine)
         });
-        match (started, self.kind.script().and_then(ScriptLoad::failure)) {
+        match (started, self.script.as_ref().and_then(ScriptLoad::failure)) {
             (_, Some(failure)) => {
                 self.context.console.fatal(&failure.to_string());
                 Err(self.context.refuse("Thread initialization failed!"))
@@ -246,7 +228,7 @@ impl SysbenchRun<'_> {
             drain_timeout: settings.forced_shutdown.map_or(WAIT_FOREVER, |wait| wait + COUNT_MARGIN),
             stopped_drain_timeout: STOPPED_WAIT,
             finish_late: false,
-            connect_when_asked: self.kind.script().is_some(),
+            connect_when_asked: self.script.is_some(),
             failures_in_a_row_max: u32::MAX,
             seed: self.seed,
             ..EngineConfig::new(load_threads(settings))
@@ -308,10 +290,7 @@ impl SysbenchRun<'_> {
         let failed = |reason: String| Ended::incomplete(NOT_STARTED, reason);
         // That events were cut off is no error of theirs.
         let was_cut = watched.unfinished.is_some();
-        if let LoadKind::Builtin(fatal) = &self.kind
-            && !was_cut
-            && let Some(error) = fatal.first()
-        {
+        if let Some(error) = self.fatal.first().filter(|_| !was_cut) {
             self.tell_fatal(error);
             return failed(error.message.clone());
         }
@@ -339,7 +318,7 @@ impl SysbenchRun<'_> {
 
     /// Has a script's threads end; the error that ended the run, or that comes of it.
     fn end_script(&self) -> Option<LuaError> {
-        let script = self.kind.script()?;
+        let script = self.script.as_ref()?;
         let failure = script.failure().cloned();
         failure.or_else(|| script.end_threads().err())
     }
@@ -348,7 +327,7 @@ impl SysbenchRun<'_> {
         let counts = self.counters.read().since(&watched.since);
         let over = took.saturating_sub(watched.since_at);
         let counted = PeriodCounts { counts: &counts, over, unfinished: watched.unfinished };
-        if let Some(script) = self.kind.script() {
+        if let Some(script) = &self.script {
             script.report(&counted, took, true);
             script.done();
         } else {
@@ -361,9 +340,9 @@ impl SysbenchRun<'_> {
         let by_time = settings.time.is_some_and(|time| took >= time);
         let limit = if by_time { "Time" } else { "Event" };
         for _ in 0..settings.threads.get() {
-            console.info(&format!("{limit} limit exceeded, exiting..."));
+            console.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
         }
-        console.info("Done.\n");
+        console.say(Level::Info, "Done.\n");
     }
 
     /// The error that ended a run.

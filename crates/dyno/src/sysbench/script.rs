@@ -9,11 +9,11 @@ use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
 use dyno_target::connection::Connection;
 use dyno_target::files;
-use dyno_workload::sysbench::Counters;
 use dyno_workload::sysbench::lua::{
     DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaRun, LuaScript, Opener, OptionKind,
     OptionValue, ScriptSettings,
 };
+use dyno_workload::sysbench::{Counters, FatalErrors};
 
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
@@ -175,7 +175,8 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
         workload: Arc::new(load.clone()),
         counters,
         series: script.name(),
-        kind: run::LoadKind::Script(ScriptLoad { script, load, context, database: &database }),
+        fatal: FatalErrors::new(),
+        script: Some(ScriptLoad { script, load, context, database: &database }),
         tables: 0,
         reconnects,
         name: WORKLOAD,

@@ -87,7 +87,8 @@ impl SysbenchRun<'_> {
                 watched.unfinished = Some(self.counters.read().running);
                 console.fatal("The --max-time limit has expired, forcing shutdown...");
             }
-            if self.kind.has_failed() {
+            let script_failed = self.script.as_ref().is_some_and(|script| script.failure().is_some());
+            if script_failed || self.fatal.first().is_some() {
                 self.stop.store(true, Ordering::Relaxed);
             }
         }
@@ -100,7 +101,7 @@ impl SysbenchRun<'_> {
         let over = now.saturating_sub(watched.since_at);
         self.context.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
         let counted = PeriodCounts { counts: &since, over, unfinished: None };
-        match self.kind.script() {
+        match &self.script {
             Some(script) => script.report(&counted, now, false),
             None => self.context.print_report(&counted, true),
         }
@@ -117,10 +118,10 @@ impl SysbenchRun<'_> {
         let open = settings.rate.is_some();
         let queue = open.then(|| Queue { length: self.backlog.length_at(at), concurrency: counts.running });
         let told_by_script =
-            self.kind.script().is_some_and(|script| script.report_interval(&counted, now, queue));
+            self.script.as_ref().is_some_and(|script| script.report_interval(&counted, now, queue));
         if !told_by_script {
             // A script has queries once it has asked for the driver.
-            let sql = self.kind.script().is_none_or(ScriptLoad::uses_driver);
+            let sql = self.script.as_ref().is_none_or(ScriptLoad::uses_driver);
             let form = ReportForm::new(settings, sql);
             console.notice(&form.intermediate(at.as_secs(), &counted, threads));
             if let Some(queue) = queue {
