@@ -13,7 +13,7 @@ use dyno_workload::script::{Names, Protocol};
 use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::getopt::{CommandLineWords, Word};
-use super::table::RunMode;
+use super::table::{RunMode, Takes};
 use super::{ConnectionOptions, Extras, Parsed, ScriptChoice, ScriptSource, values};
 use crate::pgbench::failed::PgbenchFailed;
 
@@ -87,41 +87,21 @@ pub(super) fn read(
             ("random-seed", text) => {
                 typed.load.random_seed = seed(text.as_deref(), "--random-seed option", say)?;
             }
+            ("select-only", _) => typed.add_builtin("select-only", 1)?,
+            ("skip-some-updates", _) => typed.add_builtin("simple-update", 1)?,
+            ("dyno", None) => typed.extras = typed.extras.turned_on(),
             (long, Some(text)) => typed.set(long, text)?,
-            (long, None) => typed.turn_on(long)?,
+            (_, None) => {
+                if let Takes::Nothing(turn_on) = option.takes {
+                    turn_on(&mut typed);
+                }
+            }
         }
     }
     Ok(ControlFlow::Continue(typed))
 }
 
 impl Typed {
-    /// An option without a value.
-    fn turn_on(&mut self, option: &str) -> Result<(), PgbenchFailed> {
-        match option {
-            "connect" => self.load.connects_each = true,
-            "continue-on-error" => self.load.continue_on_error = true,
-            "debug" => self.load.debug = true,
-            "dyno" => self.extras = self.extras.turned_on(),
-            "exit-on-abort" => self.load.exit_on_abort = true,
-            "failures-detailed" => self.load.failures_detailed = true,
-            "foreign-keys" => self.foreign_keys = true,
-            "initialize" => self.initialize = true,
-            "log" => self.log = true,
-            "no-dyno" => self.extras = Extras::Off,
-            "no-vacuum" => self.no_vacuum = true,
-            "progress-timestamp" => self.progress_timestamp = true,
-            "quiet" => self.initialization.quiet = true,
-            "report-per-command" => self.load.time_commands = true,
-            "select-only" => self.add_builtin("select-only", 1)?,
-            "skip-some-updates" => self.add_builtin("simple-update", 1)?,
-            "unlogged-tables" => self.initialization.unlogged = true,
-            "vacuum-all" => self.vacuum_all = true,
-            "verbose-errors" => self.load.verbose_errors = true,
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// An option with its value.
     fn set(&mut self, option: &str, text: String) -> Result<(), PgbenchFailed> {
         let positive = |name| values::positive(&text, name);
