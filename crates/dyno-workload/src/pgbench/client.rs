@@ -12,6 +12,8 @@ use dyno_engine::workload::{
     TransactionStatus, TransactionType,
 };
 
+use dyno_wire::pg::libpq_text;
+
 use super::debug::tell_value;
 use super::load::PgbenchShared;
 use super::row_sink::RowSink;
@@ -212,9 +214,9 @@ impl ScriptClient {
         shell_command(words, &self.variables, names, &mut self.text).map_err(|error| error.to_string())?;
         let program = words.first().map(|word| word.written(names)).unwrap_or_default();
         let Some(slot) = into else {
-            return shell::run(&program, &self.text).map_err(|error| error.to_string());
+            return shell::run(&self.text).map_err(|error| format!("{program}: {error}"));
         };
-        let value = shell::read_integer(&program, &self.text).map_err(|error| error.to_string())?;
+        let value = shell::read_integer(&self.text).map_err(|error| format!("{program}: {error}"))?;
         let name = names.name(slot);
         if !Names::is_valid(name) {
             return Err(format!("setshell: invalid variable name: \"{name}\""));
@@ -358,7 +360,7 @@ impl Client for ScriptClient {
 
     fn reply(&mut self, part: Reply<'_>) {
         match part {
-            Reply::Notice(notice) => self.tell_notice(notice),
+            Reply::Notice(notice) => self.shared.console.raw(&libpq_text::notice(notice, None)),
             Reply::CopyOut => {
                 if !std::mem::replace(&mut self.copied, true) {
                     self.shared.console.error("COPY is not supported in pgbench, aborting");

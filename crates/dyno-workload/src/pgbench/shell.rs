@@ -8,39 +8,36 @@ use crate::c_numbers::leading_integer;
 /// Longer lines are cut, as pgbench cuts them.
 const LINE_BYTES_MAX: u64 = 255;
 
-/// Why a shell command is of no use. Displays as pgbench prints it; `program` is the command's first word.
+/// Why a shell command is of no use. Displays as pgbench prints it behind the command's first word.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ShellError {
-    #[error("{program}: could not launch shell command")]
-    Launch { program: String },
-    #[error("{program}: could not read result of shell command")]
-    Read { program: String },
-    #[error("{program}: shell command must return an integer (not \"{output}\")")]
-    NoInteger { program: String, output: String },
+    #[error("could not launch shell command")]
+    Launch,
+    #[error("could not read result of shell command")]
+    Read,
+    #[error("shell command must return an integer (not \"{output}\")")]
+    NoInteger { output: String },
 }
 
 /// Runs `line` for what it does.
-pub(super) fn run(program: &str, line: &[u8]) -> Result<(), ShellError> {
-    let ended = shell(line).status();
-    match ended {
+pub(super) fn run(line: &[u8]) -> Result<(), ShellError> {
+    match shell(line).status() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(ShellError::Launch { program: program.to_owned() }),
+        _ => Err(ShellError::Launch),
     }
 }
 
 /// Runs `line` and reads the integer that it prints.
-pub(super) fn read_integer(program: &str, line: &[u8]) -> Result<i32, ShellError> {
-    let Ok(first) = first_line(shell(line)) else {
-        return Err(ShellError::Launch { program: program.to_owned() });
-    };
+pub(super) fn read_integer(line: &[u8]) -> Result<i32, ShellError> {
+    let first = first_line(shell(line)).map_err(|_| ShellError::Launch)?;
     if first.is_empty() {
-        return Err(ShellError::Read { program: program.to_owned() });
+        return Err(ShellError::Read);
     }
     let text = String::from_utf8_lossy(&first);
     match leading_integer(text.trim()) {
         // As pgbench keeps what C's `strtol` gives: the lowest bits.
         (Some(number), "") => Ok(number as i32),
-        _ => Err(ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() }),
+        _ => Err(ShellError::NoInteger { output: text.into_owned() }),
     }
 }
 

@@ -8,6 +8,9 @@ use std::time::Duration;
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_report::live::Mode;
+use dyno_report::summary;
+use dyno_report::terminal::Terminal;
+use dyno_results::document::Report;
 use dyno_results::event::{Event, Stage, StageKind};
 use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
@@ -20,7 +23,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::Extras;
-use super::finished::Finished;
+use super::finished::brief;
 use crate::campaign::describe::{self, Described, Description};
 use crate::campaign::stages::{self, StageSubject};
 use crate::campaign::{self, EventStream};
@@ -208,11 +211,12 @@ impl Recording {
             return run.discard();
         }
         match run.finish(reason) {
-            Ok(finished) if self.extras == Extras::Full => {
+            Ok((report, page)) if self.extras == Extras::Full => {
+                let full = summary::render(&report, page.as_deref(), Terminal::stdout());
                 // A reader that hung up has no more to read.
-                let _ = command::write_out(&format!("\n{}", finished.full()));
+                let _ = command::write_out(&format!("\n{full}"));
             }
-            Ok(finished) => self.extras.tell(&finished.brief()),
+            Ok((report, page)) => self.extras.tell(&brief(&report, page.as_deref())),
             Err(failure) => self.extras.tell(&format!("dyno: the run is not stored in full: {failure}\n")),
         }
     }
@@ -266,7 +270,7 @@ impl RecordedRun {
     }
 
     /// Judges and closes the run, and writes its page.
-    fn finish(mut self, reason: Option<String>) -> Result<Finished, Failure> {
+    fn finish(mut self, reason: Option<String>) -> Result<(Report, Option<PathBuf>), Failure> {
         self.probe = None;
         if let Some((described, endpoint)) = &self.described
             && self.stream.has_measured()
@@ -282,7 +286,7 @@ impl RecordedRun {
         }
         match pages.failure {
             Some(failure) => Err(failure),
-            None => Ok(Finished { report, page: pages.written }),
+            None => Ok((report, pages.written)),
         }
     }
 

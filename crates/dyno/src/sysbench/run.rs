@@ -215,7 +215,7 @@ impl SysbenchRun<'_> {
             (Err(EngineError::Connect { address, source, .. }), None) => {
                 Err(failed(&self.database.refused(&address, &source)))
             }
-            (Err(error), None) => Err(failed(&NotConnected::of_engine(&error))),
+            (Err(error), None) => Err(failed(&NotConnected::other(&error.to_string()))),
         }
     }
 

@@ -31,15 +31,9 @@ pub(crate) enum Parsed {
     Version,
     ListBuiltins,
     ShowScript(&'static Builtin),
-    Initialize(Box<InitializeOptions>),
+    /// `-i`: make the tables.
+    Initialize(ConnectionOptions, Box<Initialization>),
     Run(Box<RunOptions>),
-}
-
-/// `-i`: make the tables.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InitializeOptions {
-    pub(crate) connection: ConnectionOptions,
-    pub(crate) initialization: Initialization,
 }
 
 /// A load to be run.
@@ -120,9 +114,7 @@ pub(crate) fn parse(
     }
     Ok(match typed::read(arguments, environment, say)? {
         ControlFlow::Break(answered) => answered,
-        ControlFlow::Continue(typed) if typed.initialize => {
-            Parsed::Initialize(Box::new(resolve::initialize(typed)?))
-        }
+        ControlFlow::Continue(typed) if typed.initialize => resolve::initialize(typed)?,
         ControlFlow::Continue(typed) => Parsed::Run(Box::new(resolve::run(typed)?)),
     })
 }

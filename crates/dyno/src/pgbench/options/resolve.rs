@@ -9,9 +9,7 @@ use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::builtin;
 
 use super::typed::Typed;
-use super::{
-    ConnectionOptions, InitializeOptions, ProgressOptions, RunOptions, ScriptChoice, ScriptSource, Vacuum,
-};
+use super::{ConnectionOptions, Parsed, ProgressOptions, RunOptions, ScriptChoice, ScriptSource, Vacuum};
 use crate::pgbench::failed::PgbenchFailed;
 
 const DEFAULT_TRANSACTIONS: u32 = 10;
@@ -21,7 +19,7 @@ fn refuse_if(wrong: bool, message: &str) -> Result<(), PgbenchFailed> {
     if wrong { Err(PgbenchFailed::new(message)) } else { Ok(()) }
 }
 
-pub(super) fn initialize(mut typed: Typed) -> Result<InitializeOptions, PgbenchFailed> {
+pub(super) fn initialize(mut typed: Typed) -> Result<Parsed, PgbenchFailed> {
     let connection = connection(&mut typed)?;
     refuse_if(
         typed.for_benchmarking,
@@ -40,7 +38,7 @@ pub(super) fn initialize(mut typed: Typed) -> Result<InitializeOptions, PgbenchF
     }
     initialization.scale = typed.scale.unwrap_or(1);
     initialization.partition_method = typed.partition_method.unwrap_or_default();
-    Ok(InitializeOptions { connection, initialization })
+    Ok(Parsed::Initialize(connection, Box::new(initialization)))
 }
 
 pub(super) fn run(mut typed: Typed) -> Result<RunOptions, PgbenchFailed> {

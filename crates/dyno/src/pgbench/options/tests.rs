@@ -32,9 +32,9 @@ fn run(arguments: &[&str]) -> RunOptions {
     }
 }
 
-fn initialize(arguments: &[&str]) -> InitializeOptions {
+fn initialize(arguments: &[&str]) -> (ConnectionOptions, Initialization) {
     match read(arguments, &[]).0 {
-        Ok(Parsed::Initialize(options)) => *options,
+        Ok(Parsed::Initialize(connection, tables)) => (connection, *tables),
         other => panic!("{arguments:?}: {other:?}"),
     }
 }
@@ -161,7 +161,7 @@ fn runs_mean_what_was_typed() {
 #[test]
 fn initialising_means_what_was_typed() {
     let usual = Initialization::default();
-    let made = |arguments: &[&str]| initialize(arguments).initialization;
+    let made = |arguments: &[&str]| initialize(arguments).1;
     let steps = |letters: &str| Initialization { steps: Step::parse_all(letters).unwrap(), ..usual.clone() };
     assert_eq!(made(&["-i"]), usual);
     assert_eq!(made(&["-in"]), steps("dtgp"));
@@ -178,7 +178,7 @@ fn initialising_means_what_was_typed() {
         ..usual.clone()
     };
     assert_eq!(made(&all), wanted);
-    assert_eq!(initialize(&all).connection.database.as_deref(), Some("db"));
+    assert_eq!(initialize(&all).0.database.as_deref(), Some("db"));
     let partitioned =
         |partition_method, partitions| Initialization { partition_method, partitions, ..usual.clone() };
     assert_eq!(made(&["-i", "--partitions=3"]), partitioned(PartitionMethod::Range, 3));

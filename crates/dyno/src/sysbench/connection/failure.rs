@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use dyno_engine::error::{EngineError, SessionError};
+use dyno_engine::error::SessionError;
 use dyno_target::TargetError;
 use dyno_target::connection::ConnectError;
 use dyno_wire::endpoint::Address;
@@ -41,12 +41,7 @@ impl NotConnected {
         Self::other("no host to connect to")
     }
 
-    /// The load could not begin, and no server is to blame.
-    pub(in super::super) fn of_engine(error: &EngineError) -> Self {
-        Self::other(&error.to_string())
-    }
-
-    fn other(line: &str) -> Self {
+    pub(in super::super) fn other(line: &str) -> Self {
         Self { lines: vec![line.to_owned()], reason: NO_CONNECTION }
     }
 
