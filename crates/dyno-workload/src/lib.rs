@@ -4,6 +4,7 @@
 //! [`dyno_engine::workload::Workload`]. It opens no socket of its own and measures nothing under load.
 
 pub mod benchmark;
+pub mod c_numbers;
 pub mod dataset;
 pub mod events;
 pub mod family;

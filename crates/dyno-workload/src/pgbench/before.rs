@@ -1,6 +1,6 @@
 //! What pgbench does before a run: it looks at the tables that are there, and vacuums them.
 
-use dyno_target::connection::{Connection, QueryError, TextRow};
+use dyno_target::connection::{Connection, QueryError};
 use thiserror::Error;
 
 use super::failure_text::failure_text;
@@ -70,11 +70,7 @@ fn partition(connection: &mut Connection) -> Result<Option<(PartitionMethod, u32
         Some("h") => PartitionMethod::Hash,
         Some(other) => return Err(BeforeError::UnexpectedMethod { method: other.to_owned() }),
     };
-    Ok(Some((method, partitions(row))))
-}
-
-fn partitions(row: &TextRow) -> u32 {
-    row.text(2).and_then(|count| count.parse().ok()).unwrap_or(0)
+    Ok(Some((method, row.text(2).and_then(|count| count.parse().ok()).unwrap_or(0))))
 }
 
 fn database(connection: &Connection) -> String {

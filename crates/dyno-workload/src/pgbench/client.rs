@@ -12,6 +12,8 @@ use dyno_engine::workload::{
     TransactionStatus, TransactionType,
 };
 
+use dyno_wire::pg::libpq_text;
+
 use super::debug::tell_value;
 use super::load::PgbenchShared;
 use super::row_sink::RowSink;
@@ -20,8 +22,7 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Names, Operand, Program, Protocol, Value, Variables,
-    shell_command, sleep_us,
+    Command, Context, Kind, Names, Operand, Program, Protocol, Value, Variables, shell_command, sleep_us,
 };
 
 /// One client.
@@ -172,14 +173,13 @@ impl ScriptClient {
     ) -> Result<Option<usize>, Aborted> {
         match kind {
             Kind::Set { slot, expression } => {
-                let value =
-                    self.evaluate(expression).map_err(|error| self.expression_failed(command, &error))?;
+                let value = self.evaluate(expression, command)?;
                 self.variables.set(*slot, value);
             }
             Kind::Elif { end, .. } if !jumped => return Ok(Some(*end)),
             Kind::If { condition, otherwise } | Kind::Elif { condition, otherwise, .. } => {
-                let holds = self.holds(condition).map_err(|error| self.expression_failed(command, &error))?;
-                return Ok((!holds).then_some(*otherwise));
+                let value = self.evaluate(condition, command)?;
+                return Ok((!value.holds()).then_some(*otherwise));
             }
             Kind::Else { end } => return Ok((!jumped).then_some(*end)),
             Kind::Shell { words } => {
@@ -201,18 +201,11 @@ impl ScriptClient {
     }
 
     #[inline]
-    fn evaluate(&mut self, program: &Program) -> Result<Value, EvaluateError> {
+    fn evaluate(&mut self, program: &Program, at: &Command) -> Result<Value, Aborted> {
         let Self { shared, variables, random, script, command, .. } = self;
         let mut debug = |value| tell_value(shared, *script, *command, value);
         let mut context = Context { variables, names: &shared.names, random, debug: &mut debug };
-        program.evaluate(&mut context)
-    }
-
-    fn holds(&mut self, program: &Program) -> Result<bool, EvaluateError> {
-        let Self { shared, variables, random, script, command, .. } = self;
-        let mut debug = |value| tell_value(shared, *script, *command, value);
-        let mut context = Context { variables, names: &shared.names, random, debug: &mut debug };
-        program.holds(&mut context)
+        program.evaluate(&mut context).map_err(|error| self.expression_failed(at, &error))
     }
 
     fn run_shell(&mut self, words: &[Operand], into: Option<crate::script::Slot>) -> Result<(), String> {
@@ -221,9 +214,9 @@ impl ScriptClient {
         shell_command(words, &self.variables, names, &mut self.text).map_err(|error| error.to_string())?;
         let program = words.first().map(|word| word.written(names)).unwrap_or_default();
         let Some(slot) = into else {
-            return shell::run(&program, &self.text).map_err(|error| error.to_string());
+            return shell::run(&self.text).map_err(|error| format!("{program}: {error}"));
         };
-        let value = shell::read_integer(&program, &self.text).map_err(|error| error.to_string())?;
+        let value = shell::read_integer(&self.text).map_err(|error| format!("{program}: {error}"))?;
         let name = names.name(slot);
         if !Names::is_valid(name) {
             return Err(format!("setshell: invalid variable name: \"{name}\""));
@@ -367,7 +360,7 @@ impl Client for ScriptClient {
 
     fn reply(&mut self, part: Reply<'_>) {
         match part {
-            Reply::Notice(notice) => self.tell_notice(notice),
+            Reply::Notice(notice) => self.shared.console.raw(&libpq_text::notice(notice, None)),
             Reply::CopyOut => {
                 if !std::mem::replace(&mut self.copied, true) {
                     self.shared.console.error("COPY is not supported in pgbench, aborting");

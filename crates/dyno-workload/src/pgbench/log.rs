@@ -27,19 +27,6 @@ pub struct LogOptions {
     pub aggregate_s: Option<u32>,
 }
 
-/// Which columns the options in force ask for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LogColumns {
-    /// `-R`
-    pub(super) throttled: bool,
-    /// `--max-tries` other than 1.
-    pub(super) retries: bool,
-    /// `--failures-detailed`
-    pub(super) failures_detailed: bool,
-    /// `--continue-on-error`
-    pub(super) other_failures: bool,
-}
-
 /// How a logged transaction ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Logged {
@@ -74,7 +61,8 @@ pub enum LogError {
 pub(super) struct TransactionLog {
     path: PathBuf,
     file: BufWriter<File>,
-    columns: LogColumns,
+    /// They decide the columns.
+    load: LoadOptions,
     sampling_rate: Option<f64>,
     sampling: Prng,
     aggregate: Option<Aggregate>,
@@ -88,12 +76,6 @@ impl TransactionLog {
     /// Opens `prefix.PID` for the first thread and `prefix.PID.THREAD` for the others, if a log is wanted.
     pub(super) fn open(load: &LoadOptions, thread: u32, sampling: Prng) -> Result<Option<Self>, LogError> {
         let Some(options) = &load.log else { return Ok(None) };
-        let columns = LogColumns {
-            throttled: load.rate.is_some(),
-            retries: load.tries_max != Some(1),
-            failures_detailed: load.failures_detailed,
-            other_failures: load.continue_on_error,
-        };
         let process = std::process::id();
         let mut name = options.prefix.as_os_str().to_owned();
         name.push(if thread == 0 { format!(".{process}") } else { format!(".{process}.{thread}") });
@@ -102,7 +84,7 @@ impl TransactionLog {
         Ok(Some(Self {
             path,
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            columns,
+            load: load.clone(),
             sampling_rate: options.sampling_rate,
             sampling,
             aggregate: options
@@ -137,7 +119,7 @@ impl TransactionLog {
         if self.sampling_rate.is_some_and(|rate| self.sampling.double() > rate) {
             return;
         }
-        let written = write_line(&mut self.file, self.columns, entry, ended_us);
+        let written = write_line(&mut self.file, &self.load, entry, ended_us);
         keep_first(&mut self.failure, written);
     }
 
@@ -145,7 +127,7 @@ impl TransactionLog {
     fn write_intervals(&mut self, now_us: i64) {
         let Some(aggregate) = &mut self.aggregate else { return };
         while aggregate.start_s + aggregate.seconds <= now_us.div_euclid(1_000_000) {
-            let written = aggregate.write_line(&mut self.file, self.columns);
+            let written = aggregate.write_line(&mut self.file, &self.load);
             // Who follows the file sees each interval as it ends.
             keep_first(&mut self.failure, written.and_then(|()| self.file.flush()));
             aggregate.next();
@@ -178,7 +160,7 @@ fn epoch_us() -> i64 {
 
 fn write_line(
     file: &mut BufWriter<File>,
-    columns: LogColumns,
+    load: &LoadOptions,
     entry: &LogEntry,
     ended_us: i64,
 ) -> std::io::Result<()> {
@@ -194,7 +176,7 @@ fn write_line(
         }
         Logged::Failed(kind) => {
             let name = match kind {
-                _ if !columns.failures_detailed => "failed",
+                _ if !load.failures_detailed => "failed",
                 FailureKind::Serialization => "serialization",
                 FailureKind::Deadlock => "deadlock",
                 FailureKind::Other => "other",
@@ -205,10 +187,10 @@ fn write_line(
     };
     let (seconds, us) = (ended_us.div_euclid(1_000_000), ended_us.rem_euclid(1_000_000));
     write!(file, " {} {seconds} {us}", entry.script)?;
-    if columns.throttled {
+    if load.rate.is_some() {
         write!(file, " {lag_us:.0}")?;
     }
-    if columns.retries {
+    if load.tries_max != Some(1) {
         write!(file, " {}", entry.tries - 1)?;
     }
     file.write_all(b"\n")
@@ -248,17 +230,17 @@ impl Aggregate {
         }
     }
 
-    fn write_line(&self, file: &mut BufWriter<File>, columns: LogColumns) -> std::io::Result<()> {
+    fn write_line(&self, file: &mut BufWriter<File>, load: &LoadOptions) -> std::io::Result<()> {
         let Counts { done, skipped, retried, retries, serialization, deadlock, other, .. } = self.counts;
         // Columns that the options do not ask for are there and zero.
-        let lag = if columns.throttled { self.counts.lag } else { LatencySpread::default() };
+        let lag = if load.rate.is_some() { self.counts.lag } else { LatencySpread::default() };
         write!(file, "{} {done}", self.start_s)?;
         for times in [self.counts.latency, lag] {
             let LatencySpread { sum_us, sum2_us2, min_us, max_us, .. } = times;
             write!(file, " {sum_us:.0} {sum2_us2:.0} {min_us:.0} {max_us:.0}")?;
         }
         write!(file, " {skipped} {retried} {retries} {serialization} {deadlock}")?;
-        if columns.other_failures {
+        if load.continue_on_error {
             write!(file, " {other}")?;
         }
         file.write_all(b"\n")

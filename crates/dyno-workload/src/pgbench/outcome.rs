@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use dyno_engine::error::SessionError;
-use dyno_engine::workload::{EndedTransaction, NoticeFields, Reaction, StatementFailure};
+use dyno_engine::workload::{EndedTransaction, Reaction, StatementFailure};
 use dyno_wire::pg::libpq_text;
 
 use super::client::{Aborted, ScriptClient};
@@ -15,7 +15,7 @@ use crate::script::{Command, EvaluateError, Kind};
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &StatementFailure<'_>) -> Reaction {
-        if self.prepares_a_statement() && !failure.error.ends_session() {
+        if self.preparing.is_some() && !failure.error.ends_session() {
             let text = self.text_of(failure);
             self.shared.console.error(&text);
             return Reaction::GoOn;
@@ -168,11 +168,6 @@ impl ScriptClient {
             )),
             error => console.error(&format!("client {} aborted: {error}", identity.id)),
         }
-    }
-
-    #[cold]
-    pub(super) fn tell_notice(&self, notice: NoticeFields<'_>) {
-        self.shared.console.raw(&libpq_text::notice(notice, None));
     }
 
     fn tell_aborted_query(&self, query: u32, text: &str) {

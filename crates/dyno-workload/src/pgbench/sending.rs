@@ -148,11 +148,6 @@ impl ScriptClient {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// Whether what failed was a request that prepares a statement.
-    pub(super) fn prepares_a_statement(&self) -> bool {
-        self.preparing.is_some()
-    }
-
     /// The number that pgbench gives to the result of a statement that failed with `before` answered before it. In a
     /// pipeline it counts from the last statement, and points of synchronisation count, too.
     pub(super) fn query_number(&self, before: u32) -> u32 {

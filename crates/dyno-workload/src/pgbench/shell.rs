@@ -3,40 +3,42 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 
+use crate::c_numbers::leading_integer;
+
 /// Longer lines are cut, as pgbench cuts them.
 const LINE_BYTES_MAX: u64 = 255;
 
-/// Why a shell command is of no use. Displays as pgbench prints it; `program` is the command's first word.
+/// Why a shell command is of no use. Displays as pgbench prints it behind the command's first word.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ShellError {
-    #[error("{program}: could not launch shell command")]
-    Launch { program: String },
-    #[error("{program}: could not read result of shell command")]
-    Read { program: String },
-    #[error("{program}: shell command must return an integer (not \"{output}\")")]
-    NoInteger { program: String, output: String },
+    #[error("could not launch shell command")]
+    Launch,
+    #[error("could not read result of shell command")]
+    Read,
+    #[error("shell command must return an integer (not \"{output}\")")]
+    NoInteger { output: String },
 }
 
 /// Runs `line` for what it does.
-pub(super) fn run(program: &str, line: &[u8]) -> Result<(), ShellError> {
-    let ended = shell(line).status();
-    match ended {
+pub(super) fn run(line: &[u8]) -> Result<(), ShellError> {
+    match shell(line).status() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(ShellError::Launch { program: program.to_owned() }),
+        _ => Err(ShellError::Launch),
     }
 }
 
 /// Runs `line` and reads the integer that it prints.
-pub(super) fn read_integer(program: &str, line: &[u8]) -> Result<i32, ShellError> {
-    let Ok(first) = first_line(shell(line)) else {
-        return Err(ShellError::Launch { program: program.to_owned() });
-    };
+pub(super) fn read_integer(line: &[u8]) -> Result<i32, ShellError> {
+    let first = first_line(shell(line)).map_err(|_| ShellError::Launch)?;
     if first.is_empty() {
-        return Err(ShellError::Read { program: program.to_owned() });
+        return Err(ShellError::Read);
     }
     let text = String::from_utf8_lossy(&first);
-    integer(text.trim())
-        .ok_or_else(|| ShellError::NoInteger { program: program.to_owned(), output: text.into_owned() })
+    match leading_integer(text.trim()) {
+        // As pgbench keeps what C's `strtol` gives: the lowest bits.
+        (Some(number), "") => Ok(number as i32),
+        _ => Err(ShellError::NoInteger { output: text.into_owned() }),
+    }
 }
 
 /// The first line that a command prints, or its beginning. What more there is nobody reads: the command ends when it
@@ -50,16 +52,6 @@ fn first_line(mut command: Command) -> std::io::Result<Vec<u8>> {
     };
     child.wait()?;
     read.map(|_| line)
-}
-
-/// As C's `strtol` reads it into an `int`: what is too large for 64 bits is their end, and 32 of the bits are kept.
-fn integer(text: &str) -> Option<i32> {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let end = if text.starts_with('-') { i64::MIN } else { i64::MAX };
-    Some(text.parse().unwrap_or(end) as i32)
 }
 
 fn shell(line: &[u8]) -> Command {

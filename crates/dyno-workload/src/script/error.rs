@@ -5,23 +5,8 @@ use super::value::Fixed;
 /// A script that cannot be run. Displays as the message that pgbench prints behind `pgbench: error: `; where the
 /// error is in a meta-command, the command and a caret under the place follow on lines of their own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ScriptError {
-    /// The script's name as given to the parser.
-    pub file: String,
-    /// 1-based; 0 where the error is in the script as a whole.
-    pub line: u32,
-    /// 1-based, in bytes from the command's backslash; `None` where the error is in the whole command.
-    pub column: Option<u32>,
-    pub(super) message: String,
-}
-
-impl ScriptError {
-    /// An error in the script as a whole.
-    pub(super) fn whole(file: &str, message: String) -> Self {
-        Self { file: file.to_owned(), line: 0, column: None, message }
-    }
-}
+#[error("{0}")]
+pub struct ScriptError(pub(super) String);
 
 /// A value that cannot be computed. Displays as pgbench prints it behind `pgbench: error: `.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

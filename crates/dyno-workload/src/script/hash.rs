@@ -33,36 +33,29 @@ pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
     }
     let mut random = Prng::seed(seed as u64);
     let size = size as u64;
-    let half = Half { bits: size.ilog2() };
+    let bits = size.ilog2();
     let mut place = value as u64 % size;
     for _ in 0..ROUNDS {
         // Each half, counted from its own end, has a power of two of places; together they cover them all.
-        place = half.stir(place, &mut random);
-        place = size - 1 - half.stir(size - 1 - place, &mut random);
+        place = stir(bits, place, &mut random);
+        place = size - 1 - stir(bits, size - 1 - place, &mut random);
         // The sum stays below twice the size, which is below 2^64.
         place = (place + random.range(0, size - 1)) % size;
     }
     place as i64
 }
 
-/// The places below 2^bits.
-struct Half {
-    bits: u32,
-}
-
-impl Half {
-    /// Permutes the places of this half, and leaves the others. Takes two random numbers in any case.
-    fn stir(&self, place: u64, random: &mut Prng) -> u64 {
-        let mask = (1 << self.bits) - 1;
-        // Odd, so that multiplying modulo a power of two is a bijection.
-        let factor = (random.next_u64() & mask) | 1;
-        let flip = random.next_u64() & mask;
-        if place > mask {
-            return place;
-        }
-        let stirred = (place.wrapping_mul(factor) ^ flip) & mask;
-        (stirred << 1 & mask) | stirred >> (self.bits - 1)
+/// Permutes the places below 2^bits, and leaves the others. Takes two random numbers in any case.
+fn stir(bits: u32, place: u64, random: &mut Prng) -> u64 {
+    let mask = (1 << bits) - 1;
+    // Odd, so that multiplying modulo a power of two is a bijection.
+    let factor = (random.next_u64() & mask) | 1;
+    let flip = random.next_u64() & mask;
+    if place > mask {
+        return place;
     }
+    let stirred = (place.wrapping_mul(factor) ^ flip) & mask;
+    (stirred << 1 & mask) | stirred >> (bits - 1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::expression::{self, Lexer};
 use super::source::Source;
-use super::{Command, Kind, Names, Operand, Program, ScriptError, SleepUnit, names, number};
+use super::{Command, Kind, Names, Operand, Program, ScriptError, SleepUnit, names};
+use crate::c_numbers::is_space;
 
 /// A meta-command.
 #[derive(Debug)]
@@ -12,6 +13,7 @@ pub(super) enum Meta {
     Gset {
         prefix: Vec<u8>,
         every: bool,
+        line: u32,
     },
 }
 
@@ -57,7 +59,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     fn command(&self, kind: Kind) -> Meta {
-        Meta::Command(Command { first_line: lossy(self.shown()), line: self.line, kind })
+        Meta::Command(Command { first_line: lossy(self.shown()), kind })
     }
 
     /// The command as far as it has been read, without the end of the line.
@@ -72,7 +74,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     /// Takes a word; `None`, and the line's end is taken, if there is no more.
     fn word(&mut self) -> Option<Word<'a>> {
         while self.source.skip_blank() || self.source.skip_continuation() {}
-        let text = self.source.take_while(|byte| !number::is_space(byte));
+        let text = self.source.take_while(|byte| !is_space(byte));
         if text.is_empty() {
             self.source.advance(1);
             return None;
@@ -147,7 +149,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             b"gset" | b"aset" if words.len() > 1 => return refuse("too many arguments"),
             b"gset" | b"aset" => {
                 let prefix = words.first().map_or_else(Vec::new, |word| word.text.to_vec());
-                return Ok(Some(Meta::Gset { prefix, every: known == b"aset" }));
+                return Ok(Some(Meta::Gset { prefix, every: known == b"aset", line: self.line }));
             }
             _ => return refuse("invalid command"),
         };
@@ -222,8 +224,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 message += &format!("\n{:>width$} error found here", '^', width = column + 1);
             }
         }
-        let column = column.map(|column| u32::try_from(column + 1).unwrap_or(u32::MAX));
-        ScriptError { file: self.file.to_owned(), line: self.line, column, message }
+        ScriptError(message)
     }
 }
 

@@ -9,7 +9,6 @@ mod expression;
 mod hash;
 mod meta;
 mod names;
-mod number;
 mod operand;
 mod parse;
 pub mod random;
@@ -42,8 +41,6 @@ pub struct Script {
 pub struct Command {
     /// The command's first line as `-r` prints it.
     pub first_line: String,
-    /// Where it begins, 1-based.
-    pub line: u32,
     pub kind: Kind,
 }
 

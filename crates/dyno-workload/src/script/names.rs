@@ -64,14 +64,9 @@ impl Names {
         self.names.get(slot.index()).map_or(b"", |name| &name.bytes)
     }
 
-    #[must_use]
-    pub fn len(&self) -> usize {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
         self.names.len()
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
     }
 
     /// Whether a variable may be called so: letters, `_` and anything outside ASCII; digits, but not first.

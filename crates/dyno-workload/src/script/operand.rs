@@ -1,6 +1,7 @@
 //! Texts and variables side by side: the words of `\sleep`, `\shell` and `\setshell`.
 
-use super::{EvaluateError, Names, Slot, Variables, number};
+use super::{EvaluateError, Names, Slot, Variables};
+use crate::c_numbers::leading_int;
 
 /// A word of a meta-command, or a stretch of an SQL command: as it stands, or a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub fn sleep_us(
     names: &Names,
 ) -> Result<i64, EvaluateError> {
     let number = match amount {
-        Operand::Text(text) => number::leading_integer(text),
+        Operand::Text(text) => leading_int(text),
         Operand::Variable(slot) => sleep_variable(*slot, variables, names)?,
     };
     Ok(i64::from(number)
@@ -49,7 +50,7 @@ fn sleep_variable(slot: Slot, variables: &Variables, names: &Names) -> Result<i3
             name: names.name(slot).into(),
         });
     }
-    match number::leading_integer(&text) {
+    match leading_int(&text) {
         0 if !text.first().is_some_and(u8::is_ascii_digit) => Err(EvaluateError::SleepTime {
             value: String::from_utf8_lossy(&text).into(),
             name: names.name(slot).into(),

@@ -20,29 +20,27 @@ pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Resu
     loop {
         let stretch = scanner.next(&mut source);
         if !stretch.text.is_empty() {
-            let sql = Sql::new(&stretch.text, stretch.statements, mode, names)
-                .ok_or_else(|| too_many_parameters(name, &stretch.text))?;
-            let first_line = first_line(&stretch.text);
-            commands.push(Command { first_line, line: source.line(stretch.offset), kind: Kind::Sql(sql) });
+            let sql = Sql::new(&stretch.text, mode, names).ok_or_else(|| {
+                let text = String::from_utf8_lossy(&stretch.text);
+                ScriptError(format!("statement has too many arguments (maximum is {PARAMETERS_MAX}): {text}"))
+            })?;
+            commands.push(Command { first_line: first_line(&stretch.text), kind: Kind::Sql(sql) });
         }
         match stretch.stop {
             Stop::Semicolon => {}
             Stop::End => break,
-            Stop::Backslash => {
-                let line = source.clone().line(source.offset() - 1);
-                match Reader::new(name, &mut source, names).read()? {
-                    None => {}
-                    Some(Meta::Command(command)) => commands.push(command),
-                    Some(Meta::Gset { prefix, every }) => {
-                        let gset = Gset { prefix: String::from_utf8_lossy(&prefix).into_owned(), every };
-                        attach_gset(name, line, &mut commands, gset)?;
-                    }
+            Stop::Backslash => match Reader::new(name, &mut source, names).read()? {
+                None => {}
+                Some(Meta::Command(command)) => commands.push(command),
+                Some(Meta::Gset { prefix, every, line }) => {
+                    let gset = Gset { prefix: String::from_utf8_lossy(&prefix).into_owned(), every };
+                    attach_gset(name, line, &mut commands, gset)?;
                 }
-            }
+            },
         }
     }
     if commands.is_empty() {
-        return Err(ScriptError::whole(name, format!("empty command list for script \"{name}\"")));
+        return Err(ScriptError(format!("empty command list for script \"{name}\"")));
     }
     link(name, &mut commands)?;
     Ok(Script { name: name.to_owned(), commands })
@@ -52,12 +50,6 @@ fn first_line(text: &[u8]) -> String {
     let text = &text[..text.len().min(FIRST_LINE_BYTES_MAX)];
     let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
     String::from_utf8_lossy(&text[..end]).into_owned()
-}
-
-fn too_many_parameters(name: &str, text: &[u8]) -> ScriptError {
-    let text = String::from_utf8_lossy(text);
-    let message = format!("statement has too many arguments (maximum is {PARAMETERS_MAX}): {text}");
-    ScriptError::whole(name, message)
 }
 
 /// Gives `\gset` and `\aset` to the SQL command before them.
@@ -70,8 +62,7 @@ fn attach_gset(file: &str, line: u32, commands: &mut [Command], gset: Gset) -> R
         Some(Command { kind: Kind::Sql(_), .. }) | None => String::new(),
         Some(command) => format!(" ({})", command.first_line),
     };
-    let message = format!("{file}:{line}: \\gset must follow an SQL command{last}");
-    Err(ScriptError { file: file.to_owned(), line, column: None, message })
+    Err(ScriptError(format!("{file}:{line}: \\gset must follow an SQL command{last}")))
 }
 
 /// An `\if` without its end as yet.
@@ -86,8 +77,7 @@ struct Open {
 fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
     let mut open: Vec<Open> = Vec::new();
     for index in 0..commands.len() {
-        let line = commands[index].line;
-        let refuse = |message: &str| Err(condition_error(file, line, index, message));
+        let refuse = |message: &str| Err(condition_error(file, index, message));
         match commands[index].kind {
             Kind::If { .. } => open.push(Open { conditions: vec![index], otherwise: None }),
             Kind::Elif { .. } => match open.last_mut() {
@@ -110,12 +100,11 @@ fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
     if open.is_empty() {
         return Ok(());
     }
-    Err(condition_error(file, 0, commands.len(), "\\if without matching \\endif"))
+    Err(condition_error(file, commands.len(), "\\if without matching \\endif"))
 }
 
-fn condition_error(file: &str, line: u32, index: usize, message: &str) -> ScriptError {
-    let message = format!("condition error in script \"{file}\" command {}: {message}", index + 1);
-    ScriptError { line, ..ScriptError::whole(file, message) }
+fn condition_error(file: &str, index: usize, message: &str) -> ScriptError {
+    ScriptError(format!("condition error in script \"{file}\" command {}: {message}", index + 1))
 }
 
 /// Fills in the jumps of an `\if` whose `\endif` is at `end_index`.

@@ -17,16 +17,8 @@ impl Prng {
     #[must_use]
     pub fn seed(seed: u64) -> Self {
         let mut state = seed;
-        let (s0, s1) = (splitmix64(&mut state), splitmix64(&mut state));
-        Self { s0, s1 }.or_fixed()
-    }
-
-    /// The generator must not start from nothing but zeros, which it would never leave.
-    fn or_fixed(self) -> Self {
-        match self {
-            Self { s0: 0, s1: 0 } => Self { s0: 0x5851_F42D_4C95_7F2D, s1: 0x1405_7B7E_F767_814F },
-            fine => fine,
-        }
+        // Never both zero, which the generator would not leave: splitmix64 maps no two of its states to one number.
+        Self { s0: splitmix64(&mut state), s1: splitmix64(&mut state) }
     }
 
     #[inline]

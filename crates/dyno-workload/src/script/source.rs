@@ -1,6 +1,6 @@
 //! A script's text and how far it has been read.
 
-use super::number::is_space;
+use crate::c_numbers::is_space;
 
 /// A script's text and how far it has been read.
 #[derive(Debug, Clone)]

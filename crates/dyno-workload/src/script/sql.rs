@@ -6,8 +6,6 @@ use super::{Names, Operand, Protocol, Slot, Variables};
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sql {
-    /// How many statements `\;` joins in this command, at least 1.
-    pub statements: u32,
     /// The text and the variables in it, for the simple protocol. Empty in the other modes.
     pub pieces: Box<[Operand]>,
     /// The text with `$1`, `$2`… in place of the variables, for the extended protocol. Empty in simple mode.
@@ -32,15 +30,10 @@ pub(super) const PARAMETERS_MAX: usize = 255;
 
 impl Sql {
     /// `None` if there are too many variables for parameters.
-    pub(super) fn new(text: &[u8], statements: u32, mode: Protocol, names: &mut Names) -> Option<Self> {
+    pub(super) fn new(text: &[u8], mode: Protocol, names: &mut Names) -> Option<Self> {
         let pieces = cut(text, names);
-        let nothing = Self {
-            statements,
-            pieces: Box::default(),
-            text: Box::default(),
-            parameters: Box::default(),
-            gset: None,
-        };
+        let nothing =
+            Self { pieces: Box::default(), text: Box::default(), parameters: Box::default(), gset: None };
         if mode == Protocol::Simple {
             return Some(Self { pieces: pieces.into(), ..nothing });
         }
@@ -110,7 +103,7 @@ mod tests {
 
     fn extended(text: &str) -> (String, Vec<String>) {
         let mut names = Names::new();
-        let sql = Sql::new(text.as_bytes(), 1, Protocol::Extended, &mut names).unwrap();
+        let sql = Sql::new(text.as_bytes(), Protocol::Extended, &mut names).unwrap();
         let parameters = sql.parameters.iter().map(|slot| names.name(*slot).to_owned());
         (String::from_utf8(sql.text.to_vec()).unwrap(), parameters.collect())
     }
@@ -125,7 +118,7 @@ mod tests {
     #[test]
     fn values_are_put_into_the_text() {
         let mut names = Names::new();
-        let sql = Sql::new(b"select :x, :y, ':x';", 1, Protocol::Simple, &mut names).unwrap();
+        let sql = Sql::new(b"select :x, :y, ':x';", Protocol::Simple, &mut names).unwrap();
         let mut variables = Variables::new(&names);
         variables.set(names.slot("x"), Value::Double(0.25));
         let mut out = Vec::new();
@@ -137,9 +130,9 @@ mod tests {
     fn parameters_are_limited() {
         let text = ":x ".repeat(PARAMETERS_MAX);
         let mut names = Names::new();
-        assert!(Sql::new(text.as_bytes(), 1, Protocol::Prepared, &mut names).is_some());
+        assert!(Sql::new(text.as_bytes(), Protocol::Prepared, &mut names).is_some());
         let more = format!("{text}:x");
-        assert!(Sql::new(more.as_bytes(), 1, Protocol::Prepared, &mut names).is_none());
-        assert!(Sql::new(more.as_bytes(), 1, Protocol::Simple, &mut names).is_some());
+        assert!(Sql::new(more.as_bytes(), Protocol::Prepared, &mut names).is_none());
+        assert!(Sql::new(more.as_bytes(), Protocol::Simple, &mut names).is_some());
     }
 }

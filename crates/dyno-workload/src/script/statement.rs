@@ -4,8 +4,8 @@
 //! a quote taken otherwise would move all that follows.
 
 use super::names::{continues_name, starts_name};
-use super::number::is_space;
 use super::source::Source;
+use crate::c_numbers::is_space;
 
 /// What ended a stretch of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +20,6 @@ pub(super) enum Stop {
 pub(super) struct Stretch {
     /// Without the blanks and comments before it, with the semicolon, and with `;` for `\;`.
     pub(super) text: Vec<u8>,
-    /// Where it begins in the script.
-    pub(super) offset: usize,
-    /// How many statements `\;` makes of it.
-    pub(super) statements: u32,
     pub(super) stop: Stop,
 }
 
@@ -37,14 +33,13 @@ pub(super) struct Scanner {
 impl Scanner {
     /// Takes the next stretch.
     pub(super) fn next(&mut self, source: &mut Source<'_>) -> Stretch {
-        let mut stretch =
-            Stretch { text: Vec::new(), offset: source.offset(), statements: 1, stop: Stop::End };
+        let mut stretch = Stretch { text: Vec::new(), stop: Stop::End };
         loop {
             let start = source.offset();
-            let Some(stop) = self.token(source, &mut stretch) else { return stretch };
+            let Some(stop) = self.token(source) else { return stretch };
             let text = source.since(start);
             match stop {
-                Token::Blank if stretch.text.is_empty() => stretch.offset = source.offset(),
+                Token::Blank if stretch.text.is_empty() => {}
                 Token::Blank | Token::Text => stretch.text.extend_from_slice(text),
                 Token::Given(text) => stretch.text.extend_from_slice(text),
                 Token::Semicolon => {
@@ -64,41 +59,29 @@ impl Scanner {
     }
 
     /// Takes one token, which may be only a part of what SQL would call one; `None` at the end.
-    fn token(&mut self, source: &mut Source<'_>, stretch: &mut Stretch) -> Option<Token> {
+    fn token(&mut self, source: &mut Source<'_>) -> Option<Token> {
         let first = source.peek()?;
-        match (first, source.peek_at(1)) {
-            _ if is_space(first) => {
-                source.take_while(is_space);
-                Some(Token::Blank)
+        let (length, token) = match (first, source.peek_at(1)) {
+            (b';', _) => (1, Token::Semicolon),
+            (b'\\', Some(b';')) => {
+                self.body.identifiers = 0;
+                (2, Token::Given(b";"))
             }
+            (b'\\', Some(b':')) => (2, Token::Given(b":")),
+            (b'\\', _) => (1, Token::Backslash),
+            (b':', _) => (0, skip_colon(source)),
             (b'-', Some(b'-')) => {
                 skip_line(source);
-                Some(Token::Blank)
+                (0, Token::Blank)
             }
-            (b';', _) => {
-                source.advance(1);
-                Some(Token::Semicolon)
-            }
-            (b'\\', Some(b';')) => {
-                source.advance(2);
-                self.body.identifiers = 0;
-                stretch.statements = stretch.statements.saturating_add(1);
-                Some(Token::Given(b";"))
-            }
-            (b'\\', Some(b':')) => {
-                source.advance(2);
-                Some(Token::Given(b":"))
-            }
-            (b'\\', _) => {
-                source.advance(1);
-                Some(Token::Backslash)
-            }
-            (b':', _) => Some(skip_colon(source)),
+            _ if is_space(first) => (1, Token::Blank),
             (_, second) => {
                 self.skip_text(source, first, second);
-                Some(Token::Text)
+                (0, Token::Text)
             }
-        }
+        };
+        source.advance(length);
+        Some(token)
     }
 
     /// Goes over what means nothing here, of which these are the first bytes.

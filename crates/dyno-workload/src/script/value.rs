@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::Write as _;
 
+use crate::c_numbers::leading_int;
+
 /// A value of the script language.
 // With a tag of a whole word values are copied by words. Otherwise the byte of a boolean is copied apart, and reading a
 // value that has just been written in parts costs more than computing it.
@@ -28,17 +30,16 @@ impl Value {
 
     /// Appends the value as the function `debug` prints it, behind `debug(script=0,command=1): `.
     pub fn write_debug(self, out: &mut Vec<u8>) {
-        match self {
-            Value::Null => return out.extend_from_slice(b"null"),
-            Value::Boolean(_) => out.extend_from_slice(b"boolean "),
-            Value::Integer(_) => out.extend_from_slice(b"int "),
-            Value::Double(_) => out.extend_from_slice(b"double "),
+        out.extend_from_slice(self.kind().as_bytes());
+        if self != Value::Null {
+            out.push(b' ');
+            self.write_text(out);
         }
-        self.write_text(out);
     }
 
-    /// As a condition: a number holds if it is not 0, and null does not hold.
-    pub(super) fn holds(self) -> bool {
+    /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold.
+    #[must_use]
+    pub fn holds(self) -> bool {
         match self {
             Value::Null => false,
             Value::Boolean(value) => value,
@@ -66,65 +67,27 @@ pub(super) fn write_double(value: f64, out: &mut Vec<u8>) {
     if !value.is_finite() {
         return out.extend_from_slice(spelled_out(value).as_bytes());
     }
-    if value.is_sign_negative() {
-        out.push(b'-');
-    }
-    // `d.dddddddddddddde-308` at the longest, and always with all its digits.
-    let mut buffer = [0; 32];
-    let mut rest = &mut buffer[..];
-    let _ = write!(rest, "{:.*e}", DIGITS - 1, value.abs());
-    let mut digits = [b'0'; DIGITS];
-    digits[0] = buffer[0];
-    digits[1..].copy_from_slice(&buffer[2..=DIGITS]);
-    let exponent = exponent_of(&buffer[DIGITS + 2..]);
-    let significant = DIGITS - digits[1..].iter().rev().take_while(|digit| **digit == b'0').count();
-    let digits = &digits[..significant];
-    match usize::try_from(exponent) {
-        Ok(exponent) if exponent < DIGITS => write_fixed(digits, exponent, out),
-        Err(_) if exponent >= -4 => write_small(digits, exponent, out),
-        _ => write_scientific(digits, exponent, out),
-    }
-}
-
-fn exponent_of(text: &[u8]) -> i32 {
-    let (negative, digits) = match text.split_first() {
-        Some((b'-', digits)) => (true, digits),
-        _ => (false, text),
-    };
-    let size = digits.iter().take_while(|byte| byte.is_ascii_digit());
-    let size = size.fold(0, |size, digit| size * 10 + i32::from(digit - b'0'));
-    if negative { -size } else { size }
-}
-
-/// `123.45`
-fn write_fixed(digits: &[u8], exponent: usize, out: &mut Vec<u8>) {
-    let whole = exponent + 1;
-    if digits.len() <= whole {
-        out.extend_from_slice(digits);
-        out.extend(std::iter::repeat_n(b'0', whole - digits.len()));
+    let start = out.len();
+    // Writing to memory cannot fail. `d.dddddddddddddde-308`: what is rounded decides the exponent.
+    let _ = write!(out, "{value:.*e}", DIGITS - 1);
+    let mantissa = out[start..].iter().position(|byte| *byte == b'e').unwrap_or(0);
+    let exponent = leading_int(&out[start + mantissa + 1..]);
+    let is_fixed = (-4..DIGITS as i32).contains(&exponent);
+    if is_fixed {
+        out.truncate(start);
+        let _ = write!(out, "{value:.*}", (DIGITS as i32 - 1 - exponent) as usize);
     } else {
-        out.extend_from_slice(&digits[..whole]);
-        out.push(b'.');
-        out.extend_from_slice(&digits[whole..]);
+        out.truncate(start + mantissa);
     }
-}
-
-/// `0.00012345`
-fn write_small(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"0.");
-    out.extend((exponent + 1..0).map(|_| b'0'));
-    out.extend_from_slice(digits);
-}
-
-/// `1.2345e+67`
-fn write_scientific(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
-    out.push(digits[0]);
-    if digits.len() > 1 {
-        out.push(b'.');
-        out.extend_from_slice(&digits[1..]);
+    if out[start..].contains(&b'.') {
+        let zeros = out.iter().rev().take_while(|byte| **byte == b'0').count();
+        out.truncate(out.len() - zeros);
+        out.truncate(out.len() - usize::from(out.ends_with(b".")));
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    let _ = write!(out, "e{sign}{:02}", exponent.abs());
+    if !is_fixed {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let _ = write!(out, "e{sign}{:02}", exponent.abs());
+    }
 }
 
 /// A double as `%f` prints it, in messages.

@@ -1,7 +1,7 @@
 //! One client's variables: by slot unset, a value, or a text that becomes a value when an expression asks for it.
 
-use super::number::{self, NumberError};
 use super::{EvaluateError, Names, Slot, Value};
+use crate::c_numbers::{self, NumberError};
 
 /// One client's variables. Nothing is allocated by setting a variable once its text has been as long before.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ impl Variables {
     /// Unset variables for all names so far; later names are to be found nowhere.
     #[must_use]
     pub fn new(names: &Names) -> Self {
-        Self { cells: vec![Cell::default(); names.len()] }
+        Self { cells: vec![Cell::default(); names.count()] }
     }
 
     #[inline]
@@ -100,15 +100,15 @@ fn value_of(text: &[u8], name: &str) -> Result<Value, EvaluateError> {
     if begins(b"false") || begins(b"no") || is(b"off") || is(b"of") {
         return Ok(Value::Boolean(false));
     }
-    if number::looks_like_integer(text) {
-        return number::integer(text).map(Value::Integer).map_err(|error| match error {
+    let malformed = || EvaluateError::Malformed { name: name.into(), value: shown() };
+    let number = str::from_utf8(text).map_err(|_| malformed())?;
+    if c_numbers::looks_like_integer(number) {
+        return c_numbers::integer(number).map(Value::Integer).map_err(|error| match error {
             NumberError::OutOfRange => EvaluateError::OutOfRange(shown()),
             NumberError::Syntax => EvaluateError::NoInteger(shown()),
         });
     }
-    number::double(text)
-        .map(Value::Double)
-        .map_err(|_| EvaluateError::Malformed { name: name.into(), value: shown() })
+    c_numbers::double(number).map(Value::Double).map_err(|_| malformed())
 }
 
 #[cfg(test)]

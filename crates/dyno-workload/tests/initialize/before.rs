@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use dyno_target::connection::Connection;
 use dyno_workload::pgbench::before::{BeforeError, TableFacts, table_facts, vacuum_before};
-use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps};
+use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Step};
 
 use crate::pgbench::aspects;
 use crate::reference::{Recordings, Said, Server, database, did, recorded_as, run_ours, speaks_as_we_do};
@@ -116,7 +116,7 @@ fn partitions_are_found() {
     let Some(server) = Server::get() else { return };
     let mut connection = server.create("partitioned", "");
     let mut facts_with = |scale, partitions, partition_method| {
-        let steps = Steps::parse("dtG").unwrap();
+        let steps = Step::parse_all("dtG").unwrap();
         let options =
             Initialization { steps, scale, partitions, partition_method, ..Initialization::default() };
         assert!(run_ours(&options, &mut connection).succeeded);

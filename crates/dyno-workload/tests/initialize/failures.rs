@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_workload::pgbench::initialize::{Initialization, InitializeError, Steps};
+use dyno_workload::pgbench::initialize::{Initialization, InitializeError, Step};
 
 use crate::pgbench::aspects;
 use crate::reference::{Recordings, Server, did, recorded_as, run_ours, speaks_as_we_do};
@@ -17,7 +17,7 @@ fn compare(name: &str, letters: &str, preparation: &str, expected: &str, all_ver
 }
 
 fn options(letters: &str) -> Initialization {
-    Initialization { steps: Steps::parse(letters).unwrap(), ..Initialization::default() }
+    Initialization { steps: Step::parse_all(letters).unwrap(), ..Initialization::default() }
 }
 
 fn compare_with(
@@ -99,7 +99,7 @@ fn a_tablespace_that_is_missing() {
     let expected = "tablespace \"no \"\"space\"";
     compare_with("space", &["--tablespace=no \"space"], &options, "dt", "", expected, true);
     let options = Initialization { tablespace: None, index_tablespace: Some("Ä".to_owned()), ..options };
-    let options = Initialization { steps: Steps::parse("dtp").unwrap(), ..options };
+    let options = Initialization { steps: Step::parse_all("dtp").unwrap(), ..options };
     let expected = "tablespace \"Ä\" does not exist";
     compare_with("index_space", &["--index-tablespace=Ä"], &options, "dtp", "", expected, true);
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use dyno_target::connection::Connection;
-use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps};
+use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Step};
 
 use crate::fingerprint::Fingerprint;
 use crate::pgbench::{Did, aspects};
@@ -76,8 +76,8 @@ fn as_before_17(statements: &[String]) -> Vec<&str> {
     statements.iter().map(String::as_str).filter(|sql| !small(sql)).collect()
 }
 
-fn steps(letters: &str) -> Steps {
-    Steps::parse(letters).unwrap()
+fn steps(letters: &str) -> Vec<Step> {
+    Step::parse_all(letters).unwrap()
 }
 
 #[test]
@@ -92,13 +92,13 @@ fn quiet() {
 
 #[test]
 fn without_vacuum_rows_are_frozen_all_the_same() {
-    let options = Initialization { steps: Steps::default().without_vacuum(), ..Initialization::default() };
+    let options = Initialization { steps: steps("dtgp"), ..Initialization::default() };
     compare("no_vacuum", "-n", &options);
 }
 
 #[test]
 fn with_foreign_keys() {
-    let options = Initialization { steps: Steps::default().with_foreign_keys(), ..Initialization::default() };
+    let options = Initialization { steps: steps("dtgvpf"), ..Initialization::default() };
     compare("foreign_keys", "--foreign-keys", &options);
 }
 

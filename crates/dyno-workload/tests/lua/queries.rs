@@ -220,11 +220,7 @@ fn errors_of_the_older_functions_name_the_scripts_line() {
     for server in servers() {
         let script = "function event()\n  db_query('SELECT 1')\n  db_query('SELECT nothing_like_it')\nend";
         let failure = Run::of(script, &server).events(1, &server).failure.unwrap();
-        assert_eq!(
-            (failure.file.as_deref(), failure.line),
-            (Some("test.lua"), Some(3)),
-            "{server}: {failure}"
-        );
+        assert!(failure.message.starts_with("test.lua:3: "), "{server}: {failure}");
     }
 }
 

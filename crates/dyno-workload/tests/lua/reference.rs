@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use dyno_test_servers::{Recorded, Sysbench};
-use dyno_workload::sysbench::lua::{LuaReport, OptionValue, ReportLatency};
+use dyno_workload::sysbench::Snapshot;
+use dyno_workload::sysbench::lua::{LuaReport, OptionValue};
 
 use crate::run::{Run, read};
 use crate::server::{DATABASE, Server, mysql, servers};
@@ -214,21 +216,25 @@ fn reports_reach_the_hooks() {
            error("seen")
         end"###,
     );
+    let mut counts = Snapshot { events: 30, reads: 60, ..Snapshot::default() };
+    counts.latencies.sum_ns = 3_000_000_000;
+    counts.latencies.extremes_ns = Some((1_000_000, 1_000_000_000));
     let report = LuaReport {
+        counts: &counts,
+        total: Duration::from_secs(2),
+        interval: Duration::from_millis(1500),
         threads_running: 2,
-        events: 30,
-        reads: 60,
-        time_total_s: 2.0,
-        time_interval_s: 1.5,
-        latency_percentile_s: 0.0125,
+        percentile: 95.0,
         queue: Some((4, 1)),
-        ..LuaReport::default()
+        is_cumulative: false,
     };
-    assert_eq!(script.report_intermediate(&report), Ok(true));
-    let latency = ReportLatency { min_s: 0.001, max_s: 1.0, average_s: 0.1, sum_s: 3.0 };
-    let cumulative = LuaReport { queue: None, latency: Some(latency), ..report };
-    let error = script.report_cumulative(&cumulative).unwrap_err();
-    assert_eq!((error.hook.as_deref(), error.message.as_str()), (Some("report_cumulative"), "seen"));
+    assert_eq!(script.report(&report), Ok(true));
+    let cumulative = LuaReport { queue: None, is_cumulative: true, ..report };
+    let error = script.report(&cumulative).unwrap_err();
+    assert_eq!(
+        (error.hook.as_deref(), error.message.as_str()),
+        (Some("report_cumulative"), "test.lua:10: seen")
+    );
     script.end_reports().unwrap();
-    assert_eq!(read("").report_intermediate(&report), Ok(false));
+    assert_eq!(read("").report(&report), Ok(false));
 }

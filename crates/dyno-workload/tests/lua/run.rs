@@ -9,8 +9,10 @@ use std::time::Duration;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
-use dyno_target::connection::{ConnectError, Connection};
-use dyno_workload::sysbench::lua::{Invocation, LuaError, LuaLoad, LuaScript, OptionValue, ScriptSettings};
+use dyno_target::connection::Connection;
+use dyno_workload::sysbench::lua::{
+    Invocation, LuaError, LuaLoad, LuaRun, LuaScript, OptionValue, ScriptSettings,
+};
 use dyno_workload::sysbench::{Counters, IgnoredErrors, Snapshot};
 
 use crate::server::Server;
@@ -52,7 +54,7 @@ pub(crate) fn wrong(text: &[u8]) -> LuaError {
 }
 
 /// For scripts that need no server.
-pub(crate) fn nowhere() -> Result<Connection, ConnectError> {
+pub(crate) fn nowhere() -> Result<Connection, String> {
     panic!("the script opens a connection");
 }
 
@@ -62,26 +64,27 @@ impl Run {
         let lines = Arc::clone(&log);
         let endpoint = server.endpoint();
         let invocation = Invocation {
-            open: Some(Arc::new(move || Connection::open(&endpoint))),
+            mysql: server.is_mysql(),
+            open: Some(Arc::new(move || Connection::open(&endpoint).map_err(|error| error.to_string()))),
             log: Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()))),
             ..invocation("run")
         };
         let script = LuaScript::from_text("test.lua", text.as_bytes().to_vec(), &invocation).unwrap();
-        Self::with(script, log, server)
+        Self::with(script, log)
     }
 
     /// A script that is installed on this machine.
     pub(crate) fn of_file(path: &Path, server: &Server) -> Self {
-        let script = LuaScript::load(path, &invocation("run")).unwrap();
-        Self::with(script, Arc::default(), server)
+        let invocation = Invocation { mysql: server.is_mysql(), ..invocation("run") };
+        let script = LuaScript::load(path, &invocation).unwrap();
+        Self::with(script, Arc::default())
     }
 
-    fn with(script: LuaScript, log: Arc<Mutex<Vec<String>>>, server: &Server) -> Self {
+    fn with(script: LuaScript, log: Arc<Mutex<Vec<String>>>) -> Self {
         let threads = ("threads".to_owned(), OptionValue::Integer(4));
         let declared = script.options_declared().iter().map(|option| (option.key(), option.value_unset()));
         let options = std::iter::once(threads).chain(declared).collect();
-        let settings =
-            ScriptSettings { options, mysql: server.is_mysql(), seed: 11, ..ScriptSettings::default() };
+        let settings = ScriptSettings { options, seed: 11, ..ScriptSettings::default() };
         Self { script, settings, threads: 2, clients: 4, ignored: None, log }
     }
 
@@ -113,12 +116,15 @@ impl Run {
         let (threads, clients) = (self.threads, self.clients);
         let counters = Counters::new(threads, clients);
         let stop = Arc::new(AtomicBool::new(false));
-        let mut load = LuaLoad::new(Arc::new(self.script), threads, clients)
-            .with_counters(Arc::clone(&counters))
-            .with_stop(Arc::clone(&stop));
-        if let Some(ignored) = self.ignored {
-            load = load.with_ignored_errors(ignored);
-        }
+        let given = LuaRun {
+            threads,
+            clients,
+            counters: Arc::clone(&counters),
+            ignored: self.ignored.unwrap_or_else(|| IgnoredErrors::usual()),
+            stop: Arc::clone(&stop),
+            on_connect_error: Box::new(|_| {}),
+        };
+        let load = LuaLoad::new(Arc::new(self.script), given);
         let workload: Arc<dyn Workload> = Arc::new(load.clone());
         let config = EngineConfig { threads, seed: 11, connect_when_asked: true, ..config };
         let mut engine = Engine::start(&server.endpoint(), &workload, config).unwrap();

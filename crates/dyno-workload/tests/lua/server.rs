@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::connection::Connection;
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Password, Tls, Wire};
 use dyno_wire::my::handshake::Options;
@@ -89,8 +89,8 @@ impl Server {
         Endpoint { address: Address::Tcp(address), login: Arc::new(login), wire, connect_timeout: None }
     }
 
-    pub(crate) fn open(&self) -> Result<Connection, ConnectError> {
-        Connection::open(&self.endpoint())
+    pub(crate) fn open(&self) -> Result<Connection, String> {
+        Connection::open(&self.endpoint()).map_err(|error| error.to_string())
     }
 
     /// Runs SQL; the values of all rows with `|` between them.

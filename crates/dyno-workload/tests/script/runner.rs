@@ -60,7 +60,7 @@ impl<'a> Client<'a> {
                 }
                 Kind::Elif { end, .. } if !came_by_jump => *end,
                 Kind::If { condition, otherwise } | Kind::Elif { condition, otherwise, .. } => {
-                    jumped = !condition.holds(&mut context)?;
+                    jumped = !condition.evaluate(&mut context)?.holds();
                     if jumped { *otherwise } else { number }
                 }
                 Kind::Else { end } => *end,

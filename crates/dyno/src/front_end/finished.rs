@@ -1,53 +1,38 @@
 //! What dyno says of a front end's run that is stored.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use dyno_report::summary;
-use dyno_report::terminal::Terminal;
 use dyno_results::document::{Percentiles, Report};
 use dyno_results::event::{Severity, StageKind};
 use dyno_results::format;
 
-/// A run that is stored and judged.
-pub(super) struct Finished {
-    pub(super) report: Report,
-    pub(super) page: Option<PathBuf>,
-}
-
-impl Finished {
-    /// A few lines beside the other program's report.
-    pub(super) fn brief(&self) -> String {
-        let mut text = String::new();
-        let measured = self.report.stages.iter().find(|result| result.stage.kind != StageKind::WarmUp);
-        let times = measured.and_then(|stage| stage.response.or(stage.service));
-        if let Some(times) = &times {
-            text.push_str(&format!("dyno: latency {}\n", percentiles(times)));
-        }
-        // Of a run in which nothing ended well the other program has said why, and there is no figure to doubt.
-        let findings = if times.is_some() { &*self.report.findings } else { &[] };
-        let (notes, doubts): (Vec<_>, Vec<_>) =
-            findings.iter().partition(|finding| finding.severity == Severity::Note);
-        for finding in doubts {
-            let severity = if finding.severity == Severity::Invalid { "invalid" } else { "doubt" };
-            text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code, finding.evidence));
-        }
-        if !notes.is_empty() {
-            let codes: Vec<_> = notes.iter().map(|finding| finding.code.as_str()).collect();
-            text.push_str(&format!("dyno: note {}\n", codes.join(", ")));
-        }
-        let name = &self.report.run.name;
-        text.push_str(&format!("dyno: stored as {name}; `dyno report {name}` shows it"));
-        if let Some(page) = &self.page {
-            text.push_str(&format!(", with charts: {}", page.display()));
-        }
-        text.push('\n');
-        text
+/// A few lines beside the other program's report.
+pub(super) fn brief(report: &Report, page: Option<&Path>) -> String {
+    let mut text = String::new();
+    let measured = report.stages.iter().find(|result| result.stage.kind != StageKind::WarmUp);
+    let times = measured.and_then(|stage| stage.response.or(stage.service));
+    if let Some(times) = &times {
+        text.push_str(&format!("dyno: latency {}\n", percentiles(times)));
     }
-
-    /// The whole report.
-    pub(super) fn full(&self) -> String {
-        summary::render(&self.report, self.page.as_deref(), Terminal::stdout())
+    // Of a run in which nothing ended well the other program has said why, and there is no figure to doubt.
+    let findings = if times.is_some() { &*report.findings } else { &[] };
+    let (notes, doubts): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| finding.severity == Severity::Note);
+    for finding in doubts {
+        let severity = if finding.severity == Severity::Invalid { "invalid" } else { "doubt" };
+        text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code, finding.evidence));
     }
+    if !notes.is_empty() {
+        let codes: Vec<_> = notes.iter().map(|finding| finding.code.as_str()).collect();
+        text.push_str(&format!("dyno: note {}\n", codes.join(", ")));
+    }
+    let name = &report.run.name;
+    text.push_str(&format!("dyno: stored as {name}; `dyno report {name}` shows it"));
+    if let Some(page) = page {
+        text.push_str(&format!(", with charts: {}", page.display()));
+    }
+    text.push('\n');
+    text
 }
 
 fn percentiles(times: &Percentiles) -> String {

@@ -4,7 +4,6 @@
 pub(crate) mod connect;
 mod extras;
 mod finished;
-pub(crate) mod numbers;
 mod recording;
 
 use std::io::Write as _;

@@ -9,6 +9,9 @@ use dyno_engine::driver::Route;
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_report::live::Mode;
+use dyno_report::summary;
+use dyno_report::terminal::Terminal;
+use dyno_results::document::Report;
 use dyno_results::event::{Event, Stage, StageKind};
 use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
@@ -21,7 +24,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::Extras;
-use super::finished::Finished;
+use super::finished::brief;
 use crate::campaign::describe::{self, Described, Description};
 use crate::campaign::stages::{self, StageSubject};
 use crate::campaign::{self, EventStream};
@@ -48,8 +51,6 @@ pub(crate) struct LoadDescription {
     pub(crate) threads: u32,
     pub(crate) protocol: Protocol,
     pub(crate) max_tries: Option<u32>,
-    /// As [`Stage::contended_rows`], once the data are known.
-    pub(crate) contended_rows: Option<u32>,
     pub(crate) warm_up: Option<Duration>,
     /// The stage that is measured.
     pub(crate) order: StageOrder,
@@ -91,7 +92,7 @@ impl LoadDescription {
         spec
     }
 
-    fn stage(&self, order: &StageOrder) -> Stage {
+    fn stage(&self, order: &StageOrder, contended_rows: Option<u32>) -> Stage {
         let subject = StageSubject {
             target: self.target,
             series: &self.series,
@@ -103,7 +104,7 @@ impl LoadDescription {
             threads: self.threads,
             connections: None,
             protocol: self.protocol,
-            contended_rows: self.contended_rows,
+            contended_rows,
         };
         let stage = stages::announced(&subject, order);
         let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);
@@ -134,6 +135,8 @@ pub(crate) struct Tables<'a> {
 /// A run that is being stored, unless it cannot be or nobody wants it.
 pub(crate) struct Recording {
     load: LoadDescription,
+    /// As [`Stage::contended_rows`], once the data are known.
+    contended_rows: Option<u32>,
     extras: Extras,
     run: Option<RecordedRun>,
 }
@@ -152,12 +155,12 @@ impl Recording {
     pub(crate) fn begin(load: LoadDescription, extras: Extras) -> Self {
         let told = |failure| extras.tell(&format!("dyno: the run is not stored: {failure}\n"));
         let run = (extras != Extras::Off).then(|| RecordedRun::begin(&load).map_err(told).ok()).flatten();
-        Self { load, extras, run }
+        Self { load, contended_rows: None, extras, run }
     }
 
     /// Tells what is under test, and how large `tables` are.
     pub(crate) fn describe(&mut self, connection: &mut Connection, tables: Option<Tables<'_>>) {
-        self.load.contended_rows = tables.and_then(|tables| tables.contended_rows);
+        self.contended_rows = tables.and_then(|tables| tables.contended_rows);
         if let Some(run) = &mut self.run
             && let Err(failure) = run.describe(&self.load, connection, tables)
         {
@@ -187,7 +190,7 @@ impl Recording {
         let Some(RecordedRun { stream, .. }) = &self.run else {
             return engine.run_stage(&order, stop, &mut |seen| also(&seen));
         };
-        order.stage = stream.begin_stage(self.load.stage(&order));
+        order.stage = stream.begin_stage(self.load.stage(&order, self.contended_rows));
         let outcome = engine.run_stage(&order, stop, &mut |seen| {
             also(&seen);
             match seen {
@@ -209,11 +212,12 @@ impl Recording {
             return run.discard();
         }
         match run.finish(reason) {
-            Ok(finished) if self.extras == Extras::Full => {
+            Ok((report, page)) if self.extras == Extras::Full => {
+                let full = summary::render(&report, page.as_deref(), Terminal::stdout());
                 // A reader that hung up has no more to read.
-                let _ = command::write_out(&format!("\n{}", finished.full()));
+                let _ = command::write_out(&format!("\n{full}"));
             }
-            Ok(finished) => self.extras.tell(&finished.brief()),
+            Ok((report, page)) => self.extras.tell(&brief(&report, page.as_deref())),
             Err(failure) => self.extras.tell(&format!("dyno: the run is not stored in full: {failure}\n")),
         }
     }
@@ -267,7 +271,7 @@ impl RecordedRun {
     }
 
     /// Judges and closes the run, and writes its page.
-    fn finish(mut self, reason: Option<String>) -> Result<Finished, Failure> {
+    fn finish(mut self, reason: Option<String>) -> Result<(Report, Option<PathBuf>), Failure> {
         self.probe = None;
         if let Some((described, endpoint)) = &self.described
             && self.stream.has_measured()
@@ -283,7 +287,7 @@ impl RecordedRun {
         }
         match pages.failure {
             Some(failure) => Err(failure),
-            None => Ok(Finished { report, page: pages.written }),
+            None => Ok((report, pages.written)),
         }
     }
 

@@ -11,12 +11,7 @@ pub(crate) struct PgbenchFailed(String);
 impl PgbenchFailed {
     /// From a message that belongs behind `pgbench: error: `.
     pub(crate) fn new(message: impl Display) -> Self {
-        Self::lines(String::new()).and(message)
-    }
-
-    /// From lines that are whole.
-    pub(crate) fn lines(text: String) -> Self {
-        Self(text)
+        Self(String::new()).and(message)
     }
 
     /// As `getopt` says it of an option that it does not know, or not so.

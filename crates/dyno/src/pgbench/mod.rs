@@ -46,7 +46,7 @@ pub(crate) fn main(arguments: Vec<OsString>) -> u8 {
             say(&options::script_text(script));
             Ok(DONE)
         }
-        Parsed::Initialize(options) => initialize::run(&options).map(|()| DONE),
+        Parsed::Initialize(connection, tables) => initialize::run(&connection, &tables).map(|()| DONE),
         Parsed::Run(options) => run::run(&options, typed),
     };
     ended.unwrap_or_else(|failed| {

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use dyno_results::spec::End;
 use dyno_workload::pgbench::initialize::PartitionMethod;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::pgbench::tally::{CommandCounts, Counts, LatencySpread};
 
-use super::options::{Length, RunOptions};
+use super::options::RunOptions;
 
 /// What the report is made of.
 pub(crate) struct Results<'a> {
@@ -36,16 +37,17 @@ impl Results<'_> {
         self.counts.iter().for_each(|script| total.merge_script(script));
         self.write_setup(out)?;
         let load = &self.options.load;
-        match self.options.length {
-            Length::Transactions(transactions) => {
+        match self.options.end {
+            End::TransactionsPerClient(transactions) => {
                 writeln!(out, "number of transactions per client: {transactions}")?;
                 let wanted = transactions * u64::from(load.clients);
                 writeln!(out, "number of transactions actually processed: {}/{wanted}", total.done)?;
             }
-            Length::Duration(duration) => {
+            End::Duration(duration) => {
                 writeln!(out, "duration: {} s", duration.as_secs())?;
                 writeln!(out, "number of transactions actually processed: {}", total.done)?;
             }
+            End::WithOthers => {}
         }
         // What follows would divide by nothing.
         if total.total() == 0 {

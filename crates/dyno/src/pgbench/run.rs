@@ -11,7 +11,7 @@ use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::{Engine, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
-use dyno_results::spec::Protocol;
+use dyno_results::spec::{End, Protocol};
 use dyno_target::connection::Connection;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
@@ -23,7 +23,7 @@ use dyno_workload::tpcb::Table;
 use super::VERSION;
 use super::connect::{self, PgbenchServer};
 use super::failed::PgbenchFailed;
-use super::options::{Length, RunOptions, ScriptSource, Vacuum};
+use super::options::{RunOptions, ScriptSource, Vacuum};
 use super::progress;
 use super::report::{self, Results};
 use super::sources::read_scripts;
@@ -61,9 +61,10 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Pgbenc
 }
 
 fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
-    let length = match options.length {
-        Length::Transactions(count) => format!("nxacts: {count}"),
-        Length::Duration(duration) => format!("duration: {}", duration.as_secs()),
+    let length = match options.end {
+        End::Duration(duration) => format!("duration: {}", duration.as_secs()),
+        End::TransactionsPerClient(count) => format!("nxacts: {count}"),
+        End::WithOthers => String::new(),
     };
     let (place, clients, database) =
         (server.whereabouts(), options.load.clients, &server.endpoint.login.database);

@@ -12,61 +12,16 @@ use crate::secrets;
 /// The workload of scripts that are the user's own.
 const WORKLOAD: &str = "pgbench";
 
-/// pgbench's short options that take a value.
-const WITH_VALUE: &str = "bcdDfFhIjLMpPRstTU";
-
 /// The words behind the program's name, as they could be typed again but for what is hidden.
-fn command_line(arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut is_definition = false;
-    for word in arguments {
-        if std::mem::take(&mut is_definition) {
-            words.push(without_value(&word));
-            continue;
+fn command_line(typed: Vec<String>, defines: &[(String, String)]) -> Vec<String> {
+    let hidden = |word: String| {
+        let definition = defines.iter().find(|(name, value)| word.ends_with(&format!("{name}={value}")));
+        match definition {
+            Some((_, value)) => format!("{}***", &word[..word.len() - value.len()]),
+            None => secrets::hidden(&word),
         }
-        let (option, value) = split_option(&word);
-        is_definition = option.defines && value.is_empty();
-        words.push(if option.defines {
-            format!("{}{}", option.text, without_value(value))
-        } else {
-            secrets::hidden(&word)
-        });
-    }
-    words
-}
-
-struct TypedOption<'a> {
-    /// With all that stands before its value.
-    text: &'a str,
-    /// It is `-D` or `--define`.
-    defines: bool,
-}
-
-/// An option and the value that stands in the same word.
-fn split_option(word: &str) -> (TypedOption<'_>, &str) {
-    if let Some(long) = word.strip_prefix("--") {
-        let name = long.split('=').next().unwrap_or_default();
-        let defines = name.len() >= "def".len() && "define".starts_with(name);
-        let end = "--".len() + name.len();
-        let end = if word[end..].starts_with('=') { end + 1 } else { end };
-        return (TypedOption { text: &word[..end], defines }, &word[end..]);
-    }
-    let with_value = word.char_indices().skip(1).find(|(_, letter)| WITH_VALUE.contains(*letter));
-    match with_value.filter(|_| word.starts_with('-')) {
-        Some((at, letter)) => {
-            let end = at + letter.len_utf8();
-            (TypedOption { text: &word[..end], defines: letter == 'D' }, &word[end..])
-        }
-        None => (TypedOption { text: word, defines: false }, ""),
-    }
-}
-
-/// `NAME=***`; nothing stays nothing.
-fn without_value(definition: &str) -> String {
-    match definition.split_once('=') {
-        Some((name, _)) => format!("{name}=***"),
-        None => definition.to_owned(),
-    }
+    };
+    typed.into_iter().map(hidden).collect()
 }
 
 /// What the store is told of the run. `scripts` are their names, and what is stored of each.
@@ -80,7 +35,7 @@ pub(super) fn description(
     let load = &options.load;
     LoadDescription {
         program: "pgbench",
-        typed: command_line(typed),
+        typed: command_line(typed, &load.defines),
         target: Capabilities::POSTGRESQL.short_name,
         url: url.to_owned(),
         series,
@@ -90,7 +45,6 @@ pub(super) fn description(
         threads: load.threads,
         protocol: load.mode,
         max_tries: load.tries_max,
-        contended_rows: None,
         warm_up: None,
         order: options.order(),
         transactions: None,
@@ -131,6 +85,7 @@ pub(super) fn contended_rows(options: &RunOptions, branches: i64) -> Option<u32>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pgbench::options::{self, Parsed};
 
     #[test]
     fn values_of_variables_are_not_stored() {
@@ -145,7 +100,11 @@ mod tests {
             ("-ffile.sql@2 --debug -T5", "-ffile.sql@2 --debug -T5"),
             ("-fD.sql -c2", "-fD.sql -c2"),
         ] {
-            let words = command_line(typed.split(' ').map(str::to_owned));
+            let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
+            let environment = |name: &str| std::env::var(name).ok();
+            let parsed = options::parse(typed.iter().map(Into::into).collect(), &environment, &mut |_| {});
+            let Ok(Parsed::Run(run)) = parsed else { panic!("{parsed:?}") };
+            let words = command_line(typed, &run.load.defines);
             assert_eq!(words.join(" "), stored);
         }
     }

@@ -7,10 +7,10 @@ use dyno_target::connection::Connection;
 use dyno_target::{Environment, MySqlSettings, Target, TargetError, TargetSettings};
 use dyno_wire::endpoint::{Address, Endpoint};
 
-use super::console::SysbenchConsole;
+use super::console::{Level, SysbenchConsole};
 use super::options::Options;
 use crate::front_end::connect;
-use crate::front_end::numbers::leading_integer;
+use dyno_workload::c_numbers::leading_integer;
 
 pub(super) use failure::NotConnected;
 use failure::UNKNOWN_ERROR;
@@ -21,7 +21,8 @@ const PROGRAM_NAME: &str = "sysbench";
 /// A database as the options name it. Nothing was tried yet.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
-    servers: Vec<SysbenchServer>,
+    first: SysbenchServer,
+    further: Vec<SysbenchServer>,
     /// `auto`: statements are prepared where that is possible.
     pub(super) prepared: bool,
     pub(super) mysql: bool,
@@ -54,28 +55,34 @@ impl Database {
             "disable" => false,
             other => return Err(NotConnected::no_driver(format!("Invalid value for db-ps-mode: {other}"))),
         };
-        let (servers, mysql) = match options.text("db-driver").unwrap_or_default() {
+        let (mut servers, mysql) = match options.text("db-driver").unwrap_or_default() {
             "mysql" => (mysql(options, environment)?, true),
             "pgsql" => (vec![postgres(options, environment)?], false),
             other => return Err(NotConnected::no_driver(format!("invalid database driver name: '{other}'"))),
         };
-        Ok(Self { servers, prepared, mysql })
+        if servers.is_empty() {
+            return Err(NotConnected::nowhere());
+        }
+        Ok(Self { first: servers.remove(0), further: servers, prepared, mysql })
+    }
+
+    fn servers(&self) -> impl Iterator<Item = &SysbenchServer> {
+        std::iter::once(&self.first).chain(&self.further)
     }
 
     /// Opens a session at the first place.
     pub(super) fn open(&self) -> Result<Connection, NotConnected> {
-        self.servers.first().ok_or_else(NotConnected::nowhere)?.open()
+        self.first.open()
     }
 
     /// Opens a session at each place, keeps the first, and tells where they are.
     pub(super) fn open_all(&self) -> Result<OpenedServer, NotConnected> {
-        let (first, further) = self.servers.split_first().ok_or_else(NotConnected::nowhere)?;
-        let connection = first.open()?;
+        let connection = self.first.open()?;
         let mut endpoints = Vec::from_iter(connection.endpoint().cloned());
-        for server in further {
+        for server in &self.further {
             endpoints.extend(server.open()?.endpoint().cloned());
         }
-        Ok(OpenedServer { connection, endpoints, url: first.target.url() })
+        Ok(OpenedServer { connection, endpoints, url: self.first.target.url() })
     }
 
     /// Where all of the places are, without looking whether there is a server.
@@ -83,21 +90,18 @@ impl Database {
         let first = |server: &SysbenchServer| {
             Ok(connect::addresses(&server.target)?.into_iter().next().map(|(_, endpoint)| endpoint))
         };
-        self.servers.iter().filter_map(|server| first(server).transpose()).collect()
+        self.servers().filter_map(|server| first(server).transpose()).collect()
     }
 
     /// Why a session of the engine was not opened, worded like a first one's failure.
     pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
-        match self.servers.first() {
-            Some(server) => server.refused(address, error),
-            None => NotConnected::nowhere(),
-        }
+        self.first.refused(address, error)
     }
 
     /// Tells of what the user should know and is no error.
     pub(super) fn warn(&self, console: &SysbenchConsole) {
-        for warning in self.servers.iter().flat_map(|server| server.target.warnings()) {
-            console.warning(warning);
+        for warning in self.servers().flat_map(|server| server.target.warnings()) {
+            console.say(Level::Warning, warning);
         }
     }
 }
@@ -124,7 +128,7 @@ fn postgres(options: &Options, environment: &Environment) -> Result<SysbenchServ
     // Where it is not said, libpq's environment may say it.
     parameters.extend(options.is_typed("pgsql-sslmode").then(|| ("sslmode", text("pgsql-sslmode"))));
     let target = TargetSettings::from_parameters(&parameters, environment)
-        .map_err(|error| NotConnected::postgres(error.into()))?;
+        .map_err(|error| NotConnected::postgres(connect::ConnectFailure::from(error)))?;
     let host = text("pgsql-host").to_owned();
     let target = connect::remembered(Target::Postgres(target));
     Ok(SysbenchServer { target, name: format!("host '{host}'"), host })
@@ -165,7 +169,7 @@ fn server(
             let target = connect::remembered(Target::MySql(target));
             Ok(SysbenchServer { target, name, host: host.to_owned() })
         }
-        Err(error) => Err(NotConnected::mysql(&name, UNKNOWN_ERROR, &error.to_string(), None)),
+        Err(error) => Err(NotConnected::mysql(&name, UNKNOWN_ERROR, &error.to_string())),
     }
 }
 

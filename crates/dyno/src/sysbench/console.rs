@@ -1,7 +1,7 @@
 //! What sysbench says, where it says it: messages by level on standard output, and what is wrong with a command line on
 //! standard error. A message that comes again and again is counted instead of repeated, as sysbench does.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use dyno_workload::sysbench::FatalError;
@@ -33,7 +33,8 @@ impl Level {
 /// Messages to standard output. Shared by all threads; each message is written whole.
 #[derive(Debug)]
 pub(super) struct SysbenchConsole {
-    verbosity: AtomicU8,
+    /// The highest level that is shown.
+    pub(super) verbosity: u8,
     last: Mutex<Last>,
     /// Standard output takes no more: whoever read it has gone.
     broken: AtomicBool,
@@ -46,31 +47,14 @@ struct Last {
     repeated: u32,
 }
 
-/// The verbosity of a command line that says nothing of it.
-const VERBOSITY: u8 = Level::Notice as u8;
-
-impl Default for SysbenchConsole {
-    fn default() -> Self {
-        Self {
-            verbosity: AtomicU8::new(VERBOSITY),
-            last: Mutex::new(Last::default()),
-            broken: AtomicBool::new(false),
-        }
-    }
-}
-
 impl SysbenchConsole {
-    pub(super) fn set_verbosity(&self, verbosity: u8) {
-        self.verbosity.store(verbosity, Ordering::Relaxed);
-    }
-
-    pub(super) fn shows(&self, level: Level) -> bool {
-        level as u8 <= self.verbosity.load(Ordering::Relaxed)
+    pub(super) fn new(verbosity: u8) -> Self {
+        Self { verbosity, last: Mutex::default(), broken: AtomicBool::new(false) }
     }
 
     /// A message of one line or several, without its line's end.
     pub(super) fn say(&self, level: Level, text: &str) {
-        if !self.shows(level) {
+        if level as u8 > self.verbosity {
             return;
         }
         let text = format!("{}{text}\n", level.prefix());
@@ -88,20 +72,8 @@ impl SysbenchConsole {
         self.say(Level::Fatal, text.trim_end());
     }
 
-    pub(super) fn warning(&self, text: &str) {
-        self.say(Level::Warning, text);
-    }
-
     pub(super) fn notice(&self, text: &str) {
         self.say(Level::Notice, text);
-    }
-
-    pub(super) fn info(&self, text: &str) {
-        self.say(Level::Info, text);
-    }
-
-    pub(super) fn debug(&self, text: &str) {
-        self.say(Level::Debug, text);
     }
 
     /// A statement that failed, in the words of sysbench's drivers; `function` is the script's in which it was run.

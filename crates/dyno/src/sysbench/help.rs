@@ -50,6 +50,5 @@ fn group(text: &mut String, title: &str, group: OptionGroup) {
 
 /// What `help` prints of a test that has no help of its own.
 pub(super) fn test_help(name: &str, options: &Options) -> String {
-    let options: Vec<_> = options.declared().cloned().collect();
-    format!("{name} options:\n{}\n", DeclaredOption::list(&options))
+    format!("{name} options:\n{}\n", DeclaredOption::list(options.declared()))
 }

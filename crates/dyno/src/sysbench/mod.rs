@@ -22,7 +22,7 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use connection::Database;
-use console::SysbenchConsole;
+use console::{Level, SysbenchConsole};
 use options::{CommandLine, Options, SysbenchSettings};
 use test::TestSubject;
 
@@ -68,7 +68,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
             return NOT_STARTED;
         }
     };
-    let console = SysbenchConsole::default();
+    let mut console = SysbenchConsole::new(Level::Notice as u8);
     if line.options.flag("help") {
         console.print(&help::help());
         return DONE;
@@ -78,7 +78,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
         return DONE;
     }
     let environment = |name: &str| std::env::var(name).ok();
-    let warn = &mut |warning: &str| console.warning(warning);
+    let warn = &mut |warning: &str| console.say(Level::Warning, warning);
     let settings = match SysbenchSettings::new(&line.options, &environment, warn) {
         Ok(settings) => settings,
         Err(error) => {
@@ -86,7 +86,7 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
             return NOT_STARTED;
         }
     };
-    console.set_verbosity(settings.verbosity);
+    console.verbosity = settings.verbosity;
     // With an empty line behind it.
     console.notice(&help::version());
     // As sysbench, which would wait for somebody to type a script.
@@ -131,9 +131,8 @@ impl Context {
         let checked = self.options.declare(declared, command != "help");
         for name in self.options.unknown_in_files() {
             let name = name.replace('-', "_");
-            self.console.warning(&format!(
-                "Global option '{name}' will not be exported, because the type is unknown"
-            ));
+            let text = format!("Global option '{name}' will not be exported, because the type is unknown");
+            self.console.say(Level::Warning, &text);
         }
         checked.map_err(|error| {
             console::error(&error.to_string());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dyno_workload::sysbench::{Latencies, Snapshot};
 
+use super::Context;
 use super::options::SysbenchSettings;
 
 /// Columns of a line on latency.
@@ -37,6 +38,15 @@ pub(super) struct PeriodCounts<'a> {
 pub(super) struct Queue {
     pub(super) length: u64,
     pub(super) concurrency: u64,
+}
+
+impl Context {
+    /// The report at the end, and at a checkpoint; `sql` where there are queries to be counted.
+    pub(super) fn print_report(&self, counted: &PeriodCounts<'_>, sql: bool) {
+        let text = ReportForm::new(&self.settings, sql).report(counted);
+        // The console ends each message with an end of line.
+        self.console.notice(text.strip_suffix('\n').unwrap_or(&text));
+    }
 }
 
 impl ReportForm {

@@ -23,10 +23,11 @@ use dyno_workload::sysbench::{
 };
 
 use super::connection::{Database, NotConnected, OpenedServer};
+use super::console::Level;
 use super::options::SysbenchSettings;
-use super::report::{PeriodCounts, ReportForm};
+use super::report::PeriodCounts;
 use super::script::ScriptLoad;
-use super::watch::{EventBacklog, LoadWatch, Watched, without_last_end};
+use super::watch::{EventBacklog, Watched};
 use super::{Context, Refused, stored, tables};
 use crate::front_end::{
     BROKE_OFF, Ended, Extras, INTERRUPTED_BEFORE, Recording, STOPPED_WAIT, Tables, WAIT_FOREVER, arrivals,
@@ -39,44 +40,6 @@ const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker thre
                              specified event generation rate";
 /// Beyond the time after which events are cut off: they are counted before.
 const COUNT_MARGIN: Duration = Duration::from_millis(100);
-
-/// What is run.
-pub(super) struct RunLoad {
-    pub(super) workload: Arc<dyn Workload>,
-    pub(super) counters: Arc<Counters>,
-    pub(super) kind: LoadKind,
-    /// Tables that it uses; 0 where that is not known, as of scripts.
-    pub(super) tables: u32,
-    /// A lost connection is opened again.
-    pub(super) reconnects: bool,
-    /// As the store calls it: the series, and the workload.
-    pub(super) series: String,
-    pub(super) name: String,
-}
-
-/// What belongs to a load beside its clients.
-pub(super) enum LoadKind {
-    /// One of the ten, with the error that ends its run.
-    Builtin(Arc<FatalErrors>),
-    Script(ScriptLoad),
-}
-
-impl LoadKind {
-    /// A client has met an error that ends the run.
-    pub(super) fn has_failed(&self) -> bool {
-        match self {
-            Self::Builtin(fatal) => fatal.first().is_some(),
-            Self::Script(script) => script.failure().is_some(),
-        }
-    }
-
-    pub(super) fn script(&self) -> Option<&ScriptLoad> {
-        match self {
-            Self::Builtin(_) => None,
-            Self::Script(script) => Some(script),
-        }
-    }
-}
 
 /// So many load threads are enough: as many as there are processors, and not more than clients.
 pub(super) fn load_threads(settings: &SysbenchSettings) -> u32 {
@@ -103,19 +66,17 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
         .with_on_error(OnError::EndRun(Arc::clone(&fatal)))
         .with_segments(settings.threads.get())
         .with_unique_seed(seed);
-    let load = RunLoad {
+    let run = SysbenchRun {
+        context,
+        database: &database,
         workload: Arc::new(sysbench),
         counters,
-        kind: LoadKind::Builtin(fatal),
+        fatal,
+        script: None,
         tables,
         reconnects,
         series: test.name().to_owned(),
-        name: test.workload().to_owned(),
-    };
-    let run = SysbenchRun {
-        context,
-        load: &load,
-        database: &database,
+        name: test.workload(),
         seed,
         stop,
         backlog: EventBacklog::default(),
@@ -155,8 +116,20 @@ pub(super) fn not_started(context: &Context, failure: &NotConnected) -> Refused 
 /// A run from the first connection to the report.
 pub(super) struct SysbenchRun<'a> {
     pub(super) context: &'a Context,
-    pub(super) load: &'a RunLoad,
     pub(super) database: &'a Database,
+    pub(super) workload: Arc<dyn Workload>,
+    pub(super) counters: Arc<Counters>,
+    /// The error that ends the run of one of the ten.
+    pub(super) fatal: Arc<FatalErrors>,
+    /// The script that is run in the place of one of the ten.
+    pub(super) script: Option<ScriptLoad<'a>>,
+    /// Tables that it uses; 0 where that is not known, as of scripts.
+    pub(super) tables: u32,
+    /// A lost connection is opened again.
+    pub(super) reconnects: bool,
+    /// As the store calls it: the series, and the workload.
+    pub(super) series: String,
+    pub(super) name: &'static str,
     pub(super) seed: u64,
     /// The first signal sets it, and an error that ends the run.
     pub(super) stop: Arc<AtomicBool>,
@@ -186,8 +159,9 @@ impl SysbenchRun<'_> {
             recording.watch(endpoint);
         }
         for thread in 0..self.context.settings.threads.get() {
-            self.context.console.debug(&format!("Worker thread (#{thread}) started"));
-            self.context.console.debug(&format!("Worker thread (#{thread}) initialized"));
+            for state in ["started", "initialized"] {
+                self.context.console.say(Level::Debug, &format!("Worker thread (#{thread}) {state}"));
+            }
         }
         self.context.console.notice("Threads started!\n");
         let measured = self.measure(&mut engine, &recording);
@@ -205,15 +179,15 @@ impl SysbenchRun<'_> {
 
     fn begin_recording(&self, first: Option<(Connection, String)>) -> Recording {
         let extras = self.context.settings.extras;
-        let Some((mut connection, url)) = first else {
-            return Recording::begin(stored::description(self, String::new()), Extras::Off);
-        };
-        let mut recording = Recording::begin(stored::description(self, url), extras);
-        let names: Vec<_> = (1..=self.load.tables).map(sysbench::table_name).collect();
-        let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let tables =
-            (!names.is_empty()).then_some(Tables { scale: None, names: &names, contended_rows: None });
-        recording.describe(&mut connection, tables);
+        let (mut connection, url) = first.unzip();
+        let extras = if connection.is_some() { extras } else { Extras::Off };
+        let mut recording = Recording::begin(stored::description(self, url.unwrap_or_default()), extras);
+        if let Some(connection) = &mut connection {
+            let names: Vec<_> = (1..=self.tables).map(sysbench::table_name).collect();
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let tables = Tables { scale: None, names: &names, contended_rows: None };
+            recording.describe(connection, (!names.is_empty()).then_some(tables));
+        }
         recording
     }
 
@@ -222,9 +196,9 @@ impl SysbenchRun<'_> {
         let failed = |failure: &NotConnected| not_started(self.context, failure);
         let (first, further) = endpoints.split_first().ok_or_else(|| failed(&NotConnected::nowhere()))?;
         let config = EngineConfig { further_endpoints: further.to_vec(), ..self.engine_config() };
-        let started = Engine::start(first, &self.load.workload, config).and_then(|mut engine| {
+        let started = Engine::start(first, &self.workload, config).and_then(|mut engine| {
             engine.connect(self.context.settings.threads.get(), &self.stop, &mut |_| {})?;
-            if self.load.kind.script().is_some() {
+            if self.script.is_some() {
                 let once = End::TransactionsPerClient(1);
                 let order = StageOrder::closed(self.context.settings.threads.get(), once);
                 engine.run_stage(&order, &self.stop, &mut |_| {})?;
@@ -234,7 +208,7 @@ impl SysbenchRun<'_> {
             }
             Ok(engine)
         });
-        match (started, self.load.kind.script().and_then(ScriptLoad::failure)) {
+        match (started, self.script.as_ref().and_then(ScriptLoad::failure)) {
             (_, Some(failure)) => {
                 self.context.console.fatal(&failure.to_string());
                 Err(self.context.refuse("Thread initialization failed!"))
@@ -244,7 +218,7 @@ impl SysbenchRun<'_> {
                 EngineError::Connect { route, source, .. } if let Route::Wire(endpoint) = &**route => {
                     self.database.refused(&endpoint.address, source)
                 }
-                _ => NotConnected::of_engine(&error),
+                _ => NotConnected::other(&error.to_string()),
             })),
         }
     }
@@ -254,11 +228,11 @@ impl SysbenchRun<'_> {
         EngineConfig {
             protocol: if self.database.prepared { Protocol::Prepared } else { Protocol::Simple },
             tries_max: u32::MAX,
-            on_loss: if self.load.reconnects { OnLoss::Reconnect } else { OnLoss::Abort },
+            on_loss: if self.reconnects { OnLoss::Reconnect } else { OnLoss::Abort },
             drain_timeout: settings.forced_shutdown.map_or(WAIT_FOREVER, |wait| wait + COUNT_MARGIN),
             stopped_drain_timeout: STOPPED_WAIT,
             finish_late: false,
-            connect_when_asked: self.load.kind.script().is_some(),
+            connect_when_asked: self.script.is_some(),
             failures_in_a_row_max: u32::MAX,
             seed: self.seed,
             ..EngineConfig::new(load_threads(settings))
@@ -280,20 +254,12 @@ impl SysbenchRun<'_> {
             recording.run_stage(engine, order, &self.stop, &mut |seen| self.observe(seen))?;
         }
         // What a script asks before its first event is counted, as by sysbench.
-        let base = if has_warm_up { self.load.counters.read() } else { Snapshot::default() };
-        self.load.counters.restart_extremes();
+        let base = if has_warm_up { self.counters.read() } else { Snapshot::default() };
+        self.counters.restart_extremes();
         engine.limit_transactions(settings.events);
-        let watch = LoadWatch {
-            console: &self.context.console,
-            settings,
-            counters: &self.load.counters,
-            kind: &self.load.kind,
-            backlog: &self.backlog,
-            stop: &self.stop,
-        };
         let start = Instant::now();
         beside(
-            |end| watch.until(end, start, base),
+            |end| self.watch(end, start, base),
             || {
                 recording.run_stage(engine, self.order(), &self.stop, &mut |seen| {
                     self.observe(seen);
@@ -328,10 +294,7 @@ impl SysbenchRun<'_> {
         let failed = |reason: String| Ended::incomplete(NOT_STARTED, reason);
         // That events were cut off is no error of theirs.
         let was_cut = watched.unfinished.is_some();
-        if let LoadKind::Builtin(fatal) = &self.load.kind
-            && !was_cut
-            && let Some(error) = fatal.first()
-        {
+        if let Some(error) = self.fatal.first().filter(|_| !was_cut) {
             self.tell_fatal(error);
             return failed(error.message.clone());
         }
@@ -359,22 +322,20 @@ impl SysbenchRun<'_> {
 
     /// Has a script's threads end; the error that ended the run, or that comes of it.
     fn end_script(&self) -> Option<LuaError> {
-        let script = self.load.kind.script()?;
+        let script = self.script.as_ref()?;
         let failure = script.failure().cloned();
-        failure.or_else(|| script.end_threads(self.database, &self.context.console).err())
+        failure.or_else(|| script.end_threads().err())
     }
 
     fn report(&self, took: Duration, watched: &Watched) {
-        let settings = &self.context.settings;
-        let counts = self.load.counters.read().since(&watched.since);
+        let counts = self.counters.read().since(&watched.since);
         let over = took.saturating_sub(watched.since_at);
         let counted = PeriodCounts { counts: &counts, over, unfinished: watched.unfinished };
-        let console = &self.context.console;
-        if let Some(script) = self.load.kind.script() {
-            script.report(settings, &counted, took, true, console);
-            script.done(self.database, console);
+        if let Some(script) = &self.script {
+            script.report(&counted, took, true);
+            script.done();
         } else {
-            console.notice(without_last_end(&ReportForm::new(settings, true).report(&counted)));
+            self.context.print_report(&counted, true);
         }
     }
 
@@ -383,9 +344,9 @@ impl SysbenchRun<'_> {
         let by_time = settings.time.is_some_and(|time| took >= time);
         let limit = if by_time { "Time" } else { "Event" };
         for _ in 0..settings.threads.get() {
-            console.info(&format!("{limit} limit exceeded, exiting..."));
+            console.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
         }
-        console.info("Done.\n");
+        console.say(Level::Info, "Done.\n");
     }
 
     /// The error that ended a run.

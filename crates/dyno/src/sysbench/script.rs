@@ -7,22 +7,22 @@ use std::time::Duration;
 use dyno_engine::error::SessionError;
 use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
-use dyno_target::connection::{ConnectError, Connection};
+use dyno_target::connection::Connection;
 use dyno_target::files;
-use dyno_workload::sysbench::Counters;
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaScript, Opener, OptionKind, OptionValue,
-    ReportLatency, ScriptSettings,
+    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaRun, LuaScript, Opener, OptionKind,
+    OptionValue, ScriptSettings,
 };
+use dyno_workload::sysbench::{Counters, FatalErrors};
 
 use super::connection::Database;
 use super::console::{self, SysbenchConsole};
+use super::options::Options;
 use super::options::known::{KNOWN, KnownOption, OptionGroup};
-use super::options::{Options, SysbenchSettings};
-use super::report::{PeriodCounts, Queue, ReportForm};
-use super::run::{self, RunLoad, SysbenchRun, load_threads};
+use super::report::{PeriodCounts, Queue};
+use super::run::{self, SysbenchRun, load_threads};
 use super::test::{BULK_INSERT, LuaSource};
-use super::watch::{EventBacklog, without_last_end};
+use super::watch::EventBacklog;
 use super::{Context, Refused, help, unknown};
 use crate::front_end::stored_script;
 use crate::{DONE, interrupt};
@@ -50,7 +50,7 @@ pub(super) fn perform(
     let has_it = if command == "run" { runs } else { script.has_command(command) };
     match command {
         _ if has_it => {}
-        "help" if context.options.declared().next().is_some() => {
+        "help" if !context.options.declared().is_empty() => {
             context.console.print(&help::test_help(name, &context.options));
             return Ok(DONE);
         }
@@ -128,10 +128,10 @@ fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8,
 }
 
 /// A connection for what a script does outside of the load. Why there is none is told in sysbench's words, too.
-fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, ConnectError> {
+fn opener(database: &Database, console: &SysbenchConsole) -> Result<Connection, String> {
     database.open().map_err(|failed| {
         failed.tell_lines(console);
-        failed.into_error()
+        failed.message()
     })
 }
 
@@ -160,24 +160,26 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
         (None, Some(address)) => places.refused(address, error).tell_lines(&console),
         (None, None) => {}
     };
-    let load = LuaLoad::new(Arc::clone(&script), load_threads(settings), settings.threads.get())
-        .with_counters(Arc::clone(&counters))
-        .with_ignored_errors(ignored)
-        .with_on_connect_error(Arc::new(on_connect_error))
-        .with_stop(Arc::clone(&stop));
-    let load = RunLoad {
+    let given = LuaRun {
+        threads: load_threads(settings),
+        clients: settings.threads.get(),
+        counters: Arc::clone(&counters),
+        ignored,
+        stop: Arc::clone(&stop),
+        on_connect_error: Box::new(on_connect_error),
+    };
+    let load = LuaLoad::new(Arc::clone(&script), given);
+    let run = SysbenchRun {
+        context,
+        database: &database,
         workload: Arc::new(load.clone()),
         counters,
         series: script.name(),
-        kind: run::LoadKind::Script(ScriptLoad { script, load }),
+        fatal: FatalErrors::new(),
+        script: Some(ScriptLoad { script, load, context, database: &database }),
         tables: 0,
         reconnects,
-        name: WORKLOAD.to_owned(),
-    };
-    let run = SysbenchRun {
-        context,
-        load: &load,
-        database: &database,
+        name: WORKLOAD,
         seed,
         stop,
         backlog: EventBacklog::default(),
@@ -186,69 +188,72 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
 }
 
 /// A script that is run.
-pub(super) struct ScriptLoad {
+pub(super) struct ScriptLoad<'a> {
     script: Arc<LuaScript>,
     load: LuaLoad,
+    context: &'a Context,
+    database: &'a Database,
 }
 
-impl ScriptLoad {
+impl ScriptLoad<'_> {
     /// The error of a client that ended the run.
     pub(super) fn failure(&self) -> Option<&LuaError> {
         self.load.failure()
     }
 
     /// `thread_done` of each thread.
-    pub(super) fn end_threads(&self, database: &Database, console: &SysbenchConsole) -> Result<(), LuaError> {
-        self.load.finish(&|| opener(database, console))
+    pub(super) fn end_threads(&self) -> Result<(), LuaError> {
+        self.load.finish(&|| opener(self.database, &self.context.console))
     }
 
     /// Whether the script itself tells of an interval.
     pub(super) fn report_interval(
         &self,
-        settings: &SysbenchSettings,
         counted: &PeriodCounts<'_>,
         now: Duration,
         queue: Option<Queue>,
-        console: &SysbenchConsole,
     ) -> bool {
         let queue = queue.map(|queue| (queue.length, queue.concurrency));
-        let report = LuaReport { queue, ..report(settings, counted, now) };
-        told(self.script.report_intermediate(&report), console)
+        let report = LuaReport { queue, ..self.lua_report(counted, now) };
+        self.told(self.script.report(&report))
     }
 
     /// A whole report, at the end or before, by the script itself or as sysbench has it.
-    pub(super) fn report(
-        &self,
-        settings: &SysbenchSettings,
-        counted: &PeriodCounts<'_>,
-        took: Duration,
-        ends: bool,
-        console: &SysbenchConsole,
-    ) {
-        let latencies = &counted.counts.latencies;
-        let (min_ns, max_ns) = latencies.extremes_ns.unwrap_or_default();
-        let sum_s = latencies.sum_ns as f64 / 1e9;
-        let latency = ReportLatency {
-            min_s: min_ns as f64 / 1e9,
-            max_s: max_ns as f64 / 1e9,
-            average_s: sum_s / counted.counts.events.max(1) as f64,
-            sum_s,
-        };
-        let threads_running = if ends { 0 } else { settings.threads.get().into() };
-        let whole = LuaReport { latency: Some(latency), threads_running, ..report(settings, counted, took) };
+    pub(super) fn report(&self, counted: &PeriodCounts<'_>, took: Duration, ends: bool) {
+        let threads_running = if ends { 0 } else { self.context.settings.threads.get() };
+        let whole = LuaReport { is_cumulative: true, threads_running, ..self.lua_report(counted, took) };
         if ends {
-            told(self.script.end_reports().map(|()| true), console);
+            self.told(self.script.end_reports().map(|()| true));
         }
-        if !told(self.script.report_cumulative(&whole), console) {
-            let form = ReportForm::new(settings, self.uses_driver());
-            console.notice(without_last_end(&form.report(counted)));
+        if !self.told(self.script.report(&whole)) {
+            self.context.print_report(counted, self.uses_driver());
         }
-        told(self.script.end_reports().map(|()| true), console);
+        self.told(self.script.end_reports().map(|()| true));
+    }
+
+    fn lua_report<'c>(&self, counted: &PeriodCounts<'c>, now: Duration) -> LuaReport<'c> {
+        LuaReport {
+            counts: counted.counts,
+            total: now,
+            interval: counted.over,
+            threads_running: self.context.settings.threads.get(),
+            percentile: self.context.settings.percentile.into(),
+            queue: None,
+            is_cumulative: false,
+        }
+    }
+
+    /// Whether a hook told; one that failed has told at least of that.
+    fn told(&self, hook: Result<bool, LuaError>) -> bool {
+        hook.unwrap_or_else(|error| {
+            self.context.console.fatal(&error.to_string());
+            true
+        })
     }
 
     /// `done` of the script.
-    pub(super) fn done(&self, database: &Database, console: &SysbenchConsole) {
-        told(self.script.call("done", &|| opener(database, console)), console);
+    pub(super) fn done(&self) {
+        self.told(self.script.call("done", &|| opener(self.database, &self.context.console)));
     }
 
     /// What dyno's store has of it.
@@ -262,38 +267,10 @@ impl ScriptLoad {
     }
 }
 
-/// Whether a hook told; one that failed has told at least of that.
-fn told(hook: Result<bool, LuaError>, console: &SysbenchConsole) -> bool {
-    hook.unwrap_or_else(|error| {
-        console.fatal(&error.to_string());
-        true
-    })
-}
-
-fn report(settings: &SysbenchSettings, counted: &PeriodCounts<'_>, now: Duration) -> LuaReport {
-    let counts = counted.counts;
-    let percentile = f64::from(settings.percentile);
-    LuaReport {
-        threads_running: settings.threads.get().into(),
-        events: counts.events,
-        reads: counts.reads,
-        writes: counts.writes,
-        other: counts.other,
-        errors: counts.ignored_errors,
-        reconnects: counts.reconnects,
-        time_total_s: now.as_secs_f64(),
-        time_interval_s: counted.over.as_secs_f64(),
-        latency_percentile_s: counts.latencies.percentile_ms(percentile) / 1e3,
-        queue: None,
-        latency: None,
-    }
-}
-
 fn settings(context: &Context, script: &LuaScript, seed: u64) -> ScriptSettings {
     let (options, settings) = (&context.options, &context.settings);
     ScriptSettings {
         options: exported(options, script.options_declared()),
-        mysql: options.text("db-driver") != Some("pgsql"),
         emulates_statements: options.text("db-ps-mode") == Some("disable"),
         percentile: settings.percentile.into(),
         distributions: settings.distributions,
@@ -312,25 +289,12 @@ fn exported(options: &Options, declared: &[DeclaredOption]) -> Vec<(String, Opti
     let with_value =
         |known: &&KnownOption| known.group != OptionGroup::Hidden && known.kind != OptionKind::File;
     for known in KNOWN.iter().filter(with_value) {
-        exported.push((key(known.name), value_of(options, known.name, known.kind)));
+        exported.push((key(known.name), options.value(known.name, known.kind)));
     }
     for option in declared {
         let typed = options.is_typed(&option.name);
-        let value = if typed { value_of(options, &option.name, option.kind) } else { option.value_unset() };
+        let value = if typed { options.value(&option.name, option.kind) } else { option.value_unset() };
         exported.push((option.key(), value));
     }
     exported
-}
-
-fn value_of(options: &Options, name: &str, kind: OptionKind) -> OptionValue {
-    match kind {
-        OptionKind::Bool => OptionValue::Bool(options.flag(name)),
-        OptionKind::Integer => OptionValue::Integer(options.lenient_integer(name)),
-        OptionKind::Double => OptionValue::Double(options.double(name)),
-        OptionKind::Size => OptionValue::Integer(i64::try_from(options.size(name)).unwrap_or(i64::MAX)),
-        OptionKind::Text | OptionKind::File => {
-            OptionValue::Text(options.text(name).unwrap_or_default().to_owned())
-        }
-        OptionKind::List => OptionValue::List(options.list(name).into_iter().map(str::to_owned).collect()),
-    }
 }

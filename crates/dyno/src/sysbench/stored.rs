@@ -12,6 +12,7 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
     let (context, settings) = (run.context, &run.context.settings);
     let declared = context.options.declared();
     let options: serde_json::Map<_, _> = declared
+        .iter()
         .filter(|declared| !is_secret(&declared.name))
         .map(|declared| {
             (declared.name.clone(), context.options.text(&declared.name).map(secrets::hidden).into())
@@ -22,20 +23,19 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
         typed: context.typed.iter().map(|word| without_password(word)).collect(),
         target: super::short_name(run.database.mysql),
         url,
-        series: run.load.series.clone(),
-        workload: run.load.name.clone(),
-        types: run.load.workload.types().to_vec(),
+        series: run.series.clone(),
+        workload: run.name.to_owned(),
+        types: run.workload.types().to_vec(),
         seed: run.seed,
         threads: load_threads(settings),
         protocol: if run.database.prepared { Protocol::Prepared } else { Protocol::Simple },
         max_tries: None,
-        contended_rows: None,
         warm_up: Some(settings.warmup),
         order: run.order(),
         transactions: settings.events,
         options: serde_json::json!({
-            "test": run.load.series,
-            "script": run.load.kind.script().map(ScriptLoad::stored),
+            "test": run.series,
+            "script": run.script.as_ref().map(ScriptLoad::stored),
             "options": options,
             "events": settings.events,
             "distribution": settings.distributions.default.name(),

@@ -33,7 +33,7 @@ pub(super) enum NoTest {
     #[error(
         "The '{name}' test needs no database, and dyno has none of these tests: use sysbench itself. \
          Tests of dyno: {}, bulk_insert, and any Lua script",
-        names_of_tests()
+        Test::ALL.map(Test::name).join(", ")
     )]
     NoDatabase { name: String },
 }
@@ -42,10 +42,6 @@ pub(super) enum NoTest {
 const WITHOUT_DATABASE: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 /// The script that comes with dyno.
 pub(super) const BULK_INSERT: &str = "bulk_insert";
-
-fn names_of_tests() -> String {
-    Test::ALL.map(Test::name).join(", ")
-}
 
 impl TestSubject {
     /// The test of that name, or the script in that file or in `NAME.lua`.

@@ -1,16 +1,15 @@
 //! What is told while a load runs: lines of figures at intervals, whole reports at checkpoints, and the word that ends a
 //! run which does not end by itself. It reads the clients' counters and never stands in their way.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use dyno_workload::sysbench::{Counters, Snapshot};
+use dyno_workload::sysbench::Snapshot;
 
-use super::console::SysbenchConsole;
-use super::options::SysbenchSettings;
+use super::Context;
 use super::report::{PeriodCounts, Queue, ReportForm};
-use super::run::LoadKind;
+use super::run::SysbenchRun;
 use super::script::ScriptLoad;
 use crate::front_end::Intervals;
 
@@ -51,17 +50,6 @@ impl EventBacklog {
     }
 }
 
-/// Watches one load.
-pub(super) struct LoadWatch<'a> {
-    pub(super) console: &'a SysbenchConsole,
-    pub(super) settings: &'a SysbenchSettings,
-    pub(super) counters: &'a Counters,
-    pub(super) kind: &'a LoadKind,
-    pub(super) backlog: &'a EventBacklog,
-    /// Set to end the load.
-    pub(super) stop: &'a AtomicBool,
-}
-
 /// What is left to be reported at the end.
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -72,14 +60,14 @@ pub(super) struct Watched {
     pub(super) unfinished: Option<u64>,
 }
 
-impl LoadWatch<'_> {
+impl SysbenchRun<'_> {
     /// Watches until the other end of `end` hangs up. `base` are the counts at the start.
-    pub(super) fn until(&self, end: &Receiver<()>, start: Instant, base: Snapshot) -> Watched {
+    pub(super) fn watch(&self, end: &Receiver<()>, start: Instant, base: Snapshot) -> Watched {
+        let Context { settings, console, .. } = self.context;
         let mut watched = Watched { since: base.clone(), since_at: Duration::ZERO, unfinished: None };
-        let mut interval = self.settings.report_interval.map(|every| Intervals::new(every, base));
-        let mut checkpoints = self.settings.checkpoints.iter().copied().peekable();
-        let mut forced_at =
-            self.settings.forced_shutdown.zip(self.settings.time).map(|(wait, time)| time + wait);
+        let mut interval = settings.report_interval.map(|every| Intervals::new(every, base));
+        let mut checkpoints = settings.checkpoints.iter().copied().peekable();
+        let mut forced_at = settings.forced_shutdown.zip(settings.time).map(|(wait, time)| time + wait);
         loop {
             let next = [interval.as_ref().map(|it| it.next), checkpoints.peek().copied(), forced_at];
             let until_next = next.into_iter().flatten().min().map(|at| at.saturating_sub(start.elapsed()));
@@ -97,17 +85,13 @@ impl LoadWatch<'_> {
             if forced_at.is_some_and(|at| at <= now) {
                 forced_at = None;
                 watched.unfinished = Some(self.counters.read().running);
-                self.console.fatal("The --max-time limit has expired, forcing shutdown...");
+                console.fatal("The --max-time limit has expired, forcing shutdown...");
             }
-            if self.kind.has_failed() {
+            let script_failed = self.script.as_ref().is_some_and(|script| script.failure().is_some());
+            if script_failed || self.fatal.first().is_some() {
                 self.stop.store(true, Ordering::Relaxed);
             }
         }
-    }
-
-    /// A script has queries once it has asked for the driver.
-    fn form(&self) -> ReportForm {
-        ReportForm::new(self.settings, self.kind.script().is_none_or(ScriptLoad::uses_driver))
     }
 
     fn checkpoint(&self, at: Duration, now: Duration, watched: &mut Watched) {
@@ -115,39 +99,35 @@ impl LoadWatch<'_> {
         self.counters.restart_extremes();
         let since = counts.since(&watched.since);
         let over = now.saturating_sub(watched.since_at);
-        self.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
+        self.context.console.notice(&format!("[ {}s ] Checkpoint report:", at.as_secs()));
         let counted = PeriodCounts { counts: &since, over, unfinished: None };
-        match self.kind.script() {
-            Some(script) => script.report(self.settings, &counted, now, false, self.console),
-            None => self.console.notice(without_last_end(&self.form().report(&counted))),
+        match &self.script {
+            Some(script) => script.report(&counted, now, false),
+            None => self.context.print_report(&counted, true),
         }
         (watched.since, watched.since_at) = (counts, now);
     }
 
     fn line(&self, interval: &mut Intervals<Snapshot>, now: Duration) {
+        let Context { settings, console, .. } = self.context;
         let counts = self.counters.read();
         let since = counts.since(&interval.since);
         let over = now.saturating_sub(interval.since_at);
-        let (at, threads) = (interval.next, u64::from(self.settings.threads.get()));
+        let (at, threads) = (interval.next, u64::from(settings.threads.get()));
         let counted = PeriodCounts { counts: &since, over, unfinished: None };
-        let open = self.settings.rate.is_some();
+        let open = settings.rate.is_some();
         let queue = open.then(|| Queue { length: self.backlog.length_at(at), concurrency: counts.running });
-        let told_by_script = self
-            .kind
-            .script()
-            .is_some_and(|script| script.report_interval(self.settings, &counted, now, queue, self.console));
+        let told_by_script =
+            self.script.as_ref().is_some_and(|script| script.report_interval(&counted, now, queue));
         if !told_by_script {
-            let form = self.form();
-            self.console.notice(&form.intermediate(at.as_secs(), &counted, threads));
+            // A script has queries once it has asked for the driver.
+            let sql = self.script.as_ref().is_none_or(ScriptLoad::uses_driver);
+            let form = ReportForm::new(settings, sql);
+            console.notice(&form.intermediate(at.as_secs(), &counted, threads));
             if let Some(queue) = queue {
-                self.console.notice(&form.queue(at.as_secs(), queue));
+                console.notice(&form.queue(at.as_secs(), queue));
             }
         }
         interval.passed(counts, now);
     }
-}
-
-/// The console ends each message with an end of line.
-pub(super) fn without_last_end(text: &str) -> &str {
-    text.strip_suffix('\n').unwrap_or(text)
 }

@@ -19,7 +19,7 @@ use crate::tpcb::{Table, TpcbRows};
 
 use super::failure_text::failure_text;
 use progress::ProgressLines;
-pub use steps::{Step, Steps, StepsError};
+pub use steps::{Step, StepsError};
 
 /// How the accounts are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -43,7 +43,8 @@ impl PartitionMethod {
 /// What to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Initialization {
-    pub steps: Steps,
+    /// In their order.
+    pub steps: Vec<Step>,
     /// At least 1.
     pub scale: u32,
     /// Percent of a page that is filled, of all tables but the history; 10 to 100.
@@ -63,7 +64,7 @@ impl Default for Initialization {
     /// What `pgbench -i` makes.
     fn default() -> Self {
         Self {
-            steps: Steps::default(),
+            steps: Step::USUAL.to_vec(),
             scale: 1,
             fillfactor: 100,
             quiet: false,
@@ -93,7 +94,7 @@ impl Initialization {
         let mut execution = Execution { options: self, connection, terminal, stop, say };
         let mut total = Duration::ZERO;
         let mut times = Vec::new();
-        for step in self.steps.iter() {
+        for &step in &self.steps {
             let started = Instant::now();
             execution.step(step)?;
             let elapsed = started.elapsed();

@@ -12,10 +12,7 @@ pub(super) fn unary(function: Unary, value: Value) -> Evaluated {
         return Ok(Value::Null);
     }
     Ok(match function {
-        Unary::Not => match value {
-            Value::Boolean(value) => Value::Boolean(!value),
-            _ => return Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "boolean" })),
-        },
+        Unary::Not => Value::Boolean(logical(value)? == Some(false)),
         Unary::Abs => absolute(value)?,
         Unary::Debug => value,
         Unary::SquareRoot => Value::Double(double(value)?.sqrt()),

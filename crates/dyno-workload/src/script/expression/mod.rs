@@ -1,10 +1,8 @@
 //! Expressions: what stands behind `\set`, `\if` and `\elif`.
 //!
-//! [`token`] cuts the text, [`parser`] is a shift-reduce parser that compiles as it reduces ([`fragment`]), and
-//! [`program`] runs the result on a small stack.
+//! [`token`] cuts the text, [`parser`] compiles while it parses, and [`program`] runs the result on a small stack.
 
 mod evaluate;
-mod fragment;
 mod function;
 mod parser;
 mod program;

@@ -1,69 +1,28 @@
-//! Parses expressions by precedence climbing. An error is found at the first token that cannot follow what stands before
-//! it, as by pgbench, and no token is taken beyond that one.
+//! Parses expressions by precedence climbing, and compiles them as it goes. An error is found at the first token that
+//! cannot follow what stands before it, as by pgbench, and no token is taken beyond that one.
 
 use super::ExpressionError;
-use super::fragment::{Branch, Fragment};
 use super::function::{Binary, Function, Integer, Named, Number, Unary};
-use super::program::{Operation, Program};
-use super::token::{Lexer, LexicalError, Operator, Token};
+use super::program::{ARGUMENTS_MAX, Operation, Program};
+use super::token::{Lexer, Operator, Precedence, Token};
 use crate::script::{Names, Value};
 
 /// How deeply an expression may be nested: the parser calls itself, and must not end the program.
 const DEPTH_MAX: u32 = 600;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Precedence {
-    Or,
-    And,
-    Not,
-    Is,
-    Comparison,
-    Bits,
-    Sum,
-    Product,
-    Sign,
-}
-
-enum ParseFailure<'a> {
-    Syntax,
-    Exhausted,
-    Lexical(LexicalError<'a>),
-    Function { message: &'static str, name: String },
-}
-
-impl<'a> From<LexicalError<'a>> for ParseFailure<'a> {
-    fn from(error: LexicalError<'a>) -> Self {
-        ParseFailure::Lexical(error)
-    }
-}
 
 /// Parses an expression up to the end of its command, which is taken too, also behind an error.
 pub(in crate::script) fn parse(
     mut lexer: Lexer<'_, '_>,
     names: &mut Names,
 ) -> Result<Program, ExpressionError> {
-    let mut parser = Parser { lexer: &mut lexer, names, depth: 0 };
+    let mut parser = Parser { lexer: &mut lexer, names, depth: 0, operations: Vec::new() };
     let failure = match parser.expression(None) {
-        Ok((expression, Token::EndOfCommand)) => return Ok(expression.finish()),
-        Ok(_) => ParseFailure::Syntax,
+        Ok(Token::EndOfCommand) => return Ok(Program::new(parser.operations)),
+        Ok(_) => parser.syntax_error(),
         Err(failure) => failure,
     };
-    let offset = lexer.offset();
     // What is no token, further on in the command, takes the place of the error.
-    if let Some((error, offset)) = lexer.finish() {
-        return Err(ExpressionError { message: error.message, more: Some(lossy(error.text)), offset });
-    }
-    let (message, more) = match failure {
-        ParseFailure::Syntax => ("syntax error", None),
-        ParseFailure::Exhausted => ("memory exhausted", None),
-        ParseFailure::Lexical(error) => (error.message, Some(lossy(error.text))),
-        ParseFailure::Function { message, name } => (message, Some(name)),
-    };
-    Err(ExpressionError { message, more, offset })
-}
-
-fn lossy(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).into_owned()
+    Err(lexer.finish().unwrap_or(failure))
 }
 
 struct Parser<'p, 's, 'a> {
@@ -71,10 +30,12 @@ struct Parser<'p, 's, 'a> {
     names: &'p mut Names,
     /// How many expressions are being parsed, each within the one before.
     depth: u32,
+    /// What is compiled so far. Jumps are relative, so that operations can be moved.
+    operations: Vec<Operation>,
 }
 
-/// An expression, and the token behind it.
-type Parsed<'a> = Result<(Fragment, Token<'a>), ParseFailure<'a>>;
+/// The token behind what was parsed and compiled.
+type Parsed<'a> = Result<Token<'a>, ExpressionError>;
 
 impl<'a> Parser<'_, '_, 'a> {
     /// Up to an operator that does not bind tighter than `rule`, of which this is the right side.
@@ -86,204 +47,204 @@ impl<'a> Parser<'_, '_, 'a> {
     fn expression_from(&mut self, first: Token<'a>, rule: Option<Precedence>) -> Parsed<'a> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(ParseFailure::Exhausted);
+            return Err(self.lexer.error("memory exhausted", None));
         }
-        let (mut left, mut next) = self.operand(first)?;
+        let start = self.operations.len();
+        let mut next = self.operand(first)?;
         while let Token::Operator(operator) = next {
             let precedence = operator.precedence();
             if rule == Some(precedence) && !precedence.associates() {
-                return Err(ParseFailure::Syntax);
+                return Err(self.syntax_error());
             }
             if rule.is_some_and(|rule| precedence <= rule) {
                 break;
             }
-            (left, next) = self.behind(left, operator)?;
+            next = self.behind(start, operator)?;
         }
         self.depth -= 1;
-        Ok((left, next))
+        Ok(next)
     }
 
-    /// An operator and what belongs to it behind an expression.
-    fn behind(&mut self, left: Fragment, operator: Operator) -> Parsed<'a> {
-        let null = Fragment::value(Value::Null);
-        let joined = match operator {
-            Operator::IsNull => left.binary(Binary::Is, null),
-            Operator::NotNull => left.binary(Binary::Is, null).unary(Unary::Not),
-            Operator::Is => self.is(left)?,
-            _ => {
-                let (right, next) = self.expression(Some(operator.precedence()))?;
-                return Ok((infix(operator, left, right), next));
+    /// An operator and what belongs to it behind an expression, whose operations begin at `start`.
+    fn behind(&mut self, start: usize, operator: Operator) -> Parsed<'a> {
+        let middle = self.operations.len();
+        let rule = Some(operator.precedence());
+        match operator {
+            Operator::IsNull => self.push_is(Value::Null, false),
+            Operator::NotNull => self.push_is(Value::Null, true),
+            Operator::Is => self.is()?,
+            Operator::And | Operator::Or => {
+                let jump = self.placeholder();
+                let next = self.expression(rule)?;
+                self.operations.push(Operation::Logical);
+                self.fill(jump, if operator == Operator::And { Operation::And } else { Operation::Or });
+                return Ok(next);
             }
-        };
-        Ok((joined, self.lexer.next()?))
+            Operator::Infix(function, _) => {
+                let next = self.expression(rule)?;
+                self.operations.push(Operation::Binary(function));
+                return Ok(next);
+            }
+            Operator::Reversed(function) => {
+                let next = self.expression(rule)?;
+                // Also in the order of evaluation, which shows in random numbers.
+                self.operations[start..].rotate_left(middle - start);
+                self.operations.push(Operation::Binary(Binary::Number(function)));
+                return Ok(next);
+            }
+        }
+        self.lexer.next()
     }
 
     /// Takes what stands behind IS.
-    fn is(&mut self, expression: Fragment) -> Result<Fragment, ParseFailure<'a>> {
+    fn is(&mut self) -> Result<(), ExpressionError> {
         let mut token = self.lexer.next()?;
         let negated = token == Token::Not;
         if negated {
             token = self.lexer.next()?;
         }
-        let what = match token {
-            Token::Null => Value::Null,
-            Token::Boolean(value) => Value::Boolean(value),
-            _ => return Err(ParseFailure::Syntax),
+        let Token::Constant(what @ (Value::Null | Value::Boolean(_))) = token else {
+            return Err(self.syntax_error());
         };
-        let is = expression.binary(Binary::Is, Fragment::value(what));
-        Ok(if negated { is.unary(Unary::Not) } else { is })
+        self.push_is(what, negated);
+        Ok(())
+    }
+
+    fn push_is(&mut self, what: Value, negated: bool) {
+        self.operations.extend([Operation::Push(what), Operation::Binary(Binary::Is)]);
+        self.operations.extend(negated.then_some(Operation::Unary(Unary::Not)));
     }
 
     /// An operand of which this is the first token.
     fn operand(&mut self, token: Token<'a>) -> Parsed<'a> {
-        let integer = |value| Fragment::value(Value::Integer(value));
-        let operand = match token {
-            Token::Null => Fragment::value(Value::Null),
-            Token::Boolean(value) => Fragment::value(Value::Boolean(value)),
-            Token::Integer(value) => integer(value),
-            Token::Double(value) => Fragment::value(Value::Double(value)),
-            Token::Variable(name) => Fragment::variable(self.names.slot_of_bytes(name)),
-            Token::Operator(Operator::Add) => return self.expression(Some(Precedence::Sign)),
-            Token::Operator(Operator::Subtract) => match self.lexer.next()? {
-                Token::IntegerEnd => integer(i64::MIN),
+        let integer = |value| Operation::Push(Value::Integer(value));
+        match token {
+            Token::Constant(value) => self.operations.push(Operation::Push(value)),
+            Token::Variable(name) => self.operations.push(Operation::Load(self.names.slot_of_bytes(name))),
+            Token::Operator(Operator::ADD) => return self.expression(Some(Precedence::Sign)),
+            Token::Operator(Operator::SUBTRACT) => match self.lexer.next()? {
+                Token::IntegerEnd => self.operations.push(integer(i64::MIN)),
                 first => {
-                    let (right, next) = self.expression_from(first, Some(Precedence::Sign))?;
-                    return Ok((integer(0).binary(Binary::Number(Number::Subtract), right), next));
+                    self.operations.push(integer(0));
+                    let next = self.expression_from(first, Some(Precedence::Sign))?;
+                    self.operations.push(Operation::Binary(Binary::Number(Number::Subtract)));
+                    return Ok(next);
                 }
             },
             Token::Invert => {
-                let (right, next) = self.expression(Some(Precedence::Bits))?;
-                return Ok((integer(-1).binary(Binary::Integer(Integer::BitXor), right), next));
+                self.operations.push(integer(-1));
+                let next = self.expression(Some(Precedence::Bits))?;
+                self.operations.push(Operation::Binary(Binary::Integer(Integer::BitXor)));
+                return Ok(next);
             }
             Token::Not => {
-                let (right, next) = self.expression(Some(Precedence::Not))?;
-                return Ok((right.unary(Unary::Not), next));
+                let next = self.expression(Some(Precedence::Not))?;
+                self.operations.push(Operation::Unary(Unary::Not));
+                return Ok(next);
             }
-            Token::Open => match self.expression(None)? {
-                (inner, Token::Close) => inner,
-                _ => return Err(ParseFailure::Syntax),
-            },
+            Token::Open => {
+                let next = self.expression(None)?;
+                self.expect(next, Token::Close)?;
+            }
             Token::Function(name) => self.function(name)?,
             Token::Case => self.case()?,
-            _ => return Err(ParseFailure::Syntax),
-        };
-        Ok((operand, self.lexer.next()?))
+            _ => return Err(self.syntax_error()),
+        }
+        self.lexer.next()
     }
 
-    fn function(&mut self, name: &[u8]) -> Result<Fragment, ParseFailure<'a>> {
+    fn function(&mut self, name: &[u8]) -> Result<(), ExpressionError> {
         let Some(named) = Named::find(name) else {
-            return Err(ParseFailure::Function { message: "unexpected function name", name: lossy(name) });
+            return Err(self.lexer.error("unexpected function name", Some(name)));
         };
-        if self.lexer.next()? != Token::Open {
-            return Err(ParseFailure::Syntax);
-        }
-        let mut arguments = Vec::new();
+        let open = self.lexer.next()?;
+        self.expect(open, Token::Open)?;
+        let mut count = 0;
+        let mut kept = self.operations.len();
         let mut token = self.lexer.next()?;
         // The grammar takes no argument for a list too, behind which there may be a comma.
         if token == Token::Comma {
             token = self.lexer.next()?;
         } else if token == Token::Close {
-            return self.call(named, arguments);
+            return self.call(named, 0);
         }
         loop {
-            let (argument, behind) = self.expression_from(token, None)?;
-            arguments.push(argument);
-            match behind {
-                Token::Comma => token = self.lexer.next()?,
-                Token::Close => return self.call(named, arguments),
-                _ => return Err(ParseFailure::Syntax),
+            let behind = self.expression_from(token, None)?;
+            count += 1;
+            if count <= ARGUMENTS_MAX {
+                kept = self.operations.len();
             }
+            if behind != Token::Comma {
+                self.expect(behind, Token::Close)?;
+                self.operations.truncate(kept);
+                return self.call(named, count);
+            }
+            token = self.lexer.next()?;
         }
     }
 
-    fn call(&mut self, named: &Named, mut arguments: Vec<Fragment>) -> Result<Fragment, ParseFailure<'a>> {
-        if let Some(message) = named.refuses(arguments.len()) {
-            return Err(ParseFailure::Function { message, name: named.name.to_owned() });
+    /// Behind its arguments, of which there are as many operations as there may be arguments at most.
+    fn call(&mut self, named: &Named, count: usize) -> Result<(), ExpressionError> {
+        if let Some(message) = named.refuses(count) {
+            return Err(self.lexer.error(message, Some(named.name.as_bytes())));
         }
-        if named.lacks_seed(arguments.len()) {
-            arguments.push(Fragment::variable(self.names.slot("default_seed")));
+        if named.lacks_seed(count) {
+            self.operations.push(Operation::Load(self.names.slot("default_seed")));
         }
-        let operation = match named.function {
+        if count > ARGUMENTS_MAX {
+            self.operations.push(Operation::TooManyArguments);
+        }
+        self.operations.push(match named.function {
             Function::Pi => Operation::Push(Value::Double(std::f64::consts::PI)),
             Function::Unary(function) => Operation::Unary(function),
             Function::Binary(function) => Operation::Binary(function),
             Function::Ternary(function) => Operation::Ternary(function),
             Function::Extremum { greatest } => {
-                // More than fit are refused when it comes to the call.
-                Operation::Extremum { greatest, count: u8::try_from(arguments.len()).unwrap_or(u8::MAX) }
+                Operation::Extremum { greatest, count: count.min(ARGUMENTS_MAX) as u8 }
             }
-        };
-        Ok(Fragment::call(arguments, operation))
+        });
+        Ok(())
     }
 
-    /// What stands behind CASE, up to END.
-    fn case(&mut self) -> Result<Fragment, ParseFailure<'a>> {
-        let mut branches = Vec::new();
+    /// What stands behind CASE, up to END: for each branch its condition, a jump over the value, the value, and a jump
+    /// behind everything.
+    fn case(&mut self) -> Result<(), ExpressionError> {
+        let mut ends = Vec::new();
         let mut token = self.lexer.next()?;
         while token == Token::When {
-            let (condition, Token::Then) = self.expression(None)? else { return Err(ParseFailure::Syntax) };
-            let (value, behind) = self.expression(None)?;
-            branches.push(Branch { condition, value });
-            token = behind;
+            let then = self.expression(None)?;
+            self.expect(then, Token::Then)?;
+            let over = self.placeholder();
+            token = self.expression(None)?;
+            ends.push(self.placeholder());
+            self.fill(over, Operation::Unless);
         }
-        match token {
-            Token::End if !branches.is_empty() => Ok(Fragment::case(branches, Fragment::value(Value::Null))),
-            Token::Else if !branches.is_empty() => match self.expression(None)? {
-                (otherwise, Token::End) => Ok(Fragment::case(branches, otherwise)),
-                _ => Err(ParseFailure::Syntax),
-            },
-            _ => Err(ParseFailure::Syntax),
+        if token == Token::Else && !ends.is_empty() {
+            token = self.expression(None)?;
+        } else {
+            self.operations.push(Operation::Push(Value::Null));
         }
+        let none = ends.is_empty();
+        ends.into_iter().for_each(|end| self.fill(end, Operation::Jump));
+        if none { Err(self.syntax_error()) } else { self.expect(token, Token::End) }
     }
-}
 
-fn infix(operator: Operator, left: Fragment, right: Fragment) -> Fragment {
-    let number = Binary::Number;
-    let integer = Binary::Integer;
-    match operator {
-        Operator::And => left.and(right),
-        Operator::Or => left.or(right),
-        Operator::Add => left.binary(number(Number::Add), right),
-        Operator::Subtract => left.binary(number(Number::Subtract), right),
-        Operator::Multiply => left.binary(number(Number::Multiply), right),
-        Operator::Divide => left.binary(number(Number::Divide), right),
-        Operator::Modulo => left.binary(integer(Integer::Modulo), right),
-        Operator::Less => left.binary(number(Number::Less), right),
-        Operator::LessOrEqual => left.binary(number(Number::LessOrEqual), right),
-        // The other way round, also in the order of evaluation, which shows in random numbers.
-        Operator::Greater => right.binary(number(Number::Less), left),
-        Operator::GreaterOrEqual => right.binary(number(Number::LessOrEqual), left),
-        Operator::Equal => left.binary(number(Number::Equal), right),
-        Operator::NotEqual => left.binary(number(Number::NotEqual), right),
-        Operator::BitAnd => left.binary(integer(Integer::BitAnd), right),
-        Operator::BitOr => left.binary(integer(Integer::BitOr), right),
-        Operator::BitXor => left.binary(integer(Integer::BitXor), right),
-        Operator::ShiftLeft => left.binary(integer(Integer::ShiftLeft), right),
-        Operator::ShiftRight => left.binary(integer(Integer::ShiftRight), right),
-        // Never pushed: these are complete without a right side.
-        Operator::Is | Operator::IsNull | Operator::NotNull => left,
+    /// A jump whose end is not known yet.
+    fn placeholder(&mut self) -> usize {
+        self.operations.push(Operation::Jump(0));
+        self.operations.len() - 1
     }
-}
 
-impl Operator {
-    fn precedence(self) -> Precedence {
-        match self {
-            Operator::Or => Precedence::Or,
-            Operator::And => Precedence::And,
-            Operator::Is | Operator::IsNull | Operator::NotNull => Precedence::Is,
-            Operator::Less | Operator::Greater | Operator::Equal => Precedence::Comparison,
-            Operator::LessOrEqual | Operator::GreaterOrEqual | Operator::NotEqual => Precedence::Comparison,
-            Operator::BitOr | Operator::BitXor | Operator::BitAnd => Precedence::Bits,
-            Operator::ShiftLeft | Operator::ShiftRight => Precedence::Bits,
-            Operator::Add | Operator::Subtract => Precedence::Sum,
-            Operator::Multiply | Operator::Divide | Operator::Modulo => Precedence::Product,
-        }
+    /// Has the operation at `place` jump to here.
+    fn fill(&mut self, place: usize, operation: fn(usize) -> Operation) {
+        self.operations[place] = operation(self.operations.len() - place - 1);
     }
-}
 
-impl Precedence {
-    /// All infix operators associate to the left, but for those that do not at all.
-    fn associates(self) -> bool {
-        !matches!(self, Precedence::Is | Precedence::Comparison)
+    fn expect(&self, found: Token<'a>, wanted: Token<'a>) -> Result<(), ExpressionError> {
+        if found == wanted { Ok(()) } else { Err(self.syntax_error()) }
+    }
+
+    fn syntax_error(&self) -> ExpressionError {
+        self.lexer.error("syntax error", None)
     }
 }

@@ -26,14 +26,14 @@ pub(super) enum Operation {
         count: u8,
     },
     /// The left side of AND: stays, and the right side is left out, unless it is true.
-    And(u32),
+    And(usize),
     /// The left side of OR: stays, and the right side is left out, unless it is false.
-    Or(u32),
+    Or(usize),
     /// The right side of AND and OR: null or a boolean.
     Logical,
     /// Takes a condition and jumps if it does not hold.
-    Unless(u32),
-    Jump(u32),
+    Unless(usize),
+    Jump(usize),
     /// Evaluation ends here: a function was given more arguments than it may have.
     TooManyArguments,
     /// Evaluation ends here: the value is for a variable that cannot be.
@@ -64,7 +64,22 @@ const SMALL_DEPTH: usize = 6;
 const LARGE_DEPTH: usize = 32;
 
 impl Program {
-    pub(super) fn new(operations: Vec<Operation>, depth: usize) -> Self {
+    /// From what the parser compiles, in which each operation finds its operands on the stack.
+    pub(super) fn new(operations: Vec<Operation>) -> Self {
+        let (mut height, mut depth) = (0, 0);
+        for operation in &operations {
+            match operation {
+                Operation::Push(_) | Operation::Load(_) => height += 1,
+                // What follows a jump begins without the value that is jumped with.
+                Operation::Binary(_) | Operation::And(_) | Operation::Or(_) => height -= 1,
+                Operation::Unless(_) | Operation::Jump(_) => height -= 1,
+                Operation::Ternary(_) => height -= 2,
+                Operation::Extremum { count, .. } => height -= usize::from(*count) - 1,
+                Operation::Unary(_) | Operation::Logical => {}
+                Operation::TooManyArguments | Operation::VariableName(_) => {}
+            }
+            depth = depth.max(height);
+        }
         Self { operations: operations.into(), depth }
     }
 
@@ -88,14 +103,6 @@ impl Program {
             depth => self.run(&mut vec![Value::Null; depth], context),
         };
         evaluated.map_err(|error| *error)
-    }
-
-    /// As a condition of `\if` and `\elif`: a number holds if it is not 0, and null does not hold.
-    ///
-    /// # Errors
-    /// As [`Program::evaluate`].
-    pub fn holds(&self, context: &mut Context<'_>) -> Result<bool, EvaluateError> {
-        self.evaluate(context).map(Value::holds)
     }
 
     /// The stack has room for `depth` values. The compiler sees to it that every operation finds its operands.
@@ -134,11 +141,11 @@ impl Program {
                 }
                 Operation::And(skip) => match evaluate::logical(stack[top - 1])? {
                     Some(true) => top -= 1,
-                    _ => next += skip as usize,
+                    _ => next += skip,
                 },
                 Operation::Or(skip) => match evaluate::logical(stack[top - 1])? {
                     Some(false) => top -= 1,
-                    _ => next += skip as usize,
+                    _ => next += skip,
                 },
                 Operation::Logical => {
                     evaluate::logical(stack[top - 1])?;
@@ -146,10 +153,10 @@ impl Program {
                 Operation::Unless(skip) => {
                     top -= 1;
                     if !stack[top].holds() {
-                        next += skip as usize;
+                        next += skip;
                     }
                 }
-                Operation::Jump(skip) => next += skip as usize,
+                Operation::Jump(skip) => next += skip,
                 Operation::TooManyArguments => {
                     return Err(Box::new(EvaluateError::TooManyArguments(ARGUMENTS_MAX)));
                 }

@@ -1,17 +1,17 @@
 //! The tokens of expressions.
 
+use super::ExpressionError;
+use super::function::{Binary, Integer, Number};
+use crate::c_numbers;
+use crate::script::Value;
 use crate::script::names::continues_name;
-use crate::script::number;
 use crate::script::source::Source;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
-    Null,
-    Boolean(bool),
-    Integer(i64),
+    Constant(Value),
     /// One more than the greatest integer, which only makes sense behind a minus.
     IntegerEnd,
-    Double(f64),
     Variable(&'a [u8]),
     Function(&'a [u8]),
     Operator(Operator),
@@ -38,29 +38,45 @@ pub(super) enum Operator {
     Is,
     IsNull,
     NotNull,
-    Less,
-    Greater,
-    Equal,
-    LessOrEqual,
-    GreaterOrEqual,
-    NotEqual,
-    BitOr,
-    BitXor,
-    BitAnd,
-    ShiftLeft,
-    ShiftRight,
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Modulo,
+    Infix(Binary, Precedence),
+    /// A comparison with its sides exchanged: `>` and `>=`.
+    Reversed(Number),
 }
 
-/// What is no token: what is wrong, and the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::script) struct LexicalError<'a> {
-    pub(in crate::script) message: &'static str,
-    pub(in crate::script) text: &'a [u8],
+/// How tightly operators bind, the loosest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Precedence {
+    Or,
+    And,
+    Not,
+    Is,
+    Comparison,
+    Bits,
+    Sum,
+    Product,
+    Sign,
+}
+
+impl Operator {
+    pub(super) const ADD: Self = Self::Infix(Binary::Number(Number::Add), Precedence::Sum);
+    pub(super) const SUBTRACT: Self = Self::Infix(Binary::Number(Number::Subtract), Precedence::Sum);
+
+    pub(super) fn precedence(self) -> Precedence {
+        match self {
+            Self::Or => Precedence::Or,
+            Self::And => Precedence::And,
+            Self::Is | Self::IsNull | Self::NotNull => Precedence::Is,
+            Self::Infix(_, precedence) => precedence,
+            Self::Reversed(_) => Precedence::Comparison,
+        }
+    }
+}
+
+impl Precedence {
+    /// All infix operators associate to the left, but for those that do not at all.
+    pub(super) fn associates(self) -> bool {
+        !matches!(self, Precedence::Is | Precedence::Comparison)
+    }
 }
 
 /// Takes tokens from a script, up to the end of the command.
@@ -76,12 +92,7 @@ impl<'s, 'a> Lexer<'s, 'a> {
         Self { source, ended: false }
     }
 
-    /// Behind the last token.
-    pub(super) fn offset(&self) -> usize {
-        self.source.offset()
-    }
-
-    pub(super) fn next(&mut self) -> Result<Token<'a>, LexicalError<'a>> {
+    pub(super) fn next(&mut self) -> Result<Token<'a>, ExpressionError> {
         while self.source.skip_blank() || self.source.skip_continuation() {}
         let Some(first) = self.source.peek() else { return Ok(Token::EndOfCommand) };
         match first {
@@ -101,7 +112,7 @@ impl<'s, 'a> Lexer<'s, 'a> {
         }
     }
 
-    fn number(&mut self) -> Result<Token<'a>, LexicalError<'a>> {
+    fn number(&mut self) -> Result<Token<'a>, ExpressionError> {
         let start = self.source.offset();
         let digits = self.source.take_while(|byte| byte.is_ascii_digit());
         let point = self.source.peek() == Some(b'.');
@@ -111,15 +122,16 @@ impl<'s, 'a> Lexer<'s, 'a> {
         }
         if !self.exponent() && !point {
             // As the digits stand: with a zero before it, the end of the integers is too large.
-            return match number::integer(digits) {
-                Ok(value) => Ok(Token::Integer(value)),
+            return match c_numbers::integer(str::from_utf8(digits).unwrap_or_default()) {
+                Ok(value) => Ok(Token::Constant(Value::Integer(value))),
                 Err(_) if digits == b"9223372036854775808" => Ok(Token::IntegerEnd),
-                Err(_) => Err(LexicalError { message: "bigint constant overflow", text: digits }),
+                Err(_) => Err(self.error("bigint constant overflow", Some(digits))),
             };
         }
         let text = self.source.since(start);
-        let overflow = LexicalError { message: "double constant overflow", text };
-        number::double(text).map(Token::Double).map_err(|_| overflow)
+        let value = c_numbers::double(str::from_utf8(text).unwrap_or_default())
+            .map(|value| Token::Constant(Value::Double(value)));
+        value.map_err(|_| self.error("double constant overflow", Some(text)))
     }
 
     /// Takes an exponent, if there is a whole one.
@@ -136,34 +148,36 @@ impl<'s, 'a> Lexer<'s, 'a> {
         whole
     }
 
-    fn symbol(&mut self) -> Result<Token<'a>, LexicalError<'a>> {
+    fn symbol(&mut self) -> Result<Token<'a>, ExpressionError> {
+        let comparison = |function| Operator::Infix(Binary::Number(function), Precedence::Comparison);
+        let product = |function| Operator::Infix(function, Precedence::Product);
+        let bits = |function| Operator::Infix(Binary::Integer(function), Precedence::Bits);
         let start = self.source.offset();
         let pair = (self.source.peek().unwrap_or(0), self.source.peek_at(1).unwrap_or(0));
         let (token, length) = match pair {
-            (b'<', b'>') | (b'!', b'=') => (Token::Operator(Operator::NotEqual), 2),
-            (b'<', b'=') => (Token::Operator(Operator::LessOrEqual), 2),
-            (b'>', b'=') => (Token::Operator(Operator::GreaterOrEqual), 2),
-            (b'<', b'<') => (Token::Operator(Operator::ShiftLeft), 2),
-            (b'>', b'>') => (Token::Operator(Operator::ShiftRight), 2),
-            (b'<', _) => (Token::Operator(Operator::Less), 1),
-            (b'>', _) => (Token::Operator(Operator::Greater), 1),
-            (b'=', _) => (Token::Operator(Operator::Equal), 1),
-            (b'|', _) => (Token::Operator(Operator::BitOr), 1),
-            (b'#', _) => (Token::Operator(Operator::BitXor), 1),
-            (b'&', _) => (Token::Operator(Operator::BitAnd), 1),
-            (b'+', _) => (Token::Operator(Operator::Add), 1),
-            (b'-', _) => (Token::Operator(Operator::Subtract), 1),
-            (b'*', _) => (Token::Operator(Operator::Multiply), 1),
-            (b'/', _) => (Token::Operator(Operator::Divide), 1),
-            (b'%', _) => (Token::Operator(Operator::Modulo), 1),
+            (b'<', b'>') | (b'!', b'=') => (Token::Operator(comparison(Number::NotEqual)), 2),
+            (b'<', b'=') => (Token::Operator(comparison(Number::LessOrEqual)), 2),
+            (b'>', b'=') => (Token::Operator(Operator::Reversed(Number::LessOrEqual)), 2),
+            (b'<', b'<') => (Token::Operator(bits(Integer::ShiftLeft)), 2),
+            (b'>', b'>') => (Token::Operator(bits(Integer::ShiftRight)), 2),
+            (b'<', _) => (Token::Operator(comparison(Number::Less)), 1),
+            (b'>', _) => (Token::Operator(Operator::Reversed(Number::Less)), 1),
+            (b'=', _) => (Token::Operator(comparison(Number::Equal)), 1),
+            (b'|', _) => (Token::Operator(bits(Integer::BitOr)), 1),
+            (b'#', _) => (Token::Operator(bits(Integer::BitXor)), 1),
+            (b'&', _) => (Token::Operator(bits(Integer::BitAnd)), 1),
+            (b'+', _) => (Token::Operator(Operator::ADD), 1),
+            (b'-', _) => (Token::Operator(Operator::SUBTRACT), 1),
+            (b'*', _) => (Token::Operator(product(Binary::Number(Number::Multiply))), 1),
+            (b'/', _) => (Token::Operator(product(Binary::Number(Number::Divide))), 1),
+            (b'%', _) => (Token::Operator(product(Binary::Integer(Integer::Modulo))), 1),
             (b'~', _) => (Token::Invert, 1),
             (b'(', _) => (Token::Open, 1),
             (b')', _) => (Token::Close, 1),
             (b',', _) => (Token::Comma, 1),
             _ => {
                 self.source.advance(1);
-                let text = self.source.since(start);
-                return Err(LexicalError { message: "unexpected character", text });
+                return Err(self.error("unexpected character", Some(self.source.since(start))));
             }
         };
         self.source.advance(length);
@@ -171,17 +185,23 @@ impl<'s, 'a> Lexer<'s, 'a> {
     }
 
     /// Takes the rest of the command. pgbench does so to show the whole of it with an error, and what is no token
-    /// then becomes the error; the last such is returned, with the offset behind it.
-    pub(super) fn finish(&mut self) -> Option<(LexicalError<'a>, usize)> {
+    /// then becomes the error: the last such.
+    pub(super) fn finish(&mut self) -> Option<ExpressionError> {
         let mut last = None;
         while !self.ended {
             match self.next() {
                 Ok(Token::EndOfCommand) => break,
                 Ok(_) => {}
-                Err(error) => last = Some((error, self.offset())),
+                Err(error) => last = Some(error),
             }
         }
         last
+    }
+
+    /// An error that shows behind the last token.
+    pub(super) fn error(&self, message: &'static str, about: Option<&[u8]>) -> ExpressionError {
+        let more = about.map(|text| String::from_utf8_lossy(text).into_owned());
+        ExpressionError { message, more, offset: self.source.offset() }
     }
 }
 
@@ -199,9 +219,9 @@ fn word(text: &[u8]) -> Token<'_> {
         ("then", Token::Then),
         ("else", Token::Else),
         ("end", Token::End),
-        ("null", Token::Null),
-        ("true", Token::Boolean(true)),
-        ("false", Token::Boolean(false)),
+        ("null", Token::Constant(Value::Null)),
+        ("true", Token::Constant(Value::Boolean(true))),
+        ("false", Token::Constant(Value::Boolean(false))),
     ];
     let keyword = KEYWORDS.iter().find(|(keyword, _)| keyword.as_bytes().eq_ignore_ascii_case(text));
     keyword.map_or(Token::Function(text), |(_, token)| *token)

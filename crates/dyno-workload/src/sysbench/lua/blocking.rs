@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use dyno_engine::request::QueryKind;
-use dyno_target::connection::{ConnectError, Connection, QueryError};
+use dyno_target::connection::{Connection, QueryError};
 use dyno_target::interruption;
 
 use super::error::LuaError;
@@ -15,8 +15,8 @@ use super::rows::AnswerRows;
 use super::state::{LuaState, Seat, Task};
 use crate::sysbench::counters::ClientCounters;
 
-/// Opens a connection to the server.
-pub type Opener<'a> = dyn Fn() -> Result<Connection, ConnectError> + Sync + 'a;
+/// Opens a connection to the server, or says why not.
+pub type Opener<'a> = dyn Fn() -> Result<Connection, String> + Send + Sync + 'a;
 
 /// Has a client do `task` to its end, with no server if there is no `open`; whether the script has what was to be run.
 /// What it asks the server is counted by `counters`.
@@ -31,14 +31,22 @@ pub(super) fn converse(
         ClientConnections { open, counters, connections: BTreeMap::new(), used: 0, rows: AnswerRows::new() };
     let mut question = state.start(seat, task);
     loop {
-        question = match client.answer(question)? {
-            BlockingAnswer::Done => state.resume(seat, &LuaReply::Done),
-            BlockingAnswer::Result(rows_count) => {
-                let (columns, rows) = (client.rows.columns, client.rows.bytes());
+        let answer = match question {
+            Question::Ended { found } => return Ok(found),
+            Question::Failed(error) => return Err(error),
+            // What the script would do next is not begun.
+            Question::Sleep(time) if !interruption::sleep(time) => {
+                return Err(LuaError::new(None, "interrupted"));
+            }
+            asked => client.answer(asked),
+        };
+        question = match &answer {
+            Ok(None) => state.resume(seat, &LuaReply::Done),
+            Ok(Some(rows_count)) => {
+                let (rows_count, columns, rows) = (*rows_count, client.rows.columns, client.rows.bytes());
                 state.resume(seat, &LuaReply::Result { rows_count, columns, rows })
             }
-            BlockingAnswer::Refused(refused) => state.resume(seat, &LuaReply::Refused(&refused)),
-            BlockingAnswer::Ended { found } => return Ok(found),
+            Err(refused) => state.resume(seat, &LuaReply::Refused(refused)),
         };
     }
 }
@@ -52,53 +60,31 @@ struct ClientConnections<'a> {
     rows: AnswerRows,
 }
 
-enum BlockingAnswer {
-    Done,
-    /// With so many rows returned or changed.
-    Result(u64),
-    Refused(Refused),
-    Ended {
-        found: bool,
-    },
-}
-
 impl ClientConnections<'_> {
-    fn answer(&mut self, question: Question) -> Result<BlockingAnswer, LuaError> {
-        Ok(match question {
-            Question::Query { sql, wanted } => self.query(&sql.as_bytes(), wanted),
+    /// With as many rows as were returned or changed, where the answer is a result.
+    fn answer(&mut self, question: Question) -> Result<Option<u64>, Refused> {
+        match question {
+            Question::Query { sql, wanted } => return self.query(&sql.as_bytes(), wanted).map(Some),
             Question::Rollback => {
-                self.query(b"ROLLBACK", RowsWanted::Nothing);
-                BlockingAnswer::Done
+                // What the script does next meets whatever is wrong.
+                let _ = self.query(b"ROLLBACK", RowsWanted::Nothing);
             }
             Question::Connect { connection } | Question::Reconnect { connection } => {
                 self.used = connection;
                 self.connections.remove(&connection);
-                self.connected().map_or_else(BlockingAnswer::Refused, |_| BlockingAnswer::Done)
+                self.connected()?;
             }
-            Question::Use { connection } => {
-                self.used = connection;
-                BlockingAnswer::Done
-            }
+            Question::Use { connection } => self.used = connection,
             Question::Disconnect { connection } => {
                 self.connections.remove(&connection);
-                BlockingAnswer::Done
             }
-            Question::Sleep(time) if interruption::sleep(time) => BlockingAnswer::Done,
-            // What the script would do next is not begun.
-            Question::Sleep(_) => return Err(LuaError::new(None, "interrupted")),
             // Statements of the load went with the load's connections.
-            Question::Prepare { .. } | Question::Execute { .. } => BlockingAnswer::Refused(plain_refusal(
-                "the run is over, and its prepared statements with it".to_owned(),
-            )),
-            Question::Forget { .. }
-            | Question::Count { .. }
-            | Question::Ready
-            | Question::EventDone { .. }
-            | Question::Restart
-            | Question::ThreadDone => BlockingAnswer::Done,
-            Question::Ended { found } => BlockingAnswer::Ended { found },
-            Question::Failed(error) => return Err(error),
-        })
+            Question::Prepare { .. } | Question::Execute { .. } => {
+                return Err(plain_refusal("the run is over, and its prepared statements with it"));
+            }
+            _ => {}
+        }
+        Ok(None)
     }
 
     fn connected(&mut self) -> Result<&mut Connection, Refused> {
@@ -108,10 +94,9 @@ impl ClientConnections<'_> {
         match self.connections.entry(self.used) {
             Entry::Occupied(open) => Ok(open.into_mut()),
             Entry::Vacant(place) => {
-                let no_server =
-                    || plain_refusal("no query is possible here: no connection is open yet".to_owned());
+                let no_server = || plain_refusal("no query is possible here: no connection is open yet");
                 let open = self.open.ok_or_else(no_server)?;
-                let mut connection = open().map_err(|error| plain_refusal(error.to_string()))?;
+                let mut connection = open().map_err(plain_refusal)?;
                 if let Some(wire) = connection.wire_mut() {
                     wire.take_answers_of_any_size();
                 }
@@ -120,39 +105,27 @@ impl ClientConnections<'_> {
         }
     }
 
-    fn query(&mut self, sql: &[u8], wanted: RowsWanted) -> BlockingAnswer {
-        let Ok(text) = std::str::from_utf8(sql) else {
-            return BlockingAnswer::Refused(plain_refusal("the query is not UTF-8".to_owned()));
-        };
+    /// Rows that were returned or changed.
+    fn query(&mut self, sql: &[u8], wanted: RowsWanted) -> Result<u64, Refused> {
+        let text = str::from_utf8(sql).map_err(|_| plain_refusal("the query is not UTF-8"))?;
         self.rows.start(wanted);
-        let connection = match self.connected() {
-            Ok(connection) => connection,
-            Err(refused) => return BlockingAnswer::Refused(refused),
-        };
+        let connection = self.connected()?;
         let kind = kind_of(sql);
         // Of what changes rows their number is told, of all else the number of rows returned.
         if kind == QueryKind::Write || (kind == QueryKind::Other && wanted == RowsWanted::Nothing) {
-            return match connection.execute(text) {
-                Ok(affected) => {
-                    self.count(kind, 0, affected);
-                    BlockingAnswer::Result(affected)
-                }
-                Err(error) => BlockingAnswer::Refused(refused(&error)),
-            };
+            let affected = connection.execute(text).map_err(|error| refused(&error))?;
+            self.count(kind, 0, affected);
+            return Ok(affected);
         }
-        match connection.query(text) {
-            Ok(rows) => {
-                for row in &rows {
-                    let columns = row.iter().count();
-                    self.rows.row(columns, |rows| {
-                        row.iter().for_each(|(_, value)| rows.value(value.map(str::as_bytes)));
-                    });
-                }
-                self.count(kind, rows.len() as u64, 0);
-                BlockingAnswer::Result(rows.len() as u64)
-            }
-            Err(error) => BlockingAnswer::Refused(refused(&error)),
+        let rows = connection.query(text).map_err(|error| refused(&error))?;
+        for row in &rows {
+            let columns = row.iter().count();
+            self.rows.row(columns, |rows| {
+                row.iter().for_each(|(_, value)| rows.value(value.map(str::as_bytes)));
+            });
         }
+        self.count(kind, rows.len() as u64, 0);
+        Ok(rows.len() as u64)
     }
 
     fn count(&self, kind: QueryKind, rows: u64, affected: u64) {
@@ -168,14 +141,12 @@ fn refused(error: &QueryError) -> Refused {
         error => error.to_string(),
     };
     Refused {
-        ignorable: false,
-        open: false,
         number: error.number().unwrap_or(0),
         state: error.sqlstate().unwrap_or_default().to_owned(),
-        message,
+        ..plain_refusal(message)
     }
 }
 
-fn plain_refusal(message: String) -> Refused {
-    Refused { ignorable: false, open: false, number: 0, state: String::new(), message }
+fn plain_refusal(message: impl Into<String>) -> Refused {
+    Refused { message: message.into(), ..Refused::default() }
 }

@@ -30,7 +30,7 @@ pub(super) struct LuaClient {
     shared: Arc<LuaShared>,
     /// `None` where the state could not be made, which was told.
     place: Option<Placed>,
-    counters: Option<ClientCounters>,
+    counters: ClientCounters,
     phase: Phase,
     /// What the coroutine waits for.
     waits: Option<Wait>,
@@ -77,11 +77,7 @@ enum Wait {
 }
 
 impl LuaClient {
-    pub(super) fn new(
-        shared: Arc<LuaShared>,
-        place: Option<Placed>,
-        counters: Option<ClientCounters>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<LuaShared>, place: Option<Placed>, counters: ClientCounters) -> Self {
         Self {
             shared,
             place,
@@ -101,16 +97,10 @@ impl LuaClient {
         }
     }
 
-    fn counted(&self, count: impl FnOnce(&ClientCounters)) {
-        if let Some(counters) = &self.counters {
-            count(counters);
-        }
-    }
-
     /// Counts what was answered.
     #[inline]
     fn count(&self, kind: QueryKind, answer: &Answer) {
-        self.counted(|counters| counters.query(outcome(kind, answer.rows, answer.affected)));
+        self.counters.query(outcome(kind, answer.rows, answer.affected));
     }
 
     /// Answers what the coroutine waits for, and returns what it wants next.
@@ -194,7 +184,7 @@ impl LuaClient {
                 }
                 Question::Connect { connection } | Question::Reconnect { connection } => {
                     if matches!(question, Question::Reconnect { .. }) {
-                        self.counted(ClientCounters::reconnect);
+                        self.counters.reconnect();
                     }
                     self.waits = Some(Wait::Nothing);
                     (self.connecting, self.connection) = (true, connection);
@@ -297,13 +287,13 @@ impl LuaClient {
             4 => ClientCounters::ignored_error,
             _ => return,
         };
-        self.counted(|counters| (0..by.min(OWN_COUNTS_MAX)).for_each(|_| count(counters)));
+        (0..by.min(OWN_COUNTS_MAX)).for_each(|_| count(&self.counters));
     }
 
     fn lost_connection(&self, message: &str) -> Refused {
         let mysql = self.shared.mysql;
         Refused {
-            ignorable: self.shared.ignored.reconnects(),
+            ignorable: self.shared.run.ignored.reconnects(),
             open: false,
             number: if mysql { CR_SERVER_LOST } else { 0 },
             state: if mysql { "HY000" } else { CONNECTION_FAILURE }.to_owned(),
@@ -313,9 +303,9 @@ impl LuaClient {
 
     /// What MySQL would say of a statement that went with an earlier connection.
     fn unknown_statement(&self) -> Refused {
-        self.counted(ClientCounters::ignored_error);
+        self.counters.ignored_error();
         Refused {
-            ignorable: self.shared.ignored.ignores_number(UNKNOWN_STATEMENT),
+            ignorable: self.shared.run.ignored.ignores_number(UNKNOWN_STATEMENT),
             open: false,
             number: UNKNOWN_STATEMENT,
             state: "HY000".to_owned(),
@@ -329,7 +319,7 @@ impl LuaClient {
         self.phase = Phase::Ended;
         let Refused { number, state, message, .. } = self.lost_connection(&error.to_string());
         let text = format!("SQL error, errno = {number}, state = '{state}': {message}");
-        self.shared.fail(LuaError::new(Some("event".to_owned()), &text));
+        self.shared.fail(LuaError::new(Some("event".to_owned()), text));
     }
 
     /// What the script waits for will not come.
@@ -348,7 +338,7 @@ impl LuaClient {
     fn event_failed(&mut self) {
         if self.phase == Phase::InEvent {
             self.phase = Phase::Adrift;
-            self.counted(ClientCounters::event_failed);
+            self.counters.event_failed();
         }
     }
 }
@@ -390,7 +380,7 @@ impl Client for LuaClient {
         // Adrift, it goes on with the event that the engine gave up.
         if matches!(self.phase, Phase::Ready | Phase::Adrift) {
             self.phase = Phase::InEvent;
-            self.counted(ClientCounters::event_begun);
+            self.counters.event_begun();
         }
         TransactionType(0)
     }
@@ -412,7 +402,7 @@ impl Client for LuaClient {
     fn connected(&mut self, _took_ns: u64) {
         (self.online, self.connecting) = (true, false);
         if std::mem::take(&mut self.reconnecting) {
-            self.counted(ClientCounters::reconnect);
+            self.counters.reconnect();
         }
     }
 
@@ -422,9 +412,9 @@ impl Client for LuaClient {
 
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let error = failure.error;
-        self.counted(ClientCounters::ignored_error);
+        self.counters.ignored_error();
         self.refused = Some(Refused {
-            ignorable: self.shared.ignored.ignores(error),
+            ignorable: self.shared.run.ignored.ignores(error),
             open: !self.shared.mysql && failure.status == TransactionStatus::Failed,
             number: error.number().unwrap_or(0),
             state: error.state().as_str().to_owned(),
@@ -453,7 +443,7 @@ impl Client for LuaClient {
         let waited = matches!(self.waits, Some(Wait::Query(_) | Wait::Prepare));
         if waited {
             self.tell_lost(&self.lost_connection(&error.to_string()));
-        } else if self.shared.ignored.reconnects() {
+        } else if self.shared.run.ignored.reconnects() {
             // It may be lost, opened and lost again before the script uses it.
             if !self.lost.contains(&self.connection) {
                 self.lost.push(self.connection);
@@ -469,7 +459,7 @@ impl Client for LuaClient {
             self.lost(error);
             return false;
         }
-        self.shared.tell_refusal(error);
+        (self.shared.run.on_connect_error)(error);
         self.tell_lost(&self.lost_connection(&error.to_string()));
         true
     }
@@ -478,7 +468,7 @@ impl Client for LuaClient {
         match self.phase {
             Phase::InEvent if ended.well => {
                 self.phase = Phase::Ready;
-                self.counted(|counters| counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns)));
+                self.counters.event_ended(ended.ended_ns.saturating_sub(ended.due_ns));
             }
             Phase::Starting if ended.well => self.phase = Phase::Ready,
             _ => self.event_failed(),

@@ -30,26 +30,37 @@ pub struct LuaLoad {
 pub(super) type Placed = (Arc<LuaState>, Seat);
 
 /// What all clients share.
+#[derive(Debug)]
 pub(super) struct LuaShared {
     script: Arc<LuaScript>,
     pub(super) mysql: bool,
-    pub(super) ignored: IgnoredErrors,
-    counters: Option<Arc<Counters>>,
+    pub(super) run: LuaRun,
     /// One for each load thread, which makes it.
     threads: Box<[OnceLock<Arc<LuaState>>]>,
     /// By the script's thread number.
     seats: Box<[OnceLock<Placed>]>,
     failure: OnceLock<LuaError>,
-    stop: Option<Arc<AtomicBool>>,
-    on_connect_error: Option<Arc<OnConnectError>>,
 }
 
-/// Hears why a connection that a thread asked for was not opened.
+/// Hears why a connection that a thread asked for was not opened, before the script does.
 pub type OnConnectError = dyn Fn(&SessionError) + Send + Sync;
 
-impl std::fmt::Debug for LuaShared {
+/// What a run gives to the clients of its script.
+pub struct LuaRun {
+    /// Load threads.
+    pub threads: u32,
+    pub clients: u32,
+    pub counters: Arc<Counters>,
+    /// Errors that restart an event; a lost connection that is among them does so too.
+    pub ignored: IgnoredErrors,
+    /// Set once the script has failed, so that the run ends.
+    pub stop: Arc<AtomicBool>,
+    pub on_connect_error: Box<OnConnectError>,
+}
+
+impl std::fmt::Debug for LuaRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LuaShared").field("failure", &self.failure).finish_non_exhaustive()
+        f.debug_struct("LuaRun").field("clients", &self.clients).finish_non_exhaustive()
     }
 }
 
@@ -58,15 +69,7 @@ impl LuaShared {
     pub(super) fn fail(&self, error: LuaError) {
         // The others follow from the first, or would have come anyway.
         let _ = self.failure.set(error);
-        if let Some(stop) = &self.stop {
-            stop.store(true, Ordering::Relaxed);
-        }
-    }
-
-    pub(super) fn tell_refusal(&self, error: &SessionError) {
-        if let Some(on_connect_error) = &self.on_connect_error {
-            on_connect_error(error);
-        }
+        self.run.stop.store(true, Ordering::Relaxed);
     }
 
     fn state(&self, thread: u32) -> Result<Arc<LuaState>, LuaError> {
@@ -91,58 +94,19 @@ impl LuaShared {
 }
 
 impl LuaLoad {
-    /// For a run of `clients` clients on `threads` load threads. Errors that restart an event are those that sysbench
-    /// ignores.
     #[must_use]
-    pub fn new(script: Arc<LuaScript>, threads: u32, clients: u32) -> Self {
-        let mysql = script.is_mysql();
-        let name = script.name();
+    pub fn new(script: Arc<LuaScript>, run: LuaRun) -> Self {
         Self {
-            types: [name],
+            types: [script.name()],
             shared: Arc::new(LuaShared {
+                mysql: script.is_mysql(),
                 script,
-                mysql,
-                ignored: IgnoredErrors::usual(),
-                counters: None,
-                threads: (0..threads).map(|_| OnceLock::new()).collect(),
-                seats: (0..clients).map(|_| OnceLock::new()).collect(),
+                threads: (0..run.threads).map(|_| OnceLock::new()).collect(),
+                seats: (0..run.clients).map(|_| OnceLock::new()).collect(),
+                run,
                 failure: OnceLock::new(),
-                stop: None,
-                on_connect_error: None,
             }),
         }
-    }
-
-    /// Counts as sysbench does.
-    #[must_use]
-    pub fn with_counters(self, counters: Arc<Counters>) -> Self {
-        self.with(|shared| shared.counters = Some(counters))
-    }
-
-    /// Errors that restart an event; a lost connection that is among them does so too.
-    #[must_use]
-    pub fn with_ignored_errors(self, ignored: IgnoredErrors) -> Self {
-        self.with(|shared| shared.ignored = ignored)
-    }
-
-    /// Set once the script has failed, so that the run ends.
-    #[must_use]
-    pub fn with_stop(self, stop: Arc<AtomicBool>) -> Self {
-        self.with(|shared| shared.stop = Some(stop))
-    }
-
-    /// Hears of connections that were not opened, before the script does.
-    #[must_use]
-    pub fn with_on_connect_error(self, on_connect_error: Arc<OnConnectError>) -> Self {
-        self.with(|shared| shared.on_connect_error = Some(on_connect_error))
-    }
-
-    /// Before the first client is made nobody else holds it.
-    fn with(mut self, change: impl FnOnce(&mut LuaShared)) -> Self {
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            change(shared);
-        }
-        self
     }
 
     /// The first error of a client that ended the run.
@@ -193,14 +157,8 @@ impl Workload for LuaLoad {
 
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
         let shared = &self.shared;
-        let counters = shared.counters.as_ref().map(|counters| counters.client(identity));
-        let seat = match shared.seat(identity, seed) {
-            Ok(seat) => Some(seat),
-            Err(error) => {
-                shared.fail(error);
-                None
-            }
-        };
+        let counters = shared.run.counters.client(identity);
+        let seat = shared.seat(identity, seed).map_err(|error| shared.fail(error)).ok();
         Box::new(LuaClient::new(Arc::clone(shared), seat, counters))
     }
 }

@@ -5,19 +5,19 @@
 //! run on few threads, and a script holds up the others only for as long as it computes.
 //!
 //! ```text
-//! let mut script = Script::load(&path, &invocation)?;          // reads it once, with no sysbench.opt, as sysbench does
+//! let mut script = LuaScript::load(&path, &invocation)?;          // reads it once, with no sysbench.opt, as sysbench does
 //! script.options_declared(), has_command(name), has_function("event")
-//! script.configure(Settings { options, mysql, seed, … })?;
+//! script.configure(ScriptSettings { options, seed, … })?;
 //! script.run_command("prepare", threads, &open)?;              // and cleanup, prewarm, help, commands of its own
 //!
 //! let script = Arc::new(script);                               // `run`
 //! script.call("init", &open)?;
-//! let load = LuaLoad::new(Arc::clone(&script), threads, clients).with_counters(counters).with_stop(stop);
+//! let load = LuaLoad::new(Arc::clone(&script), LuaRun { threads, clients, counters, ignored, stop, … });
 //! // a stage of one transaction per client is `thread_init`; the stages behind it are events
-//! script.report_intermediate(&report)?                         // false: print the usual line
+//! script.report(&report)?                                      // false: print the usual line
 //! load.failure()                                               // what ended the run
 //! load.finish(&open)?;                                         // thread_done
-//! script.report_cumulative(&report)?; script.call("done", &open)?; script.end_reports()?;
+//! script.report(&whole)?; script.call("done", &open)?; script.end_reports()?;
 //! ```
 
 mod blocking;
@@ -25,7 +25,7 @@ mod client;
 mod error;
 mod kind;
 mod load;
-mod options;
+pub mod options;
 mod question;
 mod random;
 mod report;
@@ -35,9 +35,9 @@ mod state;
 
 pub use blocking::Opener;
 pub use error::LuaError;
-pub use load::{LuaLoad, OnConnectError};
+pub use load::{LuaLoad, LuaRun, OnConnectError};
 pub use options::{DeclaredOption, OptionKind, OptionValue};
 pub use random::Distributions;
-pub use report::{LuaReport, ReportLatency};
+pub use report::LuaReport;
 pub use script::{Invocation, LuaScript, ScriptSettings};
 pub use state::LogSink;

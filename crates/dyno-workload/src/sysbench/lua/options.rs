@@ -2,6 +2,8 @@
 
 use mlua::{Lua, Table, Value};
 
+use crate::c_numbers::{leading_integer, leading_number};
+
 /// The value of an option as a script sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OptionValue {
@@ -39,6 +41,48 @@ pub enum OptionKind {
     File,
 }
 
+impl OptionKind {
+    /// What stands behind `=`, or nothing, as sysbench reads it: as far as it makes sense.
+    #[must_use]
+    pub fn read(self, text: Option<&str>) -> OptionValue {
+        let flag = flag(text).unwrap_or(false);
+        let text = text.unwrap_or_default();
+        match self {
+            Self::Bool => OptionValue::Bool(flag),
+            // Saturates, and cuts what is behind the point.
+            Self::Integer => OptionValue::Integer(leading_number(text) as i64),
+            Self::Double => OptionValue::Double(leading_number(text)),
+            Self::Size => OptionValue::Integer(size(text)),
+            Self::Text | Self::File => OptionValue::Text(text.to_owned()),
+            Self::List => OptionValue::List(words(text).map(str::to_owned).collect()),
+        }
+    }
+}
+
+/// `on`, `true` and `1`; `off`, `false` and `0`; no value is `on`.
+#[must_use]
+pub fn flag(text: Option<&str>) -> Option<bool> {
+    match text {
+        None | Some("on" | "true" | "1") => Some(true),
+        Some("off" | "false" | "0") => Some(false),
+        Some(_) => None,
+    }
+}
+
+/// The words of a list; empty ones are none.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty())
+}
+
+/// Bytes: a number, and a letter for its unit.
+#[must_use]
+pub fn size(text: &str) -> i64 {
+    let (value, rest) = leading_integer(text);
+    let unit = rest.bytes().next().map(|letter| letter.to_ascii_uppercase());
+    let power = unit.and_then(|unit| b"KMGTP".iter().position(|known| *known == unit)).map_or(0, |at| at + 1);
+    value.unwrap_or(0).max(0).saturating_mul(1 << (10 * power))
+}
+
 /// An option that a script declares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeclaredOption {
@@ -46,8 +90,8 @@ pub struct DeclaredOption {
     pub name: String,
     pub help: String,
     pub kind: OptionKind,
-    /// As the script gives it.
-    pub default: Option<OptionValue>,
+    /// As the command line would have it: `on`, `3k`, `a,b`.
+    pub default: Option<String>,
 }
 
 impl DeclaredOption {
@@ -71,67 +115,22 @@ impl DeclaredOption {
         format!("{}{value}", self.name)
     }
 
-    /// Its default, as the command line would have it.
-    #[must_use]
-    pub fn default_text(&self) -> Option<String> {
-        self.default.as_ref().map(|default| match default {
-            OptionValue::Bool(value) => if *value { "on" } else { "off" }.to_owned(),
-            OptionValue::Integer(value) => value.to_string(),
-            OptionValue::Double(value) => value.to_string(),
-            OptionValue::Text(value) => value.clone(),
-            OptionValue::List(values) => values.join(","),
-        })
-    }
-
     /// The lines that help has of a script's options.
     #[must_use]
     pub fn list(options: &[Self]) -> String {
         let width = options.iter().map(|option| option.syntax().len()).max().unwrap_or(0);
         let line = |option: &Self| {
-            let default = option.default_text().map(|default| format!(" [{default}]")).unwrap_or_default();
+            let default = option.default.as_ref().map(|default| format!(" [{default}]")).unwrap_or_default();
             format!("  --{:width$} {}{default}\n", option.syntax(), option.help)
         };
         options.iter().map(line).collect()
     }
 
-    /// What the script finds where the command line does not name it.
+    /// What the script finds where the command line does not name it; without a default, as if it were named without a
+    /// value.
     #[must_use]
     pub fn value_unset(&self) -> OptionValue {
-        match (&self.default, self.kind) {
-            (Some(OptionValue::Text(text)), OptionKind::Text) => OptionValue::Text(text.clone()),
-            // A default may be written as the command line would have it: "3k", "a,b".
-            (Some(OptionValue::Text(text)), _) => {
-                self.parse(Some(text)).unwrap_or_else(|| OptionValue::Text(text.clone()))
-            }
-            (Some(value), _) => value.clone(),
-            // As if it were named without a value.
-            (None, OptionKind::Bool) => OptionValue::Bool(true),
-            (None, OptionKind::Integer | OptionKind::Size) => OptionValue::Integer(0),
-            (None, OptionKind::Double) => OptionValue::Double(0.0),
-            (None, OptionKind::Text | OptionKind::File) => OptionValue::Text(String::new()),
-            (None, OptionKind::List) => OptionValue::List(Vec::new()),
-        }
-    }
-
-    /// Reads what stands behind `=`, or nothing; `None` where it is no value of this option.
-    #[must_use]
-    pub fn parse(&self, text: Option<&str>) -> Option<OptionValue> {
-        Some(match (self.kind, text) {
-            (OptionKind::Bool, None | Some("on" | "true" | "yes" | "1")) => OptionValue::Bool(true),
-            (OptionKind::Bool, Some("off" | "false" | "no" | "0")) => OptionValue::Bool(false),
-            (OptionKind::Bool, Some(_)) => return None,
-            (OptionKind::Text | OptionKind::File, text) => {
-                OptionValue::Text(text.unwrap_or_default().to_owned())
-            }
-            (OptionKind::List, text) => {
-                let parts =
-                    text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty());
-                OptionValue::List(parts.map(str::to_owned).collect())
-            }
-            (OptionKind::Integer, text) => OptionValue::Integer(text?.trim().parse().ok()?),
-            (OptionKind::Double, text) => OptionValue::Double(text?.trim().parse().ok()?),
-            (OptionKind::Size, text) => OptionValue::Integer(parse_size(text?.trim())?),
-        })
+        self.kind.read(self.default.as_deref())
     }
 
     /// Reads `sysbench.cmdline.options`. An entry is a table of the help, the default and the type, where the last two
@@ -148,44 +147,29 @@ impl DeclaredOption {
 
     fn read(name: String, entry: &Table) -> Self {
         let help = entry.get::<Option<String>>(1).ok().flatten().unwrap_or_default();
-        let default = match entry.get::<Value>(2).unwrap_or(Value::Nil) {
-            Value::Boolean(value) => Some(OptionValue::Bool(value)),
-            Value::Integer(value) => Some(OptionValue::Integer(value)),
-            Value::Number(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
-                Some(OptionValue::Integer(value as i64))
-            }
-            Value::Number(value) => Some(OptionValue::Double(value)),
-            Value::String(value) => Some(OptionValue::Text(value.to_string_lossy())),
+        let (default, kind_of_default) = match entry.get::<Value>(2).unwrap_or(Value::Nil) {
+            Value::Boolean(true) => (Some("on".to_owned()), OptionKind::Bool),
+            Value::Boolean(false) => (Some("off".to_owned()), OptionKind::Bool),
+            Value::Integer(value) => (Some(value.to_string()), OptionKind::Integer),
+            Value::Number(value) if value.fract() == 0.0 => (Some(value.to_string()), OptionKind::Integer),
+            Value::Number(value) => (Some(value.to_string()), OptionKind::Double),
+            Value::String(value) => (Some(value.to_string_lossy()), OptionKind::Text),
             Value::Table(values) => {
-                Some(OptionValue::List(values.sequence_values().filter_map(Result::ok).collect()))
+                let words: Vec<String> = values.sequence_values().filter_map(Result::ok).collect();
+                (Some(words.join(",")), OptionKind::List)
             }
-            _ => None,
+            _ => (None, OptionKind::Text),
         };
-        let kind = match (entry.get::<Option<u32>>(3).ok().flatten(), &default) {
-            (Some(1), _) => OptionKind::Bool,
-            (Some(2), _) => OptionKind::Integer,
-            (Some(3), _) => OptionKind::Size,
-            (Some(4), _) => OptionKind::Double,
-            (Some(6), _) => OptionKind::List,
-            (Some(_), _) | (None, None | Some(OptionValue::Text(_))) => OptionKind::Text,
-            (None, Some(OptionValue::Bool(_))) => OptionKind::Bool,
-            (None, Some(OptionValue::Integer(_))) => OptionKind::Integer,
-            (None, Some(OptionValue::Double(_))) => OptionKind::Double,
-            (None, Some(OptionValue::List(_))) => OptionKind::List,
+        let kind = match entry.get::<Option<u32>>(3).ok().flatten() {
+            None => kind_of_default,
+            Some(1) => OptionKind::Bool,
+            Some(2) => OptionKind::Integer,
+            Some(3) => OptionKind::Size,
+            Some(4) => OptionKind::Double,
+            Some(6) => OptionKind::List,
+            Some(_) => OptionKind::Text,
         };
         Self { name, help, kind, default }
-    }
-}
-
-fn parse_size(text: &str) -> Option<i64> {
-    let powers = ['k', 'm', 'g', 't', 'p'];
-    let last = text.chars().last()?.to_ascii_lowercase();
-    match (1..).zip(powers).find(|(_, letter)| *letter == last) {
-        Some((power, _)) => {
-            let number: i64 = text[..text.len() - 1].parse().ok()?;
-            number.checked_mul(1024_i64.pow(power))
-        }
-        None => text.parse().ok(),
     }
 }
 
@@ -199,19 +183,17 @@ mod tests {
 
     #[test]
     fn values_are_read_by_their_kind() {
-        let parse = |kind, text| option(kind).parse(text);
-        assert_eq!(parse(OptionKind::Bool, None), Some(OptionValue::Bool(true)));
-        assert_eq!(parse(OptionKind::Bool, Some("off")), Some(OptionValue::Bool(false)));
-        assert_eq!(parse(OptionKind::Bool, Some("x")), None);
-        assert_eq!(parse(OptionKind::Integer, Some("12")), Some(OptionValue::Integer(12)));
-        assert_eq!(parse(OptionKind::Integer, Some("12x")), None);
-        assert_eq!(parse(OptionKind::Integer, None), None);
-        assert_eq!(parse(OptionKind::Size, Some("3k")), Some(OptionValue::Integer(3072)));
-        assert_eq!(parse(OptionKind::Size, Some("9223372036854775807p")), None);
-        assert_eq!(parse(OptionKind::Size, Some("")), None);
-        assert_eq!(parse(OptionKind::Size, Some("ä")), None);
+        assert_eq!(OptionKind::Bool.read(None), OptionValue::Bool(true));
+        assert_eq!(OptionKind::Bool.read(Some("off")), OptionValue::Bool(false));
+        assert_eq!(OptionKind::Bool.read(Some("x")), OptionValue::Bool(false));
+        assert_eq!(OptionKind::Integer.read(Some("12")), OptionValue::Integer(12));
+        assert_eq!(OptionKind::Integer.read(Some("12x")), OptionValue::Integer(12));
+        assert_eq!(OptionKind::Integer.read(None), OptionValue::Integer(0));
+        assert_eq!(OptionKind::Size.read(Some("3k")), OptionValue::Integer(3072));
+        assert_eq!(OptionKind::Size.read(Some("9223372036854775807p")), OptionValue::Integer(i64::MAX));
+        assert_eq!(OptionKind::Size.read(Some("ä")), OptionValue::Integer(0));
         let list = OptionValue::List(vec!["a".to_owned(), "b".to_owned()]);
-        assert_eq!(parse(OptionKind::List, Some("a, b,")), Some(list));
+        assert_eq!(OptionKind::List.read(Some("a, b,")), list);
     }
 
     #[test]
@@ -219,5 +201,27 @@ mod tests {
         assert_eq!(option(OptionKind::Size).key(), "da_sh");
         assert_eq!(option(OptionKind::Bool).syntax(), "da-sh[=on|off]");
         assert_eq!(option(OptionKind::Integer).value_unset(), OptionValue::Integer(0));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in
+            [("64K", 65536), ("1m", 1 << 20), ("2G", 2 << 30), ("1T", 1 << 40), ("7", 7), ("x", 0)]
+        {
+            assert_eq!(size(text), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn flags_are_written_in_small_letters() {
+        assert_eq!([None, Some("on"), Some("1"), Some("true")].map(flag), [Some(true); 4]);
+        assert_eq!(["off", "0", "false"].map(|text| flag(Some(text))), [Some(false); 3]);
+        assert_eq!(["ON", "", "yes", "x"].map(|text| flag(Some(text))), [None; 4]);
+    }
+
+    #[test]
+    fn lists_leave_nothing_out_but_nothing() {
+        assert_eq!(words("1,,2, 3").collect::<Vec<_>>(), ["1", "2", "3"]);
+        assert_eq!(words("").next(), None);
     }
 }

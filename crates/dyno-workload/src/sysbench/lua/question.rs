@@ -6,55 +6,53 @@ use mlua::{Lua, LuaString, MultiValue, Table, Value};
 
 use super::error::LuaError;
 
-/// Numbers of the questions. They reach Lua as `core.op`.
-const OPS: [(&str, i64); 17] = [
-    ("QUERY", QUERY),
-    ("PREPARE", PREPARE),
-    ("EXECUTE", EXECUTE),
-    ("FORGET", FORGET),
-    ("CONNECT", CONNECT),
-    ("RECONNECT", RECONNECT),
-    ("ROLLBACK", ROLLBACK),
-    ("SLEEP", SLEEP),
-    ("COUNT", COUNT),
-    ("READY", READY),
-    ("EVENT_DONE", EVENT_DONE),
-    ("RESTART", RESTART),
-    ("ENDED", ENDED),
-    ("FAILED", FAILED),
-    ("THREAD_DONE", THREAD_DONE),
-    ("USE", USE),
-    ("DISCONNECT", DISCONNECT),
-];
-const QUERY: i64 = 1;
-const PREPARE: i64 = 2;
-const EXECUTE: i64 = 3;
-const FORGET: i64 = 4;
-const CONNECT: i64 = 5;
-const RECONNECT: i64 = 6;
-const ROLLBACK: i64 = 7;
-const SLEEP: i64 = 8;
-const COUNT: i64 = 9;
-const READY: i64 = 10;
-const EVENT_DONE: i64 = 11;
-const RESTART: i64 = 12;
-const ENDED: i64 = 13;
-const FAILED: i64 = 14;
-const THREAD_DONE: i64 = 15;
-const USE: i64 = 16;
-const DISCONNECT: i64 = 17;
+/// Constants, and a table of their names and numbers.
+macro_rules! numbers {
+    ($(#[$about:meta])* $table:ident { $($name:ident = $number:literal,)* }) => {
+        $(#[$about])*
+        const $table: &[(&str, i64)] = &[$((stringify!($name), $name)),*];
+        $(const $name: i64 = $number;)*
+    };
+}
 
-const DONE: i64 = 0;
-const RESULT: i64 = 1;
-const REFUSED: i64 = 2;
+numbers! {
+    /// Numbers of the questions. They reach Lua as `core.op`.
+    OPS {
+        QUERY = 1,
+        PREPARE = 2,
+        EXECUTE = 3,
+        FORGET = 4,
+        CONNECT = 5,
+        RECONNECT = 6,
+        ROLLBACK = 7,
+        SLEEP = 8,
+        COUNT = 9,
+        READY = 10,
+        EVENT_DONE = 11,
+        RESTART = 12,
+        ENDED = 13,
+        FAILED = 14,
+        THREAD_DONE = 15,
+        USE = 16,
+        DISCONNECT = 17,
+    }
+}
+numbers! {
+    /// Numbers of the answers. They reach Lua as `core.answer`.
+    ANSWERS {
+        DONE = 0,
+        RESULT = 1,
+        REFUSED = 2,
+    }
+}
 
 /// Longest sleep at a time: what a script writes may be no time at all.
 const SLEEP_MAX_S: f64 = 1e6;
 
 /// `core.op` and `core.answer`.
 pub(super) fn constants(lua: &Lua) -> mlua::Result<(Table, Table)> {
-    let answers = [("DONE", DONE), ("RESULT", RESULT), ("REFUSED", REFUSED)];
-    Ok((lua.create_table_from(OPS)?, lua.create_table_from(answers)?))
+    let table = |numbers: &[(&'static str, i64)]| lua.create_table_from(numbers.iter().copied());
+    Ok((table(OPS)?, table(ANSWERS)?))
 }
 
 /// What of an answer's rows is wanted.
@@ -198,7 +196,7 @@ impl Question {
             FAILED => {
                 let text = first.to_string().unwrap_or_default();
                 let hook = second.as_string().map(LuaString::to_string_lossy);
-                Self::Failed(LuaError::new(hook, &text))
+                Self::Failed(LuaError::new(hook, text))
             }
             op => Self::misread(op),
         }
@@ -207,10 +205,7 @@ impl Question {
     /// Only a script that takes the driver's own tables apart gets here.
     #[cold]
     fn misread(op: i64) -> Self {
-        Self::Failed(LuaError::new(
-            None,
-            &format!("the script asked for what cannot be done (question {op})"),
-        ))
+        Self::Failed(LuaError::new(None, format!("the script asked for what cannot be done (question {op})")))
     }
 }
 
@@ -224,7 +219,7 @@ pub(super) fn integer(value: &Value) -> i64 {
 }
 
 /// What the server refused, as `sysbench.sql` tells of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Refused {
     /// The event is begun again.
     pub(super) ignorable: bool,

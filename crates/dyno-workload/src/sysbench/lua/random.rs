@@ -123,10 +123,8 @@ impl Streams {
             host.set(*name, lua.create_function(draw)?)?;
         }
         let streams = self.clone();
-        host.set(
-            "rand_unique",
-            lua.create_function(move |_, ()| Ok(f64::from(streams.lock().unique.draw())))?,
-        )?;
+        let unique = move |_: &Lua, ()| Ok(f64::from(streams.lock().unique.draw()));
+        host.set("rand_unique", lua.create_function(unique)?)?;
         let ranges = self.clone();
         let unique_of = move |_: &Lua, (low, last): (f64, f64)| {
             Ok(low + f64::from(ranges.lock().ranges.draw(low as i64, last as u32)))
@@ -135,13 +133,11 @@ impl Streams {
         let streams = self.clone();
         host.set("rand_double", lua.create_function(move |_, ()| Ok(streams.draw(Random::unit)))?)?;
         let streams = self.clone();
-        host.set(
-            "rand_halves",
-            lua.create_function(move |_, ()| {
-                let bits = streams.draw(Random::bits);
-                Ok(((bits >> 32) as f64, f64::from(bits as u32)))
-            })?,
-        )?;
+        let halves = move |_: &Lua, ()| {
+            let bits = streams.draw(Random::bits);
+            Ok(((bits >> 32) as f64, f64::from(bits as u32)))
+        };
+        host.set("rand_halves", lua.create_function(halves)?)?;
         let streams = self.clone();
         host.set(
             "rand_string",

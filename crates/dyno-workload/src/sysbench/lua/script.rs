@@ -51,7 +51,6 @@ impl std::fmt::Debug for Invocation {
 pub struct ScriptSettings {
     /// Everything of `sysbench.opt`, under names with underscores.
     pub options: Vec<(String, OptionValue)>,
-    pub mysql: bool,
     /// `--db-ps-mode=disable`
     pub emulates_statements: bool,
     pub percentile: u32,
@@ -63,7 +62,6 @@ impl Default for ScriptSettings {
     fn default() -> Self {
         Self {
             options: Vec::new(),
-            mysql: false,
             emulates_statements: false,
             percentile: 95,
             distributions: Distributions::default(),
@@ -76,20 +74,10 @@ impl Default for ScriptSettings {
 /// are not parallel and report hooks run in it.
 #[derive(Debug)]
 pub struct LuaScript {
-    setup: SetupShown,
+    setup: Setup,
     main: LuaState,
     seat: Seat,
     options: Vec<DeclaredOption>,
-    counters: Option<ClientCounters>,
-}
-
-/// [`Setup`] has a function in it, which cannot be shown.
-struct SetupShown(Setup);
-
-impl std::fmt::Debug for SetupShown {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setup").field("path", &self.0.path).finish_non_exhaustive()
-    }
 }
 
 /// The random stream of the state in which the script was read; no thread has this number.
@@ -118,36 +106,29 @@ impl LuaScript {
             path: path.to_owned(),
             text,
             package_path: package_path(Path::new(path).parent(), invocation),
-            command: invocation.command.clone(),
-            argv: invocation.argv.clone(),
-            mysql: invocation.mysql,
-            emulates: false,
-            percentile: 95,
-            options: None,
-            distributions: Distributions::default(),
-            seed: 0,
+            invocation: invocation.clone(),
+            settings: ScriptSettings::default(),
+            is_configured: false,
             unique: UniqueRanges::new(0),
-            log: invocation.log.clone(),
             driver_used: Arc::default(),
         };
         let main = LuaState::new(&setup)?;
         let seat = main.spawn(0, Random::of_client(0, MAIN), true)?;
-        let counters = invocation.counters.clone();
-        converse(&main, seat, Task::Read, invocation.open.as_deref(), counters.as_ref())?;
+        converse(&main, seat, Task::Read, invocation.open.as_deref(), invocation.counters.as_ref())?;
         let options = main.cmdline(seat, "options").map(|options| DeclaredOption::read_all(&options));
-        Ok(Self { setup: SetupShown(setup), main, seat, options: options.unwrap_or_default(), counters })
+        Ok(Self { setup, main, seat, options: options.unwrap_or_default() })
     }
 
     /// Its file's name without `.lua`.
     #[must_use]
     pub fn name(&self) -> String {
-        let path = Path::new(&self.setup.0.path);
-        path.file_stem().map_or_else(|| self.setup.0.path.clone(), |name| name.to_string_lossy().into_owned())
+        let path = Path::new(&self.setup.path);
+        path.file_stem().map_or_else(|| self.setup.path.clone(), |name| name.to_string_lossy().into_owned())
     }
 
     #[must_use]
     pub fn text(&self) -> &[u8] {
-        &self.setup.0.text
+        &self.setup.text
     }
 
     /// Of `sysbench.cmdline.options`, by name.
@@ -161,30 +142,25 @@ impl LuaScript {
     /// # Errors
     /// None that the script can cause; that memory is short.
     pub fn configure(&mut self, settings: ScriptSettings) -> Result<(), LuaError> {
-        let setup = &mut self.setup.0;
-        setup.options = Some(settings.options);
-        setup.mysql = settings.mysql;
-        setup.emulates = settings.emulates_statements;
-        setup.percentile = settings.percentile;
-        setup.seed = settings.seed;
-        setup.unique = UniqueRanges::new(settings.seed);
-        setup.distributions = settings.distributions;
-        self.main.configure(self.seat, setup, Random::of_client(settings.seed, MAIN))
+        let random = Random::of_client(settings.seed, MAIN);
+        self.setup.unique = UniqueRanges::new(settings.seed);
+        (self.setup.settings, self.setup.is_configured) = (settings, true);
+        self.main.configure(self.seat, &self.setup, random)
     }
 
     #[must_use]
     pub fn is_mysql(&self) -> bool {
-        self.setup.0.mysql
+        self.setup.invocation.mysql
     }
 
     /// Whether it has asked for the driver yet, in any of its threads: a report then has queries in it.
     #[must_use]
     pub fn uses_driver(&self) -> bool {
-        self.setup.0.driver_used.load(Ordering::Relaxed)
+        self.setup.driver_used.load(Ordering::Relaxed)
     }
 
     pub(super) fn counters(&self) -> Option<&ClientCounters> {
-        self.counters.as_ref()
+        self.setup.invocation.counters.as_ref()
     }
 
     /// Whether it has the function `name`: `event`, `init`, `prepare`, …
@@ -229,7 +205,7 @@ impl LuaScript {
         }
         let run = |tid| {
             let state = self.new_state()?;
-            let seat = state.spawn(tid, Random::of_client(self.setup.0.seed, tid), true)?;
+            let seat = state.spawn(tid, Random::of_client(self.setup.settings.seed, tid), true)?;
             converse(&state, seat, Task::Command(name), Some(open), None)
         };
         std::thread::scope(|scope| {
@@ -240,7 +216,7 @@ impl LuaScript {
             for thread in threads {
                 let died = |_| Err(LuaError::new(None, "a thread of the command died"));
                 let failed =
-                    |error| LuaError::new(None, &format!("a thread of the command did not start: {error}"));
+                    |error| LuaError::new(None, format!("a thread of the command did not start: {error}"));
                 let ran = thread.map_err(failed).and_then(|thread| thread.join().unwrap_or_else(died));
                 outcome = outcome.and_then(|found| ran.map(|ran| found || ran));
             }
@@ -248,25 +224,12 @@ impl LuaScript {
         })
     }
 
-    /// Hands a report to `sysbench.hooks.report_intermediate`; false where the script has no such hook, so that the usual
-    /// line is to be printed.
+    /// Hands a report to the script's hook for such; false where it has none, so that the usual words are to be printed.
     ///
     /// # Errors
     /// What it raised.
-    pub fn report_intermediate(&self, report: &LuaReport) -> Result<bool, LuaError> {
-        self.report("report_intermediate", report)
-    }
-
-    /// Hands the report at the run's end to `sysbench.hooks.report_cumulative`; false where the script has no such hook.
-    ///
-    /// # Errors
-    /// What it raised.
-    pub fn report_cumulative(&self, report: &LuaReport) -> Result<bool, LuaError> {
-        self.report("report_cumulative", report)
-    }
-
-    fn report(&self, name: &str, report: &LuaReport) -> Result<bool, LuaError> {
-        converse(&self.main, self.seat, Task::Report(name, report), None, None)
+    pub fn report(&self, report: &LuaReport<'_>) -> Result<bool, LuaError> {
+        converse(&self.main, self.seat, Task::Report(report), None, None)
     }
 
     /// Ends what report hooks have begun to print, once all has run.
@@ -279,7 +242,7 @@ impl LuaScript {
 
     /// A state with nothing but the prelude in it, for clients of this script.
     pub(super) fn new_state(&self) -> Result<LuaState, LuaError> {
-        LuaState::new(&self.setup.0)
+        LuaState::new(&self.setup)
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
 
 use super::error::LuaError;
-use super::options::{DeclaredOption, OptionValue};
+use super::options::DeclaredOption;
 use super::question::{Asked, LuaReply, Question, constants};
-use super::random::{Distributions, Streams};
+use super::random::Streams;
 use super::report::LuaReport;
+use super::script::{Invocation, ScriptSettings};
 use crate::random::Random;
 use crate::sysbench::failure::FatalError;
 use crate::sysbench::unique::UniqueRanges;
@@ -35,26 +36,18 @@ const QUERY_SHOWN_CHARS: usize = 4000;
 pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What every state of a script is made from.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) struct Setup {
     /// As it was given.
     pub(super) path: String,
     pub(super) text: Vec<u8>,
     /// Where `require` looks: templates with `;` between them.
     pub(super) package_path: String,
-    pub(super) command: Option<String>,
-    /// The command line, the program's name first.
-    pub(super) argv: Vec<String>,
-    pub(super) mysql: bool,
-    /// Statements are not prepared on the server: values are written into their text.
-    pub(super) emulates: bool,
-    pub(super) percentile: u32,
-    /// None until the command line is understood, which needs the script.
-    pub(super) options: Option<Vec<(String, OptionValue)>>,
-    pub(super) distributions: Distributions,
-    pub(super) seed: u64,
+    pub(super) invocation: Invocation,
+    pub(super) settings: ScriptSettings,
+    /// The command line is understood, which needs the script.
+    pub(super) is_configured: bool,
     pub(super) unique: Arc<UniqueRanges>,
-    pub(super) log: Option<LogSink>,
     /// A script that never asks for the driver needs no database.
     pub(super) driver_used: Arc<AtomicBool>,
 }
@@ -68,7 +61,7 @@ pub(super) enum Task<'a> {
     Load,
     Hook(&'a str),
     Command(&'a str),
-    Report(&'a str, &'a LuaReport),
+    Report(&'a LuaReport<'a>),
 }
 
 impl Task<'_> {
@@ -77,7 +70,8 @@ impl Task<'_> {
         match self {
             Self::Read => None,
             Self::Load => Some("event"),
-            Self::Hook(name) | Self::Command(name) | Self::Report(name, _) => Some(name),
+            Self::Hook(name) | Self::Command(name) => Some(name),
+            Self::Report(report) => Some(report.hook()),
         }
     }
 }
@@ -106,17 +100,9 @@ impl std::fmt::Debug for LuaState {
     }
 }
 
-fn failed(error: &mlua::Error) -> LuaError {
-    LuaError::from_lua(None, error)
-}
-
 impl LuaState {
     pub(super) fn new(setup: &Setup) -> Result<Self, LuaError> {
-        let streams = Streams::new(&setup.distributions, &setup.unique);
-        Self::build(setup, streams).map_err(|error| failed(&error))
-    }
-
-    fn build(setup: &Setup, streams: Streams) -> mlua::Result<Self> {
+        let streams = Streams::new(&setup.settings.distributions, &setup.unique);
         // The usual options leave pcall as LuaJIT has it, which lets a query yield within it.
         let lua = Lua::new_with(StdLib::ALL_SAFE, LuaOptions::new())?;
         lua.set_memory_limit(MEMORY_BYTES_MAX)?;
@@ -127,7 +113,7 @@ impl LuaState {
         core.set("setup", setup_table(&lua, setup)?)?;
         let host = lua.create_table()?;
         streams.register(&lua, &host)?;
-        let log = setup.log.clone();
+        let log = setup.invocation.log.clone();
         let tell = move |_: &Lua, (mysql, number, message, query): (bool, u16, LuaString, LuaString)| {
             if let Some(log) = &log {
                 tell_refusal(&**log, mysql, number, message.to_string_lossy(), &query.to_string_lossy());
@@ -164,7 +150,7 @@ impl LuaState {
         let stream = self.streams.add(random);
         // Lua counts from 1, and keeps what is counted so in an array.
         let index = stream as u32 + 1;
-        self.spawn.call::<()>((index, tid, blocking)).map_err(|error| failed(&error))?;
+        self.spawn.call::<()>((index, tid, blocking))?;
         Ok(Seat { index, stream })
     }
 
@@ -181,8 +167,8 @@ impl LuaState {
             Task::Load => self.start.call((seat.index, "load")),
             Task::Hook(name) => self.start.call((seat.index, "hook", name)),
             Task::Command(name) => self.start.call((seat.index, "command", name)),
-            Task::Report(name, report) => {
-                self.start.call((seat.index, "report", name, report.to_lua(&self.lua)?))
+            Task::Report(report) => {
+                self.start.call((seat.index, "report", report.hook(), report.to_lua(&self.lua)?))
             }
         }
     }
@@ -194,7 +180,7 @@ impl LuaState {
         let answered = reply
             .to_lua(&self.lua)
             .and_then(|(code, a, b, c, d, e)| self.resume.call::<Asked>((seat.index, code, a, b, c, d, e)));
-        answered.map_or_else(|error| Question::Failed(failed(&error)), Question::read)
+        answered.map_or_else(|error| Question::Failed(error.into()), Question::read)
     }
 
     /// Whether the script has a function of that name.
@@ -213,18 +199,14 @@ impl LuaState {
 
     /// Tells a client what the command line said.
     pub(super) fn configure(&self, seat: Seat, setup: &Setup, random: Random) -> Result<(), LuaError> {
-        self.streams.configure(seat.stream, random, &setup.distributions, &setup.unique);
-        let tell = || -> mlua::Result<()> {
-            self.core.set("setup", setup_table(&self.lua, setup)?)?;
-            self.core.get::<Function>("set_options")?.call(seat.index)
-        };
-        tell().map_err(|error| failed(&error))
+        self.streams.configure(seat.stream, random, &setup.settings.distributions, &setup.unique);
+        self.core.set("setup", setup_table(&self.lua, setup)?)?;
+        Ok(self.core.get::<Function>("set_options")?.call(seat.index)?)
     }
 
     /// Ends what reports have begun to print.
     pub(super) fn end_reports(&self) -> Result<(), LuaError> {
-        let end = || -> mlua::Result<()> { self.core.get::<Function>("end_reports")?.call(()) };
-        end().map_err(|error| failed(&error))
+        Ok(self.core.get::<Function>("end_reports")?.call(())?)
     }
 }
 
@@ -234,19 +216,20 @@ fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
     table.set("name", format!("@{}", setup.path))?;
     table.set("text", lua.create_string(&setup.text)?)?;
     table.set("package_path", &*setup.package_path)?;
-    table.set("command", setup.command.as_deref())?;
+    let invocation = &setup.invocation;
+    table.set("command", invocation.command.as_deref())?;
     let argv = lua.create_table()?;
-    for (index, word) in setup.argv.iter().enumerate() {
+    for (index, word) in invocation.argv.iter().enumerate() {
         argv.set(index, &**word)?;
     }
     table.set("argv", argv)?;
-    table.set("driver", if setup.mysql { "mysql" } else { "pgsql" })?;
-    table.set("mysql", setup.mysql)?;
-    table.set("emulates", setup.emulates)?;
-    table.set("percentile", setup.percentile)?;
-    if let Some(options) = &setup.options {
+    table.set("driver", if invocation.mysql { "mysql" } else { "pgsql" })?;
+    table.set("mysql", invocation.mysql)?;
+    table.set("emulates", setup.settings.emulates_statements)?;
+    table.set("percentile", setup.settings.percentile)?;
+    if setup.is_configured {
         let values = lua.create_table()?;
-        for (name, value) in options {
+        for (name, value) in &setup.settings.options {
             values.set(&**name, value.to_lua(lua)?)?;
         }
         table.set("options", values)?;
@@ -338,16 +321,10 @@ mod tests {
             path: "own.lua".to_owned(),
             text: text.as_bytes().to_vec(),
             package_path: String::new(),
-            command: None,
-            argv: Vec::new(),
-            mysql: false,
-            emulates: false,
-            percentile: 95,
-            options: Some(Vec::new()),
-            distributions: Distributions::default(),
-            seed: 0,
+            invocation: Invocation::default(),
+            settings: ScriptSettings::default(),
+            is_configured: true,
             unique: UniqueRanges::new(0),
-            log: None,
             driver_used: Arc::default(),
         }
     }

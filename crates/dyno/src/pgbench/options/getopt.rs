@@ -58,7 +58,7 @@ impl CommandLineWords {
             let whole = String::from_utf8_lossy(&whole);
             return Err(PgbenchFailed::of_getopt(format!("invalid option -- '{whole}'")));
         };
-        if known.takes != Takes::Value {
+        if !matches!(known.takes, Takes::Value) {
             return Ok(Word::Option(known, None));
         }
         let joined = std::mem::take(&mut self.letters);
@@ -77,7 +77,7 @@ impl CommandLineWords {
         let known = find(name, typed)?;
         let wrong = |what| PgbenchFailed::of_getopt(format!("option '--{}' {what}", known.long));
         let value = match (known.takes, value) {
-            (Takes::Nothing, Some(_)) => return Err(wrong("doesn't allow an argument")),
+            (Takes::Nothing(_), Some(_)) => return Err(wrong("doesn't allow an argument")),
             (Takes::Value, None) => Some(self.arguments.next().ok_or_else(|| wrong("requires an argument"))?),
             (_, value) => value,
         };

@@ -31,15 +31,9 @@ pub(crate) enum Parsed {
     Version,
     ListBuiltins,
     ShowScript(&'static Builtin),
-    Initialize(Box<InitializeOptions>),
+    /// `-i`: make the tables.
+    Initialize(ConnectionOptions, Box<Initialization>),
     Run(Box<RunOptions>),
-}
-
-/// `-i`: make the tables.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InitializeOptions {
-    pub(crate) connection: ConnectionOptions,
-    pub(crate) initialization: Initialization,
 }
 
 /// A load to be run.
@@ -49,7 +43,7 @@ pub(crate) struct RunOptions {
     /// Never empty, and not all of weight zero.
     pub(crate) scripts: Vec<ScriptChoice>,
     pub(crate) load: LoadOptions,
-    pub(crate) length: Length,
+    pub(crate) end: End,
     pub(crate) vacuum: Vacuum,
     pub(crate) scale: Option<u32>,
     pub(crate) progress: Option<ProgressOptions>,
@@ -80,14 +74,6 @@ pub(crate) enum ScriptSource {
     StandardInput,
 }
 
-/// When a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// Of each client.
-    Transactions(u64),
-    Duration(Duration),
-}
-
 /// What is vacuumed before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vacuum {
@@ -109,11 +95,7 @@ pub(crate) struct ProgressOptions {
 impl RunOptions {
     /// The load, as one stage.
     pub(crate) fn order(&self) -> StageOrder {
-        let end = match self.length {
-            Length::Transactions(count) => End::TransactionsPerClient(count),
-            Length::Duration(duration) => End::Duration(duration),
-        };
-        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), end)
+        StageOrder::new(StageKind::Hold, self.load.clients, arrivals(self.load.rate), self.end)
     }
 }
 
@@ -132,9 +114,7 @@ pub(crate) fn parse(
     }
     Ok(match typed::read(arguments, environment, say)? {
         ControlFlow::Break(answered) => answered,
-        ControlFlow::Continue(typed) if typed.initialize => {
-            Parsed::Initialize(Box::new(resolve::initialize(typed)?))
-        }
+        ControlFlow::Continue(typed) if typed.initialize => resolve::initialize(typed)?,
         ControlFlow::Continue(typed) => Parsed::Run(Box::new(resolve::run(typed)?)),
     })
 }

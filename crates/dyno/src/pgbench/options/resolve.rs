@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
+use dyno_results::spec::End;
+use dyno_workload::pgbench::initialize::Step;
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::builtin;
 
 use super::typed::Typed;
-use super::{
-    ConnectionOptions, InitializeOptions, Length, ProgressOptions, RunOptions, ScriptChoice, ScriptSource,
-    Vacuum,
-};
+use super::{ConnectionOptions, Parsed, ProgressOptions, RunOptions, ScriptChoice, ScriptSource, Vacuum};
 use crate::pgbench::failed::PgbenchFailed;
 
 const DEFAULT_TRANSACTIONS: u32 = 10;
@@ -20,7 +19,7 @@ fn refuse_if(wrong: bool, message: &str) -> Result<(), PgbenchFailed> {
     if wrong { Err(PgbenchFailed::new(message)) } else { Ok(()) }
 }
 
-pub(super) fn initialize(mut typed: Typed) -> Result<InitializeOptions, PgbenchFailed> {
+pub(super) fn initialize(mut typed: Typed) -> Result<Parsed, PgbenchFailed> {
     let connection = connection(&mut typed)?;
     refuse_if(
         typed.for_benchmarking,
@@ -32,27 +31,29 @@ pub(super) fn initialize(mut typed: Typed) -> Result<InitializeOptions, PgbenchF
         "--partition-method requires greater than zero --partitions",
     )?;
     if typed.no_vacuum {
-        initialization.steps = initialization.steps.without_vacuum();
+        initialization.steps.retain(|step| *step != Step::Vacuum);
     }
-    if typed.foreign_keys {
-        initialization.steps = initialization.steps.with_foreign_keys();
+    if typed.foreign_keys && !initialization.steps.contains(&Step::ForeignKeys) {
+        initialization.steps.push(Step::ForeignKeys);
     }
     initialization.scale = typed.scale.unwrap_or(1);
     initialization.partition_method = typed.partition_method.unwrap_or_default();
-    Ok(InitializeOptions { connection, initialization })
+    Ok(Parsed::Initialize(connection, Box::new(initialization)))
 }
 
 pub(super) fn run(mut typed: Typed) -> Result<RunOptions, PgbenchFailed> {
     let scripts = scripts(&mut typed)?;
     let connection = connection(&mut typed)?;
     refuse_if(typed.for_initializing, "some of the specified options cannot be used in benchmarking mode")?;
-    let length = match (typed.transactions, typed.duration_s) {
+    let end = match (typed.transactions, typed.duration_s) {
         (Some(_), Some(_)) => {
             let message = "specify either a number of transactions (-t) or a duration (-T), not both";
             return Err(PgbenchFailed::new(message));
         }
-        (None, Some(duration)) => Length::Duration(seconds(duration)),
-        (transactions, None) => Length::Transactions(transactions.unwrap_or(DEFAULT_TRANSACTIONS).into()),
+        (None, Some(duration)) => End::Duration(seconds(duration)),
+        (transactions, None) => {
+            End::TransactionsPerClient(transactions.unwrap_or(DEFAULT_TRANSACTIONS).into())
+        }
     };
     let log = log(&mut typed)?;
     refuse_if(
@@ -72,7 +73,7 @@ pub(super) fn run(mut typed: Typed) -> Result<RunOptions, PgbenchFailed> {
         connection,
         scripts,
         load,
-        length,
+        end,
         vacuum: match (typed.no_vacuum, typed.vacuum_all) {
             (true, _) => Vacuum::Nothing,
             (false, false) => Vacuum::Usual,

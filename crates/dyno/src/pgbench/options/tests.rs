@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dyno_workload::pgbench::initialize::{PartitionMethod, Steps};
+use dyno_workload::pgbench::initialize::{PartitionMethod, Step};
 use dyno_workload::pgbench::log::LogOptions;
 use dyno_workload::script::Protocol;
 
@@ -32,9 +32,9 @@ fn run(arguments: &[&str]) -> RunOptions {
     }
 }
 
-fn initialize(arguments: &[&str]) -> InitializeOptions {
+fn initialize(arguments: &[&str]) -> (ConnectionOptions, Initialization) {
     match read(arguments, &[]).0 {
-        Ok(Parsed::Initialize(options)) => *options,
+        Ok(Parsed::Initialize(connection, tables)) => (connection, *tables),
         other => panic!("{arguments:?}: {other:?}"),
     }
 }
@@ -48,7 +48,7 @@ fn defaults() -> RunOptions {
         connection: ConnectionOptions::default(),
         scripts: vec![script("tpcb-like", 1)],
         load: LoadOptions::default(),
-        length: Length::Transactions(10),
+        end: End::TransactionsPerClient(10),
         vacuum: Vacuum::Usual,
         scale: None,
         progress: None,
@@ -77,7 +77,7 @@ fn runs_mean_what_was_typed() {
         (&["bank", "-v", "-T60"], |it| {
             it.connection.database = Some("bank".into());
             it.vacuum = Vacuum::All;
-            it.length = Length::Duration(Duration::from_secs(60));
+            it.end = End::Duration(Duration::from_secs(60));
         }),
         (&["-nv"], |it| it.vacuum = Vacuum::Nothing),
         (&["--", "-S"], |it| it.connection.database = Some("-S".into())),
@@ -116,14 +116,14 @@ fn runs_mean_what_was_typed() {
         (&["-L", "1e999"], |it| it.load.latency_limit = Some(Duration::from_micros(i64::MAX.unsigned_abs()))),
         (&["--max-tries=0", "-T", "3"], |it| {
             it.load.tries_max = None;
-            it.length = Length::Duration(Duration::from_secs(3));
+            it.end = End::Duration(Duration::from_secs(3));
         }),
         (&["--max-tries", "5x"], |it| it.load.tries_max = Some(5)),
         (&["-l"], |it| it.load.log = log("pgbench_log", None, None)),
         (&["-l", "--sampling-rate=.25", "--log-prefix=x"], |it| it.load.log = log("x", Some(0.25), None)),
         (&["-l", "--agg=2", "-T", "6"], |it| {
             it.load.log = log("pgbench_log", None, Some(2));
-            it.length = Length::Duration(Duration::from_secs(6));
+            it.end = End::Duration(Duration::from_secs(6));
         }),
         (&["-P", "5", "--progress-t"], |it| {
             it.progress = Some(ProgressOptions { every: Duration::from_secs(5), timestamps: true });
@@ -161,8 +161,8 @@ fn runs_mean_what_was_typed() {
 #[test]
 fn initialising_means_what_was_typed() {
     let usual = Initialization::default();
-    let made = |arguments: &[&str]| initialize(arguments).initialization;
-    let steps = |letters: &str| Initialization { steps: Steps::parse(letters).unwrap(), ..usual.clone() };
+    let made = |arguments: &[&str]| initialize(arguments).1;
+    let steps = |letters: &str| Initialization { steps: Step::parse_all(letters).unwrap(), ..usual.clone() };
     assert_eq!(made(&["-i"]), usual);
     assert_eq!(made(&["-in"]), steps("dtgp"));
     assert_eq!(made(&["-i", "--foreign-keys"]), steps("dtgvpf"));
@@ -178,7 +178,7 @@ fn initialising_means_what_was_typed() {
         ..usual.clone()
     };
     assert_eq!(made(&all), wanted);
-    assert_eq!(initialize(&all).connection.database.as_deref(), Some("db"));
+    assert_eq!(initialize(&all).0.database.as_deref(), Some("db"));
     let partitioned =
         |partition_method, partitions| Initialization { partition_method, partitions, ..usual.clone() };
     assert_eq!(made(&["-i", "--partitions=3"]), partitioned(PartitionMethod::Range, 3));

@@ -2,20 +2,18 @@
 //! mistakes the first is reported.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Steps, StepsError};
+use dyno_workload::pgbench::initialize::{Initialization, PartitionMethod, Step, StepsError};
 use dyno_workload::pgbench::load::LoadOptions;
 use dyno_workload::script::builtin::{self, Builtin};
 use dyno_workload::script::{Names, Protocol};
 use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::getopt::{CommandLineWords, Word};
-use super::table::RunMode;
+use super::table::{RunMode, Takes};
 use super::{ConnectionOptions, Extras, Parsed, ScriptChoice, ScriptSource, values};
 use crate::pgbench::failed::PgbenchFailed;
 
@@ -89,41 +87,21 @@ pub(super) fn read(
             ("random-seed", text) => {
                 typed.load.random_seed = seed(text.as_deref(), "--random-seed option", say)?;
             }
+            ("select-only", _) => typed.add_builtin("select-only", 1)?,
+            ("skip-some-updates", _) => typed.add_builtin("simple-update", 1)?,
+            ("dyno", None) => typed.extras = typed.extras.turned_on(),
             (long, Some(text)) => typed.set(long, text)?,
-            (long, None) => typed.turn_on(long)?,
+            (_, None) => {
+                if let Takes::Nothing(turn_on) = option.takes {
+                    turn_on(&mut typed);
+                }
+            }
         }
     }
     Ok(ControlFlow::Continue(typed))
 }
 
 impl Typed {
-    /// An option without a value.
-    fn turn_on(&mut self, option: &str) -> Result<(), PgbenchFailed> {
-        match option {
-            "connect" => self.load.connects_each = true,
-            "continue-on-error" => self.load.continue_on_error = true,
-            "debug" => self.load.debug = true,
-            "dyno" => self.extras = self.extras.turned_on(),
-            "exit-on-abort" => self.load.exit_on_abort = true,
-            "failures-detailed" => self.load.failures_detailed = true,
-            "foreign-keys" => self.foreign_keys = true,
-            "initialize" => self.initialize = true,
-            "log" => self.log = true,
-            "no-dyno" => self.extras = Extras::Off,
-            "no-vacuum" => self.no_vacuum = true,
-            "progress-timestamp" => self.progress_timestamp = true,
-            "quiet" => self.initialization.quiet = true,
-            "report-per-command" => self.load.time_commands = true,
-            "select-only" => self.add_builtin("select-only", 1)?,
-            "skip-some-updates" => self.add_builtin("simple-update", 1)?,
-            "unlogged-tables" => self.initialization.unlogged = true,
-            "vacuum-all" => self.vacuum_all = true,
-            "verbose-errors" => self.load.verbose_errors = true,
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// An option with its value.
     fn set(&mut self, option: &str, text: String) -> Result<(), PgbenchFailed> {
         let positive = |name| values::positive(&text, name);
@@ -144,7 +122,7 @@ impl Typed {
             "host" => self.connection.host = Some(text),
             "index-tablespace" => self.initialization.index_tablespace = Some(text),
             "init-steps" => {
-                let steps = Steps::parse(&text);
+                let steps = Step::parse_all(&text);
                 let refused = |error: StepsError| PgbenchFailed::new(error).with("detail", error.detail());
                 self.initialization.steps = steps.map_err(refused)?;
             }
@@ -250,29 +228,21 @@ fn partition_method(text: &str) -> Result<PartitionMethod, PgbenchFailed> {
 
 /// The seed of all random numbers, of which `from` tells. Where one is asked for, which it is is said.
 fn seed(text: Option<&str>, from: &str, say: &mut dyn FnMut(&str)) -> Result<u64, PgbenchFailed> {
-    let while_setting =
-        |failed: PgbenchFailed| failed.and(format!("error while setting random seed from {from}"));
     let seed = match text {
         None | Some("time") => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             u64::try_from(now.as_micros()).unwrap_or_default()
         }
-        Some("rand") => from_system()
-            .ok_or_else(|| while_setting(PgbenchFailed::new("could not generate random seed")))?,
+        Some("rand") => rand::random(),
         Some(number) => values::seed(number).ok_or_else(|| {
             let refused = PgbenchFailed::new(format!("unrecognized random seed option \"{number}\""));
             let expecting = "Expecting an unsigned integer, \"time\" or \"rand\".";
-            while_setting(refused.with("detail", Some(expecting)))
+            let refused = refused.with("detail", Some(expecting));
+            refused.and(format!("error while setting random seed from {from}"))
         })?,
     };
     if text.is_some() {
         say(&format!("pgbench: setting random seed to {seed}\n"));
     }
     Ok(seed)
-}
-
-fn from_system() -> Option<u64> {
-    let mut bytes = [0; 8];
-    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
-    Some(u64::from_ne_bytes(bytes))
 }

@@ -1,7 +1,7 @@
 //! Reads the values of options: integers may have spaces around them, and some numbers anything behind them.
 
-use crate::front_end::numbers::{leading_integer, leading_number, without_spaces_before};
 use crate::pgbench::failed::PgbenchFailed;
+use dyno_workload::c_numbers::{leading_integer, leading_number, without_spaces_before};
 
 type Read<T> = Result<T, PgbenchFailed>;
 

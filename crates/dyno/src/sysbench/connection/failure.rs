@@ -1,7 +1,9 @@
 //! Why there is no session: how sysbench and its drivers begin to say it, with MySQL's numbers of errors. Wrappers look
 //! for these.
 
-use dyno_engine::error::{EngineError, SessionError};
+use std::fmt::Display;
+
+use dyno_engine::error::SessionError;
 use dyno_target::TargetError;
 use dyno_target::connection::ConnectError;
 use dyno_wire::endpoint::Address;
@@ -27,51 +29,38 @@ const SERVER_LOST: u16 = 2013;
 pub(in super::super) struct NotConnected {
     lines: Vec<String>,
     reason: &'static str,
-    /// What came of the last address.
-    error: Option<Box<ConnectError>>,
 }
 
 impl NotConnected {
     /// The options name no driver, or none that can be had so.
     pub(super) fn no_driver(line: String) -> Self {
-        Self { lines: vec![line], reason: NO_DRIVER, error: None }
+        Self { lines: vec![line], reason: NO_DRIVER }
     }
 
     pub(in super::super) fn nowhere() -> Self {
         Self::other("no host to connect to")
     }
 
-    /// The load could not begin, and no server is to blame.
-    pub(in super::super) fn of_engine(error: &EngineError) -> Self {
-        Self::other(&error.to_string())
-    }
-
-    fn other(line: &str) -> Self {
-        Self { lines: vec![line.to_owned()], reason: NO_CONNECTION, error: None }
+    pub(in super::super) fn other(line: &str) -> Self {
+        Self { lines: vec![line.to_owned()], reason: NO_CONNECTION }
     }
 
     /// libpq's words end with an end of line, and so does sysbench's message.
-    pub(super) fn postgres(failure: ConnectFailure) -> Self {
-        let told = Self::libpq(&failure.to_string());
-        Self { error: failure.into_error().map(Box::new), ..told }
+    pub(super) fn postgres(failure: impl Display) -> Self {
+        Self::other(&format!("Connection to database failed: {failure}\n"))
     }
 
-    fn libpq(text: &str) -> Self {
-        Self::other(&format!("Connection to database failed: {text}\n"))
-    }
-
-    pub(super) fn mysql(server: &str, number: u16, message: &str, error: Option<ConnectError>) -> Self {
+    pub(super) fn mysql(server: &str, number: u16, message: &str) -> Self {
         let lines = vec![
             format!("unable to connect to MySQL server on {server}, aborting..."),
             format!("error {number}: {message}"),
         ];
-        Self { lines, reason: NO_CONNECTION, error: error.map(Box::new) }
+        Self { lines, reason: NO_CONNECTION }
     }
 
-    /// The error itself.
-    pub(in super::super) fn into_error(self) -> ConnectError {
-        let nowhere = || TargetError::NotATarget { found: String::new() }.into();
-        self.error.map_or_else(nowhere, |error| *error)
+    /// All that was told.
+    pub(in super::super) fn message(&self) -> String {
+        self.lines.join(" ").trim_end().to_owned()
     }
 
     /// Tells of it while threads begin.
@@ -114,7 +103,7 @@ impl SysbenchServer {
             }
             (None, _) => (NO_SERVER, error.to_string()),
         };
-        NotConnected::mysql(&self.name, number, &message, Some(error))
+        NotConnected::mysql(&self.name, number, &message)
     }
 
     /// A session of the engine, after a first one could be opened.
@@ -127,14 +116,14 @@ impl SysbenchServer {
                 ],
                 None => vec![format!("PQprepare() failed: ERROR:  {}\n", server_error.message())],
             };
-            return NotConnected { lines, reason: SQL_API, error: None };
+            return NotConnected { lines, reason: SQL_API };
         }
         if !self.target.is_mysql() {
-            return NotConnected::libpq(&session_failed(None, address, error));
+            return NotConnected::postgres(session_failed(None, address, error));
         }
         let server_error = error.server_error();
         let message = server_error.map_or_else(|| error.to_string(), |it| it.message().to_owned());
         let number = server_error.and_then(ServerError::number).unwrap_or(SERVER_LOST);
-        NotConnected::mysql(&self.name, number, &message, None)
+        NotConnected::mysql(&self.name, number, &message)
     }
 }

@@ -4,9 +4,7 @@
 use dyno_workload::sysbench::lua::OptionKind;
 use thiserror::Error;
 
-use super::Options;
-use super::known;
-use super::values;
+use super::{Options, known, strict_integer};
 
 /// As sysbench says it.
 const TEST_IS_DEPRECATED: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the \
@@ -113,7 +111,7 @@ impl CommandLine {
             known.filter(|it| it.kind == OptionKind::Integer && !it.name.starts_with("pgsql-"))
         {
             let text = value.unwrap_or_default();
-            if values::strict_integer(text).is_none() {
+            if strict_integer(text).is_none() {
                 let name = known.name.replace('-', "_");
                 return Err(SysbenchUsageError::InvalidValue { name, value: text.to_owned() });
             }

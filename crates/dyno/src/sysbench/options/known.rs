@@ -1,6 +1,6 @@
 //! The options that sysbench has by itself, whatever the test, in the order and the groups in which help lists them.
 
-use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind, OptionValue};
+use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind};
 
 /// Where help lists an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl KnownOption {
 
 /// An option with its default as a command line would have it.
 pub(crate) fn declared(name: &str, kind: OptionKind, default: Option<&str>, about: &str) -> DeclaredOption {
-    let default = default.map(|text| OptionValue::Text(text.to_owned()));
+    let default = default.map(str::to_owned);
     DeclaredOption { name: name.to_owned(), help: about.to_owned(), kind, default }
 }
 

@@ -5,26 +5,19 @@
 mod command_line;
 pub(crate) mod known;
 mod settings;
-pub(crate) mod values;
 
 pub(crate) use command_line::{CommandLine, SysbenchUsageError};
-use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind};
+use dyno_workload::sysbench::lua::options::{flag, words};
+use dyno_workload::sysbench::lua::{DeclaredOption, OptionKind, OptionValue};
 pub(crate) use settings::SysbenchSettings;
 
-use crate::front_end::numbers::leading_number;
-
-/// An option that a test declares, and its default as a command line would have it.
-#[derive(Debug, Clone, PartialEq)]
-struct Declared {
-    option: DeclaredOption,
-    default: Option<String>,
-}
+use dyno_workload::c_numbers::{leading_integer, leading_number};
 
 /// Options as they were typed, with the defaults of those that are known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     typed: Vec<Typed>,
-    declared: Vec<Declared>,
+    declared: Vec<DeclaredOption>,
 }
 
 #[derive(Debug, Clone)]
@@ -54,8 +47,7 @@ impl Options {
         with_driver: bool,
     ) -> Result<(), SysbenchUsageError> {
         let takes_all = declared.is_none();
-        let with_default = |option: DeclaredOption| Declared { default: option.default_text(), option };
-        self.declared = declared.unwrap_or_default().into_iter().map(with_default).collect();
+        self.declared = declared.unwrap_or_default();
         let mut typed = self.typed.iter().filter(|typed| !typed.in_file);
         typed.try_for_each(|typed| self.check(typed, takes_all, with_driver))
     }
@@ -64,10 +56,10 @@ impl Options {
         let value = typed.value.as_deref();
         let right = match self.kind(&typed.name) {
             None => takes_all,
-            Some(OptionKind::Bool) => values::flag(value).is_some(),
+            Some(OptionKind::Bool) => flag(value).is_some(),
             Some(OptionKind::Integer) if with_driver && known::find(&typed.name).is_some() => {
                 let value = value.unwrap_or_default();
-                values::strict_integer(value).ok_or_else(|| SysbenchUsageError::InvalidValue {
+                strict_integer(value).ok_or_else(|| SysbenchUsageError::InvalidValue {
                     name: typed.name.replace('-', "_"),
                     value: value.to_owned(),
                 })?;
@@ -85,8 +77,7 @@ impl Options {
     }
 
     fn kind(&self, name: &str) -> Option<OptionKind> {
-        let own =
-            self.declared.iter().find(|it| known::same_name(&it.option.name, name)).map(|it| it.option.kind);
+        let own = self.declared.iter().find(|it| known::same_name(&it.name, name)).map(|it| it.kind);
         own.or_else(|| known::find(name).map(|it| it.kind))
     }
 
@@ -98,7 +89,7 @@ impl Options {
     /// The last word on an option that counts: of a flag, one that is none is passed over.
     fn typed(&self, name: &str) -> Option<&Typed> {
         let of_its_kind = |typed: &&Typed| {
-            self.kind(name) != Some(OptionKind::Bool) || values::flag(typed.value.as_deref()).is_some()
+            self.kind(name) != Some(OptionKind::Bool) || flag(typed.value.as_deref()).is_some()
         };
         self.typed.iter().rev().filter(|typed| known::same_name(&typed.name, name)).find(of_its_kind)
     }
@@ -108,7 +99,7 @@ impl Options {
         if let Some(typed) = self.typed(name) {
             return Some(typed.value.as_deref().unwrap_or_default());
         }
-        let own = self.declared.iter().find(|it| known::same_name(&it.option.name, name));
+        let own = self.declared.iter().find(|it| known::same_name(&it.name, name));
         match own {
             Some(declared) => declared.default.as_deref(),
             None => known::find(name).and_then(|known| known.default),
@@ -117,7 +108,7 @@ impl Options {
 
     /// As a number that was looked at when it was read; what is none is zero.
     pub(crate) fn integer(&self, name: &str) -> i64 {
-        self.text(name).and_then(values::strict_integer).unwrap_or(0)
+        self.text(name).and_then(strict_integer).unwrap_or(0)
     }
 
     /// As a whole number that may have anything behind it, as the options of tests.
@@ -130,19 +121,18 @@ impl Options {
         self.text(name).map_or(0.0, leading_number)
     }
 
-    pub(crate) fn size(&self, name: &str) -> u64 {
-        self.text(name).map_or(0, values::size)
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.value(name, OptionKind::Bool) == OptionValue::Bool(true)
     }
 
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        match self.typed(name) {
-            Some(typed) => values::flag(typed.value.as_deref()).unwrap_or(false),
-            None => self.text(name).is_some_and(|text| values::flag(Some(text)) == Some(true)),
-        }
+    /// What a script sees as an option's value.
+    pub(crate) fn value(&self, name: &str, kind: OptionKind) -> OptionValue {
+        let default = || Some(self.text(name).unwrap_or_default());
+        kind.read(self.typed(name).map_or_else(default, |typed| typed.value.as_deref()))
     }
 
     pub(crate) fn list(&self, name: &str) -> Vec<&str> {
-        self.text(name).map(values::list).unwrap_or_default()
+        words(self.text(name).unwrap_or_default()).collect()
     }
 
     /// Every option that was typed, by name and value, in order.
@@ -150,9 +140,18 @@ impl Options {
         self.typed.iter().map(|typed| (typed.name.as_str(), typed.value.as_deref()))
     }
 
-    pub(crate) fn declared(&self) -> impl Iterator<Item = &DeclaredOption> {
-        self.declared.iter().map(|declared| &declared.option)
+    pub(crate) fn declared(&self) -> &[DeclaredOption] {
+        &self.declared
     }
+}
+
+/// A whole number, as `strtol` reads it where nothing may follow; nothing at all is zero.
+fn strict_integer(text: &str) -> Option<i64> {
+    let (value, rest) = leading_integer(text);
+    if !rest.is_empty() {
+        return None;
+    }
+    i32::try_from(value.unwrap_or(0)).ok().map(i64::from)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use dyno_workload::sysbench::Distribution;
-use dyno_workload::sysbench::lua::Distributions;
+use dyno_workload::sysbench::lua::{Distributions, OptionKind, OptionValue};
 use thiserror::Error;
 
-use super::{Options, values};
-use crate::front_end::numbers::leading_integer;
+use super::{Options, strict_integer};
 use crate::front_end::{Extras, ExtrasError};
+use dyno_workload::c_numbers::leading_integer;
 
 /// The general options of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ impl SysbenchSettings {
         if events.is_none() && time_s.is_none() {
             warn("Both event and time limits are disabled, running an endless test");
         }
-        if options.size("thread-stack-size") == 0 {
+        if options.value("thread-stack-size", OptionKind::Size) == OptionValue::Integer(0) {
             return Err(SettingsError::invalid("thread-stack-size", "0.\n"));
         }
         let rate = renamed(options, "tx-rate", "rate", warn);
@@ -153,7 +153,7 @@ fn forced_shutdown(options: &Options) -> Result<Option<Duration>, SettingsError>
 fn checkpoints(options: &Options) -> Result<Vec<Duration>, SettingsError> {
     let mut checkpoints = Vec::new();
     for word in options.list("report-checkpoints") {
-        let seconds = values::strict_integer(word).and_then(|seconds| u64::try_from(seconds).ok());
+        let seconds = strict_integer(word).and_then(|seconds| u64::try_from(seconds).ok());
         let refused = || SettingsError::invalid("--report-checkpoints", format!("'{word}'"));
         let seconds = seconds.ok_or_else(refused)?;
         checkpoints.push(Duration::from_secs(seconds));

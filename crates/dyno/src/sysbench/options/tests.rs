@@ -159,3 +159,13 @@ fn dyno_says_as_much_as_it_is_asked_for() {
     assert_eq!(by_environment("x", "--dyno=off"), Ok(Extras::Off));
     assert!(by_environment("x", "run").unwrap_err().contains("\"x\" of DYNO_SYSBENCH"));
 }
+
+#[test]
+fn integers_are_whole_or_refused() {
+    for (text, value) in [("4", 4), ("", 0), ("-1", -1), (" +7", 7)] {
+        assert_eq!(strict_integer(text), Some(value), "{text}");
+    }
+    for text in ["4x", "x", "1.5", "1K", "99999999999", "99999999999999999999", "4 "] {
+        assert_eq!(strict_integer(text), None, "{text}");
+    }
+}
