@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use dyno_results::event::{Stage, Target};
 use dyno_results::fold::{Fold, ReadingSum, StageLevels, StageSums};
-use dyno_results::latency::Latency;
+use dyno_results::latency::{Latency, add_to};
 
 pub use self::text::{Format, render};
 
@@ -109,17 +109,9 @@ impl Sums {
         for (code, count) in stage.errors {
             *self.errors.entry(code.clone()).or_default() += count;
         }
-        merge(&mut self.service, stage.service.as_deref());
-        merge(&mut self.response, stage.response.as_deref());
-        merge(&mut self.wait, stage.wait.as_deref());
-    }
-}
-
-fn merge(sum: &mut Option<Latency>, part: Option<&Latency>) {
-    match (sum, part) {
-        (_, None) => {}
-        (Some(sum), Some(part)) => sum.merge(part),
-        (none, Some(part)) => *none = Some(part.clone()),
+        add_to(&mut self.service, stage.service.as_deref());
+        add_to(&mut self.response, stage.response.as_deref());
+        add_to(&mut self.wait, stage.wait.as_deref());
     }
 }
 

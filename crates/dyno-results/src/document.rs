@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::latency::Latency;
 use crate::spec::RunSpec;
 use crate::statistics::saturation::SHORTFALL;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
@@ -239,8 +240,8 @@ pub struct StageResult {
     pub lag: Option<Percentiles>,
     /// What clients waited for a connection, a part of `lag`; `None` where they share none.
     pub wait: Option<Percentiles>,
-    /// The connections that the clients shared; `None` where they shared none.
-    pub pool: Option<PoolResult>,
+    /// The connections that the clients shared, without the drain; `None` where they shared none.
+    pub pool: Option<event::Pool>,
     /// What the server's host and the database did while the load ran: the mean of each [`Metric`] by its key, to five
     /// significant digits. What was read of the driver's own host alone begins with `driver.`, but for keys that begin
     /// with `driver_` by themselves; where host and database have the same key, the database's begins with `database.`.
@@ -307,16 +308,6 @@ pub struct Totals {
     /// Cancelled on the server because a statement outlasted its limit or its stage; those of the drain included.
     #[serde(default)]
     pub cancelled: u64,
-}
-
-/// Connections shared by clients, over a stage without its drain.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PoolResult {
-    pub connections: u32,
-    pub in_use_mean: f64,
-    pub in_use_max: u32,
-    pub waiting_mean: f64,
-    pub waiting_max: u32,
 }
 
 /// What one transaction that ended well cost the server; `None` where it was not read.
@@ -389,4 +380,21 @@ pub struct Percentiles {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
+}
+
+impl Percentiles {
+    /// `None` where nothing was recorded.
+    #[must_use]
+    pub fn of(latency: &Latency) -> Option<Self> {
+        Some(Self {
+            count: latency.count(),
+            mean_us: latency.mean_ns()? / 1e3,
+            p50_us: latency.percentile_us(50.0)?,
+            p90_us: latency.percentile_us(90.0)?,
+            p95_us: latency.percentile_us(95.0)?,
+            p99_us: latency.percentile_us(99.0)?,
+            p999_us: latency.percentile_us(99.9)?,
+            max_us: latency.max_ns()? as f64 / 1e3,
+        })
+    }
 }

@@ -416,10 +416,10 @@ pub struct Interval {
     pub drain: bool,
 }
 
-/// The connections that virtual clients share, over one interval. Means are over time.
+/// The connections that virtual clients share, over one interval or one stage. Means are over time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Pool {
-    /// Connections that were open at the interval's end.
+    /// Connections that were open at the interval's end; of a stage the most.
     pub connections: u32,
     /// Connections lent to a client.
     pub in_use_mean: f64,

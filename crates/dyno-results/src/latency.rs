@@ -3,6 +3,7 @@
 
 mod sparse;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine as _;
@@ -122,6 +123,12 @@ impl Latency {
         (!self.is_empty()).then(of_place).map(told_apart)
     }
 
+    /// The same in microseconds.
+    #[must_use]
+    pub fn percentile_us(&self, percentile: f64) -> Option<f64> {
+        Some(self.percentile_ns(percentile)? as f64 / 1e3)
+    }
+
     /// Longest time, nanoseconds, to three digits; `None` when empty.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
@@ -183,6 +190,23 @@ impl Latency {
             Counts::Read(_) => unreachable!("it was made one with all places just now"),
         }
     }
+}
+
+/// Adds to a sum, which is `None` until something was recorded: a histogram is a quarter of a megabyte.
+pub fn add_to(sum: &mut Option<Latency>, part: Option<&Latency>) {
+    match (sum.as_mut(), part.filter(|part| !part.is_empty())) {
+        (_, None) => {}
+        (Some(sum), Some(part)) => sum.merge(part),
+        (None, Some(part)) => *sum = Some(part.clone()),
+    }
+}
+
+/// The sum of those that hold something; `None` where none does.
+pub fn sum<'a>(parts: impl Iterator<Item = &'a Latency>) -> Option<Cow<'a, Latency>> {
+    let mut parts = parts.filter(|part| !part.is_empty());
+    let mut sum = Cow::Borrowed(parts.next()?);
+    parts.for_each(|part| sum.to_mut().merge(part));
+    Some(sum)
 }
 
 #[inline]
