@@ -1,8 +1,8 @@
 //! The figures of one series, set beside each other: the headline, a common load, the peaks.
 
 use super::basis;
-use super::document::{Better, FigureRow, Section, SectionKind, Verdict};
-use super::estimate::{Contrast, Draft, SideFigure, Unit, decide};
+use super::document::{BasisUnit, Better, FigureRow, Section, SectionKind, Verdict};
+use super::estimate::{Contrast, Draft, SideFigure, decide};
 use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
@@ -171,7 +171,7 @@ pub(super) fn draft(
     (key, unit, better): NamedFigure,
     known: &[Option<SideFigure>],
     base: usize,
-    repeated: impl Fn(usize) -> Unit,
+    repeated: impl Fn(usize) -> BasisUnit,
 ) -> Draft {
     let of_base = known.get(base).and_then(Option::as_ref);
     let contrast = |(side, known): (usize, &Option<SideFigure>)| {
