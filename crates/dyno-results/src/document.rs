@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Event;
 use crate::latency::Latency;
 use crate::spec::RunSpec;
 use crate::statistics::saturation::SHORTFALL;
@@ -15,9 +16,11 @@ use crate::{event, words};
 
 /// Name and version of the document's JSON form.
 pub const SCHEMA: &str = "dyno.report/1";
+/// Reason given for a run that has no last event.
+pub const NOT_FINISHED: &str = "it was killed or is still going";
 
 /// The whole report.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
@@ -47,14 +50,76 @@ pub struct Report {
 }
 
 impl Report {
+    /// Of a run before its first event. It stays incomplete until the run says how it has ended.
+    #[must_use]
+    pub fn new() -> Self {
+        let run = Run { reason: Some(NOT_FINISHED.to_owned()), ..Run::default() };
+        Self { schema: SCHEMA, run, ..Self::default() }
+    }
+
+    /// Takes in an event that is told once, and shown as it is: any but those of load and readings.
+    pub fn note(&mut self, stamped: &event::Stamped) {
+        let at_s = stamped.at_ms as f64 / 1000.0;
+        self.run.seconds = self.run.seconds.max(at_s);
+        match &stamped.event {
+            Event::Started(started) => {
+                let event::Started { run, dyno_version, started_at, command, spec, resolved, seed } =
+                    started.clone();
+                let Run { seconds, outcome, reason, .. } = std::mem::take(&mut self.run);
+                self.run = Run {
+                    name: run,
+                    dyno_version,
+                    started_at,
+                    command,
+                    spec,
+                    resolved,
+                    seed,
+                    seconds,
+                    outcome,
+                    reason,
+                };
+            }
+            Event::Target(target) => {
+                replace_or_push(&mut self.targets, target, |known| known.name == target.name);
+            }
+            Event::Host(host) => self.hosts.push(host.clone()),
+            Event::Settings(settings) => {
+                replace_or_push(&mut self.settings, settings, |known| known.target == settings.target);
+            }
+            Event::Data(data) => {
+                if !self.found.iter().any(|known| known.is_of_same(data)) {
+                    self.found.push(data.clone());
+                }
+                replace_or_push(&mut self.data, data, |known| known.is_of_same(data));
+            }
+            Event::Prepare(step) => self.prepare.push(step.clone()),
+            Event::Check(check) => self.checks.push(check.clone()),
+            Event::Hook(hook) => self.hooks.push(HookRun { at_s, hook: hook.clone() }),
+            Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
+            Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
+            Event::Finding(finding) => self.findings.push(finding.clone()),
+            Event::Notice(notice) => self.notices.push(notice.clone()),
+            Event::Finished(finished) => self.run.end(finished),
+            Event::StageStarted(_) | Event::Interval(_) | Event::Sample(_) | Event::StageFinished(_) => {}
+        }
+    }
+
     #[must_use]
     pub fn stage(&self, id: u32) -> Option<&StageResult> {
         self.stages.iter().find(|result| result.stage.id == id)
     }
 }
 
+/// What is told again of the same thing takes the place of what was known.
+fn replace_or_push<T: Clone>(known: &mut Vec<T>, new: &T, is_same: impl Fn(&T) -> bool) {
+    match known.iter_mut().find(|old| is_same(old)) {
+        Some(old) => *old = new.clone(),
+        None => known.push(new.clone()),
+    }
+}
+
 /// The run as a whole.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Run {
     pub name: String,
     pub dyno_version: String,
@@ -74,6 +139,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// As it is when the run ends like this.
+    pub(crate) fn end(&mut self, finished: &event::Finished) {
+        self.outcome = finished.outcome;
+        self.reason.clone_from(&finished.reason);
+    }
+
     /// The command as it can be pasted into a shell.
     #[must_use]
     pub fn command_line(&self) -> String {
@@ -308,6 +379,33 @@ pub struct Totals {
     /// Cancelled on the server because a statement outlasted its limit or its stage; those of the drain included.
     #[serde(default)]
     pub cancelled: u64,
+}
+
+impl Totals {
+    pub fn add(&mut self, other: &Self) {
+        self.done += other.done;
+        self.failed += other.failed;
+        self.unknown += other.unknown;
+        self.retries += other.retries;
+        self.statements += other.statements;
+        self.reconnects += other.reconnects;
+        self.lost_s += other.lost_s;
+        self.done_with_drain += other.done_with_drain;
+        self.failed_with_drain += other.failed_with_drain;
+        self.unknown_with_drain += other.unknown_with_drain;
+        self.cancelled += other.cancelled;
+    }
+
+    /// Failed for good or of unknown outcome, those of the drain included.
+    #[must_use]
+    pub fn bad_with_drain(&self) -> u64 {
+        self.failed_with_drain + self.unknown_with_drain
+    }
+
+    /// Ended in any way, those of the drain included.
+    pub(crate) fn ended_with_drain(&self) -> u64 {
+        self.done_with_drain + self.bad_with_drain()
+    }
 }
 
 /// What one transaction that ended well cost the server; `None` where it was not read.

@@ -246,6 +246,14 @@ pub struct Data {
     pub tables: Vec<Table>,
 }
 
+impl Data {
+    /// Whether both tell of the data of one workload on one target.
+    #[must_use]
+    pub fn is_of_same(&self, other: &Self) -> bool {
+        self.target == other.target && self.workload == other.workload
+    }
+}
+
 /// A table of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
@@ -659,11 +667,12 @@ pub struct Notice {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     Complete,
     /// Ended early: what was measured is kept.
+    #[default]
     Incomplete,
 }
 

@@ -3,8 +3,8 @@
 //! Its figures are for watching. The report's come from `dyno_results::fold`, which knows better how to cut a
 //! series and how sure it can be.
 
-use dyno_results::event::{Arrival, StageKind, Stamped, Target, TargetLost};
-use dyno_results::event::{Check, Data, Event, Finished, Hook, Host, Interval, Notice, PrepareStep, Stage};
+use dyno_results::document::{Lost, Report};
+use dyno_results::event::{Arrival, Data, Event, Interval, Stage, StageKind, Stamped};
 
 use super::Expected;
 use super::pace::Pace;
@@ -15,10 +15,8 @@ use crate::ladder::{DrawnRung, RungState};
 /// The run so far.
 #[derive(Debug, Default)]
 pub(super) struct Board {
-    pub(super) targets: Vec<Target>,
-    pub(super) hosts: Vec<Host>,
-    pub(super) data: Vec<Data>,
-    pub(super) prepared: Vec<PrepareStep>,
+    /// What is told once, as the report has it.
+    pub(super) told: Report,
     /// One for each target at most, in the order they began.
     pub(super) preparing: Vec<Preparing>,
     pub(super) series: Vec<LiveSeries>,
@@ -26,12 +24,8 @@ pub(super) struct Board {
     pub(super) running: Vec<RunningStage>,
     /// The last stage of each target and place of a stream that has none under way.
     pub(super) rested: Vec<EndedStage>,
-    pub(super) checks: Vec<Check>,
-    pub(super) hooks: Vec<Hook>,
-    pub(super) lost: Vec<GivenUpTarget>,
-    pub(super) notices: Vec<Notice>,
     pub(super) activity: Option<String>,
-    pub(super) finished: Option<Finished>,
+    pub(super) finished: bool,
     pub(super) pace: Pace,
     processors: BusyProcessors,
 }
@@ -55,13 +49,6 @@ impl Preparing {
     }
 }
 
-/// A target that was given up.
-#[derive(Debug)]
-pub(super) struct GivenUpTarget {
-    pub(super) at_ms: u64,
-    pub(super) lost: TargetLost,
-}
-
 /// The stages of one curve.
 #[derive(Debug)]
 pub(super) struct LiveSeries {
@@ -77,24 +64,12 @@ pub(super) struct LiveSeries {
 impl Board {
     /// Takes an event in.
     pub(super) fn apply(&mut self, stamped: &Stamped) {
+        self.told.note(stamped);
         match &stamped.event {
-            Event::Target(target) => match self.targets.iter_mut().find(|known| known.name == target.name) {
-                Some(known) => known.clone_from(target),
-                None => self.targets.push(target.clone()),
-            },
-            Event::Host(host) => self.hosts.push(host.clone()),
-            Event::Data(data) => {
-                self.preparing.retain(|preparing| preparing.target != data.target);
-                // It is looked at again after loads that write.
-                match self.data.iter_mut().find(|known| is_same_data(known, data)) {
-                    Some(known) => known.clone_from(data),
-                    None => self.data.push(data.clone()),
-                }
-            }
+            Event::Data(data) => self.preparing.retain(|preparing| preparing.target != data.target),
             Event::Prepare(step) => {
                 self.preparing.retain(|preparing| preparing.target != step.target);
                 self.activity = None;
-                self.prepared.push(step.clone());
             }
             Event::StageStarted(stage) => self.stage_started(stage, stamped.at_ms),
             Event::Interval(interval) => self.interval(interval),
@@ -102,19 +77,14 @@ impl Board {
             Event::StageFinished(finished) => {
                 self.stage_finished(finished.stage, finished.complete, stamped.at_ms);
             }
-            Event::Check(check) => self.checks.push(check.clone()),
-            Event::Hook(hook) => {
-                self.activity = None;
-                self.hooks.push(hook.clone());
-            }
-            Event::TargetLost(lost) => self.target_lost(lost, stamped.at_ms),
-            Event::Notice(notice) => self.notices.push(notice.clone()),
-            Event::Finished(finished) => {
+            Event::Hook(_) => self.activity = None,
+            Event::TargetLost(lost) => self.target_lost(&lost.target, stamped.at_ms),
+            Event::Finished(_) => {
                 self.activity = None;
                 self.preparing.clear();
-                self.finished = Some(finished.clone());
+                self.finished = true;
             }
-            Event::Started(_) | Event::Settings(_) | Event::ServerChanged(_) | Event::Finding(_) => {}
+            _ => {}
         }
     }
 
@@ -147,19 +117,19 @@ impl Board {
 
     /// Whether the same data were told of before.
     pub(super) fn knows_data(&self, data: &Data) -> bool {
-        self.data.iter().any(|known| is_same_data(known, data))
+        self.told.data.iter().any(|known| known.is_of_same(data))
     }
 
     pub(super) fn has_several_targets(&self) -> bool {
-        self.targets.len() > 1
+        self.told.targets.len() > 1
     }
 
     pub(super) fn running_on(&self, target: &str) -> impl Iterator<Item = &RunningStage> {
         self.running.iter().filter(move |running| running.stage.target == target)
     }
 
-    pub(super) fn lost(&self, target: &str) -> Option<&GivenUpTarget> {
-        self.lost.iter().find(|lost| lost.lost.target == target)
+    pub(super) fn lost(&self, target: &str) -> Option<&Lost> {
+        self.told.lost.iter().find(|lost| lost.lost.target == target)
     }
 
     /// Processors that a target keeps busy; `None` where unknown.
@@ -193,7 +163,7 @@ impl Board {
             return;
         };
         running.add(interval);
-        let (tps, failed) = (running.fold.tps(), running.fold.failed());
+        let (tps, failed) = (running.fold.tps(), running.fold.totals().bad_with_drain());
         if let Some(rung) = self.rung(interval.stage) {
             rung.tps = tps;
             rung.failed = failed;
@@ -218,12 +188,11 @@ impl Board {
     }
 
     /// What ran on the target ends here, whether or not its end is told too.
-    fn target_lost(&mut self, lost: &TargetLost, at_ms: u64) {
-        self.preparing.retain(|preparing| preparing.target != lost.target);
-        let stages: Vec<u32> = self.running_on(&lost.target).map(|running| running.stage.id).collect();
+    fn target_lost(&mut self, target: &str, at_ms: u64) {
+        self.preparing.retain(|preparing| preparing.target != target);
+        let stages: Vec<u32> = self.running_on(target).map(|running| running.stage.id).collect();
         stages.into_iter().for_each(|stage| self.stage_finished(stage, false, at_ms));
-        self.pace.target_lost(&lost.target);
-        self.lost.push(GivenUpTarget { at_ms, lost: lost.clone() });
+        self.pace.target_lost(target);
     }
 
     fn rung(&mut self, stage: u32) -> Option<&mut DrawnRung> {
@@ -253,11 +222,6 @@ impl Board {
 /// Whether one of these stages follows the other: on one target, and at one place of a phase.
 fn is_same_place(one: &Stage, other: &Stage) -> bool {
     one.target == other.target && one.stream == other.stream
-}
-
-/// Whether both tell of the data of one workload on one target.
-fn is_same_data(one: &Data, other: &Data) -> bool {
-    one.target == other.target && one.workload == other.workload
 }
 
 fn new_rung(stage: &Stage) -> DrawnRung {

@@ -100,10 +100,10 @@ impl PlainLines {
 
     /// The targets that were not told of yet. They wait for the first work, so that their hosts are known.
     fn targets(&mut self, board: &Board, lines: &mut Vec<String>) {
-        for target in board.targets.iter().skip(self.targets_told) {
-            lines.push(about(board, "target", &target.name, &subject::target(target, &board.hosts)));
+        for target in board.told.targets.iter().skip(self.targets_told) {
+            lines.push(about(board, "target", &target.name, &subject::target(target, &board.told.hosts)));
         }
-        self.targets_told = board.targets.len();
+        self.targets_told = board.told.targets.len();
     }
 
     fn running(&mut self, board: &Board, interval: &Interval, at_ms: u64) -> Option<String> {
@@ -241,7 +241,7 @@ fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64)
 }
 
 fn failures(running: &RunningStage) -> String {
-    match (running.fold.failed(), running.fold.totals().retries) {
+    match (running.fold.totals().bad_with_drain(), running.fold.totals().retries) {
         (0, 0) => "no errors".to_owned(),
         (0, retries) => format!("{} retried", format::count(retries)),
         (failed, 0) => format!("{} failed", format::count(failed)),

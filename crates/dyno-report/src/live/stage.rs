@@ -73,7 +73,7 @@ impl RunningStage {
             tps: self.fold.tps(),
             p50_us: self.fold.percentile_us(50.0),
             p99_us: self.fold.percentile_us(99.0),
-            failed: self.fold.failed(),
+            failed: self.fold.totals().bad_with_drain(),
             pool: self.last.and_then(|moment| moment.pool),
             complete,
             stage: self.stage,

@@ -287,8 +287,8 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
         parts.push(errors_by_code(stage));
     }
     if !parts.is_empty() {
-        let ended_badly = totals.failed_with_drain + totals.unknown_with_drain;
-        let grave = ended_badly + u64::from(stage.clients_aborted) + stage.not_begun + stage.skipped > 0;
+        let grave =
+            totals.bad_with_drain() + u64::from(stage.clients_aborted) + stage.not_begun + stage.skipped > 0;
         let paint = if grave { Paint::bad } else { Paint::doubt };
         sheet.paragraph("", &format!("errors: {}", parts.join(DOT)), paint);
     }

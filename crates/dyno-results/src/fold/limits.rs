@@ -8,7 +8,7 @@ mod database;
 mod driver;
 mod host;
 
-use crate::document::{Limit, StageResult};
+use crate::document::{Limit, Report, StageResult};
 use crate::event::{Host, Settings, Target};
 use crate::format;
 use crate::statistics::saturation::LoadStep;
@@ -17,13 +17,6 @@ use crate::statistics::saturation::LoadStep;
 pub(super) const FULL: f64 = 0.9;
 /// Sessions at work of which this share waits for one thing are held up by it.
 pub(super) const WAITING: f64 = 0.5;
-
-/// What is known of those who took part.
-pub(super) struct RunFacts<'a> {
-    pub(super) targets: &'a [Target],
-    pub(super) hosts: &'a [Host],
-    pub(super) settings: &'a [Settings],
-}
 
 /// A rule: what it finds at its limit.
 type Rule = fn(&Scene<'_>) -> Option<Limit>;
@@ -34,7 +27,7 @@ const OF_SERVER: [Rule; 4] = [database::log, database::locks, database::connecti
 
 /// What was at its limit in the stages of a ladder from one on, the fullest first. Behind them stand a pool's connections,
 /// which fill up behind everything that is slow, and last what was as full at the ladder's lowest step.
-pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &RunFacts<'_>) -> Vec<Limit> {
+pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Report) -> Vec<Limit> {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
     let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else { return Vec::new() };
     let target = known.targets.iter().find(|target| target.name == name);
@@ -42,7 +35,7 @@ pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &RunFacts<'_>)
         given_way,
         last_good: good.last().copied(),
         target,
-        host: host_of(known.hosts, name, target),
+        host: host_of(&known.hosts, name, target),
         settings: known.settings.iter().find(|settings| settings.target == name),
     };
     let lowest = good.first().map(|lowest| Scene {

@@ -1,14 +1,14 @@
 //! Groups the stages of a run into series: a ladder with its peak and where it was saturated, and holds.
 
-use super::limits::{self, RunFacts};
-use crate::document::{Saturation, Series, StageResult};
+use super::limits;
+use crate::document::{Report, Saturation, Series, StageResult};
 use crate::event::StageKind;
 use crate::headline;
 use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
 
 /// The series in the order in which they began. Where they were saturated is only told with what is `known` of the run.
-pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec<Series> {
+pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
@@ -40,7 +40,7 @@ pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec
     all
 }
 
-fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'_>>) {
+fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
     let rate = |result: &StageResult| result.stage.rate_per_s().unwrap_or(0.0);
     let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
@@ -63,7 +63,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'
     series.headline = headline::of(series, find);
 }
 
-fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &RunFacts<'_>) -> Option<Saturation> {
+fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &Report) -> Option<Saturation> {
     let found = saturation::decide(steps)?;
     let (step, last_good) = (steps.get(found.at)?, found.last_good.and_then(|index| steps.get(index)));
     // Steps stand by load ascending, as the ladder does.

@@ -218,12 +218,6 @@ impl StageFold {
         (self.seconds > 0.0).then(|| self.sums.totals.done as f64 / self.seconds)
     }
 
-    /// Failed for good or of unknown outcome, those of the drain included.
-    #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.sums.totals.failed_with_drain + self.sums.totals.unknown_with_drain
-    }
-
     /// A percentile (0 to 100) of the response time, or of the service time where they are the same; microseconds.
     #[must_use]
     pub fn percentile_us(&self, percentile: f64) -> Option<f64> {

@@ -1,10 +1,11 @@
 //! The bottom of the display while load runs: a line for each target, whether or not it is its turn, so that the
 //! lines keep their places.
 
+use dyno_results::document::Lost;
 use dyno_results::event::{Pool, Stage};
 
 use super::line::{self, LinePart, ScreenLine};
-use crate::live::board::{Board, GivenUpTarget};
+use crate::live::board::Board;
 use crate::live::pace::LadderProgress;
 use crate::live::processors::Busy;
 use crate::live::stage::{EndedStage, Moment, RunningStage};
@@ -44,7 +45,7 @@ pub(super) fn of_several(
     let head = head(board, newest, progress, sheet);
     sheet.row(subject::kind(newest.kind), &head);
     // A lost target has a reason in place of a line.
-    let lines = board.targets.iter().map(|target| of_target(board, &target.name, now_ms));
+    let lines = board.told.targets.iter().map(|target| of_target(board, &target.name, now_ms));
     let (counts, lines): (Vec<usize>, Vec<Vec<ScreenLine>>) = lines.map(|lines| (lines.len(), lines)).unzip();
     let room = sheet.room().saturating_sub(names.columns());
     let mut lines = line::set(lines.into_iter().flatten().collect(), room, sheet.paint).into_iter();
@@ -84,8 +85,8 @@ fn of_target(board: &Board, name: &str, now_ms: u64) -> Vec<ScreenLine> {
 }
 
 /// `lost at 1 min 3 s: connection refused`
-pub(super) fn lost_words(lost: &GivenUpTarget) -> String {
-    format!("lost at {}: {}", format::duration_s(lost.at_ms as f64 / 1e3), visible(&lost.lost.reason))
+pub(super) fn lost_words(lost: &Lost) -> String {
+    format!("lost at {}: {}", format::duration_s(lost.at_s), visible(&lost.lost.reason))
 }
 
 /// A stage under way: bar, its stream where there are several, clients, TPS, latency, errors, shared connections,
@@ -98,7 +99,7 @@ fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) 
     let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
     let p50 = format!("p50 {}", latency(last.and_then(|moment| moment.p50_us)));
     let p99 = format!("p99 {}", latency(last.and_then(|moment| moment.p99_us)));
-    let (failed, retries) = (running.fold.failed(), running.fold.totals().retries);
+    let (failed, retries) = (running.fold.totals().bad_with_drain(), running.fold.totals().retries);
     let errors = if failed > 0 {
         LinePart::must(&format!("{} failed", format::count(failed))).coloured(Paint::bad)
     } else if retries > 0 {
