@@ -349,6 +349,18 @@ impl StageResult {
         asked.is_some_and(|(rate_per_s, throughput)| throughput.mean >= rate_per_s * (1.0 - SHORTFALL))
     }
 
+    /// What was read while its load ran, by its key in `resources`.
+    #[must_use]
+    pub fn reading(&self, key: &str) -> Option<f64> {
+        self.resources.get(key).copied()
+    }
+
+    /// Of the time of all processors of the server's host, what was neither idle nor waiting for disks.
+    #[must_use]
+    pub fn busy_share(&self) -> Option<f64> {
+        Some(1.0 - self.reading("cpu_idle_share")? - self.reading("cpu_iowait_share").unwrap_or(0.0))
+    }
+
     /// What a user would see: the response time in an open loop or over a pool, else the service time.
     #[must_use]
     pub fn latency(&self) -> Option<&Percentiles> {

@@ -6,7 +6,6 @@
 use dyno_results::document::{Lost, Report};
 use dyno_results::event::{Arrival, Data, Event, Interval, Stage, StageKind, Stamped};
 
-use super::Expected;
 use super::pace::Pace;
 use super::processors::{Busy, BusyProcessors};
 use super::stage::{EndedStage, RunningStage};
@@ -103,16 +102,6 @@ impl Board {
         let since_ms = before.filter(|before| before.step == step).map_or(now_ms, |before| before.since_ms);
         let preparing = Preparing { target: target.to_owned(), step: step.to_owned(), done, total, since_ms };
         self.preparing.insert(known.unwrap_or(self.preparing.len()), preparing);
-    }
-
-    /// Takes in what a ladder has before it.
-    pub(super) fn expect(&mut self, expected: Expected) {
-        self.pace.expect(expected);
-    }
-
-    /// Takes in what dyno is busy with otherwise.
-    pub(super) fn activity(&mut self, text: &str) {
-        self.activity = Some(text.to_owned());
     }
 
     /// Whether the same data were told of before.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use dyno_results::event::{
     Check, Event, Finished, Interval, Outcome, PrepareStep, Stage, StageKind, Stamped, TargetLost,
 };
+use indicatif::TermLike;
 
 use super::board::{Board, Preparing};
 use super::processors::Busy;
@@ -21,8 +22,9 @@ const PROGRESS_MS_MAX: u64 = 60_000;
 const LINES_PER_STAGE: f64 = 6.0;
 
 /// What was printed, to know what is due.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PlainLines {
+    place: Box<dyn TermLike>,
     /// When the step or stage under way of a target or of a stream on it began or was last told of.
     told_ms: HashMap<String, u64>,
     targets_told: usize,
@@ -31,8 +33,20 @@ pub(super) struct PlainLines {
 }
 
 impl PlainLines {
-    /// Puts the event on the board and gives the lines that it is worth.
-    pub(super) fn event(&mut self, board: &mut Board, stamped: &Stamped) -> Vec<String> {
+    pub(super) fn new(place: Box<dyn TermLike>) -> Self {
+        Self { place, told_ms: HashMap::new(), targets_told: 0, preparing: HashMap::new() }
+    }
+
+    /// Nobody to tell that standard error is closed, and the run goes on without it.
+    fn print(&self, lines: &[String]) {
+        for line in lines {
+            let _ = self.place.write_line(line);
+        }
+        let _ = self.place.flush();
+    }
+
+    /// Puts the event on the board and prints the lines that it is worth.
+    pub(super) fn event(&mut self, board: &mut Board, stamped: &Stamped) {
         let mut lines = Vec::new();
         if speaks_of_work(&stamped.event) {
             self.targets(board, &mut lines);
@@ -80,22 +94,25 @@ impl PlainLines {
             Event::Finished(finished) => lines.push(finished_line(finished)),
             _ => {}
         }
-        lines
+        self.print(&lines);
     }
 
     /// A line on a target's step under way, when it is time for one.
-    pub(super) fn preparing(&mut self, board: &Board, target: &str, now_ms: u64) -> Option<String> {
-        let preparing = board.preparing.iter().find(|preparing| preparing.target == target)?;
+    pub(super) fn preparing(&mut self, board: &Board, target: &str, now_ms: u64) {
+        let preparing = board.preparing.iter().find(|preparing| preparing.target == target);
+        let Some(preparing) = preparing else { return };
         if self.preparing.get(target) != Some(&preparing.step) {
             self.preparing.insert(target.to_owned(), preparing.step.clone());
             self.told_ms.insert(target.to_owned(), now_ms);
         }
-        self.due(target, PROGRESS_MS, now_ms).then(|| preparing_line(board, preparing, now_ms))
+        if self.due(target, PROGRESS_MS, now_ms) {
+            self.print(&[preparing_line(board, preparing, now_ms)]);
+        }
     }
 
     /// A line on what dyno is busy with.
-    pub(super) fn activity(text: &str) -> String {
-        line("dyno", &visible(text))
+    pub(super) fn activity(&self, text: &str) {
+        self.print(&[line("dyno", &visible(text))]);
     }
 
     /// The targets that were not told of yet. They wait for the first work, so that their hosts are known.

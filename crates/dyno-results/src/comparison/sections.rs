@@ -8,6 +8,7 @@ use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, StageResult};
 use crate::headline::{Demand, asked, strongest};
+use crate::words::distinct;
 
 /// A series of all sides: for each side its runs that have it.
 pub(super) struct SharedParts<'a> {
@@ -202,11 +203,5 @@ fn common_demands<'a>(
 }
 
 pub(super) fn demands(stages: &[&StageResult]) -> Vec<Demand> {
-    let mut demands: Vec<Demand> = Vec::new();
-    for demand in stages.iter().map(|result| Demand::of(&result.stage)) {
-        if !demands.contains(&demand) {
-            demands.push(demand);
-        }
-    }
-    demands
+    distinct(stages.iter().map(|result| Demand::of(&result.stage)))
 }

@@ -9,6 +9,7 @@ use super::spread::Spread;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{StageKind, Target};
 use crate::headline::{self, Demand};
+use crate::words::distinct;
 
 /// One target in one run, or in several that repeat each other.
 #[derive(Debug, Clone)]
@@ -45,18 +46,12 @@ impl Member {
 impl Side {
     /// Names of the series that this side offers: those that any of its runs has, in their order.
     pub(super) fn series_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for member in &self.members {
+        let is_meant = |series: &Series| self.series.as_ref().is_none_or(|only| *only == series.name);
+        let names = self.members.iter().flat_map(|member| {
             let of_target = member.report().series.iter().filter(|series| series.target == member.target);
-            for series in
-                of_target.filter(|series| self.series.as_ref().is_none_or(|only| *only == series.name))
-            {
-                if !names.contains(&series.name.as_str()) {
-                    names.push(&series.name);
-                }
-            }
-        }
-        names
+            of_target.filter(|series| is_meant(series)).map(|series| series.name.as_str())
+        });
+        distinct(names)
     }
 
     pub(super) fn info(&self) -> SideInfo {

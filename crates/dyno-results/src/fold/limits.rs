@@ -93,7 +93,7 @@ impl Scene<'_> {
 
     /// Mean of a reading, by its key.
     fn read(&self, key: &str) -> Option<f64> {
-        self.mean(|result| reading(result, key))
+        self.mean(|result| result.reading(key))
     }
 
     /// ` (62% at 30 clients)`: what a share was at the last step that was good.
@@ -112,10 +112,6 @@ impl Scene<'_> {
             _ => String::new(),
         }
     }
-}
-
-fn reading(result: &StageResult, key: &str) -> Option<f64> {
-    result.resources.get(key).copied()
 }
 
 fn limit(resource: &str, share: f64, evidence: String) -> Limit {

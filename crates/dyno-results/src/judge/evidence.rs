@@ -79,11 +79,6 @@ pub(super) fn stage_name_in_run(report: &Report, result: &StageResult) -> String
     if report.targets.len() > 1 { format!("{}: {name}", result.stage.target) } else { name }
 }
 
-/// What was read while a stage's load ran, by the key under which its resources show it.
-pub(super) fn reading(result: &StageResult, key: &str) -> Option<f64> {
-    result.resources.get(key).copied()
-}
-
 /// Whether a stage's transactions write: by what their statements did where that is known, else by the database's own
 /// counters.
 pub(super) fn writes(result: &StageResult) -> Option<bool> {
@@ -92,7 +87,7 @@ pub(super) fn writes(result: &StageResult) -> Option<bool> {
     }
     let changed: Vec<f64> = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"]
         .iter()
-        .filter_map(|key| reading(result, key))
+        .filter_map(|key| result.reading(key))
         .collect();
     let tps = result.throughput.map(|throughput| throughput.mean).filter(|tps| *tps > 0.0)?;
     (!changed.is_empty()).then(|| changed.iter().sum::<f64>() / tps >= ROWS_CHANGED_MIN)
@@ -100,7 +95,7 @@ pub(super) fn writes(result: &StageResult) -> Option<bool> {
 
 /// Processors that the driver took while a stage's load ran.
 pub(super) fn driver_cores(result: &StageResult) -> Option<f64> {
-    reading(result, "driver_cpu_cores").or_else(|| {
+    result.reading("driver_cpu_cores").or_else(|| {
         let us_per_transaction = result.driver_cpu_us_per_transaction?;
         Some(us_per_transaction * result.throughput?.mean / 1e6)
     })
