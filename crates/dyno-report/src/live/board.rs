@@ -3,12 +3,12 @@
 //! Its figures are for watching. The report's come from `dyno_results::fold`, which knows better how to cut a
 //! series and how sure it can be.
 
-use dyno_results::document::{Lost, Report};
+use dyno_results::document::{Lost, Report, StageResult};
 use dyno_results::event::{Arrival, Data, Event, Interval, Stage, StageKind, Stamped};
 
 use super::pace::Pace;
 use super::processors::{Busy, BusyProcessors};
-use super::stage::{EndedStage, RunningStage};
+use super::stage::RunningStage;
 use crate::ladder::{DrawnRung, RungState};
 
 /// The run so far.
@@ -22,7 +22,7 @@ pub(super) struct Board {
     /// Stages under way: one for each target and place of a stream at most, in the order of the latter.
     pub(super) running: Vec<RunningStage>,
     /// The last stage of each target and place of a stream that has none under way.
-    pub(super) rested: Vec<EndedStage>,
+    pub(super) rested: Vec<StageResult>,
     pub(super) activity: Option<String>,
     pub(super) finished: bool,
     pub(super) pace: Pace,
@@ -57,7 +57,7 @@ pub(super) struct LiveSeries {
     /// By load ascending, each with its stage's id.
     pub(super) rungs: Vec<(u32, DrawnRung)>,
     /// Holds and ramps that have ended, in the order they ran.
-    pub(super) holds: Vec<EndedStage>,
+    pub(super) holds: Vec<StageResult>,
 }
 
 impl Board {
@@ -74,7 +74,12 @@ impl Board {
             Event::Interval(interval) => self.interval(interval),
             Event::Sample(sample) => self.processors.take(sample, stamped.at_ms),
             Event::StageFinished(finished) => {
-                self.stage_finished(finished.stage, finished.complete, stamped.at_ms);
+                if let Some(running) =
+                    self.running.iter_mut().find(|running| running.stage.id == finished.stage)
+                {
+                    running.fold.finish(finished);
+                }
+                self.stage_ended(finished.stage, stamped.at_ms);
             }
             Event::Hook(_) => self.activity = None,
             Event::TargetLost(lost) => self.target_lost(&lost.target, stamped.at_ms),
@@ -159,14 +164,14 @@ impl Board {
         }
     }
 
-    fn stage_finished(&mut self, stage: u32, complete: bool, at_ms: u64) {
-        if let Some(rung) = self.rung(stage) {
-            rung.state = if complete { RungState::Measured } else { RungState::CutShort };
-        }
+    /// One that was not finished was cut short.
+    fn stage_ended(&mut self, stage: u32, at_ms: u64) {
         let Some(place) = self.running.iter().position(|running| running.stage.id == stage) else { return };
-        let ended = self.running.remove(place).end(complete);
+        let ended = self.running.remove(place).fold.result();
         if let Some(rung) = self.rung(stage) {
-            (rung.p50_us, rung.p99_us) = (ended.p50_us, ended.p99_us);
+            rung.state = if ended.complete { RungState::Measured } else { RungState::CutShort };
+            let latency = ended.latency();
+            (rung.p50_us, rung.p99_us) = (latency.map(|of| of.p50_us), latency.map(|of| of.p99_us));
         }
         self.pace.stage_ended(at_ms);
         self.rested.retain(|rested| !is_same_place(&rested.stage, &ended.stage));
@@ -180,7 +185,7 @@ impl Board {
     fn target_lost(&mut self, target: &str, at_ms: u64) {
         self.preparing.retain(|preparing| preparing.target != target);
         let stages: Vec<u32> = self.running_on(target).map(|running| running.stage.id).collect();
-        stages.into_iter().for_each(|stage| self.stage_finished(stage, false, at_ms));
+        stages.into_iter().for_each(|stage| self.stage_ended(stage, at_ms));
         self.pace.target_lost(target);
     }
 

@@ -214,10 +214,9 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
         None => elapsed,
     };
     let last = running.last;
-    let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
-    let latency = |pick: Option<f64>| format::latency_us_or_unknown(pick);
-    let p50 = latency(last.and_then(|moment| moment.p50_us));
-    let p99 = latency(last.and_then(|moment| moment.p99_us));
+    let tps = format::short_or_unknown(last.map(|moment| moment.tps));
+    let p50 = format::latency_us_or_unknown(last.and_then(|moment| moment.p50_us));
+    let p99 = format::latency_us_or_unknown(last.and_then(|moment| moment.p99_us));
     let pool = last.and_then(|moment| moment.pool).map_or(String::new(), |pool| {
         let (in_use, waiting) = (pool.in_use_mean, pool.waiting_mean);
         format!("{DOT}{in_use:.0}/{} connections, {waiting:.0} waiting", pool.connections)
@@ -241,7 +240,7 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
 
 fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64) -> String {
     let fold = &running.fold;
-    let tps = fold.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+    let tps = format::short_or_unknown(fold.tps());
     let p50 = format::latency_us_or_unknown(fold.percentile_us(50.0));
     let p99 = format::latency_us_or_unknown(fold.percentile_us(99.0));
     let seconds = format::duration_s(fold.seconds());

@@ -4,11 +4,11 @@
 mod line;
 mod load;
 
+use dyno_results::document::StageResult;
 use dyno_results::event::Hook;
 
 use self::line::{LinePart, ScreenLine};
 use super::board::{Board, LiveSeries, Preparing};
-use super::stage::EndedStage;
 use crate::ladder::{self, Curve, DrawnRung, Overflow, RungState};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible};
@@ -164,16 +164,18 @@ fn with_highest(series: &LiveSeries) -> Vec<DrawnRung> {
     rungs
 }
 
-fn ended(hold: &EndedStage, paint: Paint) -> String {
-    let tps = hold.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+fn ended(hold: &StageResult, paint: Paint) -> String {
+    let tps = format::short_or_unknown(hold.throughput.map(|throughput| throughput.mean));
+    let latency = hold.latency();
     let mut parts = vec![
         format!("{}{DOT}{}", subject::load(&hold.stage), format::duration_s(hold.seconds)),
         paint.strong(&format!("{tps} TPS")),
-        format!("p50 {}", format::latency_us_or_unknown(hold.p50_us)),
-        format!("p99 {}", format::latency_us_or_unknown(hold.p99_us)),
+        format!("p50 {}", format::latency_us_or_unknown(latency.map(|of| of.p50_us))),
+        format!("p99 {}", format::latency_us_or_unknown(latency.map(|of| of.p99_us))),
     ];
-    if hold.failed > 0 {
-        parts.push(paint.bad(&format!("{} failed", format::count(hold.failed))));
+    let failed = hold.totals.bad_with_drain();
+    if failed > 0 {
+        parts.push(paint.bad(&format!("{} failed", format::count(failed))));
     }
     if !hold.complete {
         parts.push(paint.doubt("cut short"));

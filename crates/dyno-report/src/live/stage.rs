@@ -1,4 +1,4 @@
-//! A stage while it runs and once it has ended, in figures for watching.
+//! A stage while it runs, in figures for watching.
 
 use dyno_results::event::{Interval, Pool, Stage};
 use dyno_results::fold::StageFold;
@@ -13,21 +13,6 @@ pub(super) struct RunningStage {
     pub(super) last: Option<Moment>,
     /// What came of it so far, as the report adds it up.
     pub(super) fold: StageFold,
-}
-
-/// A stage that has ended, in figures, so that drawing it again costs nothing.
-#[derive(Debug, Clone)]
-pub(super) struct EndedStage {
-    pub(super) stage: Stage,
-    pub(super) seconds: f64,
-    pub(super) tps: Option<f64>,
-    pub(super) p50_us: Option<f64>,
-    pub(super) p99_us: Option<f64>,
-    pub(super) failed: u64,
-    /// Of the last interval.
-    pub(super) pool: Option<Pool>,
-    /// False where it was cut short.
-    pub(super) complete: bool,
 }
 
 /// One interval's figures.
@@ -65,19 +50,6 @@ impl RunningStage {
             backlog: interval.backlog,
             pool: interval.pool,
         });
-    }
-
-    pub(super) fn end(self, complete: bool) -> EndedStage {
-        EndedStage {
-            seconds: self.fold.seconds(),
-            tps: self.fold.tps(),
-            p50_us: self.fold.percentile_us(50.0),
-            p99_us: self.fold.percentile_us(99.0),
-            failed: self.fold.totals().bad_with_drain(),
-            pool: self.last.and_then(|moment| moment.pool),
-            complete,
-            stage: self.stage,
-        }
     }
 
     /// Seconds of its plan that have not gone by; `None` where a count ends it.

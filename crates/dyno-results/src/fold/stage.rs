@@ -130,14 +130,15 @@ impl StageFold {
         }
     }
 
-    pub(super) fn finish(&mut self, finished: &StageFinished) {
+    pub fn finish(&mut self, finished: &StageFinished) {
         self.finished = Some(finished.clone());
         self.revision += 1;
         // A ramp has hundreds of stages, and each some histograms of a quarter of a megabyte.
         self.sums.types.values_mut().for_each(TypeFold::shrink);
     }
 
-    pub(super) fn result(&self) -> StageResult {
+    #[must_use]
+    pub fn result(&self) -> StageResult {
         let differs = response_differs(&self.stage);
         let times = |pick: fn(&TypeFold) -> Option<&Latency>| Percentiles::of(self.merged(pick)?.as_ref());
         let mut throughput = throughput::estimate(&self.slices);
