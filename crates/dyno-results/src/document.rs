@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::latency::Latency;
 use crate::spec::RunSpec;
-use crate::statistics::saturation::SHORTFALL;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
 
@@ -102,6 +101,24 @@ impl Report {
             Event::Finished(finished) => self.run.end(finished),
             Event::StageStarted(_) | Event::Interval(_) | Event::Sample(_) | Event::StageFinished(_) => {}
         }
+    }
+
+    #[must_use]
+    pub fn target(&self, name: &str) -> Option<&event::Target> {
+        self.targets.iter().find(|target| target.name == name)
+    }
+
+    /// The machine of this role: `driver`, or the name of the target whose server runs on it.
+    #[must_use]
+    pub fn host(&self, role: &str) -> Option<&event::Host> {
+        self.hosts.iter().find(|host| host.roles.iter().any(|of| of == role))
+    }
+
+    /// The machine of a target's server: also the driver's, where they share it.
+    #[must_use]
+    pub fn server_host(&self, target: &str) -> Option<&event::Host> {
+        let shared = self.target(target).is_some_and(|target| target.same_host == Some(true));
+        self.host(target).or_else(|| self.host("driver").filter(|_| shared))
     }
 
     #[must_use]
@@ -340,6 +357,9 @@ pub struct StageResult {
     /// Arrivals of an open load that were skipped because they were later than the plan allows.
     pub skipped: u64,
 }
+
+/// Missing transactions of an open load from this share on are a sign, as in the finding `rate-not-met`.
+pub const SHORTFALL: f64 = 0.02;
 
 impl StageResult {
     /// Whether a rate was asked for, and as good as all of it ended.

@@ -161,6 +161,12 @@ impl Target {
         self.disk_kind.as_deref().or(host.disk_kind.as_deref())
     }
 
+    /// `PostgreSQL 18.1`; `None` where the product was not recognised.
+    pub(crate) fn product_with_version(&self) -> Option<String> {
+        let version = self.version.iter().map(|version| format!(" {version}"));
+        Some(self.product.iter().cloned().chain(version).collect()).filter(|_| self.product.is_some())
+    }
+
     /// Whether both servers are known to be on one host: dyno's own, or that of one node_exporter.
     pub(crate) fn shares_host_with(&self, other: &Self) -> bool {
         let both_here = self.same_host == Some(true) && other.same_host == Some(true);

@@ -139,15 +139,6 @@ impl Latency {
         (!self.is_empty()).then(of_place).map(told_apart)
     }
 
-    /// Shortest time, nanoseconds, to three digits; `None` when empty.
-    #[must_use]
-    pub fn min_ns(&self) -> Option<u64> {
-        (!self.is_empty()).then(|| match &self.0 {
-            Counts::All(all) => all.min(),
-            Counts::Read(read) => read.min(),
-        })
-    }
-
     /// Mean, nanoseconds; `None` when empty.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
@@ -397,7 +388,7 @@ mod tests {
             for percentile in [0.0, 0.1, 50.0, 90.0, 99.0, 99.9, 100.0] {
                 prop_assert_eq!(read.percentile_ns(percentile), latency.percentile_ns(percentile));
             }
-            prop_assert_eq!((read.min_ns(), read.max_ns()), (latency.min_ns(), latency.max_ns()));
+            prop_assert_eq!(read.max_ns(), latency.max_ns());
             prop_assert_eq!(read.mean_ns().map(f64::to_bits), latency.mean_ns().map(f64::to_bits));
             prop_assert!(read.buckets().eq(latency.buckets()));
             for ns in [at, at >> 12, at >> 24] {
@@ -419,7 +410,7 @@ mod tests {
                 begun.merge(&read_again(&of(&right)));
                 prop_assert_eq!(&begun, &sum);
                 prop_assert_eq!(begun.mean_ns().map(f64::to_bits), sum.mean_ns().map(f64::to_bits));
-                prop_assert_eq!((begun.min_ns(), begun.max_ns()), (sum.min_ns(), sum.max_ns()));
+                prop_assert_eq!(begun.max_ns(), sum.max_ns());
             }
         }
     }

@@ -178,7 +178,7 @@ pub(super) fn table(report: &Report, names: &TargetNames<'_>, all: &[&Series], s
 
 fn entry<'a>(report: &'a Report, series: &Series) -> Option<Entry<'a>> {
     let stage = telling_stage(report, series)?;
-    Some(Entry { stage, host: report.hosts.iter().find(|host| host.roles.contains(&series.target)) })
+    Some(Entry { stage, host: report.host(&series.target) })
 }
 
 /// One block of the table, `head` and `column` wide.

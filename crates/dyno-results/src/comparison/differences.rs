@@ -87,6 +87,12 @@ fn unequal_where_known(sides: &[Side], aspect: &Aspect, values: Vec<Option<Strin
     Some(Difference { values, ..difference })
 }
 
+/// No more than a note where the products differ, and with them this.
+fn noted_among_products(difference: Option<Difference>, same_products: bool) -> Option<Difference> {
+    let severity = |of: Severity| if same_products { of } else { Severity::Note };
+    difference.map(|difference| Difference { severity: severity(difference.severity), ..difference })
+}
+
 /// `scale: 10 (a, b), 100 (c)`
 fn told(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Difference {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -35,7 +35,7 @@ impl Member {
     }
 
     pub(super) fn described(&self) -> Option<&Target> {
-        self.report().targets.iter().find(|target| target.name == self.target)
+        self.report().target(&self.target)
     }
 
     pub(super) fn series(&self, name: &str) -> Option<&Series> {
@@ -56,15 +56,7 @@ impl Side {
 
     pub(super) fn info(&self) -> SideInfo {
         let described = self.members.first().and_then(Member::described);
-        let product = described.and_then(|target| {
-            let product = target.product.as_deref()?;
-            Some(
-                target
-                    .version
-                    .as_ref()
-                    .map_or_else(|| product.to_owned(), |version| format!("{product} {version}")),
-            )
-        });
+        let product = described.and_then(Target::product_with_version);
         let first = self.members.first().map(Member::report);
         SideInfo {
             name: self.name.clone(),

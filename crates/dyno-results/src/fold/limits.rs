@@ -30,12 +30,11 @@ const OF_SERVER: [Rule; 4] = [database::log, database::locks, database::connecti
 pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Report) -> Vec<Limit> {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
     let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else { return Vec::new() };
-    let target = known.targets.iter().find(|target| target.name == name);
     let scene = Scene {
         given_way,
         last_good: good.last().copied(),
-        target,
-        host: host_of(&known.hosts, name, target),
+        target: known.target(name),
+        host: known.server_host(name),
         settings: known.settings.iter().find(|settings| settings.target == name),
     };
     let lowest = good.first().map(|lowest| Scene {
@@ -65,13 +64,6 @@ fn already_at(limit: Limit, lowest: &Scene<'_>) -> Limit {
     let step = lowest.given_way.first().and_then(|result| LoadStep::of(result));
     let at = step.map_or_else(|| "the lowest step".to_owned(), |step| step.words());
     Limit { evidence: format!("{}; it was so at {at} already", limit.evidence), ..limit }
-}
-
-/// The machine of a target's server: also the driver's, where they share it.
-fn host_of<'a>(hosts: &'a [Host], name: &str, target: Option<&Target>) -> Option<&'a Host> {
-    let with_role = |role: &str| hosts.iter().find(|host| host.roles.iter().any(|of| of == role));
-    let shared = target.is_some_and(|target| target.same_host == Some(true));
-    with_role(name).or_else(|| with_role("driver").filter(|_| shared))
 }
 
 /// The steps at which a target had given way, and what is known about it.

@@ -68,8 +68,7 @@ pub(super) fn setting<'a>(report: &'a Report, target: &str, name: &str) -> Optio
 
 /// Processors of the host that driver and target share: what the cgroup allows, or what the kernel shows.
 pub(super) fn shared_cpus(report: &Report, target: &str) -> Option<f64> {
-    let with_role = |role: &str| report.hosts.iter().find(|host| host.roles.iter().any(|of| of == role));
-    let host = with_role(target).or_else(|| with_role("driver"))?;
+    let host = report.host(target).or_else(|| report.host("driver"))?;
     host.cpus_limit.or_else(|| host.cpus.map(f64::from))
 }
 

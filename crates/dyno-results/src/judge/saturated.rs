@@ -76,8 +76,7 @@ fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
 /// cannot be told.
 fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -> bool {
     let Some(result) = report.stage(saturation.stage) else { return false };
-    let same_host = report.targets.iter().find(|target| target.name == series.target).map(|it| it.same_host);
-    let driver = match same_host.flatten() {
+    let driver = match report.target(&series.target).and_then(|target| target.same_host) {
         Some(true) => result.reading("driver_cpu_cores"),
         Some(false) => Some(0.0),
         None => None,

@@ -8,7 +8,7 @@
 
 mod flat;
 
-use crate::document::{Estimate, SaturationSign, StageResult};
+use crate::document::{Estimate, SHORTFALL, SaturationSign, StageResult};
 use crate::format;
 
 /// Steps beyond the one at which a target was saturated that must show the same.
@@ -28,8 +28,6 @@ pub const IDLE_ENOUGH: f64 = 0.1;
 pub const FAILED_SHARE: f64 = 0.01;
 /// Failures that were there from the beginning are none of the load's: they must have become so many times as many.
 pub const FAILED_GROWTH: f64 = 3.0;
-/// Missing transactions of an open load from this share on are a sign, as in the finding `rate-not-met`.
-pub const SHORTFALL: f64 = 0.02;
 /// Arrivals vary by themselves: standard deviations of their number that are let pass.
 pub const SHORTFALL_DEVIATIONS: f64 = 4.0;
 

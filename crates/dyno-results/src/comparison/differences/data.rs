@@ -1,7 +1,7 @@
 //! Whether the sides have the same data, and whether these lie in memory alike.
 
 use super::server::same_products;
-use super::{Aspect, told, unequal, unequal_where_known, values};
+use super::{Aspect, noted_among_products, told, unequal, unequal_where_known, values};
 use crate::comparison::data::family;
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
@@ -85,11 +85,8 @@ fn indexes(sides: &[Side], family: &str) -> Option<Difference> {
             _ => shown,
         })
     };
-    let mut difference = unequal_where_known(sides, &INDEXES, values(sides, indexed))?;
-    if !same_products(sides) {
-        difference.severity = Severity::Note;
-    }
-    Some(difference)
+    let difference = unequal_where_known(sides, &INDEXES, values(sides, indexed));
+    noted_among_products(difference, same_products(sides))
 }
 
 /// `10`, `0.1`
